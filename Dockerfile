@@ -1,0 +1,16 @@
+FROM golang:1.26 AS build
+ARG TARGETOS
+ARG TARGETARCH
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY main.go main.go
+COPY apis/ apis/
+COPY controllers/ controllers/
+COPY webhooks/ webhooks/
+RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath -ldflags "-s -w" -o manager .
+
+FROM gcr.io/distroless/static:nonroot
+COPY --from=build /src/manager /manager
+USER 65532:65532
+ENTRYPOINT ["/manager"]

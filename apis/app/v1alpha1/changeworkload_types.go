@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// MaxStatusPods caps the pods listed in a status, all lists together, so that the object stays far below etcd's limit
+// of 1.5 MB at any number of replicas. Counts are exact beyond it.
+const MaxStatusPods = 500
+
+// ChangeWorkloadSpec says which release of which workload is checked, and how.
+type ChangeWorkloadSpec struct {
+	// changeWorkloadId is the object's own name.
+	ChangeWorkloadID string `json:"changeWorkloadId"`
+	// serviceName is the whole name of the Deployment.
+	ServiceName string `json:"serviceName"`
+	// appName is the whole name of the Deployment.
+	AppName string `json:"appName"`
+	// reversion is the release version: the value of the version label.
+	Reversion string `json:"reversion"`
+	// release is the number of the release among those of the Deployment, from 1. It rises when the same version is
+	// released again, which checks it anew.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:default=1
+	// +optional
+	Release int64 `json:"release,omitempty"`
+	// countThreshold is the number of finished pods that make a batch.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=500
+	// +kubebuilder:default=1
+	// +optional
+	CountThreshold int32 `json:"countThreshold,omitempty"`
+	// waitTimeThreshold is how long a batch waits for countThreshold pods, in seconds.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:default=60
+	// +optional
+	WaitTimeThreshold int32 `json:"waitTimeThreshold,omitempty"`
+	// createTime is when the release was recorded, in UTC, as 2006-01-02 15:04:05.
+	CreateTime string `json:"createTime"`
+	// createTimeUnix is createTime in Unix seconds.
+	CreateTimeUnix int64 `json:"createTimeUnix"`
+}
+
+// ChangeWorkloadStatus says how far the check of a release is.
+type ChangeWorkloadStatus struct {
+	// status is the state of the release; empty until it is first looked at.
+	// +optional
+	Status ChangeWorkloadPhase `json:"status,omitempty"`
+	// observedRelease is the spec.release that this status speaks of.
+	// +optional
+	ObservedRelease int64 `json:"observedRelease,omitempty"`
+	// defensePreparingPods lists finished pods that wait for their batch.
+	// +optional
+	DefensePreparingPods []PodSummary `json:"defensePreparingPods,omitempty"`
+	// defenseCheckingPods lists pods whose batch is being checked.
+	// +optional
+	DefenseCheckingPods []PodSummary `json:"defenseCheckingPods,omitempty"`
+	// defenseCheckPassPods lists pods that passed.
+	// +optional
+	DefenseCheckPassPods []PodSummary `json:"defenseCheckPassPods,omitempty"`
+	// defenseCheckFailPods lists pods that failed. It comes first where the lists together reach their cap of 500.
+	// +optional
+	DefenseCheckFailPods []PodSummary `json:"defenseCheckFailPods,omitempty"`
+	// counts has the exact numbers behind the lists.
+	// +optional
+	Counts PodCounts `json:"counts,omitzero"`
+	// lastChangePod is the highest number given to a ChangePod; numbers are never reused.
+	// +optional
+	LastChangePod int64 `json:"lastChangePod,omitempty"`
+	// waitDeadline is when the pods that are there make a smaller batch; absent while no batch is awaited.
+	// +optional
+	WaitDeadline *metav1.Time `json:"waitDeadline,omitempty"`
+	// entryTime is when the present status was entered, in UTC, as 2006-01-02 15:04:05.
+	// +optional
+	EntryTime string `json:"entryTime,omitempty"`
+	// entryTimeUnix is entryTime in Unix seconds.
+	// +optional
+	EntryTimeUnix int64 `json:"entryTimeUnix,omitempty"`
+	// updateTime is when the status was last written, in UTC, as 2006-01-02 15:04:05. While the status stays the same,
+	// lists and counts are written at most every two minutes.
+	// +optional
+	UpdateTime string `json:"updateTime,omitempty"`
+	// updateTimeUnix is updateTime in Unix seconds.
+	// +optional
+	UpdateTimeUnix int64 `json:"updateTimeUnix,omitempty"`
+	// verifiedVersions lists earlier versions of the Deployment that reached Success, newest first, at most ten: a
+	// suspended Deployment may go back to them.
+	// +kubebuilder:validation:MaxItems=10
+	// +optional
+	VerifiedVersions []string `json:"verifiedVersions,omitempty"`
+	// conditions are Verified and Suspended.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// PodCounts counts the pods of a release.
+type PodCounts struct {
+	// desired is the number of pods that the Deployment wants.
+	// +optional
+	Desired int32 `json:"desired,omitempty"`
+	// preparing is the number of finished pods that wait for their batch.
+	// +optional
+	Preparing int32 `json:"preparing,omitempty"`
+	// checking is the number of pods whose batch is being checked.
+	// +optional
+	Checking int32 `json:"checking,omitempty"`
+	// passed is the number of pods that passed.
+	// +optional
+	Passed int32 `json:"passed,omitempty"`
+	// failed is the number of pods that failed.
+	// +optional
+	Failed int32 `json:"failed,omitempty"`
+}
+
+// ChangeWorkload is one release of a Deployment: a version of its pod template and the checks of the pods that run it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=changeworkloads,singular=changeworkload,shortName=cw,categories=altershield
+// +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.status`
+// +kubebuilder:printcolumn:name="CREATETIME",type=string,JSONPath=`.spec.createTime`
+// +kubebuilder:printcolumn:name="DEPLOYMENT",type=string,JSONPath=`.spec.appName`,priority=1
+// +kubebuilder:printcolumn:name="RELEASE",type=integer,JSONPath=`.spec.release`,priority=1
+// +kubebuilder:printcolumn:name="DESIRED",type=integer,JSONPath=`.status.counts.desired`,priority=1
+// +kubebuilder:printcolumn:name="PASSED",type=integer,JSONPath=`.status.counts.passed`,priority=1
+// +kubebuilder:printcolumn:name="FAILED",type=integer,JSONPath=`.status.counts.failed`,priority=1
+// +kubebuilder:printcolumn:name="REASON",type=string,JSONPath=`.status.conditions[?(@.type=="Verified")].reason`,priority=1
+type ChangeWorkload struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says which release is checked, and how.
+	// +required
+	Spec ChangeWorkloadSpec `json:"spec"`
+	// status says how far the check is.
+	// +optional
+	Status ChangeWorkloadStatus `json:"status,omitzero"`
+}
+
+// ChangeWorkloadList is a list of ChangeWorkloads.
+//
+// +kubebuilder:object:root=true
+type ChangeWorkloadList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ChangeWorkload `json:"items"`
+}

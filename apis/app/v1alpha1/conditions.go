@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+// Condition types.
+const (
+	// ConditionVerified on a ChangeWorkload or ChangePod: True when every pod passed, False when one failed, Unknown
+	// while that is open.
+	ConditionVerified = "Verified"
+	// ConditionSuspended on a ChangeWorkload: True while its failed pods keep further releases of the Deployment out.
+	ConditionSuspended = "Suspended"
+	// ConditionEffective on an OpsConfigInfo: True when the operator acts by it as it stands.
+	ConditionEffective = "Effective"
+)
+
+// Reasons of ConditionVerified on a ChangeWorkload.
+const (
+	// ReasonVerifying: pods are awaited or checked.
+	ReasonVerifying = "Verifying"
+	// ReasonThresholdTimeout: too few pods finished within waitTimeThreshold.
+	ReasonThresholdTimeout = "ThresholdTimeout"
+	// ReasonDeploymentPaused: the Deployment is paused, so no pod of this release comes up.
+	ReasonDeploymentPaused = "DeploymentPaused"
+	// ReasonSuperseded: the Deployment has moved on to another release before this one was verified.
+	ReasonSuperseded = "Superseded"
+	// ReasonNamespaceOptedOut: the namespace left change control, so nothing is checked until it returns.
+	ReasonNamespaceOptedOut = "NamespaceOptedOut"
+	// ReasonNoReplicas: the Deployment wants no pods; the release is checked once it is scaled up.
+	ReasonNoReplicas = "NoReplicas"
+	// ReasonAllPodsPassed: every desired pod finished and passed.
+	ReasonAllPodsPassed = "AllPodsPassed"
+	// ReasonPodsFailed: a pod of the release or batch has the verdict unpass. Also a reason of ConditionSuspended.
+	ReasonPodsFailed = "PodsFailed"
+)
+
+// Reasons of ConditionSuspended.
+const (
+	// ReasonBlockingDisabled: a pod failed, but the OpsConfigInfo "blocking" is off.
+	ReasonBlockingDisabled = "BlockingDisabled"
+	// ReasonLifted: the suspension has ended.
+	ReasonLifted = "Lifted"
+)
+
+// Reasons of ConditionVerified on a ChangePod.
+const (
+	// ReasonPodsPassed: the check passed every pod of the batch.
+	ReasonPodsPassed = "PodsPassed"
+	// ReasonCheckNotConfigured: no AlterShield Server is configured; the pods count as passed.
+	ReasonCheckNotConfigured = "CheckNotConfigured"
+	// ReasonUnknownPods: podResults fail pods that the batch doesn't hold; the batch counts as failed.
+	ReasonUnknownPods = "UnknownPods"
+)
+
+// Reasons of ConditionEffective.
+const (
+	// ReasonInEffect: the operator acts by this object.
+	ReasonInEffect = "InEffect"
+	// ReasonOtherNamespace: the operator only reads OpsConfigInfo objects of its own namespace.
+	ReasonOtherNamespace = "OtherNamespace"
+	// ReasonUnknownName: no setting has this name.
+	ReasonUnknownName = "UnknownName"
+	// ReasonUnusableSpec: type or content can't be used; the last good value stays in effect.
+	ReasonUnusableSpec = "UnusableSpec"
+)
+
+// Reasons of Events.
+const (
+	// EventReleaseSucceeded on a Deployment: the release is verified.
+	EventReleaseSucceeded = "ReleaseSucceeded"
+	// EventReleaseSuspended on a Deployment: a pod failed and further releases are denied.
+	EventReleaseSuspended = "ReleaseSuspended"
+	// EventPodsFailed on a Deployment: a pod failed while blocking is off.
+	EventPodsFailed = "PodsFailed"
+	// EventSuspensionIgnored on a Deployment: a release went through a suspension; the note says whose.
+	EventSuspensionIgnored = "SuspensionIgnored"
+	// EventIgnoredSuspendRemoved on a Deployment: the label ignored-suspend was removed, since nothing is suspended.
+	EventIgnoredSuspendRemoved = "IgnoredSuspendRemoved"
+	// EventConfigRestored on an OpsConfigInfo: it was created with its documented default.
+	EventConfigRestored = "ConfigRestored"
+	// EventConfigIgnored on an OpsConfigInfo: it has no effect; the note says why.
+	EventConfigIgnored = "ConfigIgnored"
+)

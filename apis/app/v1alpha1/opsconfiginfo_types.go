@@ -1,0 +1,110 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// The settings of the operator: the name of the OpsConfigInfo in the operator's namespace and its type.
+const (
+	// ConfigBlocking decides whether a failed pod suspends its Deployment.
+	ConfigBlocking = "blocking"
+	// TypeBlocking is the type of ConfigBlocking.
+	TypeBlocking = "isBlockingUp"
+	// ConfigBranch decides whether finished pods are checked in batches, and how many make one.
+	ConfigBranch = "branch"
+	// TypeBranch is the type of ConfigBranch.
+	TypeBranch = "isBranch"
+)
+
+// OpsConfigInfoSpec is one setting.
+//
+// +kubebuilder:validation:XValidation:rule="!(self.type == 'isBranch' && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|[1-4][0-9][0-9]|500)$'))",message="content must be a whole number from 1 to 500 while isBranch is enabled: the number of pods in a batch"
+type OpsConfigInfoSpec struct {
+	// type says which setting this is: isBlockingUp or isBranch.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Type string `json:"type"`
+	// enable switches the setting on.
+	// +optional
+	Enable bool `json:"enable"`
+	// content is the value of the setting, where it has one: for isBranch the number of pods in a batch.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Content string `json:"content,omitempty"`
+	// remark is a note for people.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Remark string `json:"remark,omitempty"`
+}
+
+// ConfigValue is the value of a setting.
+type ConfigValue struct {
+	// enable says whether the setting is on.
+	// +optional
+	Enable bool `json:"enable"`
+	// content is the value of the setting, where it has one.
+	// +optional
+	Content string `json:"content,omitempty"`
+}
+
+// OpsConfigInfoStatus says what the operator makes of a setting.
+type OpsConfigInfoStatus struct {
+	// observedGeneration is the generation that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// effective is the last usable value: the one that the operator acts by while the spec can't be used.
+	// +optional
+	Effective *ConfigValue `json:"effective,omitempty"`
+	// conditions has Effective.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// OpsConfigInfo is one setting of the operator, read whenever it is needed: a change takes effect without a restart.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=opsconfiginfoes,singular=opsconfiginfo,shortName=opscfg,categories=altershield
+// +kubebuilder:printcolumn:name="TYPE",type=string,JSONPath=`.spec.type`,priority=1
+// +kubebuilder:printcolumn:name="ENABLE",type=boolean,JSONPath=`.spec.enable`,priority=1
+// +kubebuilder:printcolumn:name="CONTENT",type=string,JSONPath=`.spec.content`,priority=1
+// +kubebuilder:printcolumn:name="EFFECTIVE",type=string,JSONPath=`.status.conditions[?(@.type=="Effective")].reason`,priority=1
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type OpsConfigInfo struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the setting.
+	// +required
+	Spec OpsConfigInfoSpec `json:"spec"`
+	// status says what the operator makes of it.
+	// +optional
+	Status OpsConfigInfoStatus `json:"status,omitzero"`
+}
+
+// OpsConfigInfoList is a list of OpsConfigInfos.
+//
+// +kubebuilder:object:root=true
+type OpsConfigInfoList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []OpsConfigInfo `json:"items"`
+}

@@ -1,0 +1,47 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+// PodSummary names one pod and, once it was checked, its verdict.
+type PodSummary struct {
+	// app is the application, which is the name of the Deployment.
+	// +optional
+	App string `json:"app,omitempty"`
+	// hostName is the host name inside the pod.
+	// +optional
+	HostName string `json:"hostName,omitempty"`
+	// ip is the pod's address when it finished.
+	// +optional
+	IP string `json:"ip,omitempty"`
+	// namespace is the pod's namespace.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// pod is the pod's name.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Pod string `json:"pod"`
+	// workSpace is the AlterShield work space, "default" unless the server has others.
+	// +optional
+	WorkSpace string `json:"workSpace,omitempty"`
+	// verdict is what the check said: pass or unpass.
+	// +optional
+	Verdict Verdict `json:"verdict,omitempty"`
+	// message says why the check gave its verdict.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+}

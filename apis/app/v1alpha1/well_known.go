@@ -1,0 +1,70 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+// The keys below are a wire contract with users, dashboards and the documents: none may be renamed. Each names its one
+// writer; the webhooks restore a key that anybody else changes.
+
+// Labels.
+const (
+	// LabelOptIn on a Namespace puts its Deployments under change control. Written by users.
+	LabelOptIn = "admission-webhook-altershield"
+	// OptInEnabled is the value of LabelOptIn that opts a namespace in.
+	OptInEnabled = "enabled"
+
+	// LabelVersion holds the release version, 32 hex digits, on a Deployment, on its pod template and so on its
+	// ReplicaSets and Pods; ChangeWorkloads and ChangePods carry it as well. Written by the mutating webhook.
+	LabelVersion = "admission-webhook-altershield.antgroup.com/version"
+
+	// LabelDefenseStatus on a Deployment says that the ChangeWorkload of its current release exists. Written by the
+	// Deployment reconciler, dropped by the mutating webhook when a release begins.
+	LabelDefenseStatus = "altershield.defense.antgroup.com/defense-status"
+	// DefenseStatusProcessed is the only value of LabelDefenseStatus.
+	DefenseStatusProcessed = "processed"
+
+	// LabelOperateFinished on a Pod holds the Unix second at which the pod was seen finished, the documents' "Finished
+	// Label". Written by the Pod reconciler.
+	LabelOperateFinished = "altershield.defense.antgroup.com/operate-finished"
+
+	// LabelSuspend on a Deployment holds the Unix second of its suspension; while it is there releases are denied.
+	// Written by the ChangeWorkload reconciler.
+	LabelSuspend = "altershield.defense.antgroup.com/suspend"
+
+	// LabelIgnoredSuspend on a Deployment lets one release through a suspension. Written by users; consumed by the
+	// mutating webhook when it admits that release, or by the Deployment reconciler where nothing is suspended.
+	LabelIgnoredSuspend = "altershield.defense.antgroup.com/ignored-suspend"
+	// IgnoredSuspendTrue is the value of LabelIgnoredSuspend that has an effect.
+	IgnoredSuspendTrue = "true"
+
+	// LabelDeploymentName names the Deployment on ChangeWorkloads and ChangePods. A label value holds 63 characters, so
+	// a longer name is shortened: the spec has it whole. Written by their creators.
+	LabelDeploymentName = "app.kubernetes.io/deployment-name"
+)
+
+// Annotations.
+const (
+	// AnnotationRelease counts the releases of a Deployment from 1, so that a version released again (A, B, A) is told
+	// from its first release. Written by the mutating webhook.
+	AnnotationRelease = "altershield.defense.antgroup.com/release"
+
+	// AnnotationIgnoredSuspendBy records the last release that went through a suspension: a JSON object with the user,
+	// the time (RFC 3339) and the version. Written by the mutating webhook.
+	AnnotationIgnoredSuspendBy = "altershield.defense.antgroup.com/ignored-suspend-by"
+)
+
+// SystemNamespace is where the operator runs and where it looks for OpsConfigInfo objects, unless told otherwise.
+const SystemNamespace = "altershieldoperator-system"

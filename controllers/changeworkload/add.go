@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package changeworkload checks releases: it opens batches of finished pods, recounts their verdicts, and suspends a
+// Deployment whose pods fail.
+package changeworkload
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
+)
+
+const concurrency = 10
+
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads/status,verbs=patch
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads/finalizers,verbs=update
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes,verbs=get;list;watch
+
+// Reconciler writes the status of ChangeWorkloads, creates ChangePods, and suspends Deployments.
+type Reconciler struct {
+	Client client.Client
+	// Live reads from the API server, to settle what the cache leaves open.
+	Live     client.Reader
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	// Namespace is where the OpsConfigInfo objects are.
+	Namespace string
+
+	numbers numbers
+}
+
+// SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that
+// no release is ever reconciled twice at a time.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("changeworkload").
+		For(&appv1alpha1.ChangeWorkload{}).
+		Owns(&appv1alpha1.ChangePod{}, builder.WithPredicates(verdictChanged())).
+		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(releaseChanged())).
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.current), builder.WithPredicates(createdOnly())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.current), builder.WithPredicates(finishedChanged())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(blockingChanged(r.Namespace))).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		Complete(r)
+}
+
+// verdictChanged skips the creation of ChangePods, which is our own doing.
+func verdictChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, isOld := e.ObjectOld.(*appv1alpha1.ChangePod)
+			after, isNew := e.ObjectNew.(*appv1alpha1.ChangePod)
+			return isOld && isNew && (before.Status.Status != after.Status.Status ||
+				!equality.Semantic.DeepEqual(before.Status.PodResults, after.Status.PodResults))
+		},
+	}
+}
+
+func releaseChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+}
+
+func createdOnly() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+// finishedChanged passes pods that finish, and finished pods that go.
+func finishedChanged() predicate.Predicate {
+	finished := func(object client.Object) bool {
+		pod, ok := object.(*corev1.Pod)
+		return ok && lifecycle.IsFinished(pod)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return finished(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return finished(e.ObjectOld) != finished(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return finished(e.Object) },
+	}
+}
+
+func blockingChanged(namespace string) predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(object client.Object) bool {
+		return object.GetNamespace() == namespace && object.GetName() == appv1alpha1.ConfigBlocking
+	})
+}

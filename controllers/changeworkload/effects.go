@@ -1,0 +1,170 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/mark"
+)
+
+// maxBatchesAtOnce bounds one reconcile where thousands of pods finish together, so that a verdict does not wait for
+// all their batches to be opened.
+const maxBatchesAtOnce = 50
+
+// relabel suspends the Deployment or lifts its suspension.
+func (r *Reconciler) relabel(ctx context.Context, scene *scene, decision lifecycle.Decision) error {
+	var change mark.Change
+	switch {
+	case decision.Suspend:
+		now := strconv.FormatInt(r.Clock.Now().Unix(), 10)
+		change.Set = map[string]string{appv1alpha1.LabelSuspend: now}
+	case decision.Lift:
+		change.Remove = []string{appv1alpha1.LabelSuspend}
+	default:
+		return nil
+	}
+	_, err := mark.Apply(ctx, r.Client, scene.deployment, change)
+	return err
+}
+
+// openBatches creates ChangePods, complete at birth, and returns how many of the decision's batches are open. A number
+// that is taken means that the cache lags: whoever has it holds the same pods, or pods that will be seen to be claimed.
+func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, decision lifecycle.Decision) (opened int, err error) {
+	number := decision.Status.LastChangePod
+	for _, pods := range decision.Batches[:min(len(decision.Batches), maxBatchesAtOnce)] {
+		number++
+		changePod, err := r.newChangePod(workload, number, pods)
+		if err != nil {
+			return opened, err
+		}
+		err = r.Client.Create(ctx, changePod)
+		if apierrors.IsAlreadyExists(err) {
+			return opened, r.removeLeftover(ctx, workload, changePod)
+		}
+		if err != nil {
+			return opened, fmt.Errorf("creating ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)
+		}
+		r.numbers.raise(client.ObjectKeyFromObject(workload), number)
+		opened++
+	}
+	return opened, nil
+}
+
+func (r *Reconciler) newChangePod(workload *appv1alpha1.ChangeWorkload, number int64, pods []appv1alpha1.PodSummary) (*appv1alpha1.ChangePod, error) {
+	changePod := &appv1alpha1.ChangePod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: workload.Namespace,
+			Name:      lifecycle.ChangePodName(workload.Name, number),
+			Labels: map[string]string{
+				appv1alpha1.LabelVersion:        workload.Spec.Reversion,
+				appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(workload.Spec.AppName),
+			},
+		},
+		Spec: appv1alpha1.ChangePodSpec{
+			ChangeWorkloadID: workload.Name,
+			Release:          workload.Spec.Release,
+			PodInfos:         pods,
+		},
+	}
+	changePod.Spec.CreateTime, changePod.Spec.CreateTimeUnix = lifecycle.Stamp(r.Clock.Now())
+	if err := controllerutil.SetControllerReference(workload, changePod, r.Client.Scheme()); err != nil {
+		return nil, fmt.Errorf("making ChangeWorkload %s the owner of ChangePod %s/%s: %w", workload.Name, changePod.Namespace, changePod.Name, err)
+	}
+	return changePod, nil
+}
+
+// removeLeftover removes the ChangePod of a deleted ChangeWorkload that had the same name, if the garbage collector
+// hasn't yet.
+func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.ChangeWorkload, taken *appv1alpha1.ChangePod) error {
+	var existing appv1alpha1.ChangePod
+	key := client.ObjectKeyFromObject(taken)
+	if err := r.Live.Get(ctx, key, &existing); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if metav1.IsControlledBy(&existing, workload) {
+		return nil
+	}
+	err := r.Client.Delete(ctx, &existing, client.Preconditions{UID: &existing.UID})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("removing ChangePod %s, which a deleted ChangeWorkload left: %w", key, err)
+	}
+	return nil
+}
+
+// prune removes the ChangeWorkloads of other versions, and with them their ChangePods. The list may lag behind our own
+// deletions; a read of the single object does not.
+func (r *Reconciler) prune(ctx context.Context, others []appv1alpha1.ChangeWorkload) error {
+	for i := range others {
+		key := client.ObjectKeyFromObject(&others[i])
+		var other appv1alpha1.ChangeWorkload
+		err := r.Client.Get(ctx, key, &other)
+		if err == nil && other.DeletionTimestamp == nil {
+			err = r.Client.Delete(ctx, &other, client.Preconditions{UID: &others[i].UID})
+		}
+		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// writeStatus saves the decision and then tells of it.
+func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) error {
+	if !decision.WriteStatus {
+		return nil
+	}
+	before := workload.DeepCopy()
+	workload.Status = decision.Status
+	workload.Status.LastChangePod = r.numbers.raise(client.ObjectKeyFromObject(workload), decision.Status.LastChangePod)
+	if err := r.Client.Status().Patch(ctx, workload, client.MergeFrom(before)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("writing the status of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err))
+	}
+	r.tell(before, workload, scene)
+	return nil
+}
+
+// tell reports on the Deployment what its users wait for: the end of a release.
+func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
+	if !scene.Current || before.Status.Status == after.Status.Status && before.Status.ObservedRelease == after.Status.ObservedRelease {
+		return
+	}
+	report := func(kind, reason, note string, args ...any) {
+		r.Recorder.Eventf(scene.deployment, after, kind, reason, "Verify", note, args...)
+	}
+	switch after.Status.Status {
+	case appv1alpha1.ChangeWorkloadSuccess:
+		report(corev1.EventTypeNormal, appv1alpha1.EventReleaseSucceeded, "release %s is verified: %d of %d pods passed",
+			after.Spec.Reversion, after.Status.Counts.Passed, after.Status.Counts.Desired)
+	case appv1alpha1.ChangeWorkloadSuspend:
+		reason := appv1alpha1.EventReleaseSuspended
+		if !scene.Blocking && !scene.Suspended {
+			reason = appv1alpha1.EventPodsFailed
+		}
+		report(corev1.EventTypeWarning, reason, "release %s: %s", after.Spec.Reversion, lifecycle.Failures(after.Status.DefenseCheckFailPods))
+	}
+}

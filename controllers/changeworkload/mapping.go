@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// current maps a Pod or ReplicaSet to the ChangeWorkload of the release that its Deployment is at.
+func (r *Reconciler) current(ctx context.Context, object client.Object) []reconcile.Request {
+	deployment, err := index.DeploymentOf(ctx, r.Client, object)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the Deployment of an object", "object", client.ObjectKeyFromObject(object))
+		return nil
+	}
+	if deployment == nil {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: currentKey(deployment)}}
+}
+
+func currentKey(deployment *appsv1.Deployment) client.ObjectKey {
+	return client.ObjectKey{
+		Namespace: deployment.Namespace,
+		Name:      lifecycle.ChangeWorkloadName(deployment.Name, lifecycle.ReleaseOf(deployment).Version),
+	}
+}
+
+// ofDeployment maps a Deployment to all its ChangeWorkloads: its current one and those it moved on from.
+func (r *Reconciler) ofDeployment(ctx context.Context, object client.Object) []reconcile.Request {
+	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the ChangeWorkloads of a Deployment", "deployment", client.ObjectKeyFromObject(object))
+		return nil
+	}
+	return requests(workloads, func(*appv1alpha1.ChangeWorkload) bool { return true })
+}
+
+func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	return r.list(ctx, client.InNamespace(namespace.GetName()), func(workload *appv1alpha1.ChangeWorkload) bool {
+		return workload.Status.Status != appv1alpha1.ChangeWorkloadSuccess
+	})
+}
+
+// suspendedOnes are those that the setting "blocking" makes a difference to.
+func (r *Reconciler) suspendedOnes(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.list(ctx, client.InNamespace(""), func(workload *appv1alpha1.ChangeWorkload) bool {
+		return workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend
+	})
+}
+
+func (r *Reconciler) list(ctx context.Context, in client.InNamespace, keep func(*appv1alpha1.ChangeWorkload) bool) []reconcile.Request {
+	var workloads appv1alpha1.ChangeWorkloadList
+	err := r.Client.List(ctx, &workloads, in, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing ChangeWorkloads", "namespace", string(in))
+		return nil
+	}
+	return requests(workloads.Items, keep)
+}
+
+func requests(workloads []appv1alpha1.ChangeWorkload, keep func(*appv1alpha1.ChangeWorkload) bool) []reconcile.Request {
+	var result []reconcile.Request
+	for i := range workloads {
+		if keep(&workloads[i]) {
+			result = append(result, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&workloads[i])})
+		}
+	}
+	return result
+}

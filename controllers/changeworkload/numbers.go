@@ -1,0 +1,49 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// numbers remembers the highest number of a ChangePod that was seen of each ChangeWorkload. The status has it too, but
+// is not written with every batch: without this memory the number of a ChangePod that is deleted by hand in between
+// could be given again.
+type numbers struct {
+	mutex   sync.Mutex
+	highest map[types.NamespacedName]int64
+}
+
+// raise notes a number and returns the highest so far.
+func (n *numbers) raise(workload types.NamespacedName, number int64) int64 {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if n.highest == nil {
+		n.highest = map[types.NamespacedName]int64{}
+	}
+	n.highest[workload] = max(n.highest[workload], number)
+	return n.highest[workload]
+}
+
+// forget drops what is known of a ChangeWorkload whose number the status has.
+func (n *numbers) forget(workload types.NamespacedName) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	delete(n.highest, workload)
+}

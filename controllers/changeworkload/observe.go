@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
+)
+
+// scene is the release with everything around it that a decision depends on.
+type scene struct {
+	lifecycle.Observation
+	deployment *appsv1.Deployment
+	// stale says that the cache has yet to show ChangePods that exist.
+	stale bool
+}
+
+// observe is nil where the Deployment is gone: then the garbage collector removes the ChangeWorkload.
+func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (*scene, error) {
+	result := &scene{deployment: &appsv1.Deployment{}}
+	owner := metav1.GetControllerOfNoCopy(workload)
+	if owner == nil {
+		return nil, nil
+	}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: workload.Namespace, Name: owner.Name}, result.deployment)
+	if apierrors.IsNotFound(err) || err == nil && (result.deployment.UID != owner.UID || result.deployment.DeletionTimestamp != nil) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading Deployment %s/%s: %w", workload.Namespace, owner.Name, err)
+	}
+	if result.OptedIn, err = scope.OptedIn(ctx, r.Client, workload.Namespace); err != nil {
+		return nil, err
+	}
+	blocking, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigBlocking)
+	if err != nil {
+		return nil, err
+	}
+	result.Blocking = blocking.Enable
+	release := lifecycle.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
+	result.Current = lifecycle.ReleaseOf(result.deployment) == release
+	result.Desired = ptr.Deref(result.deployment.Spec.Replicas, 1)
+	result.Paused = result.deployment.Spec.Paused
+	result.Suspended = lifecycle.IsSuspended(result.deployment)
+	if err := r.observeBatches(ctx, workload, result); err != nil {
+		return nil, err
+	}
+	if result.Current {
+		if err := r.observePods(ctx, workload, result); err != nil {
+			return nil, err
+		}
+		return result, r.observeOthers(ctx, workload, result)
+	}
+	return result, nil
+}
+
+// observeBatches finds the ChangePods of the release and the highest number given so far. ChangePods that an earlier
+// object of the same name left count for the number alone.
+func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {
+	changePods, err := index.ChangePodsOf(ctx, r.Client, workload.Namespace, workload.Name)
+	if err != nil {
+		return err
+	}
+	var highest int64
+	for i := range changePods {
+		highest = max(highest, lifecycle.ChangePodNumber(changePods[i].Name))
+		if metav1.IsControlledBy(&changePods[i], workload) && changePods[i].Spec.Release == workload.Spec.Release {
+			result.Batches = append(result.Batches, changePods[i])
+		}
+	}
+	result.LastNumber = max(r.numbers.raise(client.ObjectKeyFromObject(workload), highest), workload.Status.LastChangePod)
+	if highest == result.LastNumber {
+		return nil
+	}
+	// Either the cache lags behind our own writes, or the newest ChangePod was deleted by hand.
+	newest := client.ObjectKey{Namespace: workload.Namespace, Name: lifecycle.ChangePodName(workload.Name, result.LastNumber)}
+	err = r.Live.Get(ctx, newest, &appv1alpha1.ChangePod{})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading ChangePod %s: %w", newest, err)
+	}
+	result.stale = err == nil
+	return nil
+}
+
+// observePods lists the finished pods of the release, by the ReplicaSets of this Deployment alone: another one may
+// have the same template and the same labels.
+func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {
+	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, workload.Namespace, result.deployment.UID)
+	if err != nil {
+		return err
+	}
+	var finished []*corev1.Pod
+	for i := range replicaSets {
+		if replicaSets[i].Labels[appv1alpha1.LabelVersion] != workload.Spec.Reversion {
+			continue
+		}
+		pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, replicaSets[i].UID)
+		if err != nil {
+			return err
+		}
+		for j := range pods {
+			if lifecycle.IsFinished(&pods[j]) {
+				finished = append(finished, &pods[j])
+			}
+		}
+	}
+	slices.SortFunc(finished, func(a, b *corev1.Pod) int {
+		return cmp.Or(
+			cmp.Compare(a.Labels[appv1alpha1.LabelOperateFinished], b.Labels[appv1alpha1.LabelOperateFinished]),
+			cmp.Compare(a.Name, b.Name))
+	})
+	for _, pod := range finished {
+		result.Finished = append(result.Finished, lifecycle.Summarize(result.deployment.Name, pod))
+	}
+	return nil
+}
+
+func (r *Reconciler) observeOthers(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {
+	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, workload.Namespace, result.deployment.UID)
+	if err != nil {
+		return err
+	}
+	for i := range workloads {
+		if workloads[i].UID != workload.UID {
+			result.Others = append(result.Others, workloads[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// retryWait is how long to let the cache catch up with what it was found to lack.
+const retryWait = 50 * time.Millisecond
+
+// Reconcile recounts the release, makes the decision true, and then writes it down: labels before the status, so that a
+// crash in between repeats harmlessly, and Events after it, so that none speaks of a state that was not saved.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var workload appv1alpha1.ChangeWorkload
+	if err := r.Client.Get(ctx, request.NamespacedName, &workload); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.numbers.forget(request.NamespacedName)
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("reading ChangeWorkload %s: %w", request, err)
+	}
+	if workload.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil
+	}
+	scene, err := r.observe(ctx, &workload)
+	if err != nil || scene == nil {
+		return ctrl.Result{}, err
+	}
+	if scene.stale {
+		return ctrl.Result{RequeueAfter: retryWait}, nil
+	}
+	decision := lifecycle.Decide(&workload, scene.Observation, r.Clock.Now())
+	if err := r.relabel(ctx, scene, decision); err != nil {
+		return ctrl.Result{}, err
+	}
+	opened, err := r.openBatches(ctx, &workload, decision)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.writeStatus(ctx, &workload, scene, decision); err != nil {
+		return ctrl.Result{}, err
+	}
+	if decision.Prune {
+		if err := r.prune(ctx, scene.Others); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if opened < len(decision.Batches) {
+		return ctrl.Result{RequeueAfter: retryWait}, nil
+	}
+	return ctrl.Result{RequeueAfter: decision.Wait}, nil
+}

@@ -1,0 +1,171 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/mark"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
+)
+
+// leftoverWait is how long to wait for the garbage collector to remove what a Deployment of the same name left.
+const leftoverWait = time.Second
+
+// waitTimeThreshold is how long a batch waits for its pods, in seconds, as documented.
+const waitTimeThreshold = 60
+
+// Reconcile makes sure that the release which the Deployment is at is recorded, and only then marks it as processed.
+func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deployment) (ctrl.Result, error) {
+	release := lifecycle.ReleaseOf(deployment)
+	if deployment.DeletionTimestamp != nil || release.Version == "" {
+		return ctrl.Result{}, nil
+	}
+	optedIn, err := scope.OptedIn(ctx, r.Client, deployment.Namespace)
+	if err != nil || !optedIn {
+		return ctrl.Result{}, err
+	}
+	var workload appv1alpha1.ChangeWorkload
+	key := client.ObjectKey{Namespace: deployment.Namespace, Name: lifecycle.ChangeWorkloadName(deployment.Name, release.Version)}
+	err = r.Client.Get(ctx, key, &workload)
+	switch {
+	case apierrors.IsNotFound(err):
+		err = r.record(ctx, deployment, key, release)
+	case err != nil:
+		err = fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
+	case !metav1.IsControlledBy(&workload, deployment):
+		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, &workload)
+	case workload.Spec.Release < release.Number:
+		err = r.recordAgain(ctx, &workload, release)
+	}
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return ctrl.Result{RequeueAfter: leftoverWait}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, r.markProcessed(ctx, deployment, release)
+}
+
+// record creates the ChangeWorkload of a release.
+func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, key client.ObjectKey, release lifecycle.Release) error {
+	branch, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigBranch)
+	if err != nil {
+		return err
+	}
+	workload := &appv1alpha1.ChangeWorkload{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace,
+			Name:      key.Name,
+			Labels: map[string]string{
+				appv1alpha1.LabelVersion:        release.Version,
+				appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(deployment.Name),
+			},
+		},
+		Spec: appv1alpha1.ChangeWorkloadSpec{
+			ChangeWorkloadID:  key.Name,
+			ServiceName:       deployment.Name,
+			AppName:           deployment.Name,
+			Reversion:         release.Version,
+			Release:           release.Number,
+			CountThreshold:    lifecycle.BatchSize(branch),
+			WaitTimeThreshold: waitTimeThreshold,
+		},
+	}
+	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = lifecycle.Stamp(r.Clock.Now())
+	if err := controllerutil.SetControllerReference(deployment, workload, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("making Deployment %s the owner of ChangeWorkload %s: %w", deployment.Name, key, err)
+	}
+	if err := r.Client.Create(ctx, workload); err != nil {
+		return fmt.Errorf("creating ChangeWorkload %s: %w", key, err)
+	}
+	return nil
+}
+
+// recordAgain lets the ChangeWorkload of a version that is released once more check it anew.
+func (r *Reconciler) recordAgain(ctx context.Context, workload *appv1alpha1.ChangeWorkload, release lifecycle.Release) error {
+	branch, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigBranch)
+	if err != nil {
+		return err
+	}
+	before := workload.DeepCopy()
+	workload.Spec.Release = release.Number
+	workload.Spec.CountThreshold = lifecycle.BatchSize(branch)
+	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = lifecycle.Stamp(r.Clock.Now())
+	if err := r.Client.Patch(ctx, workload, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("recording release %d in ChangeWorkload %s/%s: %w", release.Number, workload.Namespace, workload.Name, err)
+	}
+	return nil
+}
+
+// removeLeftover removes the ChangeWorkload of a deleted Deployment that had the same name, if the garbage collector
+// hasn't yet.
+func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
+	err := r.Client.Delete(ctx, workload, client.Preconditions{UID: &workload.UID})
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("removing ChangeWorkload %s/%s, which another Deployment left: %w", workload.Namespace, workload.Name, err)
+	}
+	return nil
+}
+
+// markProcessed sets defense-status, and takes away an ignored-suspend that has nothing to ignore: left there it would
+// let a bad release through some later day.
+func (r *Reconciler) markProcessed(ctx context.Context, deployment *appsv1.Deployment, release lifecycle.Release) error {
+	recorded := deployment.Labels[appv1alpha1.LabelDefenseStatus] == appv1alpha1.DefenseStatusProcessed
+	idle := !lifecycle.IsSuspended(deployment) &&
+		deployment.Labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue
+	if recorded && !idle {
+		return nil
+	}
+	change := mark.Change{Set: map[string]string{appv1alpha1.LabelDefenseStatus: appv1alpha1.DefenseStatusProcessed}}
+	if idle {
+		change.Remove = []string{appv1alpha1.LabelIgnoredSuspend}
+	}
+	if written, err := mark.Apply(ctx, r.Client, deployment, change); err != nil || !written {
+		return err
+	}
+	if idle {
+		r.Recorder.Eventf(deployment, nil, corev1.EventTypeNormal, appv1alpha1.EventIgnoredSuspendRemoved, "Record",
+			"removed the label %s: the Deployment is not suspended", appv1alpha1.LabelIgnoredSuspend)
+	}
+	if !recorded {
+		r.reportIgnoredSuspend(deployment, release)
+	}
+	return nil
+}
+
+// reportIgnoredSuspend tells who took this release through a suspension, as the webhook recorded it.
+func (r *Reconciler) reportIgnoredSuspend(deployment *appsv1.Deployment, release lifecycle.Release) {
+	record, found := appv1alpha1.IgnoredSuspendOf(deployment.Annotations)
+	if !found || record.Version != release.Version || !lifecycle.IsSuspended(deployment) {
+		return
+	}
+	r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventSuspensionIgnored, "Record",
+		"%s let release %s through the suspension at %s", record.User, record.Version, record.Time.UTC().Format(time.RFC3339))
+}

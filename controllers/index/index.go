@@ -1,0 +1,149 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package index finds the objects of a release in the cache: by owner reference, never by labels, because two
+// Deployments may share every label and no label holds a name of 253 characters.
+package index
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+const (
+	byOwner          = "metadata.controller.uid"
+	byChangeWorkload = "spec.changeWorkloadId"
+)
+
+// Setup registers the indexes. The queries of this package fail on a cache without them.
+func Setup(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, object := range []client.Object{&appsv1.ReplicaSet{}, &corev1.Pod{}, &appv1alpha1.ChangeWorkload{}} {
+		if err := indexer.IndexField(ctx, object, byOwner, ownerUID); err != nil {
+			return fmt.Errorf("indexing %T by %s: %w", object, byOwner, err)
+		}
+	}
+	if err := indexer.IndexField(ctx, &appv1alpha1.ChangePod{}, byChangeWorkload, changeWorkloadID); err != nil {
+		return fmt.Errorf("indexing ChangePods by %s: %w", byChangeWorkload, err)
+	}
+	return nil
+}
+
+func ownerUID(object client.Object) []string {
+	owner := metav1.GetControllerOfNoCopy(object)
+	if owner == nil {
+		return nil
+	}
+	return []string{string(owner.UID)}
+}
+
+func changeWorkloadID(object client.Object) []string {
+	changePod, ok := object.(*appv1alpha1.ChangePod)
+	if !ok {
+		return nil
+	}
+	return []string{changePod.Spec.ChangeWorkloadID}
+}
+
+// ChangeWorkloadsOf lists the ChangeWorkloads that the Deployment with this UID controls.
+func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace string, deployment types.UID) ([]appv1alpha1.ChangeWorkload, error) {
+	var list appv1alpha1.ChangeWorkloadList
+	if err := listOwned(ctx, reader, &list, namespace, deployment); err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// ReplicaSetsOf lists the ReplicaSets that the Deployment with this UID controls.
+func ReplicaSetsOf(ctx context.Context, reader client.Reader, namespace string, deployment types.UID) ([]appsv1.ReplicaSet, error) {
+	var list appsv1.ReplicaSetList
+	if err := listOwned(ctx, reader, &list, namespace, deployment); err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// PodsOf lists the Pods that the ReplicaSet with this UID controls. They are shared with the cache: read them only.
+func PodsOf(ctx context.Context, reader client.Reader, namespace string, replicaSet types.UID) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	if err := listOwned(ctx, reader, &list, namespace, replicaSet, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// ChangePodsOf lists the ChangePods that name this ChangeWorkload: those of the object of today, and those that the
+// garbage collector has yet to remove after an object of the same name. They are shared with the cache: read them only.
+func ChangePodsOf(ctx context.Context, reader client.Reader, namespace, changeWorkload string) ([]appv1alpha1.ChangePod, error) {
+	var list appv1alpha1.ChangePodList
+	err := reader.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{byChangeWorkload: changeWorkload},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return nil, fmt.Errorf("listing the ChangePods of ChangeWorkload %s/%s: %w", namespace, changeWorkload, err)
+	}
+	return list.Items, nil
+}
+
+// listOwned takes the cache as it is. Waiting for our own writes would make one workload's list wait for the writes
+// to all others; the callers tolerate a list that lags.
+func listOwned(ctx context.Context, reader client.Reader, list client.ObjectList, namespace string, owner types.UID, options ...client.ListOption) error {
+	options = append(options, client.InNamespace(namespace), client.MatchingFields{byOwner: string(owner)},
+		client.DisableReadYourWritesConsistency)
+	if err := reader.List(ctx, list, options...); err != nil {
+		return fmt.Errorf("listing %T in namespace %s by owner %s: %w", list, namespace, owner, err)
+	}
+	return nil
+}
+
+// DeploymentOf follows the owner references of a Pod or a ReplicaSet to its Deployment. It is nil where they don't lead
+// to a Deployment under change control, or not yet: then the event of the missing object comes later.
+func DeploymentOf(ctx context.Context, reader client.Reader, object client.Object) (*appsv1.Deployment, error) {
+	if _, isPod := object.(*corev1.Pod); isPod {
+		replicaSet := &appsv1.ReplicaSet{}
+		if found, err := getOwner(ctx, reader, object, "ReplicaSet", replicaSet); err != nil || !found {
+			return nil, err
+		}
+		object = replicaSet
+	}
+	deployment := &appsv1.Deployment{}
+	if found, err := getOwner(ctx, reader, object, "Deployment", deployment); err != nil || !found {
+		return nil, err
+	}
+	return deployment, nil
+}
+
+func getOwner(ctx context.Context, reader client.Reader, object client.Object, kind string, owner client.Object) (bool, error) {
+	reference := metav1.GetControllerOfNoCopy(object)
+	if reference == nil || reference.Kind != kind || reference.APIVersion != appsv1.SchemeGroupVersion.String() {
+		return false, nil
+	}
+	err := reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: reference.Name}, owner)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the %s that owns %s/%s: %w", kind, object.GetNamespace(), object.GetName(), err)
+	}
+	return owner.GetUID() == reference.UID, nil
+}

@@ -1,0 +1,172 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// Observation is what was seen of a release and its Deployment.
+type Observation struct {
+	// OptedIn says that the namespace is under change control.
+	OptedIn bool
+	// Current says that the Deployment is still at this release.
+	Current bool
+	// Desired is the number of pods that the Deployment wants.
+	Desired int32
+	// Paused says that the Deployment is paused.
+	Paused bool
+	// Suspended says that releases of the Deployment are denied.
+	Suspended bool
+	// Blocking says that a failed pod suspends its Deployment.
+	Blocking bool
+	// Finished are the finished pods of this release that are not on their way out, in the order in which they go into
+	// batches.
+	Finished []appv1alpha1.PodSummary
+	// Batches are the batches of this release.
+	Batches []appv1alpha1.ChangePod
+	// LastNumber is the highest number that a ChangePod of this ChangeWorkload was seen to have.
+	LastNumber int64
+	// Others are the ChangeWorkloads of the Deployment's other versions.
+	Others []appv1alpha1.ChangeWorkload
+}
+
+// Decision is what is to be made true.
+type Decision struct {
+	// Status is the status of the ChangeWorkload.
+	Status appv1alpha1.ChangeWorkloadStatus
+	// WriteStatus says that Status differs from the one stored in a way that has to be written now.
+	WriteStatus bool
+	// Batches are the batches to open.
+	Batches [][]appv1alpha1.PodSummary
+	// Suspend says that the Deployment has to be suspended.
+	Suspend bool
+	// Lift says that the suspension of the Deployment has to be lifted.
+	Lift bool
+	// Prune says that the ChangeWorkloads of other versions have done their duty.
+	Prune bool
+	// Wait is when to look again, 0 if nothing but an event can change the decision.
+	Wait time.Duration
+}
+
+// Decide recounts a release from what was seen and says what to do. A repeated call on the same facts decides the same.
+func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Time) Decision {
+	status := startOf(workload)
+	status.LastChangePod = max(status.LastChangePod, seen.LastNumber)
+	tally := count(seen)
+	var decision Decision
+	switch {
+	case status.Status == appv1alpha1.ChangeWorkloadFailed:
+		// The server refused the order: nothing is checked until the version changes.
+	case !seen.OptedIn:
+		keepUnverified(&status, appv1alpha1.ReasonNamespaceOptedOut,
+			"the namespace is not labelled admission-webhook-altershield=enabled: nothing is checked until it is")
+	case len(tally.failed) > 0:
+		status.Status = appv1alpha1.ChangeWorkloadSuspend
+		setVerified(&status, metav1.ConditionFalse, appv1alpha1.ReasonPodsFailed, Failures(tally.failed))
+		if seen.Current {
+			decision.Suspend = seen.Blocking && !seen.Suspended
+			setSuspended(&status, seen.Blocking || seen.Suspended)
+			decision.await(&status, workload, tally, seen, now)
+		}
+	case !seen.Current:
+		keepUnverified(&status, appv1alpha1.ReasonSuperseded, "the Deployment has moved on to another release")
+	case status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(&status),
+		seen.Desired > 0 && len(tally.passed) >= int(seen.Desired):
+		decision.succeed(&status, workload, seen)
+	case seen.Desired == 0:
+		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
+		setVerified(&status, metav1.ConditionUnknown, appv1alpha1.ReasonNoReplicas,
+			"the Deployment wants no pods; the release is checked once it is scaled up")
+	default:
+		status.Status = waitingPhase(status.Status)
+		decision.await(&status, workload, tally, seen, now)
+	}
+	if !isSettled(workload, &status) {
+		tally.describe(&status, seen.Desired)
+	}
+	decision.finish(workload, status, now)
+	return decision
+}
+
+// startOf is the status to continue from. A version that is released again starts anew, but for the numbers of its
+// ChangePods and the memory of verified versions.
+func startOf(workload *appv1alpha1.ChangeWorkload) appv1alpha1.ChangeWorkloadStatus {
+	status := *workload.Status.DeepCopy()
+	if status.ObservedRelease == workload.Spec.Release {
+		return status
+	}
+	return appv1alpha1.ChangeWorkloadStatus{
+		ObservedRelease:  workload.Spec.Release,
+		LastChangePod:    status.LastChangePod,
+		VerifiedVersions: status.VerifiedVersions,
+	}
+}
+
+// succeed settles a release whose pods passed. It stays settled: pods that join later by scaling or rescheduling are
+// not a release.
+func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation) {
+	status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
+	setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonAllPodsPassed, "every desired pod finished and passed")
+	liftSuspended(status)
+	status.VerifiedVersions = rememberVerified(status.VerifiedVersions, workload.Spec.Reversion, seen.Others)
+	d.Lift = seen.Suspended
+	d.Prune = len(seen.Others) > 0
+}
+
+// await opens the batches that are due and sets the deadline of the next one.
+func (d *Decision) await(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time) {
+	plan := planBatches(status.WaitDeadline, workload, tally, seen, now)
+	d.Batches = plan.batches
+	status.WaitDeadline = plan.deadline
+	d.Wait = plan.wait(now)
+	if status.Status == appv1alpha1.ChangeWorkloadSuspend {
+		return
+	}
+	switch {
+	case plan.timedOut:
+		status.Status = appv1alpha1.ChangeWorkloadTimeOutPreThreshold
+	case plan.reachedThreshold:
+		status.Status = appv1alpha1.ChangeWorkloadRunning
+	}
+	switch {
+	case seen.Paused:
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonDeploymentPaused,
+			"the Deployment is paused: kubectl rollout resume lets the pods of this release come up")
+	case status.Status == appv1alpha1.ChangeWorkloadTimeOutPreThreshold:
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonThresholdTimeout, tally.timeout(workload, seen.Desired))
+	default:
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying, tally.progress(seen.Desired))
+	}
+}
+
+// waitingPhase is the phase of a release that has neither failed nor succeeded.
+func waitingPhase(phase appv1alpha1.ChangeWorkloadPhase) appv1alpha1.ChangeWorkloadPhase {
+	if phase == appv1alpha1.ChangeWorkloadTimeOutPreThreshold {
+		return phase
+	}
+	return appv1alpha1.ChangeWorkloadRunning
+}
+
+// isSettled says that a release was verified before and still is: what its pods do now is no news of it.
+func isSettled(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus) bool {
+	return reachedSuccess(workload) && status.Status == appv1alpha1.ChangeWorkloadSuccess
+}

@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// Release identifies one release of a Deployment.
+type Release struct {
+	// Version is the version of the pod template, empty where the Deployment isn't under change control.
+	Version string
+	// Number counts the releases of the Deployment from 1.
+	Number int64
+}
+
+// ReleaseOf is the release that a Deployment is at.
+func ReleaseOf(deployment *appsv1.Deployment) Release {
+	return Release{
+		Version: deployment.Labels[appv1alpha1.LabelVersion],
+		Number:  max(ReleaseNumber(deployment.Annotations), 1),
+	}
+}
+
+// ReleaseNumber reads the number of the last release from the annotations of a Deployment: 0 where it had none.
+func ReleaseNumber(annotations map[string]string) int64 {
+	number, err := strconv.ParseInt(annotations[appv1alpha1.AnnotationRelease], 10, 64)
+	if err != nil || number < 0 {
+		return 0
+	}
+	return number
+}
+
+// IsSuspended says whether releases of a Deployment are denied.
+func IsSuspended(deployment *appsv1.Deployment) bool {
+	_, suspended := deployment.Labels[appv1alpha1.LabelSuspend]
+	return suspended
+}
+
+// IsVerified says whether a Deployment with these ChangeWorkloads may return to a version while it is suspended.
+func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
+	for i := range workloads {
+		if reachedSuccess(&workloads[i]) && workloads[i].Spec.Reversion == version ||
+			slices.Contains(workloads[i].Status.VerifiedVersions, version) {
+			return true
+		}
+	}
+	return false
+}
+
+// reachedSuccess is false for the Success of a release that had no pods to check.
+func reachedSuccess(workload *appv1alpha1.ChangeWorkload) bool {
+	return workload.Status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(&workload.Status) &&
+		workload.Status.ObservedRelease == workload.Spec.Release
+}
+
+// PodFinished says whether a pod completed its release at now: ready for minReadySeconds and not on its way out. Where
+// only time is missing, wait is how much.
+func PodFinished(pod *corev1.Pod, minReadySeconds int32, now time.Time) (finished bool, wait time.Duration) {
+	if pod.DeletionTimestamp != nil {
+		return false, 0
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
+			since := condition.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second)
+			if minReadySeconds == 0 || !now.Before(since) {
+				return true, 0
+			}
+			return false, since.Sub(now)
+		}
+	}
+	return false, 0
+}
+
+// IsFinished says whether a pod carries the Finished label and is not on its way out.
+func IsFinished(pod *corev1.Pod) bool {
+	_, labelled := pod.Labels[appv1alpha1.LabelOperateFinished]
+	return labelled && pod.DeletionTimestamp == nil
+}
+
+// Summarize describes a pod of a Deployment as the documents do.
+func Summarize(deployment string, pod *corev1.Pod) appv1alpha1.PodSummary {
+	hostName := pod.Spec.Hostname
+	if hostName == "" {
+		hostName = pod.Name
+	}
+	return appv1alpha1.PodSummary{
+		App:       deployment,
+		HostName:  hostName,
+		IP:        pod.Status.PodIP,
+		Namespace: pod.Namespace,
+		Pod:       pod.Name,
+		WorkSpace: "default",
+	}
+}

@@ -1,0 +1,150 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+const (
+	// progressInterval is how often lists and counts are written while nothing else changes. Each write would cost the
+	// cluster as much as a pod of the release, and the ChangePods tell the same at any moment.
+	progressInterval = 2 * time.Minute
+	// maxVerifiedVersions is the number of versions that a ChangeWorkload remembers for its Deployment.
+	maxVerifiedVersions = 10
+)
+
+func setVerified(status *appv1alpha1.ChangeWorkloadStatus, value metav1.ConditionStatus, reason, message string) {
+	setCondition(status, appv1alpha1.ConditionVerified, value, reason, message)
+}
+
+// keepUnverified says why a release that is not verified yet gets no further; a settled one keeps its condition.
+func keepUnverified(status *appv1alpha1.ChangeWorkloadStatus, reason, message string) {
+	status.WaitDeadline = nil
+	if status.Status != appv1alpha1.ChangeWorkloadSuccess && status.Status != appv1alpha1.ChangeWorkloadSuspend {
+		setVerified(status, metav1.ConditionUnknown, reason, message)
+	}
+}
+
+func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool) {
+	if suspended {
+		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionTrue, appv1alpha1.ReasonPodsFailed,
+			"further releases of the Deployment are denied until a repair or a verified version succeeds")
+		return
+	}
+	setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonBlockingDisabled,
+		`the OpsConfigInfo "blocking" is off: further releases of the Deployment are not denied`)
+}
+
+func liftSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
+	if meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionSuspended) != nil {
+		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonLifted,
+			"no pod is failed any more")
+	}
+}
+
+// setCondition leaves the transition time open: finish stamps it with the time of the decision.
+func setCondition(status *appv1alpha1.ChangeWorkloadStatus, kind string, value metav1.ConditionStatus, reason, message string) {
+	existing := meta.FindStatusCondition(status.Conditions, kind)
+	condition := metav1.Condition{Type: kind, Status: value, Reason: reason, Message: message}
+	if existing == nil {
+		status.Conditions = append(status.Conditions, condition)
+		return
+	}
+	if existing.Status == value {
+		condition.LastTransitionTime = existing.LastTransitionTime
+	}
+	*existing = condition
+}
+
+// isProvisional says that a Success only means that there was nothing to check.
+func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
+	return verified != nil && verified.Reason == appv1alpha1.ReasonNoReplicas
+}
+
+// rememberVerified adds the verified versions of other ChangeWorkloads, which are about to be removed, newest first.
+func rememberVerified(known []string, own string, others []appv1alpha1.ChangeWorkload) []string {
+	newestFirst := slices.Clone(others)
+	slices.SortFunc(newestFirst, func(a, b appv1alpha1.ChangeWorkload) int {
+		return int(b.Spec.Release - a.Spec.Release)
+	})
+	var versions []string
+	for i := range newestFirst {
+		if reachedSuccess(&newestFirst[i]) {
+			versions = append(versions, newestFirst[i].Spec.Reversion)
+		}
+		versions = append(versions, newestFirst[i].Status.VerifiedVersions...)
+	}
+	versions = append(versions, known...)
+	var unique []string
+	for _, version := range versions {
+		if version != own && !slices.Contains(unique, version) && len(unique) < maxVerifiedVersions {
+			unique = append(unique, version)
+		}
+	}
+	return unique
+}
+
+// finish stamps the status and says whether and when it is written.
+func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alpha1.ChangeWorkloadStatus, now time.Time) {
+	stored := &workload.Status
+	if status.Status != stored.Status || status.ObservedRelease != stored.ObservedRelease {
+		status.EntryTime, status.EntryTimeUnix = Stamp(now)
+	}
+	for i := range status.Conditions {
+		status.Conditions[i].ObservedGeneration = workload.Generation
+		if status.Conditions[i].LastTransitionTime.IsZero() {
+			status.Conditions[i].LastTransitionTime = metav1.NewTime(now)
+		}
+	}
+	d.Status = status
+	if equality.Semantic.DeepEqual(*stored, status) {
+		return
+	}
+	due := time.Unix(stored.UpdateTimeUnix, 0).Add(progressInterval)
+	if isNews(stored, &status) || !now.Before(due) {
+		d.WriteStatus = true
+		d.Status.UpdateTime, d.Status.UpdateTimeUnix = Stamp(now)
+		return
+	}
+	if left := due.Sub(now); d.Wait == 0 || left < d.Wait {
+		d.Wait = left
+	}
+}
+
+// isNews tells a change that users and later decisions wait for from mere progress.
+func isNews(stored, next *appv1alpha1.ChangeWorkloadStatus) bool {
+	if stored.Status != next.Status || stored.ObservedRelease != next.ObservedRelease ||
+		stored.Counts.Failed != next.Counts.Failed || len(stored.Conditions) != len(next.Conditions) {
+		return true
+	}
+	for _, condition := range next.Conditions {
+		was := meta.FindStatusCondition(stored.Conditions, condition.Type)
+		if was == nil || was.Status != condition.Status || was.Reason != condition.Reason {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,95 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"fmt"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// tally sorts the pods of a release by how far their check is.
+type tally struct {
+	preparing, checking, passed, failed []appv1alpha1.PodSummary
+	// claimed is the number of finished pods that are in a batch.
+	claimed int
+}
+
+// count recounts from the batches each time. A failed pod counts whether it still exists or not: deleting it must not
+// lift a suspension. A pod that passed counts only while it is there: its successor has to pass as well.
+func count(seen Observation) tally {
+	var result tally
+	verdicts := map[string]appv1alpha1.Verdict{}
+	for i := range seen.Batches {
+		judgement := Judge(&seen.Batches[i])
+		result.checking = append(result.checking, judgement.Checking...)
+		result.failed = append(result.failed, judgement.Failed...)
+		for _, pod := range judgement.Checking {
+			verdicts[pod.Pod] = ""
+		}
+		for _, pod := range judgement.Passed {
+			verdicts[pod.Pod] = appv1alpha1.VerdictPass
+		}
+		for _, pod := range judgement.Failed {
+			verdicts[pod.Pod] = appv1alpha1.VerdictUnpass
+		}
+	}
+	for _, pod := range seen.Finished {
+		verdict, claimed := verdicts[pod.Pod]
+		if !claimed {
+			result.preparing = append(result.preparing, pod)
+			continue
+		}
+		result.claimed++
+		if verdict == appv1alpha1.VerdictPass {
+			result.passed = append(result.passed, pod)
+		}
+	}
+	return result
+}
+
+// describe puts the tally into a status, failed pods first and MaxStatusPods at most.
+func (t tally) describe(status *appv1alpha1.ChangeWorkloadStatus, desired int32) {
+	room := appv1alpha1.MaxStatusPods
+	status.DefenseCheckFailPods = take(t.failed, &room)
+	status.DefenseCheckingPods = take(t.checking, &room)
+	status.DefensePreparingPods = take(t.preparing, &room)
+	status.DefenseCheckPassPods = take(t.passed, &room)
+	status.Counts = appv1alpha1.PodCounts{
+		Desired:   desired,
+		Preparing: int32(len(t.preparing)),
+		Checking:  int32(len(t.checking)),
+		Passed:    int32(len(t.passed)),
+		Failed:    int32(len(t.failed)),
+	}
+}
+
+func take(pods []appv1alpha1.PodSummary, room *int) []appv1alpha1.PodSummary {
+	taken := pods[:min(len(pods), *room)]
+	*room -= len(taken)
+	return taken
+}
+
+func (t tally) progress(desired int32) string {
+	return fmt.Sprintf("%d of %d pods passed, %d being checked, %d waiting for their batch",
+		len(t.passed), desired, len(t.checking), len(t.preparing))
+}
+
+func (t tally) timeout(workload *appv1alpha1.ChangeWorkload, desired int32) string {
+	return fmt.Sprintf("fewer than %d further pods finished within %d seconds; %s",
+		workload.Spec.CountThreshold, workload.Spec.WaitTimeThreshold, t.progress(desired))
+}

@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package mark writes the operator's labels on Deployments.
+package mark
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// Change is a set of labels to set and to remove.
+type Change struct {
+	Set    map[string]string
+	Remove []string
+}
+
+// operation is one operation of a JSON patch (RFC 6902).
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// Apply makes the change if the Deployment is still the object and at the release that was read; written is false where
+// it has moved on, and then its next event brings the next decision. A resourceVersion would be a worse guard: the
+// status updates of a rollout would fail one write after the other.
+func Apply(ctx context.Context, writer client.Writer, deployment *appsv1.Deployment, change Change) (written bool, err error) {
+	patch, err := json.Marshal(change.operations(deployment))
+	if err != nil {
+		return false, fmt.Errorf("building the label patch of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	}
+	target := &appsv1.Deployment{}
+	target.Namespace, target.Name = deployment.Namespace, deployment.Name
+	err = writer.Patch(ctx, target, client.RawPatch(types.JSONPatchType, patch))
+	switch {
+	case err == nil:
+		return true, nil
+	case apierrors.IsInvalid(err), apierrors.IsNotFound(err):
+		return false, nil
+	default:
+		return false, fmt.Errorf("patching the labels of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	}
+}
+
+func (c Change) operations(deployment *appsv1.Deployment) []operation {
+	operations := []operation{
+		{Op: "test", Path: "/metadata/uid", Value: deployment.UID},
+		{Op: "test", Path: labelPath(appv1alpha1.LabelVersion), Value: deployment.Labels[appv1alpha1.LabelVersion]},
+	}
+	if release, counted := deployment.Annotations[appv1alpha1.AnnotationRelease]; counted {
+		operations = append(operations, operation{
+			Op: "test", Path: "/metadata/annotations/" + escape(appv1alpha1.AnnotationRelease), Value: release,
+		})
+	}
+	for key, value := range c.Set {
+		operations = append(operations, operation{Op: "add", Path: labelPath(key), Value: value})
+	}
+	for _, key := range c.Remove {
+		operations = append(operations, operation{Op: "remove", Path: labelPath(key)})
+	}
+	return operations
+}
+
+func labelPath(key string) string {
+	return "/metadata/labels/" + escape(key)
+}
+
+// escape makes a key one segment of a JSON pointer (RFC 6901).
+func escape(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}

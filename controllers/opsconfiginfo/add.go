@@ -1,0 +1,64 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package opsconfiginfo keeps the operator's settings: it creates those that are missing and says of each object
+// whether the operator acts by it. No setting is handed on from here: whoever needs one reads it from the cache.
+package opsconfiginfo
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes,verbs=get;list;watch;create
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes/status,verbs=patch
+
+// Reconciler creates missing settings and writes the status of OpsConfigInfos.
+type Reconciler struct {
+	Client   client.Client
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	// Namespace is where the operator reads its settings.
+	Namespace string
+}
+
+// SetupWithManager adds the reconciler to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("opsconfiginfo").
+		For(&appv1alpha1.OpsConfigInfo{}).
+		WatchesRawSource(source.Func(r.settings)).
+		Complete(r)
+}
+
+// settings has every setting looked at once when the controller starts, so that missing ones are created.
+func (r *Reconciler) settings(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	for name := range lifecycle.DefaultSettings() {
+		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: r.Namespace, Name: name}})
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package pod labels pods that completed their release.
+package pod
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+)
+
+const concurrency = 10
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
+
+// Reconciler sets the Finished label on pods that completed their release.
+type Reconciler struct {
+	Client client.Client
+	Clock  clock.PassiveClock
+}
+
+// SetupWithManager adds the reconciler to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("pod").
+		For(&corev1.Pod{}, builder.WithPredicates(unfinished())).
+		// A pod may be seen before the objects that make it a pod of a controlled release.
+		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(created())).
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(created())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(created())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		Complete(reconcile.AsReconciler(r.Client, r))
+}
+
+// unfinished passes pods that are ready, or were created, without the Finished label.
+func unfinished() predicate.Predicate {
+	labelled := func(object client.Object) bool {
+		_, found := object.GetLabels()[appv1alpha1.LabelOperateFinished]
+		return found
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return !labelled(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !labelled(e.ObjectNew) },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+func created() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+func (r *Reconciler) ofDeployment(ctx context.Context, deployment client.Object) []reconcile.Request {
+	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, deployment.GetNamespace(), deployment.GetUID())
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the ReplicaSets of a new Deployment", "deployment", client.ObjectKeyFromObject(deployment))
+		return nil
+	}
+	var result []reconcile.Request
+	for i := range replicaSets {
+		result = append(result, r.ofReplicaSet(ctx, &replicaSets[i])...)
+	}
+	return result
+}
+
+func (r *Reconciler) ofReplicaSet(ctx context.Context, replicaSet client.Object) []reconcile.Request {
+	pods, err := index.PodsOf(ctx, r.Client, replicaSet.GetNamespace(), replicaSet.GetUID())
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the pods of a new ReplicaSet", "replicaSet", client.ObjectKeyFromObject(replicaSet))
+		return nil
+	}
+	return requests(pods)
+}
+
+func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	var pods corev1.PodList
+	err := r.Client.List(ctx, &pods, client.InNamespace(namespace.GetName()),
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the pods of a namespace that was opted in", "namespace", namespace.GetName())
+		return nil
+	}
+	return requests(pods.Items)
+}
+
+func requests(pods []corev1.Pod) []reconcile.Request {
+	var result []reconcile.Request
+	for i := range pods {
+		if _, labelled := pods[i].Labels[appv1alpha1.LabelOperateFinished]; !labelled {
+			result = append(result, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pods[i])})
+		}
+	}
+	return result
+}

@@ -1,0 +1,58 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package pod
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
+)
+
+// Reconcile labels the pod once it completed its release.
+func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Result, error) {
+	if lifecycle.IsFinished(pod) {
+		return ctrl.Result{}, nil
+	}
+	optedIn, err := scope.OptedIn(ctx, r.Client, pod.Namespace)
+	if err != nil || !optedIn {
+		return ctrl.Result{}, err
+	}
+	deployment, err := index.DeploymentOf(ctx, r.Client, pod)
+	if err != nil || deployment == nil {
+		return ctrl.Result{}, err
+	}
+	now := r.Clock.Now()
+	finished, wait := lifecycle.PodFinished(pod, deployment.Spec.MinReadySeconds, now)
+	if !finished {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	before := pod.DeepCopy()
+	pod.Labels[appv1alpha1.LabelOperateFinished] = strconv.FormatInt(now.Unix(), 10)
+	if err := r.Client.Patch(ctx, pod, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("labelling pod %s/%s as finished: %w", pod.Namespace, pod.Name, err)
+	}
+	return ctrl.Result{}, nil
+}

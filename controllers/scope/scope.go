@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package scope says what the operator looks at: the objects of controlled releases, and of those only what is read.
+// Memory so grows with what is controlled, not with the cluster.
+package scope
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// CacheOptions limits the cache to opted-in namespaces and to Deployments, ReplicaSets and Pods that carry a version.
+func CacheOptions() (cache.Options, error) {
+	stamped, err := labels.NewRequirement(appv1alpha1.LabelVersion, selection.Exists, nil)
+	if err != nil {
+		return cache.Options{}, fmt.Errorf("selecting objects by %s: %w", appv1alpha1.LabelVersion, err)
+	}
+	versioned := labels.NewSelector().Add(*stamped)
+	optedIn := labels.SelectorFromSet(labels.Set{appv1alpha1.LabelOptIn: appv1alpha1.OptInEnabled})
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		// A read of a kind that nobody watches must fail, not quietly watch it in the whole cluster.
+		ReaderFailOnMissingInformer: true,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Namespace{}:           {Label: optedIn, Transform: slimNamespace},
+			&appsv1.Deployment{}:          {Label: versioned, Transform: slimDeployment},
+			&appsv1.ReplicaSet{}:          {Label: versioned, Transform: slimReplicaSet},
+			&corev1.Pod{}:                 {Label: versioned, Transform: slimPod},
+			&appv1alpha1.ChangeWorkload{}: {},
+			&appv1alpha1.ChangePod{}:      {},
+			&appv1alpha1.OpsConfigInfo{}:  {},
+		},
+	}, nil
+}
+
+// OptedIn says whether a namespace is under change control. The cache holds no other namespace.
+func OptedIn(ctx context.Context, reader client.Reader, namespace string) (bool, error) {
+	err := reader.Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading namespace %s: %w", namespace, err)
+	}
+	return true, nil
+}
+
+// Setting is the value in effect for the setting of this name, read from the OpsConfigInfo in the operator's namespace.
+func Setting(ctx context.Context, reader client.Reader, namespace, name string) (appv1alpha1.ConfigValue, error) {
+	var object appv1alpha1.OpsConfigInfo
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &object)
+	if apierrors.IsNotFound(err) {
+		return lifecycle.Setting(name, nil), nil
+	}
+	if err != nil {
+		return appv1alpha1.ConfigValue{}, fmt.Errorf("reading OpsConfigInfo %s/%s: %w", namespace, name, err)
+	}
+	return lifecycle.Setting(name, &object), nil
+}

@@ -1,0 +1,67 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package controllers wires the reconcilers of the operator.
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/traas-stack/altershield-operator/controllers/changepod"
+	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
+	"github.com/traas-stack/altershield-operator/controllers/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
+	"github.com/traas-stack/altershield-operator/controllers/pod"
+)
+
+// reporter is the name that Events carry.
+const reporter = "altershield-operator"
+
+// Options are what the reconcilers need besides the manager.
+type Options struct {
+	// Namespace is where the OpsConfigInfo objects are.
+	Namespace string
+	// Clock tells the time.
+	Clock clock.PassiveClock
+}
+
+// SetupWithManager registers the indexes and adds every reconciler to the manager.
+func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	kube, recorder := mgr.GetClient(), mgr.GetEventRecorder(reporter)
+	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
+		"Deployment": &deployment.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
+		"Pod":        &pod.Reconciler{Client: kube, Clock: options.Clock},
+		"ChangeWorkload": &changeworkload.Reconciler{
+			Client: kube, Live: mgr.GetAPIReader(), Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace,
+		},
+		"ChangePod":     &changepod.Reconciler{Client: kube, Clock: options.Clock},
+		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
+	}
+	for kind, reconciler := range reconcilers {
+		if err := reconciler.SetupWithManager(mgr); err != nil {
+			return fmt.Errorf("setting up the %s reconciler: %w", kind, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command manager runs AlterShield Operator: change control for Kubernetes Deployments.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // lets a kubeconfig outside the cluster use any login method
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/webhooks"
+)
+
+const (
+	leaderElectionID = "altershieldoperator.app.ops.cloud.alipay.com"
+	// reconciliationTimeout ends a reconcile whose API server doesn't answer; the work queue tries again.
+	reconciliationTimeout = time.Minute
+)
+
+type options struct {
+	namespace            string
+	metricsAddress       string
+	healthProbeAddress   string
+	webhookPort          int
+	webhookCertDir       string
+	leaderElect          bool
+	gracefulShutdownTime time.Duration
+}
+
+func (o *options) bind(flags *flag.FlagSet) {
+	flags.StringVar(&o.namespace, "namespace", appv1alpha1.SystemNamespace,
+		"Namespace of the operator: its settings (OpsConfigInfo objects) and its leader election lease live there.")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8089",
+		"Address of the metrics endpoint, served over TLS to users whom Kubernetes lets get /metrics. 0 turns it off.")
+	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8088",
+		"Address of /healthz and /readyz. Ready means: caches synced and webhooks serving.")
+	flags.IntVar(&o.webhookPort, "webhook-port", 1443, "Port of the admission webhooks.")
+	flags.StringVar(&o.webhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
+		"Directory of the webhooks' certificate: tls.crt and tls.key, read again when they change.")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false,
+		"Elect a leader among several replicas: the leader reconciles, every replica serves the webhooks.")
+	flags.DurationVar(&o.gracefulShutdownTime, "graceful-shutdown-timeout", 30*time.Second,
+		"How long reconciles and requests may take to finish when the operator is told to stop.")
+}
+
+func (o *options) validate() error {
+	var problems []error
+	if faults := validation.IsDNS1123Label(o.namespace); len(faults) > 0 {
+		problems = append(problems, fmt.Errorf("--namespace %q is not the name of a namespace: %s", o.namespace, faults[0]))
+	}
+	if o.webhookPort < 1 || o.webhookPort > 65535 {
+		problems = append(problems, fmt.Errorf("--webhook-port %d is not a port: it must be from 1 to 65535", o.webhookPort))
+	}
+	for _, name := range []string{"tls.crt", "tls.key"} {
+		if _, err := os.Stat(o.webhookCertDir + "/" + name); err != nil {
+			problems = append(problems, fmt.Errorf("--webhook-cert-dir: the webhooks need a certificate: %w", err))
+		}
+	}
+	if o.gracefulShutdownTime < 0 {
+		problems = append(problems, fmt.Errorf("--graceful-shutdown-timeout %s is negative", o.gracefulShutdownTime))
+	}
+	return errors.Join(problems...)
+}
+
+func main() {
+	var opts options
+	logging := zap.Options{}
+	opts.bind(flag.CommandLine)
+	logging.BindFlags(flag.CommandLine)
+	flag.Parse()
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+
+	err := opts.validate()
+	if err == nil {
+		err = run(ctrl.SetupSignalHandler(), opts)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "altershield-operator: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, opts options) error {
+	kubeconfig, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the API server: %w", err)
+	}
+	operator, err := whoAmI(ctx, kubeconfig)
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(kubeconfig, opts)
+	if err != nil {
+		return err
+	}
+	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{Namespace: opts.namespace, Clock: clock.RealClock{}}); err != nil {
+		return err
+	}
+	webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{Reader: mgr.GetClient(), Operator: operator, Clock: clock.RealClock{}})
+	if err := addChecks(mgr); err != nil {
+		return err
+	}
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("running the manager: %w", err)
+	}
+	return nil
+}
+
+func newManager(kubeconfig *rest.Config, opts options) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(appv1alpha1.AddToScheme(scheme))
+	scoped, err := scope.CacheOptions()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(kubeconfig, ctrl.Options{
+		Scheme: scheme,
+		Cache:  scoped,
+		Client: client.Options{
+			FieldOwner: "altershield-operator",
+			// A reconcile that doesn't see its own last write would make it again.
+			Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)},
+		},
+		Controller: config.Controller{ReconciliationTimeout: reconciliationTimeout},
+		Metrics: metricsserver.Options{
+			BindAddress:    opts.metricsAddress,
+			SecureServing:  true,
+			FilterProvider: filters.WithAuthenticationAndAuthorization,
+		},
+		HealthProbeBindAddress:        opts.healthProbeAddress,
+		WebhookServer:                 webhook.NewServer(webhook.Options{Port: opts.webhookPort, CertDir: opts.webhookCertDir}),
+		LeaderElection:                opts.leaderElect,
+		LeaderElectionID:              leaderElectionID,
+		LeaderElectionNamespace:       opts.namespace,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &opts.gracefulShutdownTime,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// whoAmI asks for the name that the API server knows the operator by: the webhooks let its own updates pass.
+func whoAmI(ctx context.Context, kubeconfig *rest.Config) (string, error) {
+	clientset, err := kubernetes.NewForConfig(kubeconfig)
+	if err != nil {
+		return "", fmt.Errorf("creating a client: %w", err)
+	}
+	review, err := clientset.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("asking the API server for the operator's own user name: %w", err)
+	}
+	return review.Status.UserInfo.Username, nil
+}
+
+func addChecks(mgr ctrl.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("webhooks", mgr.GetWebhookServer().StartedChecker()); err != nil {
+		return fmt.Errorf("adding the readiness check of the webhooks: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache())); err != nil {
+		return fmt.Errorf("adding the readiness check of the caches: %w", err)
+	}
+	return nil
+}
+
+func cachesSynced(informers cache.Informers) healthz.Checker {
+	return func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), 100*time.Millisecond)
+		defer cancel()
+		if !informers.WaitForCacheSync(ctx) {
+			return errors.New("the caches are not synced yet")
+		}
+		return nil
+	}
+}

@@ -1,0 +1,80 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// deploymentDefaulter stamps releases: it sets the version of a new or changed pod template, counts the release,
+// consumes ignored-suspend and keeps everybody else's hands off the operator's keys. It reads nothing but the request
+// and changes nothing but its answer, so a dry run is safe.
+type deploymentDefaulter struct {
+	// operator is the user name of the operator itself, whose updates pass as they are.
+	operator string
+	clock    clock.PassiveClock
+}
+
+var _ admission.Handler = &deploymentDefaulter{}
+
+// Handle answers one admission review.
+func (d *deploymentDefaulter) Handle(_ context.Context, request admission.Request) admission.Response {
+	if request.UserInfo.Username == d.operator {
+		return admission.Allowed("")
+	}
+	updated, err := decode(request.Object)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	before := newMarks(updated)
+	var after marks
+	switch request.Operation {
+	case admissionv1.Create:
+		after, err = stampNew(before)
+	case admissionv1.Update:
+		var old *unstructured.Unstructured
+		if old, err = decode(request.OldObject); err != nil {
+			return admission.Errored(http.StatusBadRequest, err)
+		}
+		after, err = stampUpdate(newMarks(old), before, request.UserInfo.Username, d.clock.Now())
+	default:
+		return admission.Allowed("")
+	}
+	if err != nil {
+		return admission.Errored(http.StatusUnprocessableEntity,
+			fmt.Errorf("deployment %s: its release version can't be computed: %w", request.Name, err))
+	}
+	return admission.Patched("", patch(before, after)...)
+}
+
+// decode keeps every field of the object, known to our types or not.
+func decode(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
+	object := map[string]any{}
+	if err := json.Unmarshal(raw.Raw, &object); err != nil {
+		return nil, fmt.Errorf("decoding the Deployment of the admission review: %w", err)
+	}
+	return &unstructured.Unstructured{Object: object}, nil
+}

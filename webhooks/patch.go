@@ -1,0 +1,62 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"sort"
+	"strings"
+
+	"gomodules.xyz/jsonpatch/v2"
+)
+
+// patch lists the operations that turn the marks of a Deployment into others. It touches single keys of labels and
+// annotations and nothing else, so that fields which our types don't know survive.
+func patch(from, to marks) []jsonpatch.Operation {
+	operations := patchMap("/metadata/labels", from.labels, to.labels)
+	operations = append(operations, patchMap("/metadata/annotations", from.annotations, to.annotations)...)
+	if len(from.templateLabels) == 0 && len(to.templateLabels) > 0 && from.template["metadata"] == nil {
+		operations = append(operations, jsonpatch.NewOperation("add", "/spec/template/metadata", map[string]any{}))
+	}
+	return append(operations, patchMap("/spec/template/metadata/labels", from.templateLabels, to.templateLabels)...)
+}
+
+func patchMap(path string, from, to map[string]string) []jsonpatch.Operation {
+	if len(from) == 0 {
+		if len(to) == 0 {
+			return nil
+		}
+		return []jsonpatch.Operation{jsonpatch.NewOperation("add", path, to)}
+	}
+	var operations []jsonpatch.Operation
+	for key, value := range to {
+		if was, present := from[key]; !present || was != value {
+			operations = append(operations, jsonpatch.NewOperation("add", path+"/"+escape(key), value))
+		}
+	}
+	for key := range from {
+		if _, kept := to[key]; !kept {
+			operations = append(operations, jsonpatch.NewOperation("remove", path+"/"+escape(key), nil))
+		}
+	}
+	sort.Slice(operations, func(i, j int) bool { return operations[i].Path < operations[j].Path })
+	return operations
+}
+
+// escape makes a key one segment of a JSON pointer (RFC 6901).
+func escape(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}

@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"encoding/json"
+	"maps"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// ownedLabels and ownedAnnotations are the keys of a Deployment that nobody but the operator writes.
+func ownedLabels() []string {
+	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelDefenseStatus, appv1alpha1.LabelSuspend}
+}
+
+func ownedAnnotations() []string {
+	return []string{appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy}
+}
+
+// marks are the parts of a Deployment that tell one release from another.
+type marks struct {
+	labels         map[string]string
+	annotations    map[string]string
+	templateLabels map[string]string
+	template       template
+}
+
+func newMarks(deployment *unstructured.Unstructured) marks {
+	templateLabels, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
+	return marks{
+		labels:         deployment.GetLabels(),
+		annotations:    deployment.GetAnnotations(),
+		templateLabels: templateLabels,
+		template:       newTemplate(deployment.Object),
+	}
+}
+
+func (m marks) suspended() bool {
+	_, suspended := m.labels[appv1alpha1.LabelSuspend]
+	return suspended
+}
+
+// ignoresSuspension says whether the update from old to m asks to pass the suspension. Besides the label, a fresh
+// record in the user's own name counts: the API server calls the defaulter again when a later webhook changed the
+// template, and by then the label is consumed. Writing the record by hand grants no more than the label does.
+func (m marks) ignoresSuspension(old marks, user string) bool {
+	if m.labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue {
+		return true
+	}
+	record, found := appv1alpha1.IgnoredSuspendOf(m.annotations)
+	previous, _ := appv1alpha1.IgnoredSuspendOf(old.annotations)
+	return found && record.User == user && record != previous
+}
+
+// stampNew returns the marks that a new Deployment must carry. Whatever it brings of the operator's keys, say from an
+// export of another Deployment, is not its own.
+func stampNew(created marks) (marks, error) {
+	version, err := created.template.version()
+	if err != nil {
+		return marks{}, err
+	}
+	stamped := created.clone()
+	stamped.restoreOwned(marks{})
+	stamped.setRelease(version, 1)
+	delete(stamped.labels, appv1alpha1.LabelIgnoredSuspend)
+	return stamped, nil
+}
+
+// stampUpdate returns the marks that a Deployment must carry when user updates it from old to updated at now. While
+// its template stays the same nothing of the operator's changes, so that no pod restarts.
+func stampUpdate(old, updated marks, user string, now time.Time) (marks, error) {
+	stamped := updated.clone()
+	stamped.restoreOwned(old)
+	if updated.template.equal(old.template) {
+		return stamped, nil
+	}
+	version, err := updated.template.version()
+	if err != nil {
+		return marks{}, err
+	}
+	stamped.setRelease(version, lifecycle.ReleaseNumber(old.annotations)+1)
+	delete(stamped.labels, appv1alpha1.LabelDefenseStatus)
+	if old.suspended() && updated.ignoresSuspension(old, user) {
+		record, err := json.Marshal(appv1alpha1.IgnoredSuspend{User: user, Time: metav1.NewMicroTime(now), Version: version})
+		if err != nil {
+			return marks{}, err
+		}
+		stamped.annotations[appv1alpha1.AnnotationIgnoredSuspendBy] = string(record)
+	}
+	if stamped.labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue {
+		delete(stamped.labels, appv1alpha1.LabelIgnoredSuspend)
+	}
+	return stamped, nil
+}
+
+func (m marks) clone() marks {
+	return marks{
+		labels:         cloneOrNew(m.labels),
+		annotations:    cloneOrNew(m.annotations),
+		templateLabels: cloneOrNew(m.templateLabels),
+		template:       m.template,
+	}
+}
+
+// restoreOwned sets the operator's keys to what old has.
+func (m marks) restoreOwned(old marks) {
+	restore(m.labels, old.labels, ownedLabels())
+	restore(m.annotations, old.annotations, ownedAnnotations())
+	restore(m.templateLabels, old.templateLabels, []string{appv1alpha1.LabelVersion})
+}
+
+func (m marks) setRelease(version string, number int64) {
+	m.labels[appv1alpha1.LabelVersion] = version
+	m.templateLabels[appv1alpha1.LabelVersion] = version
+	m.annotations[appv1alpha1.AnnotationRelease] = strconv.FormatInt(number, 10)
+}
+
+func restore(current, old map[string]string, keys []string) {
+	for _, key := range keys {
+		value, present := old[key]
+		if present {
+			current[key] = value
+		} else {
+			delete(current, key)
+		}
+	}
+}
+
+func cloneOrNew(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(m)
+}

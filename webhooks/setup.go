@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package webhooks holds the admission of Deployments: the mutating webhook stamps releases, the validating webhook
+// denies those of a suspended Deployment.
+package webhooks
+
+import (
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// Paths that the webhook configurations name.
+const (
+	MutatePath   = "/mutate-apps-v1-deployment"
+	ValidatePath = "/validate-apps-v1-deployment"
+)
+
+// +kubebuilder:webhook:path=/mutate-apps-v1-deployment,mutating=true,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=create;update,versions=v1,name=mdeployment.kb.io,admissionReviewVersions=v1,reinvocationPolicy=IfNeeded,timeoutSeconds=10
+// +kubebuilder:webhook:path=/validate-apps-v1-deployment,mutating=false,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=update,versions=v1,name=vdeployment.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
+
+// Options are what the webhooks need.
+type Options struct {
+	// Reader reads ChangeWorkloads, from a cache that has the indexes of package index.
+	Reader client.Reader
+	// Operator is the user name of the operator itself, whose updates pass as they are.
+	Operator string
+	// Clock tells the time that is recorded with a release that ignores a suspension.
+	Clock clock.PassiveClock
+}
+
+// Register adds both webhooks to server.
+func Register(server webhook.Server, options Options) {
+	server.Register(MutatePath, &admission.Webhook{
+		Handler: &deploymentDefaulter{operator: options.Operator, clock: options.Clock},
+	})
+	server.Register(ValidatePath, &admission.Webhook{
+		Handler: &deploymentValidator{operator: options.Operator, reader: options.Reader},
+	})
+}

@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"bytes"
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// template is a pod template as the API server sent it, without the version label. It stays untyped, so that fields
+// newer than our types take part in every comparison.
+type template map[string]any
+
+// newTemplate takes the pod template out of a Deployment and leaves the Deployment as it is.
+func newTemplate(deployment map[string]any) template {
+	spec, _ := deployment["spec"].(map[string]any)
+	raw, _ := spec["template"].(map[string]any)
+	bare := maps.Clone(raw)
+	metadata, _ := raw["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	if _, stamped := labels[appv1alpha1.LabelVersion]; stamped || len(labels) == 0 {
+		labels = maps.Clone(labels)
+		delete(labels, appv1alpha1.LabelVersion)
+		metadata = maps.Clone(metadata)
+		delete(metadata, "labels")
+		if len(labels) > 0 {
+			metadata["labels"] = labels
+		}
+	}
+	// The API server writes an absent creationTimestamp as null or not at all, depending on its version.
+	if timestamp, present := metadata["creationTimestamp"]; present && timestamp == nil {
+		metadata = maps.Clone(metadata)
+		delete(metadata, "creationTimestamp")
+	}
+	delete(bare, "metadata")
+	if len(metadata) > 0 {
+		bare["metadata"] = metadata
+	}
+	return bare
+}
+
+// equal says whether two templates are the same release. It compares what is stored, never versions: a library that
+// marshals the same template differently must not restart anybody's pods.
+func (t template) equal(other template) bool {
+	return reflect.DeepEqual(t, other)
+}
+
+// version is the release version of a template: the MD5, in hex, of its compact JSON as the v1 types marshal it with
+// metadata.creationTimestamp null, which gives the values of the documents. A template with fields that these types
+// don't know has those fields in its version too, so that two releases never share one.
+func (t template) version() (string, error) {
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return "", fmt.Errorf("marshalling the pod template: %w", err)
+	}
+	typed, complete, err := decodeTemplate(raw)
+	if err != nil {
+		return "", err
+	}
+	hashed, err := json.Marshal(typed)
+	if err != nil {
+		return "", fmt.Errorf("marshalling the typed pod template: %w", err)
+	}
+	if !complete {
+		hashed = append(hashed, raw...)
+	}
+	sum := md5.Sum(hashed)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// typedTemplate is corev1.PodTemplateSpec with the metadata that the documents' versions were computed from.
+type typedTemplate struct {
+	Metadata typedMetadata  `json:"metadata,omitempty"`
+	Spec     corev1.PodSpec `json:"spec,omitempty"`
+}
+
+// typedMetadata lists the metadata of a pod template in the order of metav1.ObjectMeta. That type leaves a zero
+// creationTimestamp out since Kubernetes 1.34; the documents' versions have it as null.
+type typedMetadata struct {
+	Name              string                  `json:"name,omitempty"`
+	GenerateName      string                  `json:"generateName,omitempty"`
+	Namespace         string                  `json:"namespace,omitempty"`
+	CreationTimestamp *metav1.Time            `json:"creationTimestamp"`
+	Labels            map[string]string       `json:"labels,omitempty"`
+	Annotations       map[string]string       `json:"annotations,omitempty"`
+	OwnerReferences   []metav1.OwnerReference `json:"ownerReferences,omitempty"`
+	Finalizers        []string                `json:"finalizers,omitempty"`
+}
+
+// decodeTemplate also says whether the types hold the template completely.
+func decodeTemplate(raw []byte) (typed typedTemplate, complete bool, err error) {
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&typed); err == nil {
+		return typed, true, nil
+	}
+	typed = typedTemplate{}
+	if err := json.Unmarshal(raw, &typed); err != nil {
+		var mismatch *json.UnmarshalTypeError
+		if errors.As(err, &mismatch) {
+			return typed, false, fmt.Errorf("spec.template.%s: a %s can't stand here", mismatch.Field, mismatch.Value)
+		}
+		return typed, false, fmt.Errorf("decoding the pod template: %w", err)
+	}
+	return typed, false, nil
+}
