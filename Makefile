@@ -1,0 +1,97 @@
+# AlterShield Operator. `make help` lists the targets.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+IMG ?= altershield-operator:latest
+export MANAGER_ARGS ?=
+DEMO_ARGS ?=
+
+TOOL := go tool -modfile=hack/tools/go.mod
+CONTROLLER_GEN := $(TOOL) controller-gen
+GOLANGCI_LINT := $(TOOL) golangci-lint
+
+# The race detector needs a C compiler. Without one the tests run all the same, and say so.
+HAVE_CC := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo yes)
+TEST_ENV := $(if $(HAVE_CC),CGO_ENABLED=1,CGO_ENABLED=0)
+RACE := $(if $(HAVE_CC),-race)
+
+##@ The two commands
+
+.PHONY: demo
+demo: build ## Play the documented walkthrough on a cluster of its own and check every step.
+	go run ./hack/demo --manager bin/manager $(DEMO_ARGS)
+
+.PHONY: test
+test: assets ## Run all tests, with the race detector where there is a C compiler.
+	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
+	$(TEST_ENV) go test $(RACE) -timeout 40m ./...
+
+##@ A cluster to play with
+
+.PHONY: up
+up: build ## Start a control plane, fake nodes and the operator in the background. MANAGER_ARGS="..." reaches its flags.
+	@go run ./hack/local up --manager bin/manager --manager-args "$$MANAGER_ARGS"
+
+.PHONY: down
+down: ## Stop what `make up` started and remove its data.
+	@go run ./hack/local down
+
+.PHONY: assets
+assets: ## Build etcd, Kubernetes and KWOK into setup-envtest's store, once; minutes the first time.
+	@go run ./hack/local assets
+
+##@ Development
+
+.PHONY: build
+build: ## Build the manager into bin/manager.
+	@CGO_ENABLED=0 go build -trimpath -o bin/manager .
+
+.PHONY: generate
+generate: ## Generate deep copies, CRDs, RBAC and webhook configurations from the code.
+	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt crd rbac:roleName=manager-role webhook \
+		paths=./apis/... paths=./controllers/... paths=./webhooks/... \
+		output:crd:artifacts:config=config/crd/bases \
+		output:rbac:artifacts:config=config/rbac \
+		output:webhook:artifacts:config=config/webhook
+
+.PHONY: fmt
+fmt: ## Format the code.
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: vet
+vet: ## Run go vet.
+	go vet ./...
+
+.PHONY: lint
+lint: ## Run golangci-lint, built from its pinned Go module.
+	CGO_ENABLED=0 $(GOLANGCI_LINT) run
+
+.PHONY: tidy
+tidy: ## Tidy go.mod.
+	go mod tidy
+
+.PHONY: verify
+verify: tidy generate fmt vet lint ## Regenerate, format, vet and lint; fail if that leaves the work tree dirty.
+	@dirty=$$(git status --porcelain); if [ -n "$$dirty" ]; then \
+		echo "The work tree is dirty. Commit what was generated or formatted:"; echo "$$dirty"; git --no-pager diff | head -100; exit 1; fi
+
+##@ Image and cluster
+
+.PHONY: docker-build
+docker-build: ## Build the image IMG.
+	docker build -t $(IMG) .
+
+.PHONY: install
+install: ## Install the CRDs into the cluster of the current kubeconfig.
+	kubectl apply -k config/crd
+
+.PHONY: uninstall
+uninstall: ## Remove the CRDs, and with them all ChangeWorkloads, ChangePods and OpsConfigInfos.
+	kubectl delete --ignore-not-found -k config/crd
+
+##@ Help
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z_-]+:.*##/ {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command demo plays the documented walkthrough on a control plane of its own: a release is recorded and checked, a bad
+// verdict suspends it, the next release is denied, a repair gets in. It shows what a person would type and see, checks
+// each step, and exits non-zero if one differs.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+)
+
+func main() {
+	manager := flag.String("manager", "bin/manager", "the manager's `program`")
+	config := flag.String("config", "config/local", "kustomization `folder` to install")
+	samples := flag.String("samples", "config/samples", "`folder` of the sample Deployments")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := demo(ctx, *manager, *config, *samples, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "\ndemo: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// demo runs on a cluster in a temporary folder, which is gone afterwards.
+func demo(ctx context.Context, manager, config, samples string, out io.Writer) (err error) {
+	begin := time.Now()
+	programs, err := assets.Ensure(ctx, out)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "altershield-demo-")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "Starting a control plane with fake nodes, and the operator beside it.")
+	plane, err := cluster.Start(ctx, cluster.Options{Dir: dir, Assets: programs})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, plane.Stop(context.WithoutCancel(ctx)), os.RemoveAll(dir))
+		if err == nil {
+			fmt.Fprintf(out, "\nEvery step went as documented. The cluster is gone. %s in all.\n", time.Since(begin).Round(time.Second))
+		}
+	}()
+	if manager, err = filepath.Abs(manager); err != nil {
+		return err
+	}
+	running, err := operator.Install(ctx, plane, operator.Options{Dir: dir, Binary: manager, Config: config})
+	if err != nil {
+		return err
+	}
+	if err := running.Start(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.Stop(context.WithoutCancel(ctx))) }()
+	stage := &stage{kubectl: plane.Kubectl(), kubeconfig: plane.Kubeconfig(), samples: samples, out: out}
+	for number, scene := range walkthrough() {
+		fmt.Fprintf(out, "\n--- %d. %s\n", number+1, scene.title)
+		if err := scene.play(ctx, stage); err != nil {
+			return fmt.Errorf("step %d, %s: %w", number+1, scene.title, err)
+		}
+	}
+	return nil
+}

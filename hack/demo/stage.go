@@ -1,0 +1,164 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+const (
+	// patience is how long a state may take to come about on a slow machine.
+	patience = 2 * time.Minute
+	// glance is how often the state is looked at meanwhile.
+	glance = 200 * time.Millisecond
+)
+
+// stage is where the walkthrough plays: a cluster as kubectl sees it.
+type stage struct {
+	kubectl, kubeconfig string
+	// samples is the folder of the sample Deployments.
+	samples string
+	out     io.Writer
+}
+
+// run types a kubectl command, shows what it prints and returns that; failed says that it exited non-zero.
+func (s *stage) run(ctx context.Context, args ...string) (printed string, failed bool, err error) {
+	fmt.Fprintf(s.out, "$ kubectl %s\n", strings.Join(quoted(args), " "))
+	printed, failed, err = s.quietly(ctx, args...)
+	fmt.Fprint(s.out, printed)
+	return printed, failed, err
+}
+
+// must is run for a command that has to succeed and print the given text.
+func (s *stage) must(ctx context.Context, want string, args ...string) error {
+	printed, failed, err := s.run(ctx, args...)
+	switch {
+	case err != nil:
+		return err
+	case failed:
+		return fmt.Errorf("kubectl %s failed", strings.Join(args, " "))
+	case !strings.Contains(printed, want):
+		return fmt.Errorf("kubectl %s should print %q", strings.Join(args, " "), want)
+	}
+	return nil
+}
+
+// await looks until what a command prints is as wanted, then runs it for everybody to see.
+func (s *stage) await(ctx context.Context, wanted func(printed string) error, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(glance)
+	defer tick.Stop()
+	for {
+		printed, failed, err := s.quietly(ctx, args...)
+		if err != nil {
+			return err
+		}
+		if failed {
+			return fmt.Errorf("kubectl %s failed: %s", strings.Join(args, " "), printed)
+		}
+		missing := wanted(printed)
+		if missing == nil {
+			_, _, err = s.run(ctx, args...)
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("after %s kubectl %s still prints:\n%s%w", patience, strings.Join(args, " "), printed, missing)
+		case <-tick.C:
+		}
+	}
+}
+
+// quietly runs a kubectl command; the error is about not being able to run it at all.
+func (s *stage) quietly(ctx context.Context, args ...string) (printed string, failed bool, err error) {
+	var output bytes.Buffer
+	command := exec.CommandContext(ctx, s.kubectl, args...)
+	command.Env = append(command.Environ(), "KUBECONFIG="+s.kubeconfig)
+	command.Stdout, command.Stderr = &output, &output
+	err = command.Run()
+	if _, exited := err.(*exec.ExitError); exited && ctx.Err() == nil {
+		return output.String(), true, nil
+	}
+	if err != nil {
+		return output.String(), true, fmt.Errorf("running kubectl %s: %w", strings.Join(args, " "), err)
+	}
+	return output.String(), false, nil
+}
+
+// watch collects what a kubectl command with --watch prints, until the returned function is called.
+func (s *stage) watch(ctx context.Context, args ...string) (finish func() string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var output bytes.Buffer
+	command := exec.CommandContext(ctx, s.kubectl, args...)
+	command.Env = append(command.Environ(), "KUBECONFIG="+s.kubeconfig)
+	command.Stdout, command.Stderr = &output, &output
+	if err := command.Start(); err != nil {
+		cancel()
+		return nil, fmt.Errorf("running kubectl %s: %w", strings.Join(args, " "), err)
+	}
+	return func() string {
+		cancel()
+		_ = command.Wait() // it was just cancelled
+		return output.String()
+	}, nil
+}
+
+// quoted shows arguments as they would be typed into a shell.
+func quoted(args []string) []string {
+	shown := make([]string, len(args))
+	for i, arg := range args {
+		shown[i] = arg
+		if strings.ContainsAny(arg, " {}\"$*|<>()&;") {
+			shown[i] = "'" + arg + "'"
+		}
+	}
+	return shown
+}
+
+// rows splits a table into its rows' cells, without the header.
+func rows(table string) [][]string {
+	var result [][]string
+	for line := range strings.Lines(table) {
+		if cells := strings.Fields(line); len(cells) > 0 && cells[0] != "NAME" {
+			result = append(result, cells)
+		}
+	}
+	return result
+}
+
+// expectRows compares the first cells of each row.
+func expectRows(want ...[]string) func(string) error {
+	return func(table string) error {
+		got := rows(table)
+		if len(got) != len(want) {
+			return fmt.Errorf("there should be %d rows, not %d", len(want), len(got))
+		}
+		for i := range want {
+			if len(got[i]) < len(want[i]) || strings.Join(got[i][:len(want[i])], " ") != strings.Join(want[i], " ") {
+				return fmt.Errorf("row %d should begin with: %s", i+1, strings.Join(want[i], "  "))
+			}
+		}
+		return nil
+	}
+}

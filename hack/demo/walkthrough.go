@@ -1,0 +1,188 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// The names below are those of the documents' sample and its repair.
+const (
+	release = "sleep--x--c6c45d23c098bdf181853a85b60b5d74"
+	repair  = "sleep--x--6a8ff823a5011291b0f02a1d83c2222d"
+)
+
+// scene is one step of the walkthrough.
+type scene struct {
+	title string
+	play  func(context.Context, *stage) error
+}
+
+func walkthrough() []scene {
+	return []scene{
+		{"Two settings are there", settingsAreThere},
+		{"A namespace is opted in", optIn},
+		{"A release is recorded and its pods are checked", releaseIsChecked},
+		{"A verdict is set to unpass, which simulates a fault", verdictFails},
+		{"The release is suspended", releaseIsSuspended},
+		{"The next release is denied", nextReleaseIsDenied},
+		{"Everything but a release still works", otherChangesPass},
+		{"A repair gets in", repairGetsIn},
+		{"Normal releases work again", normalReleasesWork},
+	}
+}
+
+func settingsAreThere(ctx context.Context, s *stage) error {
+	return s.await(ctx, expectRows([]string{"blocking"}, []string{"branch"}),
+		"get", "opsconfiginfo", "-n", "altershieldoperator-system")
+}
+
+func optIn(ctx context.Context, s *stage) error {
+	return s.must(ctx, "namespace/default labeled", "label", "namespace", "default", "admission-webhook-altershield=enabled")
+}
+
+func releaseIsChecked(ctx context.Context, s *stage) error {
+	if err := s.must(ctx, "deployment.apps/sleep created", "apply", "-f", filepath.Join(s.samples, "sleep.yaml")); err != nil {
+		return err
+	}
+	if err := s.await(ctx, expectRows([]string{release, "Success"}), "get", "changeworkloads"); err != nil {
+		return err
+	}
+	return s.await(ctx, expectRows(
+		[]string{release + "--x--1", "ExecuteDone", "PreFailed"},
+		[]string{release + "--x--2", "ExecuteDone", "PreFailed"},
+		[]string{release + "--x--3", "ExecuteDone", "PreFailed"},
+		[]string{release + "--x--4", "ExecuteDone", "PreFailed"},
+		[]string{release + "--x--5", "ExecuteDone", "PreFailed"},
+	), "get", "changepods")
+}
+
+func verdictFails(ctx context.Context, s *stage) error {
+	name := release + "--x--1"
+	printed, failed, err := s.quietly(ctx, "get", "changepod", name, "-o", "json")
+	if err != nil || failed {
+		return errors.Join(err, fmt.Errorf("reading ChangePod %s: %s", name, printed))
+	}
+	var changePod appv1alpha1.ChangePod
+	if err := json.Unmarshal([]byte(printed), &changePod); err != nil {
+		return fmt.Errorf("reading ChangePod %s: %w", name, err)
+	}
+	pod := changePod.Spec.PodInfos[0]
+	pod.Verdict, pod.Message = "unpass", "find error"
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"podResults": []any{pod}, "message": "PostFinish"}})
+	if err != nil {
+		return err
+	}
+	return s.must(ctx, "patched", "patch", "changepod", "--subresource=status", name, "-p", string(patch), "--type", "merge")
+}
+
+func releaseIsSuspended(ctx context.Context, s *stage) error {
+	if err := s.await(ctx, expectRows([]string{release, "Suspend"}), "get", "changeworkloads"); err != nil {
+		return err
+	}
+	table, _, err := s.run(ctx, "get", "changepods")
+	if err != nil {
+		return err
+	}
+	if err := expectFirstRow(table, release+"--x--1", "ExecuteDone", "PostFinish"); err != nil {
+		return err
+	}
+	if err := s.must(ctx, `"verdict":"unpass"`, "get", "changeworkload", release, "-o", "jsonpath={.status.defenseCheckFailPods}{\"\\n\"}"); err != nil {
+		return err
+	}
+	return s.must(ctx, "altershield.defense.antgroup.com/suspend", "get", "deployment", "sleep", "-o", "jsonpath={.metadata.labels}{\"\\n\"}")
+}
+
+func expectFirstRow(table string, want ...string) error {
+	got := rows(table)
+	if len(got) == 0 || len(got[0]) < len(want) || strings.Join(got[0][:len(want)], " ") != strings.Join(want, " ") {
+		return fmt.Errorf("the first row should begin with: %s", strings.Join(want, "  "))
+	}
+	return nil
+}
+
+const nextRelease = `{"spec":{"template":{"metadata":{"labels":{"test":"test"}}}}}`
+
+func nextReleaseIsDenied(ctx context.Context, s *stage) error {
+	printed, failed, err := s.run(ctx, "patch", "deployment", "sleep", "-p", nextRelease, "--type", "merge")
+	if err != nil {
+		return err
+	}
+	denial := `Error from server (deployment sleep is suspended): admission webhook "vdeployment.kb.io" denied the request: deployment sleep is suspended`
+	if !failed || !strings.Contains(printed, denial+"\n") {
+		return fmt.Errorf("the patch should be refused with: %s", denial)
+	}
+	return nil
+}
+
+func otherChangesPass(ctx context.Context, s *stage) error {
+	return errors.Join(
+		s.must(ctx, "deployment.apps/sleep scaled", "scale", "deployment", "sleep", "--replicas=6"),
+		s.must(ctx, "deployment.apps/sleep annotated", "annotate", "deployment", "sleep", "team=shop"),
+		s.must(ctx, "deployment.apps/sleep scaled", "scale", "deployment", "sleep", "--replicas=5"),
+	)
+}
+
+func repairGetsIn(ctx context.Context, s *stage) error {
+	finish, err := s.watch(ctx, "get", "changeworkloads", "--watch", "--no-headers")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		s.must(ctx, "deployment.apps/sleep configured", "apply", "-f", filepath.Join(s.samples, "sleep-repair.yaml")),
+		s.await(ctx, expectRows([]string{repair, "Success"}), "get", "changeworkloads"),
+	)
+	seen := finish()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "What kubectl get changeworkloads --watch saw meanwhile:\n%s", seen)
+	for _, want := range [][]string{{release, "Suspend"}, {repair, "Running"}, {repair, "Success"}} {
+		if !hasRow(seen, want...) {
+			return fmt.Errorf("there should have been a moment with: %s", strings.Join(want, "  "))
+		}
+	}
+	return nil
+}
+
+func hasRow(table string, want ...string) bool {
+	for _, row := range rows(table) {
+		if len(row) >= len(want) && strings.Join(row[:len(want)], " ") == strings.Join(want, " ") {
+			return true
+		}
+	}
+	return false
+}
+
+func normalReleasesWork(ctx context.Context, s *stage) error {
+	if err := s.must(ctx, "deployment.apps/sleep patched", "patch", "deployment", "sleep", "-p", nextRelease, "--type", "merge"); err != nil {
+		return err
+	}
+	return s.await(ctx, func(table string) error {
+		if got := rows(table); len(got) != 1 || got[0][1] != "Success" {
+			return errors.New("the new release should be the only one, at Success")
+		}
+		return nil
+	}, "get", "changeworkloads")
+}

@@ -1,0 +1,114 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package assets finds the programs of a local control plane, and builds from Go modules those that are missing.
+package assets
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/traas-stack/altershield-operator/hack/local/lock"
+)
+
+// Names of the programs.
+const (
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Kubectl           = "kubectl"
+	KWOK              = "kwok"
+)
+
+// kubernetesVersion names the folder in the store; hack/controlplane/kubernetes/go.mod has the same.
+const kubernetesVersion = "1.36.3"
+
+// Assets is a folder with all the programs.
+type Assets struct {
+	Dir string
+}
+
+// Path returns the path of a program.
+func (a Assets) Path(name string) string { return filepath.Join(a.Dir, name) }
+
+// missing lists the programs that aren't there.
+func (a Assets) missing() []program {
+	var missing []program
+	for _, p := range programs() {
+		info, err := os.Stat(a.Path(p.name))
+		if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// Ensure returns the folder $KUBEBUILDER_ASSETS if all programs are there; otherwise setup-envtest's own store, after
+// building what that lacks, which takes minutes and is told to out. It may run several times at once.
+func Ensure(ctx context.Context, out io.Writer) (Assets, error) {
+	given := Assets{Dir: os.Getenv("KUBEBUILDER_ASSETS")}
+	if given.Dir != "" && len(given.missing()) == 0 {
+		dir, err := filepath.Abs(given.Dir)
+		if err != nil {
+			return Assets{}, fmt.Errorf("find $KUBEBUILDER_ASSETS: %w", err)
+		}
+		return Assets{Dir: dir}, nil
+	}
+	dir, err := storeDir(runtime.GOOS, runtime.GOARCH, os.Getenv)
+	if err != nil {
+		return Assets{}, err
+	}
+	store := Assets{Dir: dir}
+	if len(store.missing()) == 0 {
+		return store, nil
+	}
+	if err := os.MkdirAll(store.Dir, 0o755); err != nil {
+		return Assets{}, fmt.Errorf("make the store of control plane programs: %w", err)
+	}
+	release, err := lock.Acquire(ctx, filepath.Join(store.Dir, ".lock"), func() {
+		fmt.Fprintln(out, "another command is building the control plane; waiting for it")
+	})
+	if err != nil {
+		return Assets{}, err
+	}
+	defer release()
+	if err := store.build(ctx, out); err != nil {
+		return Assets{}, fmt.Errorf("build the control plane: %w", err)
+	}
+	return store, nil
+}
+
+// storeDir returns the folder where setup-envtest keeps the programs for a platform.
+func storeDir(goos, goarch string, getenv func(string) string) (string, error) {
+	home := getenv("HOME")
+	var base string
+	switch {
+	case goos == "darwin" && home != "":
+		base = filepath.Join(home, "Library", "Application Support", "io.kubebuilder.envtest")
+	case goos != "darwin" && getenv("XDG_DATA_HOME") != "":
+		base = filepath.Join(getenv("XDG_DATA_HOME"), "kubebuilder-envtest")
+	case goos != "darwin" && home != "":
+		base = filepath.Join(home, ".local", "share", "kubebuilder-envtest")
+	default:
+		return "", fmt.Errorf("can't tell where to keep the control plane programs: set HOME, or KUBEBUILDER_ASSETS to a folder that has them")
+	}
+	return filepath.Join(base, "k8s", kubernetesVersion+"-"+goos+"-"+goarch), nil
+}

@@ -1,0 +1,178 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package assets
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+const (
+	// progressEvery is how often a build says that it goes on.
+	progressEvery = 10 * time.Second
+	// scratchPrefix starts the names of the folders programs are built in.
+	scratchPrefix = ".build-"
+)
+
+// program is a program of the control plane and how to build it.
+type program struct {
+	name string
+	// module is the folder under hack/controlplane whose go.mod pins the source.
+	module string
+	// pkg is the import path of the main package.
+	pkg string
+	// variables are set by the linker.
+	variables []string
+	// takes says roughly how long the first build takes on a small machine.
+	takes string
+}
+
+// programs lists all programs; the long builds share most of their packages with the first of them.
+func programs() []program {
+	const version = "k8s.io/component-base/version."
+	kubernetes := []string{
+		version + "gitVersion=v" + kubernetesVersion,
+		version + "gitMajor=1",
+		version + "gitMinor=36",
+		version + "gitTreeState=clean",
+	}
+	const commands = "k8s.io/kubernetes/cmd/"
+	return []program{
+		{name: Etcd, module: "etcd", pkg: "go.etcd.io/etcd/server/v3", takes: "half a minute"},
+		{name: KWOK, module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", takes: "a minute"},
+		{name: APIServer, module: "kubernetes", pkg: commands + APIServer, variables: kubernetes, takes: "3 to 6 minutes"},
+		{name: ControllerManager, module: "kubernetes", pkg: commands + ControllerManager, variables: kubernetes, takes: "1 to 2 minutes"},
+		{name: Scheduler, module: "kubernetes", pkg: commands + Scheduler, variables: kubernetes, takes: "10 seconds"},
+		{name: Kubectl, module: "kubernetes", pkg: commands + Kubectl, variables: kubernetes, takes: "half a minute"},
+	}
+}
+
+// build builds what is missing; only the holder of the store's lock may call it.
+func (a Assets) build(ctx context.Context, out io.Writer) error {
+	missing := a.missing()
+	if len(missing) == 0 {
+		return nil // whoever held the lock before has built it all
+	}
+	sources, err := sourcesDir(ctx)
+	if err != nil {
+		return err
+	}
+	abandoned, err := filepath.Glob(filepath.Join(a.Dir, scratchPrefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range abandoned {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("clear away an interrupted build: %w", err)
+		}
+	}
+	fmt.Fprintf(out, "building %d programs of the control plane from Go modules into %s (once)\n", len(missing), a.Dir)
+	for i, p := range missing {
+		label := fmt.Sprintf("[%d/%d] %s", i+1, len(missing), p.name)
+		if err := a.buildOne(ctx, out, label, filepath.Join(sources, p.module), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildOne builds a program beside its place and moves it there whole.
+func (a Assets) buildOne(ctx context.Context, out io.Writer, label, source string, p program) error {
+	fmt.Fprintf(out, "%s: building, takes about %s the first time\n", label, p.takes)
+	begin := time.Now()
+	scratch, err := os.MkdirTemp(a.Dir, scratchPrefix)
+	if err != nil {
+		return fmt.Errorf("make a folder to build in: %w", err)
+	}
+	defer os.RemoveAll(scratch)
+	built := filepath.Join(scratch, p.name)
+	if err := a.compile(ctx, out, label, goBuild(ctx, source, built, p)); err != nil {
+		return err
+	}
+	info, err := os.Stat(built)
+	if err != nil {
+		return fmt.Errorf("find the built %s: %w", p.name, err)
+	}
+	if err := os.Rename(built, a.Path(p.name)); err != nil {
+		return fmt.Errorf("put %s into the store: %w", p.name, err)
+	}
+	fmt.Fprintf(out, "%s: done, %d MB in %s\n", label, info.Size()>>20, time.Since(begin).Round(time.Second))
+	return nil
+}
+
+// compile runs a build and says every while that it goes on.
+func (a Assets) compile(ctx context.Context, out io.Writer, label string, cmd *exec.Cmd) error {
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("run go: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			if ctx.Err() != nil {
+				return fmt.Errorf("%s: %w; what is built is kept, run the command again to go on", label, ctx.Err())
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w\n%s\nfailed command: %s\nIf modules couldn't be downloaded, check GOPROXY (go env GOPROXY) "+
+					"and run the command again; or set KUBEBUILDER_ASSETS to a folder that has the programs",
+					label, err, strings.TrimSpace(output.String()), cmd)
+			}
+			return nil
+		case <-tick.C:
+			fmt.Fprintf(out, "%s: building, %s so far\n", label, time.Since(begin).Round(time.Second))
+		}
+	}
+}
+
+// goBuild is the command that builds a program.
+func goBuild(ctx context.Context, source, target string, p program) *exec.Cmd {
+	ldflags := "-s -w"
+	for _, variable := range p.variables {
+		ldflags += " -X " + variable
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", source, "-trimpath", "-ldflags", ldflags, "-o", target, p.pkg)
+	// What a caller may have set for builds of its own mustn't reach this one; without cgo no C compiler is needed.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	return cmd
+}
+
+// sourcesDir finds hack/controlplane of the module that the command runs in.
+func sourcesDir(ctx context.Context) (string, error) {
+	gomod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask go for the module's folder: %w", err)
+	}
+	dir := filepath.Join(filepath.Dir(strings.TrimSpace(string(gomod))), "hack", "controlplane")
+	if _, err := os.Stat(dir); err != nil {
+		return "", fmt.Errorf("find the modules to build from (run this inside the repository): %w", err)
+	}
+	return dir, nil
+}

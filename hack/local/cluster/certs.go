@@ -1,0 +1,197 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// certValidity is how long certificates of a local cluster are good for.
+const certValidity = 10 * 365 * 24 * time.Hour
+
+// authority signs certificates.
+type authority struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// NewServingCert writes tls.crt and tls.key for a server on this machine (127.0.0.1, localhost) into a folder, and returns
+// the PEM certificate of the authority that signed them, for its clients; ca.crt holds it too. What an earlier call has
+// written is kept, so that a server that uses it goes on being trusted.
+func NewServingCert(dir string) (caPEM []byte, err error) {
+	caFile := filepath.Join(dir, "ca.crt")
+	if caPEM, err := os.ReadFile(caFile); err == nil {
+		return caPEM, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("write the serving certificate: %w", err)
+	}
+	ca, err := newAuthority("altershield-local-webhook-ca")
+	if err != nil {
+		return nil, err
+	}
+	if err := ca.writeServing(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")); err != nil {
+		return nil, err
+	}
+	caPEM = certPEM(ca.cert.Raw)
+	// Last: its presence says that the others are there.
+	return caPEM, writeFiles(map[string][]byte{caFile: caPEM})
+}
+
+// newAuthority makes a self-signed authority.
+func newAuthority(name string) (*authority, error) {
+	key, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	template, err := newTemplate(pkix.Name{CommonName: name})
+	if err != nil {
+		return nil, err
+	}
+	template.IsCA = true
+	template.BasicConstraintsValid = true
+	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("sign the certificate of authority %s: %w", name, err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate of authority %s: %w", name, err)
+	}
+	return &authority{cert: cert, key: key}, nil
+}
+
+// writeServing writes a certificate for a server on this machine, and its key.
+func (a *authority) writeServing(certFile, keyFile string) error {
+	template, err := newTemplate(pkix.Name{CommonName: "localhost"})
+	if err != nil {
+		return err
+	}
+	template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
+	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	cert, key, err := a.issue(template)
+	if err != nil {
+		return err
+	}
+	return writeFiles(map[string][]byte{certFile: cert, keyFile: key})
+}
+
+// client makes a client certificate: the API server takes the common name for the user, the organization for the group.
+func (a *authority) client(user, group string) (cert, key []byte, err error) {
+	name := pkix.Name{CommonName: user}
+	if group != "" {
+		name.Organization = []string{group}
+	}
+	template, err := newTemplate(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	return a.issue(template)
+}
+
+// issue makes a key and has its certificate signed; both are PEM.
+func (a *authority) issue(template *x509.Certificate) (cert, key []byte, err error) {
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	private, err := newKey()
+	if err != nil {
+		return nil, nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, private.Public(), a.key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("sign the certificate of %s: %w", template.Subject.CommonName, err)
+	}
+	key, err = keyPEM(private)
+	return certPEM(der), key, err
+}
+
+// writeServiceAccountKey writes the key that signs service account tokens, and its public half.
+func writeServiceAccountKey(keyFile, publicFile string) error {
+	private, err := newKey()
+	if err != nil {
+		return err
+	}
+	key, err := keyPEM(private)
+	if err != nil {
+		return err
+	}
+	public, err := x509.MarshalPKIXPublicKey(private.Public())
+	if err != nil {
+		return fmt.Errorf("encode the service account key: %w", err)
+	}
+	return writeFiles(map[string][]byte{
+		keyFile:    key,
+		publicFile: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
+	})
+}
+
+func newKey() (crypto.Signer, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("generate a key: %w", err)
+	}
+	return key, nil
+}
+
+func newTemplate(subject pkix.Name) (*x509.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, fmt.Errorf("generate a serial number: %w", err)
+	}
+	return &x509.Certificate{
+		Subject:      subject,
+		SerialNumber: serial,
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(certValidity),
+	}, nil
+}
+
+func certPEM(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+func keyPEM(key crypto.Signer) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encode a key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// writeFiles writes files that only their owner may read: keys, and what belongs to them.
+func writeFiles(contents map[string][]byte) error {
+	for path, content := range contents {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package cluster runs a real Kubernetes control plane as processes on this machine, with fake nodes whose pods are
+// played by KWOK: etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok, all on 127.0.0.1.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
+)
+
+const (
+	// defaultNodes is how many fake nodes a cluster has unless told otherwise.
+	defaultNodes = 4
+	// startTimeout bounds a start on a slow machine; a start takes about ten seconds.
+	startTimeout = 5 * time.Minute
+	// stopGrace is how long a part gets to end by itself.
+	stopGrace = 10 * time.Second
+)
+
+// Options say what cluster to start.
+type Options struct {
+	// Dir holds everything the cluster writes: data, keys, logs, process ids. Start continues with what it finds there.
+	Dir string
+	// Assets are the programs to run.
+	Assets assets.Assets
+	// Ports to listen on; zero stands for any free port.
+	Ports Ports
+	// Nodes is the number of fake nodes, 4 if zero.
+	Nodes int
+	// Detached lets the cluster outlive the command that starts it.
+	Detached bool
+	// AuditLog writes every write request to Dir/audit.log, a JSON object a line.
+	AuditLog bool
+	// Log receives a line for each step; nil for none.
+	Log io.Writer
+}
+
+// Cluster is a control plane on this machine.
+type Cluster struct {
+	options   Options
+	admin     *rest.Config
+	processes []*process.Process // in the order of their start
+	started   []*process.Process // those among them that Start has started
+}
+
+// Start starts the parts of a cluster and waits until it can run pods. Parts that run already with the same command line
+// are kept, so that starting again in the same folder with the same ports brings back only what is missing. If a part
+// fails, everything this call has started is stopped again; logs are left in the folder.
+func Start(ctx context.Context, options Options) (*Cluster, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if options.Nodes == 0 {
+		options.Nodes = defaultNodes
+	}
+	if options.Log == nil {
+		options.Log = io.Discard
+	}
+	var err error
+	if options.Dir, err = filepath.Abs(options.Dir); err != nil {
+		return nil, fmt.Errorf("start a cluster: %w", err)
+	}
+	if err := options.Ports.pick(); err != nil {
+		return nil, fmt.Errorf("start a cluster: %w", err)
+	}
+	c := &Cluster{options: options}
+	if err := c.writeState(); err != nil {
+		return nil, fmt.Errorf("start a cluster in %s: %w", options.Dir, err)
+	}
+	err = c.startComponents(ctx)
+	if err == nil {
+		err = c.startNodes(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start a cluster in %s: %w", options.Dir, err),
+			stopAll(context.WithoutCancel(ctx), c.started))
+	}
+	return c, nil
+}
+
+// StopIn stops the cluster that an earlier command started in a folder and returns the names of the parts it stopped.
+func StopIn(ctx context.Context, dir string) ([]string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("stop the cluster: %w", err)
+	}
+	var running []*process.Process
+	var names []string
+	for _, name := range componentNames() {
+		p, err := process.Find(dir, name)
+		if err != nil {
+			return nil, fmt.Errorf("stop the cluster in %s: %w", dir, err)
+		}
+		if p != nil {
+			running = append(running, p)
+			names = append(names, name)
+		}
+	}
+	return names, stopAll(ctx, running)
+}
+
+// RemoveState removes what a cluster has written to its folder, except what others have put there.
+func RemoveState(dir string) error {
+	for _, entry := range []string{etcdData, pki, stagesFile, schedulerFile, auditPolicyFile, auditLog, "kubeconfig", process.LogsDir, process.PidsDir} {
+		if err := os.RemoveAll(filepath.Join(dir, entry)); err != nil {
+			return fmt.Errorf("remove the cluster's data: %w", err)
+		}
+	}
+	return nil
+}
+
+// Stop stops every part, the last started first. The folder stays.
+func (c *Cluster) Stop(ctx context.Context) error { return stopAll(ctx, c.processes) }
+
+// Started tells how many parts Start has started; the others ran already.
+func (c *Cluster) Started() int { return len(c.started) }
+
+// AuditLog returns the path of the audit log.
+func (c *Cluster) AuditLog() string { return c.path(auditLog) }
+
+// Alive returns an error that tells which part has died, if any has.
+func (c *Cluster) Alive() error {
+	for _, p := range c.processes {
+		if !p.Alive() {
+			return p.Failure(errors.New("it has ended"))
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) path(elements ...string) string {
+	return filepath.Join(append([]string{c.options.Dir}, elements...)...)
+}
+
+func (c *Cluster) logf(format string, args ...any) {
+	fmt.Fprintf(c.options.Log, format+"\n", args...)
+}
+
+// stopAll stops processes, the last first.
+func stopAll(ctx context.Context, processes []*process.Process) error {
+	var failures []error
+	for _, p := range slices.Backward(processes) {
+		failures = append(failures, p.Stop(ctx, stopGrace))
+	}
+	return errors.Join(failures...)
+}

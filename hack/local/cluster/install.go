@@ -1,0 +1,219 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// fieldOwner is who owns the fields of installed objects.
+	fieldOwner = "altershield-local"
+	// yamlBuffer is how far, in bytes, the decoder looks to tell YAML from JSON.
+	yamlBuffer = 4096
+	// establishTimeout bounds the wait for the API server to serve a new kind.
+	establishTimeout = time.Minute
+)
+
+// WebhookEndpoint is where the webhooks of a manager outside the cluster listen.
+type WebhookEndpoint struct {
+	// Host is an address on this machine, 127.0.0.1 if empty.
+	Host string
+	Port int
+	// CABundle is the PEM certificate of the authority that signed the serving certificate.
+	CABundle []byte
+}
+
+// Install builds a kustomization and applies its objects: namespaces and CustomResourceDefinitions first, webhook
+// configurations, pointed at the endpoint, last.
+func (c *Cluster) Install(ctx context.Context, kustomization string, webhook WebhookEndpoint) error {
+	objects, err := c.kustomize(ctx, kustomization)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if err := pointWebhooks(object, webhook); err != nil {
+			return fmt.Errorf("install %s: %w", kustomization, err)
+		}
+	}
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+
+	// The client learns about new kinds as they come.
+	writer, err := client.New(c.Config(), client.Options{})
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	for _, object := range objects {
+		apply := client.ApplyConfigurationFromUnstructured(object)
+		if err := writer.Apply(ctx, apply, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
+			return fmt.Errorf("install %s: apply %s %s: %w", kustomization, object.GetKind(), client.ObjectKeyFromObject(object), err)
+		}
+		if object.GetKind() == definitionKind {
+			if err := c.awaitEstablished(ctx, writer, object); err != nil {
+				return fmt.Errorf("install %s: %w", kustomization, err)
+			}
+		}
+	}
+	return nil
+}
+
+// kustomize returns the objects of a kustomization.
+func (c *Cluster) kustomize(ctx context.Context, dir string) ([]*unstructured.Unstructured, error) {
+	var output, problems bytes.Buffer
+	cmd := exec.CommandContext(ctx, c.Kubectl(), "kustomize", dir)
+	cmd.Stdout, cmd.Stderr = &output, &problems
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("build kustomization %s: %w: %s", dir, err, strings.TrimSpace(problems.String()))
+	}
+	objects, err := decode(&output)
+	if err != nil {
+		return nil, fmt.Errorf("read what kustomization %s builds: %w", dir, err)
+	}
+	return objects, nil
+}
+
+// decode reads a stream of YAML documents; empty ones are left out.
+func decode(stream io.Reader) ([]*unstructured.Unstructured, error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(stream, yamlBuffer)
+	var objects []*unstructured.Unstructured
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(object)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}
+
+const definitionKind = "CustomResourceDefinition"
+
+// rank orders objects for installation.
+func rank(object *unstructured.Unstructured) int {
+	switch kind := object.GetKind(); {
+	case kind == "Namespace":
+		return 0
+	case kind == definitionKind:
+		return 1
+	case isWebhookConfiguration(kind):
+		return 3 // the API server calls them as soon as they are there
+	default:
+		return 2
+	}
+}
+
+func isWebhookConfiguration(kind string) bool {
+	return kind == "MutatingWebhookConfiguration" || kind == "ValidatingWebhookConfiguration"
+}
+
+// pointWebhooks rewrites a webhook configuration so that the API server calls the endpoint, each webhook at the path it had.
+func pointWebhooks(object *unstructured.Unstructured, endpoint WebhookEndpoint) error {
+	if !isWebhookConfiguration(object.GetKind()) {
+		return nil
+	}
+	webhooks, _, err := unstructured.NestedSlice(object.Object, "webhooks")
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+	}
+	for i := range webhooks {
+		webhook, ok := webhooks[i].(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s %s: webhook %d isn't an object", object.GetKind(), object.GetName(), i)
+		}
+		path, err := webhookPath(webhook)
+		if err != nil {
+			return fmt.Errorf("%s %s: webhook %d: %w", object.GetKind(), object.GetName(), i, err)
+		}
+		webhook["clientConfig"] = map[string]any{
+			"url":      endpoint.url(path),
+			"caBundle": base64.StdEncoding.EncodeToString(endpoint.CABundle),
+		}
+	}
+	return unstructured.SetNestedSlice(object.Object, webhooks, "webhooks")
+}
+
+func (e WebhookEndpoint) url(path string) string {
+	host := e.Host
+	if host == "" {
+		host = loopback
+	}
+	return "https://" + net.JoinHostPort(host, strconv.Itoa(e.Port)) + path
+}
+
+// webhookPath is the path of a webhook's service or URL; "/" is what the API server calls if a service names none.
+func webhookPath(webhook map[string]any) (string, error) {
+	raw, found, err := unstructured.NestedString(webhook, "clientConfig", "url")
+	if err != nil {
+		return "", err
+	}
+	if found {
+		parsed, err := url.Parse(raw)
+		if err != nil {
+			return "", fmt.Errorf("clientConfig.url: %w", err)
+		}
+		return "/" + strings.TrimPrefix(parsed.Path, "/"), nil
+	}
+	path, _, err := unstructured.NestedString(webhook, "clientConfig", "service", "path")
+	if err != nil {
+		return "", err
+	}
+	return "/" + strings.TrimPrefix(path, "/"), nil
+}
+
+// awaitEstablished waits until the API server serves a CustomResourceDefinition.
+func (c *Cluster) awaitEstablished(ctx context.Context, reader client.Reader, definition *unstructured.Unstructured) error {
+	ctx, cancel := context.WithTimeout(ctx, establishTimeout)
+	defer cancel()
+	return c.await(ctx, definition.GetName()+" to be served", func(ctx context.Context) error {
+		current := &unstructured.Unstructured{}
+		current.SetGroupVersionKind(definition.GroupVersionKind())
+		if err := reader.Get(ctx, client.ObjectKeyFromObject(definition), current); err != nil {
+			return err
+		}
+		conditions, _, err := unstructured.NestedSlice(current.Object, "status", "conditions")
+		if err != nil {
+			return err
+		}
+		for _, condition := range conditions {
+			if fields, ok := condition.(map[string]any); ok && fields["type"] == "Established" && fields["status"] == "True" {
+				return nil
+			}
+		}
+		return errors.New("it isn't established")
+	})
+}

@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+)
+
+const (
+	// Free ports are picked from below the range from which kernels hand out ports for outgoing connections, so that no
+	// connection takes one between its choice and its use.
+	lowestPort, highestPort = 10000, 29999
+	// portAttempts is how many ports are tried before giving up.
+	portAttempts = 200
+)
+
+// Ports are the TCP ports of a control plane, all on 127.0.0.1. Zero stands for any free port.
+type Ports struct {
+	APIServer, EtcdClient, EtcdPeer, ControllerManager, Scheduler int
+}
+
+// Port is a port that something wants to listen on.
+type Port struct {
+	Number int
+	// For says what listens there.
+	For string
+	// Setting says how to choose another one, for example "APISERVER_PORT".
+	Setting string
+}
+
+// CheckPorts returns an error with a line for each port that can't be listened on.
+func CheckPorts(ports ...Port) error {
+	var taken []string
+	for _, port := range ports {
+		if err := listenable(port.Number); err != nil {
+			taken = append(taken, fmt.Sprintf("port %d, for %s, can't be used (%v): stop what uses it, or choose another with %s",
+				port.Number, port.For, err, port.Setting))
+		}
+	}
+	if len(taken) > 0 {
+		return fmt.Errorf("%s", strings.Join(taken, "\n"))
+	}
+	return nil
+}
+
+// FreePort returns a port that nothing listens on.
+func FreePort() (int, error) {
+	for range portAttempts {
+		port := lowestPort + rand.IntN(highestPort-lowestPort+1)
+		if listenable(port) == nil {
+			return port, nil
+		}
+	}
+	return 0, fmt.Errorf("no free port among %d tried from %d to %d", portAttempts, lowestPort, highestPort)
+}
+
+// pick replaces every zero by a free port.
+func (p *Ports) pick() error {
+	all := []*int{&p.APIServer, &p.EtcdClient, &p.EtcdPeer, &p.ControllerManager, &p.Scheduler}
+	used := map[int]bool{}
+	for _, port := range all {
+		used[*port] = true
+	}
+	for _, port := range all {
+		if *port != 0 {
+			continue
+		}
+		for used[*port] {
+			free, err := FreePort()
+			if err != nil {
+				return err
+			}
+			*port = free
+		}
+		used[*port] = true
+	}
+	return nil
+}
+
+// listenable tells why a port can't be listened on.
+func listenable(port int) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+	if err != nil {
+		return err
+	}
+	return listener.Close()
+}

@@ -1,0 +1,99 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
+)
+
+// down stops what up has started in the folder and removes what it has written there.
+func down(ctx context.Context, dir string, out io.Writer) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		fmt.Fprintf(out, "nothing to stop: there is no %s\n", dir)
+		return nil
+	}
+	release, err := takeTurn(ctx, dir, out)
+	if err != nil {
+		return err
+	}
+	defer release()
+	stopped, err := stopEverything(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if len(stopped) == 0 {
+		fmt.Fprintln(out, "nothing was running")
+	} else {
+		fmt.Fprintln(out, "stopped", strings.Join(stopped, ", "))
+	}
+	if err := removeState(dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "removed the data in %s\n", dir)
+	return nil
+}
+
+// stopEverything stops the manager, then the control plane, and returns the names of what ran.
+func stopEverything(ctx context.Context, dir string) ([]string, error) {
+	var stopped []string
+	manager, err := process.Find(dir, operator.Name)
+	if err != nil {
+		return nil, err
+	}
+	if manager != nil {
+		if err := manager.Stop(ctx, operator.Grace); err != nil {
+			return nil, err
+		}
+		stopped = append(stopped, operator.Name)
+	}
+	parts, err := cluster.StopIn(ctx, dir)
+	return append(stopped, parts...), err
+}
+
+// removeState removes what up writes, and the folder unless others have put something there.
+func removeState(dir string) error {
+	if err := cluster.RemoveState(dir); err != nil {
+		return err
+	}
+	for _, entry := range append(operator.Files(), lockFile) {
+		if err := os.RemoveAll(filepath.Join(dir, entry)); err != nil {
+			return fmt.Errorf("remove the state: %w", err)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("remove the state: %w", err)
+	}
+	if len(left) > 0 {
+		return nil
+	}
+	return os.Remove(dir)
+}

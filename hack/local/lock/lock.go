@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package lock makes commands that work on the same files take turns.
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// pollEvery is how often a lock that is held is tried again.
+const pollEvery = 200 * time.Millisecond
+
+// Acquire takes the lock of a file, which it makes if need be, and returns what gives it back. While another process
+// holds it, waiting is called once and the lock is tried until the context ends. The kernel gives back the locks of a
+// process that dies.
+func Acquire(ctx context.Context, path string, waiting func()) (release func(), err error) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for told := false; ; {
+		file, err := try(path)
+		if err != nil {
+			return nil, fmt.Errorf("take lock %s: %w", path, err)
+		}
+		if file != nil {
+			return func() { _ = file.Close() }, nil // closing gives the lock back
+		}
+		if !told {
+			waiting()
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for lock %s, held by another command: %w", path, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// try returns the locked file, or nil if another process holds the lock.
+func try(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil && stillAt(path, file) {
+		return file, nil
+	}
+	_ = file.Close()
+	if err == nil || errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// stillAt tells whether the path still is this file: whoever held the lock before may have removed it, and the next
+// command would lock another file.
+func stillAt(path string, file *os.File) bool {
+	ours, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	current, err := os.Stat(path)
+	return err == nil && os.SameFile(ours, current)
+}

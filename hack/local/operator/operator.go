@@ -1,0 +1,200 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package operator runs the operator's manager beside a local control plane, with the rights of its service account.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
+)
+
+// The manager's service account, as config/ names it.
+const (
+	Namespace      = "altershieldoperator-system"
+	ServiceAccount = "altershieldoperator-controller-manager"
+	// User is the name that the API server knows the manager by.
+	User = "system:serviceaccount:" + Namespace + ":" + ServiceAccount
+)
+
+const (
+	// Name names the manager's process in the state folder.
+	Name = "manager"
+	// Names of files in the state folder.
+	kubeconfigFile = "manager.kubeconfig"
+	servingCerts   = "serving-certs"
+
+	loopback = "127.0.0.1"
+	// readyTimeout is how long the manager gets to be ready, readyPoll how often it is asked.
+	readyTimeout = 60 * time.Second
+	readyPoll    = 100 * time.Millisecond
+)
+
+// Grace is how long the manager gets to end by itself.
+const Grace = 30 * time.Second
+
+// Ports are the TCP ports of the manager on 127.0.0.1. Zero stands for any free port.
+type Ports struct {
+	Webhook, Metrics, Probe int
+}
+
+// Options say what to run.
+type Options struct {
+	// Dir is the state folder, the one of the control plane.
+	Dir string
+	// Binary is the absolute path of the manager.
+	Binary string
+	// Args are further arguments of the manager.
+	Args []string
+	// Config is the kustomization to install.
+	Config string
+	Ports  Ports
+	// Detached lets the manager outlive the command that starts it.
+	Detached bool
+}
+
+// Operator is a manager beside a control plane.
+type Operator struct {
+	options Options
+	argv    []string
+	process *process.Process
+}
+
+// Install installs the kustomization and makes the manager's certificate and kubeconfig, but doesn't start it.
+func Install(ctx context.Context, plane *cluster.Cluster, options Options) (*Operator, error) {
+	if err := options.Ports.pick(); err != nil {
+		return nil, err
+	}
+	certs := filepath.Join(options.Dir, servingCerts)
+	ca, err := cluster.NewServingCert(certs)
+	if err != nil {
+		return nil, err
+	}
+	if err := plane.Install(ctx, options.Config, cluster.WebhookEndpoint{Port: options.Ports.Webhook, CABundle: ca}); err != nil {
+		return nil, err
+	}
+	kubeconfig := filepath.Join(options.Dir, kubeconfigFile)
+	if err := plane.ServiceAccountKubeconfig(ctx, Namespace, ServiceAccount, kubeconfig); err != nil {
+		return nil, err
+	}
+	return &Operator{options: options, argv: argv(options, kubeconfig, certs)}, nil
+}
+
+// Start starts the manager, in place of one that may run, and waits until it is ready.
+func (o *Operator) Start(ctx context.Context) error {
+	old, err := process.Find(o.options.Dir, Name)
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		if err := old.Stop(ctx, Grace); err != nil {
+			return err
+		}
+	}
+	o.process, err = process.Start(process.Spec{Dir: o.options.Dir, Name: Name, Detached: o.options.Detached, Argv: o.argv})
+	if err != nil {
+		return err
+	}
+	if err := o.awaitReady(ctx); err != nil {
+		return errors.Join(err, o.process.Stop(ctx, Grace))
+	}
+	return nil
+}
+
+// Stop asks the manager to end.
+func (o *Operator) Stop(ctx context.Context) error { return o.process.Stop(ctx, Grace) }
+
+// Kill ends the manager where it stands, without a chance to finish anything.
+func (o *Operator) Kill(ctx context.Context) error { return o.process.Kill(ctx) }
+
+// Files are the names of what Install writes to the state folder.
+func Files() []string { return []string{kubeconfigFile, servingCerts} }
+
+// LogPath is where the manager writes its log.
+func (o *Operator) LogPath() string { return process.LogPath(o.options.Dir, Name) }
+
+func (p *Ports) pick() error {
+	for _, port := range []*int{&p.Webhook, &p.Metrics, &p.Probe} {
+		if *port != 0 {
+			continue
+		}
+		free, err := cluster.FreePort()
+		if err != nil {
+			return err
+		}
+		*port = free
+	}
+	return nil
+}
+
+func argv(options Options, kubeconfig, certs string) []string {
+	return append([]string{
+		options.Binary,
+		"--kubeconfig=" + kubeconfig,
+		"--webhook-cert-dir=" + certs,
+		"--webhook-port=" + strconv.Itoa(options.Ports.Webhook),
+		"--metrics-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Metrics)),
+		"--health-probe-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Probe)),
+	}, options.Args...)
+}
+
+// awaitReady waits until the manager says that it is ready.
+func (o *Operator) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	url := fmt.Sprintf("http://%s/readyz", net.JoinHostPort(loopback, strconv.Itoa(o.options.Ports.Probe)))
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		err := getOK(ctx, url)
+		if err == nil {
+			return nil
+		}
+		if !o.process.Alive() {
+			return o.process.Failure(errors.New("it has ended before it was ready"))
+		}
+		select {
+		case <-ctx.Done():
+			return o.process.Failure(fmt.Errorf("it isn't ready after %s: %w", readyTimeout, err))
+		case <-tick.C:
+		}
+	}
+}
+
+func getOK(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, response.Status)
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+)
+
+const defaultDir = ".local"
+
+// upOptions are the flags of up.
+type upOptions struct {
+	dir, config string
+	manager     string
+	managerArgs []string
+	// ports are the numbers chosen for portSettings, in their order.
+	ports []int
+}
+
+// portSetting is a port of up that a flag or an environment variable can change.
+type portSetting struct {
+	flag, variable string
+	number         int
+	// owner is the process that listens there.
+	owner string
+	what  string
+}
+
+// Indexes into portSettings.
+const (
+	apiServerPort = iota
+	etcdClientPort
+	etcdPeerPort
+	controllerManagerPort
+	schedulerPort
+	webhookPort
+	metricsPort
+	probePort
+)
+
+func portSettings() []portSetting {
+	return []portSetting{
+		apiServerPort:         {"apiserver-port", "LOCAL_APISERVER_PORT", 6443, assets.APIServer, "the API server"},
+		etcdClientPort:        {"etcd-client-port", "LOCAL_ETCD_CLIENT_PORT", 2379, assets.Etcd, "etcd's clients"},
+		etcdPeerPort:          {"etcd-peer-port", "LOCAL_ETCD_PEER_PORT", 2380, assets.Etcd, "etcd's peers"},
+		controllerManagerPort: {"controller-manager-port", "LOCAL_CONTROLLER_MANAGER_PORT", 10257, assets.ControllerManager, "kube-controller-manager"},
+		schedulerPort:         {"scheduler-port", "LOCAL_SCHEDULER_PORT", 10259, assets.Scheduler, "kube-scheduler"},
+		webhookPort:           {"webhook-port", "LOCAL_WEBHOOK_PORT", 1443, operator.Name, "the manager's webhooks"},
+		metricsPort:           {"metrics-port", "LOCAL_METRICS_PORT", 8089, operator.Name, "the manager's metrics"},
+		probePort:             {"probe-port", "LOCAL_PROBE_PORT", 8088, operator.Name, "the manager's health probes"},
+	}
+}
+
+// parseUp reads the flags of up; environment variables change the ports' defaults.
+func parseUp(args []string, getenv func(string) string) (*upOptions, error) {
+	options := &upOptions{ports: make([]int, len(portSettings()))}
+	flags := newFlags("up")
+	flags.StringVar(&options.dir, "dir", defaultDir, "state `folder`: data, keys, kubeconfig, logs, process ids")
+	flags.StringVar(&options.config, "config", "config/local", "kustomization `folder` to install")
+	flags.StringVar(&options.manager, "manager", "", "the manager's `program` (required)")
+	managerArgs := flags.String("manager-args", "", "more `flags` for the manager, in one string; quotes keep blanks")
+	for i, setting := range portSettings() {
+		number := setting.number
+		if value := getenv(setting.variable); value != "" {
+			var err error
+			if number, err = strconv.Atoi(value); err != nil {
+				return nil, fmt.Errorf("environment variable %s: %q isn't a port number", setting.variable, value)
+			}
+		}
+		flags.IntVar(&options.ports[i], setting.flag, number, "`port` of "+setting.what+"; also $"+setting.variable)
+	}
+	if err := parse(flags, args); err != nil {
+		return nil, err
+	}
+	return options, options.complete(flags, *managerArgs)
+}
+
+// complete checks the flags and reads what they hold.
+func (o *upOptions) complete(flags *flag.FlagSet, managerArgs string) error {
+	if o.manager == "" {
+		flags.Usage()
+		return errors.New("--manager is required")
+	}
+	owner := map[int]string{}
+	for i, setting := range portSettings() {
+		port := o.ports[i]
+		if port < 1 || port > 65535 {
+			return fmt.Errorf("--%s: %d isn't a port number from 1 to 65535", setting.flag, port)
+		}
+		if other, taken := owner[port]; taken {
+			return fmt.Errorf("--%s and --%s are both %d: they must differ", other, setting.flag, port)
+		}
+		owner[port] = setting.flag
+	}
+	var err error
+	if o.managerArgs, err = splitArgs(managerArgs); err != nil {
+		return fmt.Errorf("--manager-args: %w", err)
+	}
+	return nil
+}
+
+func (o *upOptions) clusterPorts() cluster.Ports {
+	return cluster.Ports{
+		APIServer:         o.ports[apiServerPort],
+		EtcdClient:        o.ports[etcdClientPort],
+		EtcdPeer:          o.ports[etcdPeerPort],
+		ControllerManager: o.ports[controllerManagerPort],
+		Scheduler:         o.ports[schedulerPort],
+	}
+}
+
+// splitArgs splits a line into arguments at blanks; single and double quotes keep blanks, as in a shell.
+func splitArgs(line string) ([]string, error) {
+	var args []string
+	var arg strings.Builder
+	var quote rune // the quote we are inside of
+	inside := false
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			arg.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, inside = r, true
+		case unicode.IsSpace(r):
+			if inside {
+				args = append(args, arg.String())
+				arg.Reset()
+			}
+			inside = false
+		default:
+			arg.WriteRune(r)
+			inside = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("the quote %c isn't closed in: %s", quote, line)
+	}
+	if inside {
+		args = append(args, arg.String())
+	}
+	return args, nil
+}

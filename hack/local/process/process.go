@@ -1,0 +1,261 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package process runs programs in the background and finds them again from another command: each has a log file and a
+// file with its process id and its command line, so that a recycled process id is never taken for ours.
+package process
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// LogsDir and PidsDir are the folders for logs and process ids in a state folder.
+	LogsDir = "logs"
+	PidsDir = "pids"
+	// tailLines is how much of a log an error shows.
+	tailLines = 20
+	// pollEvery is how often a process that isn't our child is looked at while it stops.
+	pollEvery = 20 * time.Millisecond
+	// killGrace is how long the kernel gets to end a process after SIGKILL.
+	killGrace = 10 * time.Second
+)
+
+// Spec says what to run.
+type Spec struct {
+	// Dir is the state folder: logs go to Dir/logs/Name.log, process ids to Dir/pids/Name.pid.
+	Dir string
+	// Name is unique within Dir.
+	Name string
+	// Argv is the program's path and its arguments. It should mention Dir: the command line is what tells our process
+	// from another one with the same process id.
+	Argv []string
+	// Env is added to the environment, as NAME=value.
+	Env []string
+	// Detached lets the process outlive its parent.
+	Detached bool
+}
+
+// Process is a program started by Start, in this command or in an earlier one.
+type Process struct {
+	Name string
+	dir  string
+	pid  int
+	argv []string
+	// exited is closed when our child has ended; nil if the process was started by an earlier command.
+	exited <-chan struct{}
+}
+
+// Start runs a program with its output appended to its log file.
+func Start(spec Spec) (*Process, error) {
+	for _, dir := range []string{LogsDir, PidsDir} {
+		if err := os.MkdirAll(filepath.Join(spec.Dir, dir), 0o700); err != nil {
+			return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+		}
+	}
+	log, err := os.OpenFile(LogPath(spec.Dir, spec.Name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	defer log.Close()
+
+	cmd := exec.Command(spec.Argv[0], spec.Argv[1:]...)
+	cmd.Dir = spec.Dir
+	cmd.Env = append(os.Environ(), spec.Env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = attributes(spec.Detached)
+	exited, err := startAndReap(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	p := &Process{Name: spec.Name, dir: spec.Dir, pid: cmd.Process.Pid, argv: spec.Argv, exited: exited}
+	record := strconv.Itoa(p.pid) + "\n" + strings.Join(p.argv, "\n") + "\n"
+	if err := os.WriteFile(pidPath(spec.Dir, spec.Name), []byte(record), 0o600); err != nil {
+		// A process that nothing remembers could never be stopped.
+		return nil, errors.Join(fmt.Errorf("record the process id of %s: %w", spec.Name, err), p.Stop(context.Background(), 0))
+	}
+	return p, nil
+}
+
+// startAndReap starts the command and waits for its end in the background.
+func startAndReap(cmd *exec.Cmd) (<-chan struct{}, error) {
+	started := make(chan error, 1)
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		// The kernel sends the parent death signal when the thread that forked ends, not when the process ends: this
+		// thread has to stay as long as the child.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how a process ended is told by its log
+		}
+	}()
+	return exited, <-started
+}
+
+// Find returns the process of that name started in the folder, or nil if it doesn't run (any more).
+func Find(dir, name string) (*Process, error) {
+	pid, argv, err := readRecord(pidPath(dir, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the process id of %s: %w", name, err)
+	}
+	p := &Process{Name: name, dir: dir, pid: pid, argv: argv}
+	if p.Alive() {
+		return p, nil
+	}
+	// One that is just ending still holds its ports.
+	if !p.awaitEnd(context.Background(), killGrace) {
+		return nil, fmt.Errorf("%s (process %d) doesn't come to its end; end it by hand", name, pid)
+	}
+	return nil, nil
+}
+
+// Argv is the command line the process was started with.
+func (p *Process) Argv() []string { return p.argv }
+
+// Alive tells whether the process runs and is still the one that was started.
+func (p *Process) Alive() bool { return p.state() == running }
+
+// state is how far a process is on its way to its end.
+type state int
+
+const (
+	gone state = iota
+	// ending: it does nothing more, but its files and ports may still be open.
+	ending
+	running
+)
+
+func (p *Process) state() state {
+	if p.exited == nil {
+		return look(p.pid, p.argv)
+	}
+	select {
+	case <-p.exited:
+		return gone
+	default:
+		return running
+	}
+}
+
+// Stop asks the process to end, kills it after the grace time or when the context ends, and forgets its process id.
+func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
+	if p.Alive() {
+		_ = syscall.Kill(p.pid, syscall.SIGTERM) // it may have ended meanwhile; awaitEnd tells
+	}
+	if p.awaitEnd(ctx, grace) {
+		return p.forget()
+	}
+	return p.Kill(ctx)
+}
+
+// Kill ends the process at once and forgets its process id.
+func (p *Process) Kill(ctx context.Context) error {
+	if p.Alive() {
+		_ = syscall.Kill(p.pid, syscall.SIGKILL) // it may have ended meanwhile; awaitEnd tells
+	}
+	if !p.awaitEnd(context.WithoutCancel(ctx), killGrace) {
+		return fmt.Errorf("%s (process %d) is still there %s after it was killed; end it by hand", p.Name, p.pid, killGrace)
+	}
+	return p.forget()
+}
+
+func (p *Process) forget() error {
+	if err := os.Remove(pidPath(p.dir, p.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("forget the process id of %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// awaitEnd waits for the end of the process and tells whether it came within the limit.
+func (p *Process) awaitEnd(ctx context.Context, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for p.state() != gone {
+		select {
+		case <-ctx.Done():
+			return p.state() == gone
+		case <-tick.C:
+		}
+	}
+	return true
+}
+
+// Failure adds to an error what a person needs to see why the process failed: the last lines of its log and its path.
+func (p *Process) Failure(cause error) error {
+	path := LogPath(p.dir, p.Name)
+	return fmt.Errorf("%s: %w; the last lines of %s:\n%s", p.Name, cause, path, tail(path))
+}
+
+// LogPath is where the process of that name writes its log.
+func LogPath(dir, name string) string { return filepath.Join(dir, LogsDir, name+".log") }
+
+func pidPath(dir, name string) string { return filepath.Join(dir, PidsDir, name+".pid") }
+
+// readRecord reads a process id file: the process id, then the command line, one argument a line.
+func readRecord(path string) (pid int, argv []string, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return 0, nil, err
+	}
+	lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
+	pid, err = strconv.Atoi(lines[0])
+	if err != nil || pid <= 1 || len(lines) < 2 {
+		return 0, nil, fmt.Errorf("%s doesn't hold a process id and a command line; remove it if its process is gone", path)
+	}
+	return pid, lines[1:], nil
+}
+
+// tail returns the last lines of a log, indented, or why there are none.
+func tail(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return "  " + err.Error()
+	}
+	defer file.Close()
+	var lines []string
+	scanner := bufio.NewScanner(file)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		lines = append(lines, "  "+scanner.Text())
+		if len(lines) > tailLines {
+			lines = lines[1:]
+		}
+	}
+	if len(lines) == 0 {
+		return "  (empty)"
+	}
+	return strings.Join(lines, "\n")
+}

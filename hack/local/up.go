@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/lock"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
+)
+
+// lockFile is in the state folder.
+const lockFile = "up.lock"
+
+// up brings up what isn't up: the control plane, what the kustomization says, and always a fresh manager.
+func up(ctx context.Context, options *upOptions, out, progress io.Writer) error {
+	var err error
+	if options.dir, err = filepath.Abs(options.dir); err != nil {
+		return err
+	}
+	if options.manager, err = filepath.Abs(options.manager); err != nil {
+		return err
+	}
+	if info, err := os.Stat(options.manager); err != nil || info.IsDir() {
+		return fmt.Errorf("no manager program at %s: build it first", options.manager)
+	}
+	programs, err := assets.Ensure(ctx, progress)
+	if err != nil {
+		return err
+	}
+	release, err := takeTurn(ctx, options.dir, progress)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := checkPorts(options); err != nil {
+		return err
+	}
+	plane, err := startPlane(ctx, options, programs, progress)
+	if err != nil {
+		return err
+	}
+	if err := startManager(ctx, options, plane, progress); err != nil {
+		return fmt.Errorf("%w\nthe control plane stays up: mend this and run up again, or run down", err)
+	}
+	fmt.Fprintf(out, `
+The control plane and the manager are up. To use them, paste:
+  export KUBECONFIG=%s
+  export PATH=%s:"$PATH"
+Logs: tail -F %s (others are beside it). Stop and remove everything: make down
+`, quote(plane.Kubeconfig()), quote(programs.Dir), quote(process.LogPath(options.dir, operator.Name)))
+	return nil
+}
+
+// takeTurn keeps two commands from working on the same state folder at once.
+func takeTurn(ctx context.Context, dir string, progress io.Writer) (release func(), err error) {
+	return lock.Acquire(ctx, filepath.Join(dir, lockFile), func() {
+		fmt.Fprintf(progress, "another command works on %s; waiting for it\n", dir)
+	})
+}
+
+// checkPorts refuses ports that others use, before anything starts.
+func checkPorts(options *upOptions) error {
+	var wanted []cluster.Port
+	for i, setting := range portSettings() {
+		owner, err := process.Find(options.dir, setting.owner)
+		if err != nil {
+			return err
+		}
+		if owner != nil && mentions(owner.Argv(), options.ports[i]) {
+			continue // it is ours already
+		}
+		wanted = append(wanted, cluster.Port{
+			Number: options.ports[i], For: setting.what, Setting: setting.variable + "=<port> or --" + setting.flag,
+		})
+	}
+	return cluster.CheckPorts(wanted...)
+}
+
+// mentions tells whether a command line has a flag that ends with the port.
+func mentions(argv []string, port int) bool {
+	number := strconv.Itoa(port)
+	return slices.ContainsFunc(argv, func(arg string) bool {
+		return strings.HasSuffix(arg, "="+number) || strings.HasSuffix(arg, ":"+number)
+	})
+}
+
+func startPlane(ctx context.Context, options *upOptions, programs assets.Assets, progress io.Writer) (*cluster.Cluster, error) {
+	begin := time.Now()
+	plane, err := cluster.Start(ctx, cluster.Options{
+		Dir: options.dir, Assets: programs, Ports: options.clusterPorts(), Detached: true, AuditLog: true, Log: progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if plane.Started() == 0 {
+		fmt.Fprintln(progress, "the control plane is up already")
+	} else {
+		fmt.Fprintf(progress, "the control plane is up, in %s\n", time.Since(begin).Round(100*time.Millisecond))
+	}
+	return plane, nil
+}
+
+// startManager installs the kustomization and starts the manager, in place of the one that may run.
+func startManager(ctx context.Context, options *upOptions, plane *cluster.Cluster, progress io.Writer) error {
+	fmt.Fprintf(progress, "installing %s\n", options.config)
+	manager, err := operator.Install(ctx, plane, operator.Options{
+		Dir:    options.dir,
+		Binary: options.manager,
+		Args:   options.managerArgs,
+		Config: options.config,
+		Ports: operator.Ports{
+			Webhook: options.ports[webhookPort], Metrics: options.ports[metricsPort], Probe: options.ports[probePort],
+		},
+		Detached: true,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(progress, "starting the manager")
+	return manager.Start(ctx)
+}
+
+// quote makes a path safe to paste into a shell.
+func quote(path string) string {
+	if !strings.ContainsAny(path, " \t'\"\\$`&;()<>|*?[]#~") {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
