@@ -30,6 +30,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/mark"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
 )
 
 // maxBatchesAtOnce bounds one reconcile where thousands of pods finish together, so that a verdict does not wait for
@@ -63,10 +64,12 @@ func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.Chan
 			return opened, err
 		}
 		err = r.Client.Create(ctx, changePod)
-		if apierrors.IsAlreadyExists(err) {
+		switch {
+		case scope.IsEnding(err):
+			return len(decision.Batches), nil
+		case apierrors.IsAlreadyExists(err):
 			return opened, r.removeLeftover(ctx, workload, changePod)
-		}
-		if err != nil {
+		case err != nil:
 			return opened, fmt.Errorf("creating ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)
 		}
 		r.numbers.raise(client.ObjectKeyFromObject(workload), number)

@@ -64,7 +64,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deploymen
 	case workload.Spec.Release < release.Number:
 		err = r.recordAgain(ctx, &workload, release)
 	}
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	switch {
+	case scope.IsEnding(err):
+		return ctrl.Result{}, nil
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return ctrl.Result{RequeueAfter: leftoverWait}, nil
 	}
 	if err != nil {

@@ -53,7 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("pod").
 		For(&corev1.Pod{}, builder.WithPredicates(unfinished())).
 		// A pod may be seen before the objects that make it a pod of a controlled release.
-		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(created())).
+		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(minReadyChanged())).
 		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(created())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(created())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
@@ -80,10 +80,22 @@ func created() predicate.Predicate {
 	}
 }
 
+// minReadyChanged passes Deployments that come, and those that let their pods finish earlier or later than before.
+func minReadyChanged() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, isOld := e.ObjectOld.(*appsv1.Deployment)
+			after, isNew := e.ObjectNew.(*appsv1.Deployment)
+			return isOld && isNew && before.Spec.MinReadySeconds != after.Spec.MinReadySeconds
+		},
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
 func (r *Reconciler) ofDeployment(ctx context.Context, deployment client.Object) []reconcile.Request {
 	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, deployment.GetNamespace(), deployment.GetUID())
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the ReplicaSets of a new Deployment", "deployment", client.ObjectKeyFromObject(deployment))
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the ReplicaSets of a Deployment", "deployment", client.ObjectKeyFromObject(deployment))
 		return nil
 	}
 	var result []reconcile.Request

@@ -58,16 +58,23 @@ func CacheOptions() (cache.Options, error) {
 	}, nil
 }
 
-// OptedIn says whether a namespace is under change control. The cache holds no other namespace.
+// OptedIn says whether a namespace is under change control, which ends when the namespace is deleted. The cache holds no
+// other namespace.
 func OptedIn(ctx context.Context, reader client.Reader, namespace string) (bool, error) {
-	err := reader.Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{})
+	var object corev1.Namespace
+	err := reader.Get(ctx, client.ObjectKey{Name: namespace}, &object)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("reading namespace %s: %w", namespace, err)
 	}
-	return true, nil
+	return object.DeletionTimestamp == nil, nil
+}
+
+// IsEnding says that an object could not be created because its namespace is being deleted: no reason to try again.
+func IsEnding(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // Setting is the value in effect for the setting of this name, read from the OpsConfigInfo in the operator's namespace.

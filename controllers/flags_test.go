@@ -1,0 +1,45 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"context"
+	"os/exec"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = Describe("The manager's flags", func() {
+	It("are all checked before anything starts", func(ctx context.Context) {
+		output, err := exec.CommandContext(ctx, program, "--namespace=Not_A_Name", "--webhook-port=0",
+			"--webhook-cert-dir=/nowhere", "--graceful-shutdown-timeout=-1s").CombinedOutput()
+		Expect(err).To(MatchError("exit status 1"))
+		Expect(string(output)).To(And(
+			ContainSubstring(`--namespace "Not_A_Name" is not the name of a namespace`),
+			ContainSubstring("--webhook-port 0 is not a port: it must be from 1 to 65535"),
+			ContainSubstring("--webhook-cert-dir: the webhooks need a certificate: stat /nowhere/tls.crt"),
+			ContainSubstring("--graceful-shutdown-timeout -1s is negative"),
+		))
+	})
+
+	It("explain themselves", func(ctx context.Context) {
+		output, err := exec.CommandContext(ctx, program, "--help").CombinedOutput()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(output)).To(ContainSubstring("Elect a leader among several replicas"))
+	})
+})

@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+)
+
+// The suite runs the manager as users do: the program itself, with the rights of its service account, beside a real
+// API server with the real deployment controller. It takes no notice of how the program is made.
+var (
+	plane   *cluster.Cluster
+	program string
+	manager *operator.Operator
+	kube    client.Client
+)
+
+func TestOperator(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "AlterShield Operator on a real control plane")
+}
+
+var _ = BeforeSuite(func(ctx context.Context) {
+	log.SetLogger(GinkgoLogr)
+	SetDefaultEventuallyTimeout(3 * time.Minute)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	SetDefaultConsistentlyDuration(2 * time.Second)
+
+	programs, err := assets.Ensure(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	dir := GinkgoT().TempDir()
+	plane, err = cluster.Start(ctx, cluster.Options{Dir: dir, Assets: programs, AuditLog: true})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) { Expect(plane.Stop(ctx)).To(Succeed()) })
+
+	root, err := filepath.Abs("..")
+	Expect(err).NotTo(HaveOccurred())
+	program = buildManager(ctx, root, dir)
+	manager, err = operator.Install(ctx, plane, operator.Options{
+		Dir: dir, Binary: program, Args: []string{"--leader-elect"}, Config: filepath.Join(root, "config", "local"),
+	})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(manager.Start(ctx)).To(Succeed())
+	DeferCleanup(stopCleanly)
+
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	kube, err = client.New(plane.Config(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	for _, setting := range []string{"blocking", "branch"} {
+		Eventually(func() string { return settingReason(ctx, setting) }).Should(Equal("InEffect"))
+	}
+})
+
+func buildManager(ctx context.Context, root, dir string) string {
+	binary := filepath.Join(dir, "manager")
+	args := []string{"build", "-o", binary}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	build := exec.CommandContext(ctx, "go", append(args, ".")...)
+	build.Dir = root
+	output, err := build.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+	return binary
+}
+
+// stopCleanly ends the manager and reads its log for what no spec looks at.
+func stopCleanly(ctx context.Context) {
+	Expect(manager.Stop(ctx)).To(Succeed())
+	written, err := os.ReadFile(manager.LogPath())
+	Expect(err).NotTo(HaveOccurred())
+	for line := range strings.Lines(string(written)) {
+		Expect(line).NotTo(ContainSubstring("DATA RACE"))
+		Expect(line).NotTo(ContainSubstring("panic"))
+		if !strings.Contains(line, "because it is being terminated") {
+			Expect(line).NotTo(ContainSubstring("forbidden"), "a permission is missing in config/rbac")
+		}
+	}
+}
