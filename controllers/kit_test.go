@@ -80,11 +80,6 @@ func named(name string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Name = name }
 }
 
-// podLabel puts a label on the pod template.
-func podLabel(key, value string) func(*appsv1.Deployment) {
-	return func(d *appsv1.Deployment) { d.Spec.Template.Labels[key] = value }
-}
-
 // kubectl runs a command as a cluster admin.
 func kubectl(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, plane.Kubectl(), args...)

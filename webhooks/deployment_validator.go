@@ -61,7 +61,7 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 	}
 	if record, ignored := admittedRepair(old, updated); ignored {
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
-			"deployment %s stays suspended until this release is verified; recorded that %s let it through",
+			"deployment %s stays suspended until this release is verified; the record says that %s let it through",
 			request.Name, record.User))
 	}
 	workloads, err := index.ChangeWorkloadsOf(ctx, v.reader, request.Namespace, oldObject.GetUID())
@@ -76,11 +76,11 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 	return denied(request.Name, old.labels[appv1alpha1.LabelVersion], workloads)
 }
 
-// admittedRepair finds the record that the defaulter made for this very update.
+// admittedRepair finds the record that the defaulter made for this very release.
 func admittedRepair(old, updated marks) (appv1alpha1.IgnoredSuspend, bool) {
 	record, found := appv1alpha1.IgnoredSuspendOf(updated.annotations)
-	previous, _ := appv1alpha1.IgnoredSuspendOf(old.annotations)
-	return record, found && record != previous && record.Version == updated.labels[appv1alpha1.LabelVersion]
+	return record, found && record.Release == lifecycle.ReleaseNumber(old.annotations)+1 &&
+		record.Version == updated.labels[appv1alpha1.LabelVersion]
 }
 
 // denied builds the documents' sentence, which kubectl prints from reason and message, and says in warnings what

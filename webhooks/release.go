@@ -38,6 +38,12 @@ func ownedAnnotations() []string {
 	return []string{appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy}
 }
 
+// ownedTemplateLabels are the keys of a pod template that nobody but the operator writes. A template that brought the
+// Finished label along would have its pods checked before they are ready.
+func ownedTemplateLabels() []string {
+	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelOperateFinished}
+}
+
 // marks are the parts of a Deployment that tell one release from another.
 type marks struct {
 	labels         map[string]string
@@ -61,16 +67,16 @@ func (m marks) suspended() bool {
 	return suspended
 }
 
-// ignoresSuspension says whether the update from old to m asks to pass the suspension. Besides the label, a fresh
-// record in the user's own name counts: the API server calls the defaulter again when a later webhook changed the
-// template, and by then the label is consumed. Writing the record by hand grants no more than the label does.
-func (m marks) ignoresSuspension(old marks, user string) bool {
+// ignoresSuspension says whether an update that makes the given release asks to pass the suspension. Besides the label, a
+// record of this very release in the user's own name counts: the API server calls the defaulter again when a later
+// webhook changed the template, and by then the label is consumed. Writing the record by hand grants no more than the
+// label does.
+func (m marks) ignoresSuspension(release int64, user string) bool {
 	if m.labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue {
 		return true
 	}
 	record, found := appv1alpha1.IgnoredSuspendOf(m.annotations)
-	previous, _ := appv1alpha1.IgnoredSuspendOf(old.annotations)
-	return found && record.User == user && record != previous
+	return found && record.User == user && record.Release == release
 }
 
 // stampNew returns the marks that a new Deployment must carry. Whatever it brings of the operator's keys, say from an
@@ -99,10 +105,13 @@ func stampUpdate(old, updated marks, user string, now time.Time) (marks, error) 
 	if err != nil {
 		return marks{}, err
 	}
-	stamped.setRelease(version, lifecycle.ReleaseNumber(old.annotations)+1)
+	release := lifecycle.ReleaseNumber(old.annotations) + 1
+	stamped.setRelease(version, release)
 	delete(stamped.labels, appv1alpha1.LabelDefenseStatus)
-	if old.suspended() && updated.ignoresSuspension(old, user) {
-		record, err := json.Marshal(appv1alpha1.IgnoredSuspend{User: user, Time: metav1.NewMicroTime(now), Version: version})
+	if old.suspended() && updated.ignoresSuspension(release, user) {
+		record, err := json.Marshal(appv1alpha1.IgnoredSuspend{
+			User: user, Time: metav1.NewMicroTime(now), Version: version, Release: release,
+		})
 		if err != nil {
 			return marks{}, err
 		}
@@ -127,7 +136,7 @@ func (m marks) clone() marks {
 func (m marks) restoreOwned(old marks) {
 	restore(m.labels, old.labels, ownedLabels())
 	restore(m.annotations, old.annotations, ownedAnnotations())
-	restore(m.templateLabels, old.templateLabels, []string{appv1alpha1.LabelVersion})
+	restore(m.templateLabels, old.templateLabels, ownedTemplateLabels())
 }
 
 func (m marks) setRelease(version string, number int64) {

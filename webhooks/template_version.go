@@ -28,12 +28,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// template is a pod template as the API server sent it, without the version label. It stays untyped, so that fields
-// newer than our types take part in every comparison.
+// template is a pod template as the API server sent it, without the labels that the operator owns. It stays untyped, so
+// that fields newer than our types take part in every comparison.
 type template map[string]any
 
 // newTemplate takes the pod template out of a Deployment and leaves the Deployment as it is.
@@ -43,9 +41,11 @@ func newTemplate(deployment map[string]any) template {
 	bare := maps.Clone(raw)
 	metadata, _ := raw["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
-	if _, stamped := labels[appv1alpha1.LabelVersion]; stamped || len(labels) == 0 {
+	if labels != nil {
 		labels = maps.Clone(labels)
-		delete(labels, appv1alpha1.LabelVersion)
+		for _, key := range ownedTemplateLabels() {
+			delete(labels, key)
+		}
 		metadata = maps.Clone(metadata)
 		delete(metadata, "labels")
 		if len(labels) > 0 {

@@ -37,8 +37,9 @@ import (
 // all their batches to be opened.
 const maxBatchesAtOnce = 50
 
-// relabel suspends the Deployment or lifts its suspension.
-func (r *Reconciler) relabel(ctx context.Context, scene *scene, decision lifecycle.Decision) error {
+// relabel suspends the Deployment or lifts its suspension, if that is decided; movedOn says that the Deployment is no
+// longer what the decision was made for.
+func (r *Reconciler) relabel(ctx context.Context, scene *scene, decision lifecycle.Decision) (movedOn bool, err error) {
 	var change mark.Change
 	switch {
 	case decision.Suspend:
@@ -47,10 +48,10 @@ func (r *Reconciler) relabel(ctx context.Context, scene *scene, decision lifecyc
 	case decision.Lift:
 		change.Remove = []string{appv1alpha1.LabelSuspend}
 	default:
-		return nil
+		return false, nil
 	}
-	_, err := mark.Apply(ctx, r.Client, scene.deployment, change)
-	return err
+	written, err := mark.Apply(ctx, r.Client, scene.deployment, change)
+	return !written, err
 }
 
 // openBatches creates ChangePods, complete at birth, and returns how many of the decision's batches are open. A number
@@ -147,13 +148,14 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	if err := r.Client.Status().Patch(ctx, workload, client.MergeFrom(before)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("writing the status of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err))
 	}
-	r.tell(before, workload, scene)
+	r.tell(before, workload, scene, decision)
 	return nil
 }
 
-// tell reports on the Deployment what its users wait for: the end of a release.
-func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
-	if !scene.Current || before.Status.Status == after.Status.Status && before.Status.ObservedRelease == after.Status.ObservedRelease {
+// tell reports on the Deployment what its users wait for: the end of a release, and a suspension.
+func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) {
+	entered := before.Status.Status != after.Status.Status || before.Status.ObservedRelease != after.Status.ObservedRelease
+	if !scene.Current || !entered && !decision.Suspend {
 		return
 	}
 	report := func(kind, reason, note string, args ...any) {

@@ -61,7 +61,7 @@ func (r *Reconciler) ofDeployment(ctx context.Context, object client.Object) []r
 
 func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return r.list(ctx, client.InNamespace(namespace.GetName()), func(workload *appv1alpha1.ChangeWorkload) bool {
-		return workload.Status.Status != appv1alpha1.ChangeWorkloadSuccess
+		return !lifecycle.IsSettled(workload)
 	})
 }
 

@@ -41,7 +41,7 @@ func (n *numbers) raise(workload types.NamespacedName, number int64) int64 {
 	return n.highest[workload]
 }
 
-// forget drops what is known of a ChangeWorkload whose number the status has.
+// forget drops what is known of a ChangeWorkload that is gone.
 func (n *numbers) forget(workload types.NamespacedName) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

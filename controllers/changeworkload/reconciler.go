@@ -53,8 +53,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
 	decision := lifecycle.Decide(&workload, scene.Observation, r.Clock.Now())
-	if err := r.relabel(ctx, scene, decision); err != nil {
-		return ctrl.Result{}, err
+	if movedOn, err := r.relabel(ctx, scene, decision); err != nil || movedOn {
+		return ctrl.Result{}, err // the event of the Deployment brings the next decision
 	}
 	opened, err := r.openBatches(ctx, &workload, decision)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if decision.Prune {
-		if err := r.prune(ctx, scene.Others); err != nil {
+		if err := r.prune(ctx, lifecycle.Older(&workload, scene.Others)); err != nil {
 			return ctrl.Result{}, err
 		}
 	}

@@ -166,7 +166,7 @@ func (r *Reconciler) markProcessed(ctx context.Context, deployment *appsv1.Deplo
 // reportIgnoredSuspend tells who took this release through a suspension, as the webhook recorded it.
 func (r *Reconciler) reportIgnoredSuspend(deployment *appsv1.Deployment, release lifecycle.Release) {
 	record, found := appv1alpha1.IgnoredSuspendOf(deployment.Annotations)
-	if !found || record.Version != release.Version || !lifecycle.IsSuspended(deployment) {
+	if !found || record.Version != release.Version || record.Release != release.Number {
 		return
 	}
 	r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventSuspensionIgnored, "Record",

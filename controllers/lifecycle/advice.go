@@ -17,7 +17,9 @@ limitations under the License.
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -26,19 +28,25 @@ import (
 // DenialAdvice says beside a denial what failed, how to see more and how to get a repair in, given the ChangeWorkloads
 // of the suspended Deployment and the version it is at.
 func DenialAdvice(workloads []appv1alpha1.ChangeWorkload, version string) []string {
+	newestFirst := slices.Clone(workloads)
+	slices.SortFunc(newestFirst, func(a, b appv1alpha1.ChangeWorkload) int {
+		return cmp.Compare(b.Spec.Release, a.Spec.Release)
+	})
 	var advice, verified []string
-	for i := range workloads {
-		workload := &workloads[i]
+	for i := range newestFirst {
+		workload := &newestFirst[i]
 		switch {
-		case workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend:
+		case len(workload.Status.DefenseCheckFailPods) > 0:
 			advice = append(advice, fmt.Sprintf("%s (see: kubectl describe changeworkload -n %s %s)",
 				Failures(workload.Status.DefenseCheckFailPods), workload.Namespace, workload.Name))
 		case workload.Spec.Reversion == version:
 			advice = append(advice, fmt.Sprintf("release %s is being checked; the suspension is lifted when it succeeds", version))
-		case reachedSuccess(workload):
-			verified = append(verified, workload.Spec.Reversion)
 		}
-		verified = append(verified, workload.Status.VerifiedVersions...)
+		for _, candidate := range append([]string{workload.Spec.Reversion}, workload.Status.VerifiedVersions...) {
+			if candidate != version && IsVerified(workloads, candidate) && !slices.Contains(verified, candidate) {
+				verified = append(verified, candidate)
+			}
+		}
 	}
 	advice = append(advice, fmt.Sprintf("to let a repair through, set the label %s=%s on the Deployment in the same update",
 		appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue))

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -35,12 +36,14 @@ func AdvanceChangePod(changePod *appv1alpha1.ChangePod, now time.Time) appv1alph
 	if next.Status.Status != appv1alpha1.ChangePodExecuteDone {
 		next.Status.Status = appv1alpha1.ChangePodExecuteDone
 		next.Status.Message = string(appv1alpha1.ChangePodPreFailed)
-		next.Status.UpdateTime, next.Status.UpdateTimeUnix = Stamp(now)
 	}
 	condition := changePodVerified(Judge(next), next.Status.Message)
 	condition.ObservedGeneration = changePod.Generation
 	condition.LastTransitionTime = metav1.NewTime(now)
 	meta.SetStatusCondition(&next.Status.Conditions, condition)
+	if !equality.Semantic.DeepEqual(changePod.Status, next.Status) {
+		next.Status.UpdateTime, next.Status.UpdateTimeUnix = Stamp(now)
+	}
 	return next.Status
 }
 

@@ -61,7 +61,7 @@ type Decision struct {
 	Suspend bool
 	// Lift says that the suspension of the Deployment has to be lifted.
 	Lift bool
-	// Prune says that the ChangeWorkloads of other versions have done their duty.
+	// Prune says that the ChangeWorkloads of older releases have done their duty.
 	Prune bool
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
 	Wait time.Duration
@@ -88,6 +88,9 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 			decision.await(&status, workload, tally, seen, now)
 		}
 	case !seen.Current:
+		if status.Status == appv1alpha1.ChangeWorkloadSuspend {
+			status.Status = appv1alpha1.ChangeWorkloadRunning // the verdict was taken back
+		}
 		keepUnverified(&status, appv1alpha1.ReasonSuperseded, "the Deployment has moved on to another release")
 	case status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(&status),
 		seen.Desired > 0 && len(tally.passed) >= int(seen.Desired):
@@ -100,7 +103,10 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		status.Status = waitingPhase(status.Status)
 		decision.await(&status, workload, tally, seen, now)
 	}
-	if !isSettled(workload, &status) {
+	switch {
+	case !seen.Current:
+		tally.describeFailed(&status)
+	case !isSettled(workload, &status):
 		tally.describe(&status, seen.Desired)
 	}
 	decision.finish(workload, status, now)
@@ -108,16 +114,20 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 }
 
 // startOf is the status to continue from. A version that is released again starts anew, but for the numbers of its
-// ChangePods and the memory of verified versions.
+// ChangePods and the memory of verified versions, itself among them.
 func startOf(workload *appv1alpha1.ChangeWorkload) appv1alpha1.ChangeWorkloadStatus {
 	status := *workload.Status.DeepCopy()
 	if status.ObservedRelease == workload.Spec.Release {
 		return status
 	}
+	verified := status.VerifiedVersions
+	if status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(&status) {
+		verified = rememberFirst(workload.Spec.Reversion, verified)
+	}
 	return appv1alpha1.ChangeWorkloadStatus{
 		ObservedRelease:  workload.Spec.Release,
 		LastChangePod:    status.LastChangePod,
-		VerifiedVersions: status.VerifiedVersions,
+		VerifiedVersions: verified,
 	}
 }
 
@@ -127,13 +137,17 @@ func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *a
 	status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
 	setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonAllPodsPassed, "every desired pod finished and passed")
 	liftSuspended(status)
-	status.VerifiedVersions = rememberVerified(status.VerifiedVersions, workload.Spec.Reversion, seen.Others)
+	older := Older(workload, seen.Others)
+	status.VerifiedVersions = rememberVerified(status.VerifiedVersions, workload.Spec.Reversion, older)
 	d.Lift = seen.Suspended
-	d.Prune = len(seen.Others) > 0
+	d.Prune = len(older) > 0
 }
 
 // await opens the batches that are due and sets the deadline of the next one.
 func (d *Decision) await(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time) {
+	if seen.Desired > status.Counts.Desired {
+		status.WaitDeadline = nil // pods that are wanted only now have all the time to come
+	}
 	plan := planBatches(status.WaitDeadline, workload, tally, seen, now)
 	d.Batches = plan.batches
 	status.WaitDeadline = plan.deadline
@@ -154,7 +168,8 @@ func (d *Decision) await(status *appv1alpha1.ChangeWorkloadStatus, workload *app
 	case status.Status == appv1alpha1.ChangeWorkloadTimeOutPreThreshold:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonThresholdTimeout, tally.timeout(workload, seen.Desired))
 	default:
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying, tally.progress(seen.Desired))
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying,
+			"pods are awaited or checked: kubectl get changepods shows each batch")
 	}
 }
 
@@ -168,5 +183,5 @@ func waitingPhase(phase appv1alpha1.ChangeWorkloadPhase) appv1alpha1.ChangeWorkl
 
 // isSettled says that a release was verified before and still is: what its pods do now is no news of it.
 func isSettled(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus) bool {
-	return reachedSuccess(workload) && status.Status == appv1alpha1.ChangeWorkloadSuccess
+	return IsSettled(workload) && status.Status == appv1alpha1.ChangeWorkloadSuccess
 }

@@ -60,17 +60,34 @@ func IsSuspended(deployment *appsv1.Deployment) bool {
 
 // IsVerified says whether a Deployment with these ChangeWorkloads may return to a version while it is suspended.
 func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
+	remembered := false
 	for i := range workloads {
-		if reachedSuccess(&workloads[i]) && workloads[i].Spec.Reversion == version ||
-			slices.Contains(workloads[i].Status.VerifiedVersions, version) {
-			return true
+		if workloads[i].Spec.Reversion == version {
+			if IsSettled(&workloads[i]) {
+				return true
+			}
+			if workloads[i].Status.Status == appv1alpha1.ChangeWorkloadSuspend {
+				return false // its last release failed, whatever is remembered of earlier ones
+			}
 		}
+		remembered = remembered || slices.Contains(workloads[i].Status.VerifiedVersions, version)
 	}
-	return false
+	return remembered
 }
 
-// reachedSuccess is false for the Success of a release that had no pods to check.
-func reachedSuccess(workload *appv1alpha1.ChangeWorkload) bool {
+// Older are those of a Deployment's ChangeWorkloads whose release came before that of workload.
+func Older(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWorkload) []appv1alpha1.ChangeWorkload {
+	var older []appv1alpha1.ChangeWorkload
+	for i := range others {
+		if others[i].Spec.Release < workload.Spec.Release {
+			older = append(older, others[i])
+		}
+	}
+	return older
+}
+
+// IsSettled says whether a release was verified. It was not by the Success of a release that had no pods to check.
+func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
 	return workload.Status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(&workload.Status) &&
 		workload.Status.ObservedRelease == workload.Spec.Release
 }

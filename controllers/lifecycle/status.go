@@ -84,27 +84,40 @@ func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return verified != nil && verified.Reason == appv1alpha1.ReasonNoReplicas
 }
 
-// rememberVerified adds the verified versions of other ChangeWorkloads, which are about to be removed, newest first.
+// rememberVerified adds the verified versions of older ChangeWorkloads, which are about to be removed, newest first. A
+// version that failed when it was released last is verified no more.
 func rememberVerified(known []string, own string, others []appv1alpha1.ChangeWorkload) []string {
 	newestFirst := slices.Clone(others)
 	slices.SortFunc(newestFirst, func(a, b appv1alpha1.ChangeWorkload) int {
 		return int(b.Spec.Release - a.Spec.Release)
 	})
-	var versions []string
+	var versions, failed []string
 	for i := range newestFirst {
-		if reachedSuccess(&newestFirst[i]) {
+		if IsSettled(&newestFirst[i]) {
 			versions = append(versions, newestFirst[i].Spec.Reversion)
+		} else if newestFirst[i].Status.Status == appv1alpha1.ChangeWorkloadSuspend {
+			failed = append(failed, newestFirst[i].Spec.Reversion)
 		}
 		versions = append(versions, newestFirst[i].Status.VerifiedVersions...)
 	}
 	versions = append(versions, known...)
-	var unique []string
+	return distinct(versions, append(failed, own))
+}
+
+// rememberFirst puts a version before those that are known.
+func rememberFirst(version string, known []string) []string {
+	return distinct(append([]string{version}, known...), nil)
+}
+
+// distinct takes each version once, up to maxVerifiedVersions, leaving some out.
+func distinct(versions, without []string) []string {
+	var result []string
 	for _, version := range versions {
-		if version != own && !slices.Contains(unique, version) && len(unique) < maxVerifiedVersions {
-			unique = append(unique, version)
+		if !slices.Contains(without, version) && !slices.Contains(result, version) && len(result) < maxVerifiedVersions {
+			result = append(result, version)
 		}
 	}
-	return unique
+	return result
 }
 
 // finish stamps the status and says whether and when it is written.
@@ -137,7 +150,8 @@ func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alph
 // isNews tells a change that users and later decisions wait for from mere progress.
 func isNews(stored, next *appv1alpha1.ChangeWorkloadStatus) bool {
 	if stored.Status != next.Status || stored.ObservedRelease != next.ObservedRelease ||
-		stored.Counts.Failed != next.Counts.Failed || len(stored.Conditions) != len(next.Conditions) {
+		stored.Counts.Failed != next.Counts.Failed || stored.Counts.Desired != next.Counts.Desired ||
+		!slices.Equal(stored.VerifiedVersions, next.VerifiedVersions) || len(stored.Conditions) != len(next.Conditions) {
 		return true
 	}
 	for _, condition := range next.Conditions {

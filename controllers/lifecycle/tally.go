@@ -62,6 +62,14 @@ func count(seen Observation) tally {
 	return result
 }
 
+// describeFailed puts what failed into the status of a release that the Deployment moved on from: its pods are gone or
+// going, which says nothing of how it went.
+func (t tally) describeFailed(status *appv1alpha1.ChangeWorkloadStatus) {
+	room := appv1alpha1.MaxStatusPods
+	status.DefenseCheckFailPods = take(t.failed, &room)
+	status.Counts.Failed = int32(len(t.failed))
+}
+
 // describe puts the tally into a status, failed pods first and MaxStatusPods at most.
 func (t tally) describe(status *appv1alpha1.ChangeWorkloadStatus, desired int32) {
 	room := appv1alpha1.MaxStatusPods

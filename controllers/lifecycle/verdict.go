@@ -60,6 +60,7 @@ func Judge(changePod *appv1alpha1.ChangePod) Judgement {
 		if _, unknown := unpassed[result.Pod]; unknown && result.Verdict == appv1alpha1.VerdictUnpass {
 			judgement.Failed = append(judgement.Failed, result)
 			judgement.Unknown = append(judgement.Unknown, result)
+			delete(unpassed, result.Pod)
 		}
 	}
 	return judgement

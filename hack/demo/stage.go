@@ -19,6 +19,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -97,7 +98,7 @@ func (s *stage) quietly(ctx context.Context, args ...string) (printed string, fa
 	command.Env = append(command.Environ(), "KUBECONFIG="+s.kubeconfig)
 	command.Stdout, command.Stderr = &output, &output
 	err = command.Run()
-	if _, exited := err.(*exec.ExitError); exited && ctx.Err() == nil {
+	if exit := new(exec.ExitError); errors.As(err, &exit) && ctx.Err() == nil {
 		return output.String(), true, nil
 	}
 	if err != nil {

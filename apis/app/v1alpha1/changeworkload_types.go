@@ -113,19 +113,19 @@ type ChangeWorkloadStatus struct {
 type PodCounts struct {
 	// desired is the number of pods that the Deployment wants.
 	// +optional
-	Desired int32 `json:"desired,omitempty"`
+	Desired int32 `json:"desired"`
 	// preparing is the number of finished pods that wait for their batch.
 	// +optional
-	Preparing int32 `json:"preparing,omitempty"`
+	Preparing int32 `json:"preparing"`
 	// checking is the number of pods whose batch is being checked.
 	// +optional
-	Checking int32 `json:"checking,omitempty"`
+	Checking int32 `json:"checking"`
 	// passed is the number of pods that passed.
 	// +optional
-	Passed int32 `json:"passed,omitempty"`
+	Passed int32 `json:"passed"`
 	// failed is the number of pods that failed.
 	// +optional
-	Failed int32 `json:"failed,omitempty"`
+	Failed int32 `json:"failed"`
 }
 
 // ChangeWorkload is one release of a Deployment: a version of its pod template and the checks of the pods that run it.

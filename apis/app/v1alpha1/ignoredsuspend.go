@@ -32,10 +32,15 @@ type IgnoredSuspend struct {
 	Time metav1.MicroTime `json:"time"`
 	// Version is the version of the release.
 	Version string `json:"version"`
+	// Release is the number of the release, as AnnotationRelease counts: the record speaks of no other one.
+	Release int64 `json:"release"`
 }
 
 // IgnoredSuspendOf reads the record from the annotations of a Deployment.
 func IgnoredSuspendOf(annotations map[string]string) (record IgnoredSuspend, found bool) {
 	err := json.Unmarshal([]byte(annotations[AnnotationIgnoredSuspendBy]), &record)
-	return record, err == nil
+	if err != nil || record.User == "" {
+		return IgnoredSuspend{}, false
+	}
+	return record, true
 }

@@ -62,7 +62,7 @@ const (
 	AnnotationRelease = "altershield.defense.antgroup.com/release"
 
 	// AnnotationIgnoredSuspendBy records the last release that went through a suspension: a JSON object with the user,
-	// the time (RFC 3339) and the version. Written by the mutating webhook.
+	// the time (RFC 3339), the version and the number of the release. Written by the mutating webhook.
 	AnnotationIgnoredSuspendBy = "altershield.defense.antgroup.com/ignored-suspend-by"
 )
 

@@ -17,6 +17,7 @@ limitations under the License.
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -97,7 +98,7 @@ func (p *Ports) pick() error {
 
 // listenable tells why a port can't be listened on.
 func listenable(port int) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
 	if err != nil {
 		return err
 	}

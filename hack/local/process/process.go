@@ -34,8 +34,9 @@ import (
 )
 
 const (
-	// LogsDir and PidsDir are the folders for logs and process ids in a state folder.
+	// LogsDir is the folder for logs in a state folder.
 	LogsDir = "logs"
+	// PidsDir is the folder for process ids in a state folder.
 	PidsDir = "pids"
 	// tailLines is how much of a log an error shows.
 	tailLines = 20
@@ -83,7 +84,7 @@ func Start(spec Spec) (*Process, error) {
 	}
 	defer log.Close()
 
-	cmd := exec.Command(spec.Argv[0], spec.Argv[1:]...)
+	cmd := exec.Command(spec.Argv[0], spec.Argv[1:]...) //nolint:noctx // it outlives whoever starts it; Stop ends it
 	cmd.Dir = spec.Dir
 	cmd.Env = append(os.Environ(), spec.Env...)
 	cmd.Stdout, cmd.Stderr = log, log

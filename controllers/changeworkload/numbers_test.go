@@ -1,0 +1,82 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestTheHighestNumberIsRemembered(t *testing.T) {
+	one, two := types.NamespacedName{Namespace: "default", Name: "one"}, types.NamespacedName{Namespace: "default", Name: "two"}
+	elsewhere := types.NamespacedName{Namespace: "other", Name: "one"}
+	type step struct {
+		workload         types.NamespacedName
+		number, expected int64
+	}
+	for _, row := range []struct {
+		name  string
+		steps []step
+	}{
+		{"a number that is raised is remembered", []step{{one, 3, 3}, {one, 0, 3}}},
+		{"a lower number changes nothing", []step{{one, 3, 3}, {one, 2, 3}, {one, 4, 4}}},
+		{"nothing is known of a ChangeWorkload at first", []step{{one, 0, 0}}},
+		{"each ChangeWorkload has its own", []step{{one, 3, 3}, {two, 1, 1}, {elsewhere, 2, 2}, {one, 0, 3}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			var known numbers
+			for _, step := range row.steps {
+				g.Expect(known.raise(step.workload, step.number)).To(Equal(step.expected))
+			}
+		})
+	}
+}
+
+func TestANumberIsForgottenForItsChangeWorkloadAlone(t *testing.T) {
+	g := NewWithT(t)
+	one, two := types.NamespacedName{Name: "one"}, types.NamespacedName{Name: "two"}
+	var known numbers
+	known.forget(one) // Nothing is known yet: no panic.
+	known.raise(one, 3)
+	known.raise(two, 4)
+	known.forget(one)
+	g.Expect(known.raise(one, 0)).To(BeZero())
+	g.Expect(known.raise(two, 0)).To(Equal(int64(4)))
+	g.Expect(known.highest).To(HaveLen(2))
+	known.forget(one)
+	g.Expect(known.highest).To(HaveLen(1), "it doesn't grow for ever")
+}
+
+func TestNumbersAreSafeToUseByManyReconcilesAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	var known numbers
+	var group sync.WaitGroup
+	for number := range int64(100) {
+		group.Go(func() {
+			known.raise(types.NamespacedName{Name: "one"}, number)
+			known.raise(types.NamespacedName{Name: "two"}, 100-number)
+			known.forget(types.NamespacedName{Name: "three"})
+		})
+	}
+	group.Wait()
+	g.Expect(known.raise(types.NamespacedName{Name: "one"}, 0)).To(Equal(int64(99)))
+	g.Expect(known.raise(types.NamespacedName{Name: "two"}, 0)).To(Equal(int64(100)))
+}

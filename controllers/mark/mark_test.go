@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package mark_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/traas-stack/altershield-operator/controllers/mark"
+)
+
+// sleep is a Deployment at its fourth release.
+func sleep() *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "sleep", UID: "d-1",
+		Labels:      map[string]string{"admission-webhook-altershield.antgroup.com/version": "c6c45d23c098bdf181853a85b60b5d74"},
+		Annotations: map[string]string{"altershield.defense.antgroup.com/release": "4"},
+	}}
+}
+
+// sent is what reached the API server.
+type sent struct {
+	key  client.ObjectKey
+	kind types.PatchType
+	data string
+}
+
+// apply makes the change against an API server that gives this answer.
+func apply(t *testing.T, deployment *appsv1.Deployment, change mark.Change, answer error) (patches []sent, written bool, err error) {
+	t.Helper()
+	writer := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
+			data, err := patch.Data(object)
+			patches = append(patches, sent{client.ObjectKeyFromObject(object), patch.Type(), string(data)})
+			return errors.Join(err, answer)
+		},
+	}).Build()
+	written, err = mark.Apply(t.Context(), writer, deployment, change)
+	return patches, written, err
+}
+
+const (
+	testUID     = `{"op":"test","path":"/metadata/uid","value":"d-1"}`
+	testVersion = `{"op":"test","path":"/metadata/labels/admission-webhook-altershield.antgroup.com~1version","value":"c6c45d23c098bdf181853a85b60b5d74"}`
+	testRelease = `{"op":"test","path":"/metadata/annotations/altershield.defense.antgroup.com~1release","value":"4"}`
+)
+
+func TestAChangeIsGuardedByTheObjectAndItsRelease(t *testing.T) {
+	for _, row := range []struct {
+		name       string
+		deployment func(*appsv1.Deployment)
+		change     mark.Change
+		patch      string
+	}{
+		{"a label is set", func(*appsv1.Deployment) {},
+			mark.Change{Set: map[string]string{"altershield.defense.antgroup.com/suspend": "1795255200"}},
+			"[" + testUID + "," + testVersion + "," + testRelease +
+				`,{"op":"add","path":"/metadata/labels/altershield.defense.antgroup.com~1suspend","value":"1795255200"}]`},
+		{"a label is removed", func(*appsv1.Deployment) {},
+			mark.Change{Remove: []string{"altershield.defense.antgroup.com/suspend"}},
+			"[" + testUID + "," + testVersion + "," + testRelease +
+				`,{"op":"remove","path":"/metadata/labels/altershield.defense.antgroup.com~1suspend"}]`},
+		{"one is set and one removed", func(*appsv1.Deployment) {},
+			mark.Change{Set: map[string]string{"altershield.defense.antgroup.com/defense-status": "processed"},
+				Remove: []string{"altershield.defense.antgroup.com/ignored-suspend"}},
+			"[" + testUID + "," + testVersion + "," + testRelease +
+				`,{"op":"add","path":"/metadata/labels/altershield.defense.antgroup.com~1defense-status","value":"processed"}` +
+				`,{"op":"remove","path":"/metadata/labels/altershield.defense.antgroup.com~1ignored-suspend"}]`},
+		{"a release that nobody counted isn't tested", func(deployment *appsv1.Deployment) { deployment.Annotations = nil },
+			mark.Change{Set: map[string]string{"a": "b"}},
+			"[" + testUID + "," + testVersion + `,{"op":"add","path":"/metadata/labels/a","value":"b"}]`},
+		{"an empty value is written out", func(*appsv1.Deployment) {},
+			mark.Change{Set: map[string]string{"a": ""}},
+			"[" + testUID + "," + testVersion + "," + testRelease + `,{"op":"add","path":"/metadata/labels/a","value":""}]`},
+		{"tilde and slash are escaped, the tilde first", func(*appsv1.Deployment) {},
+			mark.Change{Remove: []string{"a~b/c~1"}},
+			"[" + testUID + "," + testVersion + "," + testRelease + `,{"op":"remove","path":"/metadata/labels/a~0b~1c~01"}]`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			deployment := sleep()
+			row.deployment(deployment)
+			before := deployment.DeepCopy()
+			patches, written, err := apply(t, deployment, row.change, nil)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(written).To(BeTrue())
+			g.Expect(patches).To(HaveLen(1))
+			g.Expect(patches[0].key.String()).To(Equal("default/sleep"))
+			g.Expect(string(patches[0].kind)).To(Equal("application/json-patch+json"))
+			var got, want any
+			g.Expect(json.Unmarshal([]byte(patches[0].data), &got)).To(Succeed())
+			g.Expect(json.Unmarshal([]byte(row.patch), &want)).To(Succeed())
+			g.Expect(got).To(Equal(want))
+			g.Expect(deployment).To(Equal(before), "what was read stays as it was read")
+		})
+	}
+}
+
+func TestTheAnswerToAChange(t *testing.T) {
+	kind, resource := schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupResource{Group: "apps", Resource: "deployments"}
+	for _, row := range []struct {
+		name    string
+		answer  error
+		written bool
+		message string
+	}{
+		{"it is written", nil, true, ""},
+		{"a Deployment that moved on is left alone quietly", apierrors.NewInvalid(kind, "sleep", nil), false, ""},
+		{"a failed test of the patch is left alone quietly",
+			apierrors.NewGenericServerResponse(422, "patch", resource, "sleep", "the server rejected our request due to an error in our request", 0, false), false, ""},
+		{"a Deployment that is gone is left alone quietly", apierrors.NewNotFound(resource, "sleep"), false, ""},
+		{"anything else is told", apierrors.NewInternalError(errors.New("boom")), false, "patching the labels of Deployment default/sleep: "},
+		{"a refusal is told", apierrors.NewForbidden(resource, "sleep", errors.New("no")), false, "patching the labels of Deployment default/sleep: "},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			_, written, err := apply(t, sleep(), mark.Change{Set: map[string]string{"a": "b"}}, row.answer)
+			g.Expect(written).To(Equal(row.written))
+			if row.message == "" {
+				g.Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			g.Expect(err).To(MatchError(HavePrefix(row.message)))
+			g.Expect(errors.Is(err, row.answer)).To(BeTrue())
+		})
+	}
+}
+
+func TestAChangeIsMadeOnlyWhereItsGuardsHold(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		live    func(*appsv1.Deployment)
+		written bool
+	}{
+		{"the same object at the same release is changed", func(*appsv1.Deployment) {}, true},
+		{"its status may have changed meanwhile", func(deployment *appsv1.Deployment) { deployment.Status.Replicas = 5 }, true},
+		{"another object of the same name isn't", func(deployment *appsv1.Deployment) { deployment.UID = "d-2" }, false},
+		{"another version isn't", func(deployment *appsv1.Deployment) {
+			deployment.Labels["admission-webhook-altershield.antgroup.com/version"] = "6a8ff823a5011291b0f02a1d83c2222d"
+		}, false},
+		{"the same version released again isn't", func(deployment *appsv1.Deployment) {
+			deployment.Annotations["altershield.defense.antgroup.com/release"] = "6"
+		}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			live := sleep()
+			row.live(live)
+			writer := fake.NewClientBuilder().WithObjects(live).Build()
+			// The fake client answers a failed test with an error of its own, the API server with Invalid.
+			written, _ := mark.Apply(t.Context(), writer, sleep(), mark.Change{Set: map[string]string{"a": "b"}})
+			g.Expect(written).To(Equal(row.written))
+			var after appsv1.Deployment
+			g.Expect(writer.Get(t.Context(), client.ObjectKeyFromObject(live), &after)).To(Succeed())
+			_, changed := after.Labels["a"]
+			g.Expect(changed).To(Equal(row.written))
+		})
+	}
+}

@@ -1,0 +1,152 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scope_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/scope"
+)
+
+var now = metav1.NewTime(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+
+// full is metadata with everything in it.
+func full() metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: "sleep", Namespace: "default", UID: "u-1", ResourceVersion: "42", Generation: 7,
+		GenerateName: "sleep-", CreationTimestamp: now, DeletionTimestamp: &now, DeletionGracePeriodSeconds: ptr.To(int64(30)),
+		Labels:          map[string]string{"admission-webhook-altershield.antgroup.com/version": "c6c45d23c098bdf181853a85b60b5d74"},
+		Annotations:     map[string]string{"note": "b", "kubectl.kubernetes.io/last-applied-configuration": "{}"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "owner", UID: "u-2", Controller: ptr.To(true)}},
+		Finalizers:      []string{"example.com/a"},
+		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+	}
+}
+
+// kept is what every transform leaves of it.
+func kept() metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: "sleep", Namespace: "default", UID: "u-1", ResourceVersion: "42", CreationTimestamp: now, DeletionTimestamp: &now,
+		Labels:          map[string]string{"admission-webhook-altershield.antgroup.com/version": "c6c45d23c098bdf181853a85b60b5d74"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "owner", UID: "u-2", Controller: ptr.To(true)}},
+	}
+}
+
+// optionsOf finds what the cache does with a kind.
+func optionsOf(t *testing.T, object client.Object) cache.ByObject {
+	t.Helper()
+	options, err := scope.CacheOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for candidate, byObject := range options.ByObject {
+		if fmt.Sprintf("%T", candidate) == fmt.Sprintf("%T", object) {
+			return byObject
+		}
+	}
+	t.Fatalf("the cache does not know %T", object)
+	return cache.ByObject{}
+}
+
+func transform(t *testing.T, object client.Object) any {
+	t.Helper()
+	result, err := optionsOf(t, object).Transform(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "sleep", Image: "busybox"}}}}
+	deploymentMeta := kept()
+	deploymentMeta.Generation, deploymentMeta.Annotations = 7, map[string]string{"note": "b"}
+	for _, row := range []struct {
+		name         string
+		object, want client.Object
+	}{
+		{"of a Namespace its labels",
+			&corev1.Namespace{ObjectMeta: full(), Spec: corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{"kubernetes"}}, Status: corev1.NamespaceStatus{Phase: "Active"}},
+			&corev1.Namespace{ObjectMeta: kept()}},
+		{"of a Deployment also generation, annotations, replicas, paused and minReadySeconds",
+			&appsv1.Deployment{ObjectMeta: full(),
+				Spec: appsv1.DeploymentSpec{Replicas: ptr.To(int32(5)), Paused: true, MinReadySeconds: 3, Template: template,
+					Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "sleep"}}},
+				Status: appsv1.DeploymentStatus{Replicas: 5, Conditions: []appsv1.DeploymentCondition{{Type: "Available"}}}},
+			&appsv1.Deployment{ObjectMeta: deploymentMeta, Spec: appsv1.DeploymentSpec{Replicas: ptr.To(int32(5)), Paused: true, MinReadySeconds: 3}}},
+		{"of a ReplicaSet its labels and owners",
+			&appsv1.ReplicaSet{ObjectMeta: full(), Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To(int32(5)), Template: template}, Status: appsv1.ReplicaSetStatus{Replicas: 5}},
+			&appsv1.ReplicaSet{ObjectMeta: kept()}},
+		{"of a Pod also host name, address and readiness",
+			&corev1.Pod{ObjectMeta: full(),
+				Spec: corev1.PodSpec{Hostname: "db", NodeName: "node-1", Containers: template.Spec.Containers},
+				Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198", HostIP: "10.0.0.1",
+					Conditions: []corev1.PodCondition{
+						{Type: "PodScheduled", Status: "True", LastTransitionTime: now},
+						{Type: "Ready", Status: "True", LastTransitionTime: now, LastProbeTime: now, Reason: "a", Message: "b"},
+						{Type: "ContainersReady", Status: "True", LastTransitionTime: now},
+					},
+					ContainerStatuses: []corev1.ContainerStatus{{Name: "sleep"}}}},
+			&corev1.Pod{ObjectMeta: kept(), Spec: corev1.PodSpec{Hostname: "db"}, Status: corev1.PodStatus{PodIP: "10.244.1.198",
+				Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True", LastTransitionTime: now}}}}},
+		{"of a Pod that isn't scheduled just as much", &corev1.Pod{ObjectMeta: full()}, &corev1.Pod{ObjectMeta: kept()}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(transform(t, row.object)).To(Equal(row.want))
+		})
+	}
+}
+
+func TestADeploymentWithoutAnnotationsIsKeptToo(t *testing.T) {
+	NewWithT(t).Expect(transform(t, &appsv1.Deployment{})).To(Equal(&appsv1.Deployment{}))
+}
+
+func TestWhatIsNoObjectOfItsKindPassesAsItIs(t *testing.T) {
+	for _, object := range []client.Object{&corev1.Namespace{}, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.Pod{}} {
+		t.Run(fmt.Sprintf("%T", object), func(t *testing.T) {
+			g := NewWithT(t)
+			tombstone := &struct{ Key string }{"default/sleep"}
+			result, err := optionsOf(t, object).Transform(tombstone)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(result).To(BeIdenticalTo(tombstone))
+		})
+	}
+}
+
+func TestAPodInTheCacheIsSmall(t *testing.T) {
+	g := NewWithT(t)
+	pod := &corev1.Pod{ObjectMeta: full()}
+	pod.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(strings.Repeat(" ", 4096))
+	for i := range 20 {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: fmt.Sprint(i), Image: "busybox"})
+	}
+	raw, err := json.Marshal(transform(t, pod))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(len(raw)).To(BeNumerically("<", 700))
+}

@@ -1,0 +1,182 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+func mutate(t testing.TB, request admission.Request) admission.Response {
+	t.Helper()
+	handler := &deploymentDefaulter{operator: operator, clock: clocktesting.NewFakePassiveClock(now)}
+	return handler.Handle(t.Context(), request)
+}
+
+func TestTheDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
+	const (
+		labelVersion    = " /metadata/labels/admission-webhook-altershield.antgroup.com~1version"
+		templateVersion = " /spec/template/metadata/labels/admission-webhook-altershield.antgroup.com~1version"
+		releaseNumber   = " /metadata/annotations/altershield.defense.antgroup.com~1release"
+		defenseStatus   = " /metadata/labels/altershield.defense.antgroup.com~1defense-status"
+		suspendLabel    = " /metadata/labels/altershield.defense.antgroup.com~1suspend"
+		ignoredSuspend  = " /metadata/labels/altershield.defense.antgroup.com~1ignored-suspend"
+		ignoredBy       = " /metadata/annotations/altershield.defense.antgroup.com~1ignored-suspend-by"
+	)
+	type values = map[string]string
+	release := all(stamped(versionOf123, "4"), processed)
+	for _, row := range []struct {
+		name         string
+		old, updated edit // old is nil for a creation
+		patch        map[string]any
+	}{
+		{"a creation is stamped", nil, all(), map[string]any{
+			"add" + labelVersion: versionOf123, "add" + templateVersion: versionOf123,
+			"add /metadata/annotations": values{"altershield.defense.antgroup.com/release": "1"}}},
+		{"a creation without labels is stamped", nil, without("labels", "metadata"), map[string]any{
+			"add /metadata/labels":      values{"admission-webhook-altershield.antgroup.com/version": versionOf123},
+			"add" + templateVersion:     versionOf123,
+			"add /metadata/annotations": values{"altershield.defense.antgroup.com/release": "1"}}},
+		{"a creation with annotations keeps them", nil, annotation("note", "b"), map[string]any{
+			"add" + labelVersion: versionOf123, "add" + templateVersion: versionOf123, "add" + releaseNumber: "1"}},
+		{"an update that changes nothing is left alone", release, release, map[string]any{}},
+		{"an update of the replicas is left alone", release, all(release, field(7, "replicas", "spec")), map[string]any{}},
+		{"an update of an unstamped one is left alone", all(), label("team", "a"), map[string]any{}},
+		{"a release is stamped", release, all(release, repaired), map[string]any{
+			"add" + labelVersion: versionOf1234, "add" + templateVersion: versionOf1234,
+			"add" + releaseNumber: "5", "remove" + defenseStatus: nil}},
+		{"a repair of a suspended one is recorded and its label consumed", all(release, suspended), all(release, suspended, repaired, ignoring),
+			map[string]any{
+				"add" + labelVersion: versionOf1234, "add" + templateVersion: versionOf1234,
+				"add" + releaseNumber: "5", "remove" + defenseStatus: nil, "remove" + ignoredSuspend: nil,
+				"add" + ignoredBy: `{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"6a8ff823a5011291b0f02a1d83c2222d","release":5}`}},
+		{"a suspension that is taken away by hand is put back", all(release, suspended), release, map[string]any{
+			"add" + suspendLabel: "1795255000"}},
+		{"a suspension that is set by hand is taken back", release, all(release, suspended), map[string]any{
+			"remove" + suspendLabel: nil}},
+		{"a template whose version label is left out gets it back", release, all(release,
+			without("admission-webhook-altershield.antgroup.com/version", "spec", "template", "metadata", "labels")), map[string]any{
+			"add" + templateVersion: versionOf123}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			var old object
+			if row.old != nil {
+				old = deployment(t, row.old)
+			}
+			request := requestOf(t, old, deployment(t, row.updated))
+			response := mutate(t, request)
+			g.Expect(response.Allowed).To(BeTrue())
+			g.Expect(operations(response.Patches)).To(Equal(row.patch))
+
+			request.DryRun = ptr.To(true)
+			g.Expect(mutate(t, request)).To(Equal(response), "a dry run shows the same")
+
+			request.UserInfo.Username = operator
+			g.Expect(operations(mutate(t, request).Patches)).To(BeEmpty(), "the operator's own update is left alone")
+		})
+	}
+}
+
+func TestTheDefaulterLeavesOtherOperationsAlone(t *testing.T) {
+	g := NewWithT(t)
+	request := requestOf(t, deployment(t), deployment(t, repaired))
+	request.Operation = "CONNECT"
+	response := mutate(t, request)
+	g.Expect(response.Allowed).To(BeTrue())
+	g.Expect(response.Patches).To(BeEmpty())
+}
+
+func TestTheDefaulterRefusesWhatItCanNotRead(t *testing.T) {
+	broken := runtime.RawExtension{Raw: []byte(`{"metadata":`)}
+	for _, row := range []struct {
+		name    string
+		request func() admission.Request
+		code    int32
+		message string
+	}{
+		{"malformed JSON", func() admission.Request {
+			request := requestOf(t, nil, deployment(t))
+			request.Object = broken
+			return request
+		}, 400, "decoding the Deployment of the admission review"},
+		{"malformed JSON of the old object", func() admission.Request {
+			request := requestOf(t, deployment(t), deployment(t))
+			request.OldObject = broken
+			return request
+		}, 400, "decoding the Deployment of the admission review"},
+		{"an old object that is missing", func() admission.Request {
+			request := requestOf(t, deployment(t), deployment(t))
+			request.OldObject = runtime.RawExtension{}
+			return request
+		}, 400, "decoding the Deployment of the admission review"},
+		{"a list", func() admission.Request {
+			request := requestOf(t, nil, deployment(t))
+			request.Object = runtime.RawExtension{Raw: []byte(`[]`)}
+			return request
+		}, 400, "decoding the Deployment of the admission review"},
+		{"a template that has no version", func() admission.Request {
+			return requestOf(t, nil, deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec")))
+		}, 422, "deployment sleep: its release version can't be computed: spec.template.spec.terminationGracePeriodSeconds: a string can't stand here"},
+		{"an update to a template that has no version", func() admission.Request {
+			return requestOf(t, deployment(t), deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec")))
+		}, 422, "deployment sleep: its release version can't be computed: spec.template.spec.terminationGracePeriodSeconds: a string can't stand here"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			response := mutate(t, row.request())
+			g.Expect(response.Allowed).To(BeFalse())
+			g.Expect(response.Result.Code).To(Equal(row.code))
+			g.Expect(response.Result.Message).To(HavePrefix(row.message))
+			g.Expect(response.Patches).To(BeEmpty())
+		})
+	}
+}
+
+func TestTheDefaulterPanicsAtNothing(t *testing.T) {
+	for _, given := range []string{
+		`{}`, `null`, `{"metadata":null,"spec":null}`, `{"spec":{"template":null}}`, `{"spec":{"template":{"metadata":null,"spec":null}}}`,
+		`{"metadata":{"labels":null,"annotations":null},"spec":{"template":{"metadata":{"labels":null}}}}`,
+	} {
+		t.Run(given, func(t *testing.T) {
+			g := NewWithT(t)
+			request := requestOf(t, nil, deployment(t))
+			request.Object.Raw = []byte(given)
+			g.Expect(mutate(t, request).Allowed).To(BeTrue())
+			request = requestOf(t, deployment(t), deployment(t))
+			request.OldObject.Raw = []byte(given)
+			g.Expect(mutate(t, request).Allowed).To(BeTrue())
+			request.Object.Raw = []byte(given)
+			g.Expect(mutate(t, request).Allowed).To(BeTrue())
+		})
+	}
+}
+
+func TestFieldsThatOurTypesDoNotKnowAreNotTouched(t *testing.T) {
+	g := NewWithT(t)
+	given := deployment(t, field(object{"a": 1.5}, "fieldOfTomorrow", "spec"), field("x", "fieldOfTomorrow", "spec", "template", "spec"))
+	for _, operation := range mutate(t, requestOf(t, nil, given)).Patches {
+		g.Expect(strings.HasPrefix(operation.Path, "/metadata/labels") || strings.HasPrefix(operation.Path, "/metadata/annotations") ||
+			strings.HasPrefix(operation.Path, "/spec/template/metadata/labels")).To(BeTrue(), operation.Path)
+	}
+}

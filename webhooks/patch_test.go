@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestAPatchTouchesNothingButWhatChanges(t *testing.T) {
+	type values = map[string]string
+	for _, row := range []struct {
+		name     string
+		from, to marks
+		patch    map[string]any
+	}{
+		{"nothing changes: no operations", marks{labels: values{"a": "1"}}, marks{labels: values{"a": "1"}, annotations: values{}}, map[string]any{}},
+		{"one label is set, its key escaped", marks{labels: values{"app": "sleep"}}, marks{labels: values{"app": "sleep", "example.com/a~b": "1"}},
+			map[string]any{"add /metadata/labels/example.com~1a~0b": "1"}},
+		{"one label is replaced", marks{labels: values{"a": "1", "b": "2"}}, marks{labels: values{"a": "3", "b": "2"}},
+			map[string]any{"add /metadata/labels/a": "3"}},
+		{"one label is removed, its key escaped", marks{labels: values{"a": "1", "b/c": "2"}}, marks{labels: values{"a": "1"}},
+			map[string]any{"remove /metadata/labels/b~1c": nil}},
+		{"a label may be empty", marks{labels: values{"a": "1"}}, marks{labels: values{"a": "1", "b": ""}},
+			map[string]any{"add /metadata/labels/b": ""}},
+		{"there were no labels: they are created", marks{}, marks{labels: values{"a": "1"}},
+			map[string]any{"add /metadata/labels": values{"a": "1"}}},
+		{"there were no annotations: they are created", marks{labels: values{"a": "1"}}, marks{labels: values{"a": "1"}, annotations: values{"b": "2"}},
+			map[string]any{"add /metadata/annotations": values{"b": "2"}}},
+		{"an annotation is set beside others", marks{annotations: values{"a": "1"}}, marks{annotations: values{"a": "1", "b": "2"}},
+			map[string]any{"add /metadata/annotations/b": "2"}},
+		{"the template had no metadata: it is created first", marks{}, marks{templateLabels: values{"a": "1"}},
+			map[string]any{"add /spec/template/metadata": map[string]any{}, "add /spec/template/metadata/labels": values{"a": "1"}}},
+		{"the template had metadata without labels: the metadata stays",
+			marks{template: template{"metadata": object{"annotations": object{"a": "1"}}}}, marks{templateLabels: values{"a": "1"}},
+			map[string]any{"add /spec/template/metadata/labels": values{"a": "1"}}},
+		{"a template label is set beside others", marks{templateLabels: values{"app": "sleep"}}, marks{templateLabels: values{"app": "sleep", "a/b": "1"}},
+			map[string]any{"add /spec/template/metadata/labels/a~1b": "1"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(operations(patch(row.from, row.to))).To(Equal(row.patch))
+		})
+	}
+}
+
+func TestParentsAreCreatedBeforeTheirChildren(t *testing.T) {
+	g := NewWithT(t)
+	result := patch(marks{}, marks{templateLabels: map[string]string{"a": "1"}})
+	g.Expect(result).To(HaveLen(2))
+	g.Expect(result[0].Path).To(Equal("/spec/template/metadata"))
+	g.Expect(result[1].Path).To(Equal("/spec/template/metadata/labels"))
+}
+
+func TestAnEmptyValueIsWrittenOut(t *testing.T) {
+	g := NewWithT(t)
+	written, err := json.Marshal(patch(marks{labels: map[string]string{"a": "1"}}, marks{labels: map[string]string{"a": ""}}))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(written)).To(MatchJSON(`[{"op": "add", "path": "/metadata/labels/a", "value": ""}]`))
+}
+
+func TestTheOrderOfAPatchIsAlwaysTheSame(t *testing.T) {
+	g := NewWithT(t)
+	to := marks{labels: map[string]string{"app": "sleep"}}
+	for _, key := range strings.Split("q w e r t y u i o p", " ") {
+		to.labels[key] = "1"
+	}
+	from := marks{labels: map[string]string{"app": "sleep"}}
+	first := patch(from, to)
+	for range 20 {
+		g.Expect(patch(from, to)).To(Equal(first))
+	}
+}

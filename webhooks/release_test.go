@@ -1,0 +1,189 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"encoding/json"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+func TestANewDeploymentIsStamped(t *testing.T) {
+	own := map[string]string{"app": "sleep"}
+	release := map[string]string{"admission-webhook-altershield.antgroup.com/version": "c6c45d23c098bdf181853a85b60b5d74"}
+	for _, row := range []struct {
+		name                string
+		edit                edit
+		labels, annotations map[string]string
+	}{
+		{"with its version and as its first release", all(), merged(own, release),
+			map[string]string{"altershield.defense.antgroup.com/release": "1"}},
+		{"without the operator's keys that an export of another Deployment brings",
+			all(stamped("0123456789abcdef0123456789abcdef", "7"), processed, suspended, recorded("bob", "2026-11-20T10:00:00.000000Z", versionOf123, "7")),
+			merged(own, release), map[string]string{"altershield.defense.antgroup.com/release": "1"}},
+		{"without ignored-suspend, which has nothing to ignore", ignoring, merged(own, release),
+			map[string]string{"altershield.defense.antgroup.com/release": "1"}},
+		{"beside whatever else it carries", all(label("team", "a"), annotation("note", "b")),
+			merged(own, release, map[string]string{"team": "a"}),
+			map[string]string{"altershield.defense.antgroup.com/release": "1", "note": "b"}},
+		{"where it has no labels at all", without("labels", "metadata"), release,
+			map[string]string{"altershield.defense.antgroup.com/release": "1"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			given := marksOf(t, deployment(t, row.edit))
+			result, err := stampNew(given)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(result.labels).To(Equal(row.labels))
+			g.Expect(result.annotations).To(Equal(row.annotations))
+			g.Expect(result.templateLabels).To(Equal(merged(map[string]string{"app": "sleep", "test": "123"}, release)))
+			g.Expect(given).To(Equal(marksOf(t, deployment(t, row.edit))), "what was given stays")
+		})
+	}
+}
+
+func TestAnUpdateIsStamped(t *testing.T) {
+	release := stamped(versionOf123, "4")
+	next := stamped(versionOf1234, "5")
+	record := recorded("alice", "2026-11-21T10:00:00.000000Z", versionOf1234, "5")
+	earlier := recorded("bob", "2026-11-20T10:00:00.000000Z", "0123456789abcdef0123456789abcdef", "3")
+	own := recorded("alice", "2026-11-20T10:00:00.000000Z", "0123456789abcdef0123456789abcdef", "3")
+	forged := recorded("bob", "2026-11-21T09:59:59.000000Z", versionOf1234, "5")
+	for _, row := range []struct {
+		name               string
+		old, updated, want edit
+	}{
+		{"not at all while the template stays",
+			all(release, processed), all(release, processed, label("team", "a"), field(7, "replicas", "spec")),
+			all(release, processed, label("team", "a"))},
+		{"not at all although its stored version is none that our hash gives",
+			stamped("00000000000000000000000000000000", "4"), stamped("00000000000000000000000000000000", "4"),
+			stamped("00000000000000000000000000000000", "4")},
+		{"not at all where nobody stamped it before and the template stays",
+			all(), label("team", "a"), label("team", "a")},
+		{"for the first time when its template changes", all(), repaired, all(repaired, stamped(versionOf1234, "1"))},
+		{"with the next release when its template changes",
+			all(release, processed), all(release, processed, repaired), all(repaired, next)},
+		{"with the next release when the new template leaves out every key of the operator, as replace does",
+			all(release, processed, suspended), repaired, all(repaired, next, suspended)},
+		{"with the first release where the count is nonsense",
+			stamped(versionOf123, "abc"), all(stamped(versionOf123, "abc"), repaired), all(repaired, stamped(versionOf1234, "1"))},
+		{"with the keys of the operator that were left out",
+			all(release, processed, suspended, earlier), label("team", "a"), all(release, processed, suspended, earlier, label("team", "a"))},
+		{"with the keys of the operator that were there, where others were forged",
+			all(release, processed), all(stamped("0123456789abcdef0123456789abcdef", "9"), label("altershield.defense.antgroup.com/defense-status", "done"), suspended, forged),
+			all(release, processed)},
+		{"without the Finished label that its template brings along, which is no release",
+			all(release, processed), all(release, processed, templateLabel("altershield.defense.antgroup.com/operate-finished", "1795255200")),
+			all(release, processed)},
+		{"without the keys of the operator that were forged into an unstamped one",
+			all(), all(release, processed, suspended, forged), all()},
+		{"without a suspension that somebody takes away by hand changing anything",
+			all(release, suspended), release, all(release, suspended)},
+		{"with the record of who took the release through the suspension, and without the label",
+			all(release, processed, suspended), all(release, processed, suspended, repaired, ignoring), all(repaired, next, suspended, record)},
+		{"by a label that was there before the template changed",
+			all(release, processed, suspended, ignoring), all(release, processed, suspended, ignoring, repaired), all(repaired, next, suspended, record)},
+		{"with a new record in the place of an earlier one",
+			all(release, suspended, earlier), all(release, suspended, earlier, repaired, ignoring), all(repaired, next, suspended, record)},
+		{"with the label left alone while the template stays",
+			all(release, suspended), all(release, suspended, ignoring), all(release, suspended, ignoring)},
+		{"without the label and without a record where nothing is suspended",
+			release, all(release, repaired, ignoring), all(repaired, next)},
+		{"without a record where the label doesn't say true",
+			all(release, suspended), all(release, suspended, repaired, label("altershield.defense.antgroup.com/ignored-suspend", "false")),
+			all(repaired, next, suspended, label("altershield.defense.antgroup.com/ignored-suspend", "false"))},
+		{"with the earlier record where this release ignores nothing",
+			all(release, suspended, earlier), all(release, suspended, earlier, repaired), all(repaired, next, suspended, earlier)},
+		{"with the earlier record in the user's own name where this release ignores nothing",
+			all(release, suspended, own), all(release, suspended, own, repaired), all(repaired, next, suspended, own)},
+		{"with a record once more when the API server asks again after another webhook",
+			all(release, suspended), all(repaired, next, suspended, recorded("alice", "2026-11-21T09:59:59.000000Z", versionOf1234, "5")),
+			all(repaired, next, suspended, record)},
+		{"without a record that is forged in another user's name",
+			all(release, suspended), all(release, suspended, repaired, forged), all(repaired, next, suspended)},
+		{"without a record that is no record",
+			all(release, suspended), all(release, suspended, repaired, annotation("altershield.defense.antgroup.com/ignored-suspend-by", "alice")),
+			all(repaired, next, suspended)},
+		{"without a record of long ago that comes back with an old manifest",
+			all(release, suspended, earlier),
+			all(release, suspended, repaired, recorded("alice", "2026-10-01T10:00:00.000000Z", "0123456789abcdef0123456789abcdef", "2")),
+			all(repaired, next, suspended, earlier)},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			old, updated := marksOf(t, deployment(t, row.old)), marksOf(t, deployment(t, row.updated))
+			want := marksOf(t, deployment(t, row.want))
+			result, err := stampUpdate(old, updated, "alice", now)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(result.labels).To(Equal(merged(want.labels)))
+			g.Expect(result.annotations).To(Equal(merged(want.annotations)))
+			g.Expect(result.templateLabels).To(Equal(merged(want.templateLabels)))
+			g.Expect(updated).To(Equal(marksOf(t, deployment(t, row.updated))), "what was given stays")
+		})
+	}
+}
+
+func TestTheRecordOfAnIgnoredSuspensionIsReadAsItWasWritten(t *testing.T) {
+	for _, row := range []struct {
+		name, value string
+		found       bool
+	}{
+		{"a record is found", `{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"c6c45d23c098bdf181853a85b60b5d74"}`, true},
+		{"a missing one isn't", "", false},
+		{"text isn't", "alice", false},
+		{"a time that is none isn't", `{"user":"alice","time":"yesterday"}`, false},
+		{"a list isn't", `[]`, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			record, found := appv1alpha1.IgnoredSuspendOf(map[string]string{"altershield.defense.antgroup.com/ignored-suspend-by": row.value})
+			g.Expect(found).To(Equal(row.found))
+			if found {
+				g.Expect(record.User).To(Equal("alice"))
+				g.Expect(record.Version).To(Equal("c6c45d23c098bdf181853a85b60b5d74"))
+				g.Expect(record.Time.Time).To(BeTemporally("==", now))
+			}
+		})
+	}
+}
+
+func FuzzTheRecordOfAnIgnoredSuspension(f *testing.F) {
+	for _, seed := range []string{
+		"", "null", "{}", "[]", `"x"`, `{"user":1}`, `{"time":""}`, `{"time":null}`, `{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"x"}`,
+		`{"time":"9999-12-31T23:59:59.999999Z"}`, `{"time":"0000-01-01T00:00:00.000000Z"}`, `{"user":"\ud800"}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		record, found := appv1alpha1.IgnoredSuspendOf(map[string]string{"altershield.defense.antgroup.com/ignored-suspend-by": value})
+		if !found {
+			return
+		}
+		written, err := json.Marshal(record)
+		if err != nil {
+			t.Fatalf("the record of %q can't be written: %v", value, err)
+		}
+		again, found := appv1alpha1.IgnoredSuspendOf(map[string]string{"altershield.defense.antgroup.com/ignored-suspend-by": string(written)})
+		if !found || again.User != record.User || again.Version != record.Version {
+			t.Errorf("the record of %q comes back as %v", value, again)
+		}
+	})
+}

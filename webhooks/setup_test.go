@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"net/http"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// server notes what is registered.
+type server struct {
+	webhook.Server
+	handlers map[string]admission.Handler
+}
+
+func (s *server) Register(path string, hook http.Handler) {
+	s.handlers[path] = hook.(*admission.Webhook).Handler
+}
+
+func TestBothWebhooksAreServedUnderTheirDocumentedPaths(t *testing.T) {
+	g := NewWithT(t)
+	served := &server{handlers: map[string]admission.Handler{}}
+	Register(served, Options{
+		Reader: readerOf(t, interceptor.Funcs{}), Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
+	})
+	g.Expect(served.handlers).To(HaveLen(2))
+	release := all(stamped(versionOf123, "4"), suspended)
+	request := requestOf(t, deployment(t, release), deployment(t, release, repaired))
+	g.Expect(served.handlers["/mutate-apps-v1-deployment"].Handle(t.Context(), request).Patches).NotTo(BeEmpty())
+	g.Expect(served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request).Allowed).To(BeFalse())
+	request.UserInfo.Username = "system:serviceaccount:altershieldoperator-system:altershieldoperator-controller-manager"
+	g.Expect(served.handlers["/mutate-apps-v1-deployment"].Handle(t.Context(), request).Patches).To(BeEmpty())
+	g.Expect(served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request).Allowed).To(BeTrue())
+}
