@@ -86,6 +86,9 @@ var _ = Describe("Admission", func() {
 		} {
 			output, err := kubectlWith(ctx, manifest, command...)
 			Expect(err).NotTo(HaveOccurred(), output)
+			if command[0] == "-n" {
+				Expect(output).To(ContainSubstring("Warning: kept as they were, since only the operator writes them: a"))
+			}
 			after := get(ctx, namespace, "sleep")
 			Expect(after.Labels).To(Equal(before.Labels), "after kubectl %v", command)
 			Expect(after.Annotations["altershield.defense.antgroup.com/release"]).To(Equal("1"))

@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,6 +52,7 @@ func (d *deploymentDefaulter) Handle(_ context.Context, request admission.Reques
 	}
 	before := newMarks(updated)
 	var after marks
+	var warnings []string
 	switch request.Operation {
 	case admissionv1.Create:
 		after, err = stampNew(before)
@@ -60,6 +62,7 @@ func (d *deploymentDefaulter) Handle(_ context.Context, request admission.Reques
 			return admission.Errored(http.StatusBadRequest, err)
 		}
 		after, err = stampUpdate(newMarks(old), before, request.UserInfo.Username, d.clock.Now())
+		warnings = keptKeys(newMarks(old), before)
 	default:
 		return admission.Allowed("")
 	}
@@ -67,7 +70,29 @@ func (d *deploymentDefaulter) Handle(_ context.Context, request admission.Reques
 		return admission.Errored(http.StatusUnprocessableEntity,
 			fmt.Errorf("deployment %s: its release version can't be computed: %w", request.Name, err))
 	}
-	return admission.Patched("", patch(before, after)...)
+	return admission.Patched("", patch(before, after)...).WithWarnings(warnings...)
+}
+
+// keptKeys warns a user whose update, which is no release, would have changed or removed keys of the operator.
+func keptKeys(old, updated marks) []string {
+	if !updated.template.equal(old.template) {
+		return nil
+	}
+	var kept []string
+	for _, key := range ownedLabels() {
+		if old.labels[key] != updated.labels[key] {
+			kept = append(kept, key)
+		}
+	}
+	for _, key := range ownedAnnotations() {
+		if old.annotations[key] != updated.annotations[key] {
+			kept = append(kept, key)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return []string{"kept as they were, since only the operator writes them: " + strings.Join(kept, ", ")}
 }
 
 // decode keeps every field of the object, known to our types or not.

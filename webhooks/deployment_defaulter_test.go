@@ -180,3 +180,24 @@ func TestFieldsThatOurTypesDoNotKnowAreNotTouched(t *testing.T) {
 			strings.HasPrefix(operation.Path, "/spec/template/metadata/labels")).To(BeTrue(), operation.Path)
 	}
 }
+
+func TestTheDefaulterWarnsOfKeysThatItKeeps(t *testing.T) {
+	release := all(stamped(versionOf123, "4"), processed, suspended)
+	for _, row := range []struct {
+		name         string
+		old, updated edit
+		warnings     []string
+	}{
+		{"a label of the operator that is taken away", release, all(stamped(versionOf123, "4"), processed), []string{
+			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/suspend"}},
+		{"an annotation that is forged", release, all(stamped(versionOf123, "9"), processed, suspended), []string{
+			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/release"}},
+		{"other labels", release, all(release, label("team", "a")), nil},
+		{"a release, which changes them as a matter of course", release, all(release, repaired), nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			old, updated := marksOf(t, deployment(t, row.old)), marksOf(t, deployment(t, row.updated))
+			NewWithT(t).Expect(keptKeys(old, updated)).To(Equal(row.warnings))
+		})
+	}
+}
