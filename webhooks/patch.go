@@ -18,9 +18,10 @@ package webhooks
 
 import (
 	"sort"
-	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
+
+	"github.com/traas-stack/altershield-operator/controllers/mark"
 )
 
 // patch lists the operations that turn the marks of a Deployment into others. It touches single keys of labels and
@@ -44,19 +45,14 @@ func patchMap(path string, from, to map[string]string) []jsonpatch.Operation {
 	var operations []jsonpatch.Operation
 	for key, value := range to {
 		if was, present := from[key]; !present || was != value {
-			operations = append(operations, jsonpatch.NewOperation("add", path+"/"+escape(key), value))
+			operations = append(operations, jsonpatch.NewOperation("add", path+"/"+mark.PointerSegment(key), value))
 		}
 	}
 	for key := range from {
 		if _, kept := to[key]; !kept {
-			operations = append(operations, jsonpatch.NewOperation("remove", path+"/"+escape(key), nil))
+			operations = append(operations, jsonpatch.NewOperation("remove", path+"/"+mark.PointerSegment(key), nil))
 		}
 	}
 	sort.Slice(operations, func(i, j int) bool { return operations[i].Path < operations[j].Path })
 	return operations
-}
-
-// escape makes a key one segment of a JSON pointer (RFC 6901).
-func escape(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }

@@ -72,7 +72,7 @@ func (c Change) operations(deployment *appsv1.Deployment) []operation {
 	}
 	if release, counted := deployment.Annotations[appv1alpha1.AnnotationRelease]; counted {
 		operations = append(operations, operation{
-			Op: "test", Path: "/metadata/annotations/" + escape(appv1alpha1.AnnotationRelease), Value: release,
+			Op: "test", Path: "/metadata/annotations/" + PointerSegment(appv1alpha1.AnnotationRelease), Value: release,
 		})
 	}
 	for key, value := range c.Set {
@@ -85,10 +85,10 @@ func (c Change) operations(deployment *appsv1.Deployment) []operation {
 }
 
 func labelPath(key string) string {
-	return "/metadata/labels/" + escape(key)
+	return "/metadata/labels/" + PointerSegment(key)
 }
 
-// escape makes a key one segment of a JSON pointer (RFC 6901).
-func escape(key string) string {
+// PointerSegment makes a label or annotation key one segment of a JSON pointer (RFC 6901).
+func PointerSegment(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
