@@ -10,7 +10,7 @@ COPY controllers/ controllers/
 COPY webhooks/ webhooks/
 RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath -ldflags "-s -w" -o manager .
 
-FROM gcr.io/distroless/static:nonroot
+FROM scratch
 COPY --from=build /src/manager /manager
 USER 65532:65532
 ENTRYPOINT ["/manager"]

@@ -43,6 +43,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -135,10 +136,16 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{Namespace: opts.namespace, Clock: clock.RealClock{}}); err != nil {
+	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
+		Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+	}); err != nil {
 		return err
 	}
-	webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{Reader: mgr.GetClient(), Operator: operator, Clock: clock.RealClock{}})
+	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
+		Reader: mgr.GetClient(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+	}); err != nil {
+		return err
+	}
 	if err := addChecks(mgr); err != nil {
 		return err
 	}

@@ -167,6 +167,24 @@ var _ = Describe("Unusual releases", func() {
 		verified(ctx, namespace, "sleep")
 	})
 
+	It("that no webhook saw are not taken for the release before them", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace, oncePerNode))).To(Succeed())
+		name := currentName(ctx, namespace, "sleep")
+		Eventually(func() int { return len(changePods(ctx, namespace)) }).Should(Equal(4))
+		output, err := kubectl(ctx, "label", "namespace", namespace, "admission-webhook-altershield-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		output, err = kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type", "merge", "-p",
+			`{"spec":{"replicas":4,"strategy":{"type":"Recreate","rollingUpdate":null},"template":{"metadata":{"labels":{"test":"unseen"}}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(func() int32 { return get(ctx, namespace, "sleep").Status.UpdatedReplicas }).Should(BeEquivalentTo(4))
+		optIn(ctx, namespace)
+		Consistently(releases(ctx, namespace)).Should(Equal(map[string]string{name: "Running"}))
+		output, err = release(ctx, namespace, "seen")
+		Expect(err).NotTo(HaveOccurred(), output)
+		verified(ctx, namespace, "sleep")
+	})
+
 	It("restarted by kubectl rollout restart are checked like any other", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(2)))).To(Succeed())

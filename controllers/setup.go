@@ -21,6 +21,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -41,6 +42,8 @@ type Options struct {
 	Namespace string
 	// Clock tells the time.
 	Clock clock.PassiveClock
+	// Metrics takes the operator's metrics.
+	Metrics prometheus.Registerer
 }
 
 // SetupWithManager registers the indexes and adds every reconciler to the manager.
@@ -48,12 +51,16 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	metrics, err := changeworkload.NewMetrics(options.Metrics)
+	if err != nil {
+		return err
+	}
 	kube, recorder := mgr.GetClient(), mgr.GetEventRecorder(reporter)
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Deployment": &deployment.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
 		"Pod":        &pod.Reconciler{Client: kube, Clock: options.Clock},
 		"ChangeWorkload": &changeworkload.Reconciler{
-			Client: kube, Live: mgr.GetAPIReader(), Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace,
+			Client: kube, Live: mgr.GetAPIReader(), Recorder: recorder, Metrics: metrics, Clock: options.Clock, Namespace: options.Namespace,
 		},
 		"ChangePod":     &changepod.Reconciler{Client: kube, Clock: options.Clock},
 		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},

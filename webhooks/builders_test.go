@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -207,4 +208,13 @@ func merged(maps_ ...map[string]string) map[string]string {
 		maps.Copy(result, m)
 	}
 	return result
+}
+
+func countingMetrics(t testing.TB) *Metrics {
+	t.Helper()
+	metrics, err := NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return metrics
 }

@@ -28,6 +28,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
 // deploymentDefaulter stamps releases: it sets the version of a new or changed pod template, counts the release,
@@ -37,6 +39,7 @@ type deploymentDefaulter struct {
 	// operator is the user name of the operator itself, whose updates pass as they are.
 	operator string
 	clock    clock.PassiveClock
+	metrics  *Metrics
 }
 
 var _ admission.Handler = &deploymentDefaulter{}
@@ -51,24 +54,28 @@ func (d *deploymentDefaulter) Handle(_ context.Context, request admission.Reques
 		return admission.Errored(http.StatusBadRequest, err)
 	}
 	before := newMarks(updated)
-	var after marks
+	var old, after marks
 	var warnings []string
 	switch request.Operation {
 	case admissionv1.Create:
 		after, err = stampNew(before)
 	case admissionv1.Update:
-		var old *unstructured.Unstructured
-		if old, err = decode(request.OldObject); err != nil {
-			return admission.Errored(http.StatusBadRequest, err)
+		oldObject, malformed := decode(request.OldObject)
+		if malformed != nil {
+			return admission.Errored(http.StatusBadRequest, malformed)
 		}
-		after, err = stampUpdate(newMarks(old), before, request.UserInfo.Username, d.clock.Now())
-		warnings = keptKeys(newMarks(old), before)
+		old = newMarks(oldObject)
+		after, err = stampUpdate(old, before, request.UserInfo.Username, d.clock.Now())
+		warnings = keptKeys(old, before)
 	default:
 		return admission.Allowed("")
 	}
 	if err != nil {
 		return admission.Errored(http.StatusUnprocessableEntity,
 			fmt.Errorf("deployment %s: its release version can't be computed: %w", request.Name, err))
+	}
+	if lifecycle.ReleaseNumber(after.annotations) > lifecycle.ReleaseNumber(old.annotations) {
+		d.metrics.count(decisionStamped, request.DryRun)
 	}
 	return admission.Patched("", patch(before, after)...).WithWarnings(warnings...)
 }

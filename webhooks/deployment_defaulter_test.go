@@ -29,7 +29,7 @@ import (
 
 func mutate(t testing.TB, request admission.Request) admission.Response {
 	t.Helper()
-	handler := &deploymentDefaulter{operator: operator, clock: clocktesting.NewFakePassiveClock(now)}
+	handler := &deploymentDefaulter{operator: operator, clock: clocktesting.NewFakePassiveClock(now), metrics: countingMetrics(t)}
 	return handler.Handle(t.Context(), request)
 }
 

@@ -37,7 +37,8 @@ type deploymentValidator struct {
 	// operator is the user name of the operator itself.
 	operator string
 	// reader reads ChangeWorkloads from the cache.
-	reader client.Reader
+	reader  client.Reader
+	metrics *Metrics
 }
 
 var _ admission.Handler = &deploymentValidator{}
@@ -60,6 +61,7 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 		return admission.Allowed("")
 	}
 	if record, ignored := admittedRepair(old, updated); ignored {
+		v.metrics.count(decisionIgnored, request.DryRun)
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
 			"deployment %s stays suspended until this release is verified; the record says that %s let it through",
 			request.Name, record.User))
@@ -69,10 +71,12 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if lifecycle.IsVerified(workloads, updated.labels[appv1alpha1.LabelVersion]) {
+		v.metrics.count(decisionReturned, request.DryRun)
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
 			"deployment %s returns to a verified version and stays suspended until its pods are checked again",
 			request.Name))
 	}
+	v.metrics.count(decisionDenied, request.DryRun)
 	return denied(request.Name, old.labels[appv1alpha1.LabelVersion], workloads)
 }
 

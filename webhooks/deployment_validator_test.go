@@ -22,11 +22,13 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -86,7 +88,7 @@ func changeWorkload(deployment, version, status, reason string) *appv1alpha1.Cha
 
 func validate(t testing.TB, request admission.Request, workloads ...client.Object) admission.Response {
 	t.Helper()
-	handler := &deploymentValidator{operator: operator, reader: readerOf(t, interceptor.Funcs{}, workloads...)}
+	handler := &deploymentValidator{operator: operator, reader: readerOf(t, interceptor.Funcs{}, workloads...), metrics: countingMetrics(t)}
 	return handler.Handle(t.Context(), request)
 }
 
@@ -197,7 +199,7 @@ func TestTheValidatorRefusesWhatItCanNotRead(t *testing.T) {
 		reader := readerOf(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 			return errors.New("not synced")
 		}})
-		handler := &deploymentValidator{operator: operator, reader: reader}
+		handler := &deploymentValidator{operator: operator, reader: reader, metrics: countingMetrics(t)}
 		response := handler.Handle(t.Context(), requestOf(t, deployment(t, release), deployment(t, release, repaired)))
 		g.Expect(response.Allowed).To(BeFalse())
 		g.Expect(response.Result.Code).To(Equal(int32(500)))
@@ -238,4 +240,22 @@ func TestARepairKeepsItsBypassWhenTheDefaulterIsAskedAgain(t *testing.T) {
 	})
 	g.Expect(second.labels["admission-webhook-altershield.antgroup.com/version"]).NotTo(Equal("6a8ff823a5011291b0f02a1d83c2222d"))
 	g.Expect(validate(t, requestOf(t, old, updated)).Allowed).To(BeTrue())
+}
+
+func TestDecisionsAreCountedButNotThoseOfDryRuns(t *testing.T) {
+	g := NewWithT(t)
+	metrics := countingMetrics(t)
+	defaulter := &deploymentDefaulter{operator: operator, clock: clocktesting.NewFakePassiveClock(now), metrics: metrics}
+	validator := &deploymentValidator{operator: operator, reader: readerOf(t, interceptor.Funcs{}), metrics: metrics}
+	release := all(stamped(versionOf123, "4"), suspended)
+	next := requestOf(t, deployment(t, release), deployment(t, release, repaired))
+	scaled := requestOf(t, deployment(t, release), deployment(t, release, field(7, "replicas", "spec")))
+	rehearsed := next
+	rehearsed.DryRun = ptr.To(true)
+	for _, request := range []admission.Request{next, scaled, rehearsed} {
+		defaulter.Handle(t.Context(), request)
+		validator.Handle(t.Context(), request)
+	}
+	g.Expect(testutil.ToFloat64(metrics.decisions.WithLabelValues("stamped"))).To(BeEquivalentTo(1))
+	g.Expect(testutil.ToFloat64(metrics.decisions.WithLabelValues("denied"))).To(BeEquivalentTo(1))
 }

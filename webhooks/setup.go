@@ -19,6 +19,7 @@ limitations under the License.
 package webhooks
 
 import (
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -42,14 +43,21 @@ type Options struct {
 	Operator string
 	// Clock tells the time that is recorded with a release that ignores a suspension.
 	Clock clock.PassiveClock
+	// Metrics takes the metrics of the webhooks.
+	Metrics prometheus.Registerer
 }
 
 // Register adds both webhooks to server.
-func Register(server webhook.Server, options Options) {
+func Register(server webhook.Server, options Options) error {
+	metrics, err := NewMetrics(options.Metrics)
+	if err != nil {
+		return err
+	}
 	server.Register(MutatePath, &admission.Webhook{
-		Handler: &deploymentDefaulter{operator: options.Operator, clock: options.Clock},
+		Handler: &deploymentDefaulter{operator: options.Operator, clock: options.Clock, metrics: metrics},
 	})
 	server.Register(ValidatePath, &admission.Webhook{
-		Handler: &deploymentValidator{operator: options.Operator, reader: options.Reader},
+		Handler: &deploymentValidator{operator: options.Operator, reader: options.Reader, metrics: metrics},
 	})
+	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -40,9 +41,10 @@ func (s *server) Register(path string, hook http.Handler) {
 func TestBothWebhooksAreServedUnderTheirDocumentedPaths(t *testing.T) {
 	g := NewWithT(t)
 	served := &server{handlers: map[string]admission.Handler{}}
-	Register(served, Options{
+	g.Expect(Register(served, Options{
 		Reader: readerOf(t, interceptor.Funcs{}), Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
-	})
+		Metrics: prometheus.NewRegistry(),
+	})).To(Succeed())
 	g.Expect(served.handlers).To(HaveLen(2))
 	release := all(stamped(versionOf123, "4"), suspended)
 	request := requestOf(t, deployment(t, release), deployment(t, release, repaired))

@@ -51,6 +51,7 @@ type Reconciler struct {
 	// Live reads from the API server, to settle what the cache leaves open.
 	Live     client.Reader
 	Recorder events.EventRecorder
+	Metrics  *Metrics
 	Clock    clock.PassiveClock
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string

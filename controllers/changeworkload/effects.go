@@ -74,6 +74,7 @@ func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.Chan
 			return opened, fmt.Errorf("creating ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)
 		}
 		r.numbers.raise(client.ObjectKeyFromObject(workload), number)
+		r.Metrics.batches.Inc()
 		opened++
 	}
 	return opened, nil
@@ -155,6 +156,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 // tell reports on the Deployment what its users wait for: the end of a release, and a suspension.
 func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) {
 	entered := before.Status.Status != after.Status.Status || before.Status.ObservedRelease != after.Status.ObservedRelease
+	if entered {
+		r.Metrics.entered(after.Status.Status)
+	}
 	if !scene.Current || !entered && !decision.Suspend {
 		return
 	}

@@ -110,26 +110,25 @@ func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.C
 	return nil
 }
 
-// observePods lists the finished pods of the release, by the ReplicaSets of this Deployment alone: another one may
-// have the same template and the same labels.
+// observePods lists the finished pods of the release, by the ReplicaSet of this Deployment alone: another one may have
+// the same template and the same labels.
 func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {
 	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, workload.Namespace, result.deployment.UID)
 	if err != nil {
 		return err
 	}
+	replicaSet := stampedReplicaSet(replicaSets, workload.Spec.Reversion)
+	if replicaSet == nil {
+		return nil
+	}
+	pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, replicaSet.UID)
+	if err != nil {
+		return err
+	}
 	var finished []*corev1.Pod
-	for i := range replicaSets {
-		if replicaSets[i].Labels[appv1alpha1.LabelVersion] != workload.Spec.Reversion {
-			continue
-		}
-		pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, replicaSets[i].UID)
-		if err != nil {
-			return err
-		}
-		for j := range pods {
-			if lifecycle.IsFinished(&pods[j]) {
-				finished = append(finished, &pods[j])
-			}
+	for i := range pods {
+		if lifecycle.IsFinished(&pods[i]) {
+			finished = append(finished, &pods[i])
 		}
 	}
 	slices.SortFunc(finished, func(a, b *corev1.Pod) int {
@@ -141,6 +140,23 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 		result.Finished = append(result.Finished, lifecycle.Summarize(result.deployment.Name, pod))
 	}
 	return nil
+}
+
+// stampedReplicaSet is the ReplicaSet of the template that was stamped with a version: the oldest that carries it. A
+// template that was changed while no webhook looked still carries the version of the one before, and its pods must not
+// be taken for verified.
+func stampedReplicaSet(replicaSets []appsv1.ReplicaSet, version string) *appsv1.ReplicaSet {
+	var oldest *appsv1.ReplicaSet
+	for i := range replicaSets {
+		candidate := &replicaSets[i]
+		if candidate.Labels[appv1alpha1.LabelVersion] != version {
+			continue
+		}
+		if oldest == nil || candidate.CreationTimestamp.Before(&oldest.CreationTimestamp) {
+			oldest = candidate
+		}
+	}
+	return oldest
 }
 
 func (r *Reconciler) observeOthers(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {

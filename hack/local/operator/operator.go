@@ -129,6 +129,11 @@ func (o *Operator) Stop(ctx context.Context) error { return o.process.Stop(ctx, 
 // Kill ends the manager where it stands, without a chance to finish anything.
 func (o *Operator) Kill(ctx context.Context) error { return o.process.Kill(ctx) }
 
+// MetricsAddress is where the manager serves its metrics, over TLS.
+func (o *Operator) MetricsAddress() string {
+	return net.JoinHostPort(loopback, strconv.Itoa(o.options.Ports.Metrics))
+}
+
 // Files are the names of what Install writes to the state folder.
 func Files() []string { return []string{kubeconfigFile, servingCerts} }
 

@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var _ = Describe("Metrics", func() {
+	It("are for those who may read them, and count releases", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		suspended(ctx, namespace)
+		_, err := release(ctx, namespace, "test")
+		Expect(err).To(HaveOccurred())
+
+		status, _ := scrape(ctx, "")
+		Expect(status).To(Equal(http.StatusUnauthorized))
+
+		Expect(kube.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "reader"}})).To(Succeed())
+		config, err := plane.ServiceAccountConfig(ctx, namespace, "reader")
+		Expect(err).NotTo(HaveOccurred())
+		status, _ = scrape(ctx, config.BearerToken)
+		Expect(status).To(Equal(http.StatusForbidden))
+
+		output, err := kubectl(ctx, "create", "clusterrolebinding", namespace, "--clusterrole=altershieldoperator-metrics-reader",
+			"--serviceaccount="+namespace+":reader")
+		Expect(err).NotTo(HaveOccurred(), output)
+		DeferCleanup(func(ctx context.Context) {
+			output, err := kubectl(ctx, "delete", "clusterrolebinding", namespace)
+			Expect(err).NotTo(HaveOccurred(), output)
+		})
+		Eventually(func() int {
+			status, _ := scrape(ctx, config.BearerToken)
+			return status
+		}).Should(Equal(http.StatusOK), "a denial is remembered for a while")
+		_, text := scrape(ctx, config.BearerToken)
+		Expect(text).To(MatchRegexp(`altershield_releases_total\{status="Success"\} [1-9]`))
+		Expect(text).To(MatchRegexp(`altershield_releases_total\{status="Suspend"\} [1-9]`))
+		Expect(text).To(MatchRegexp(`altershield_batches_opened_total [1-9]`))
+		Expect(text).To(MatchRegexp(`altershield_admission_decisions_total\{decision="denied"\} [1-9]`))
+	})
+})
+
+// scrape reads the manager's metrics with a bearer token.
+func scrape(ctx context.Context, token string) (status int, text string) {
+	GinkgoHelper()
+	reader := &http.Client{
+		Timeout:   10 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, // it signs its certificate itself
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+manager.MetricsAddress()+"/metrics", nil)
+	Expect(err).NotTo(HaveOccurred())
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := reader.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return response.StatusCode, string(body)
+}

@@ -1,0 +1,56 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// decision is what the webhooks did about an update of a Deployment.
+type decision string
+
+const (
+	decisionStamped  decision = "stamped"
+	decisionDenied   decision = "denied"
+	decisionIgnored  decision = "suspension_ignored"
+	decisionReturned decision = "returned_to_verified"
+)
+
+// Metrics counts the decisions of the webhooks. Dry runs don't count.
+type Metrics struct {
+	decisions *prometheus.CounterVec
+}
+
+// NewMetrics registers the counter.
+func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
+	metrics := &Metrics{decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "altershield_admission_decisions_total",
+		Help: "Decisions on releases at admission: stamped; of suspended Deployments denied, suspension_ignored or returned_to_verified.",
+	}, []string{"decision"})}
+	if err := registry.Register(metrics.decisions); err != nil {
+		return nil, fmt.Errorf("registering the metrics of admission: %w", err)
+	}
+	return metrics, nil
+}
+
+func (m *Metrics) count(made decision, dryRun *bool) {
+	if dryRun == nil || !*dryRun {
+		m.decisions.WithLabelValues(string(made)).Inc()
+	}
+}
