@@ -132,6 +132,7 @@ var _ = Describe("Unusual releases", func() {
 		again := workload(ctx, namespace, first)
 		Expect(again.Spec.Release).To(BeEquivalentTo(3))
 		Expect(again.Status.ObservedRelease).To(BeEquivalentTo(3))
+		Eventually(func() map[string]bool { return podsOf(ctx, namespace, "sleep-") }).Should(HaveLen(5), "the stuck pods go")
 		checked := map[string]bool{}
 		for _, changePod := range changePods(ctx, namespace) {
 			if changePod.Spec.Release == 3 {
@@ -174,12 +175,19 @@ var _ = Describe("Unusual releases", func() {
 		Eventually(func() int { return len(changePods(ctx, namespace)) }).Should(Equal(4))
 		output, err := kubectl(ctx, "label", "namespace", namespace, "admission-webhook-altershield-")
 		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(func() string {
+			output, err := kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--dry-run=server", "--type", "merge", "-p",
+				`{"spec":{"template":{"metadata":{"labels":{"test":"unseen"}}}}}`, "-o", `jsonpath={.metadata.annotations.altershield\.defense\.antgroup\.com/release}`)
+			Expect(err).NotTo(HaveOccurred(), output)
+			return output
+		}).Should(Equal("1"), "the API server has yet to stop calling the webhook")
 		output, err = kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type", "merge", "-p",
 			`{"spec":{"replicas":4,"strategy":{"type":"Recreate","rollingUpdate":null},"template":{"metadata":{"labels":{"test":"unseen"}}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 		Eventually(func() int32 { return get(ctx, namespace, "sleep").Status.UpdatedReplicas }).Should(BeEquivalentTo(4))
 		optIn(ctx, namespace)
-		Consistently(releases(ctx, namespace)).Should(Equal(map[string]string{name: "Running"}))
+		Eventually(func() string { return reasonOf(ctx, namespace, name) }).Should(Equal("TemplateUnseen"))
+		Consistently(func() int { return len(changePods(ctx, namespace)) }).Should(Equal(4))
 		output, err = release(ctx, namespace, "seen")
 		Expect(err).NotTo(HaveOccurred(), output)
 		verified(ctx, namespace, "sleep")

@@ -57,7 +57,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	}
 	kube, recorder := mgr.GetClient(), mgr.GetEventRecorder(reporter)
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Deployment": &deployment.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
+		"Deployment": &deployment.Reconciler{Client: kube, Live: mgr.GetAPIReader(), Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
 		"Pod":        &pod.Reconciler{Client: kube, Clock: options.Clock},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Client: kube, Live: mgr.GetAPIReader(), Recorder: recorder, Metrics: metrics, Clock: options.Clock, Namespace: options.Namespace,

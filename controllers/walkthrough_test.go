@@ -47,7 +47,7 @@ var _ = Describe("The documents' walkthrough", func() {
 			first + "--x--4 ExecuteDone/PreFailed",
 			first + "--x--5 ExecuteDone/PreFailed",
 		}))
-		Expect(labelsOf(ctx, namespace)()).To(Equal(map[string]string{
+		Eventually(labelsOf(ctx, namespace)).Should(Equal(map[string]string{
 			"app": "sleep",
 			"admission-webhook-altershield.antgroup.com/version": "c6c45d23c098bdf181853a85b60b5d74",
 			"altershield.defense.antgroup.com/defense-status":    "processed",
@@ -85,7 +85,7 @@ var _ = Describe("The documents' walkthrough", func() {
 		Eventually(releases(ctx, namespace)).Should(Equal(map[string]string{second: "Success"}))
 		Expect(labelsOf(ctx, namespace)()).NotTo(HaveKey("altershield.defense.antgroup.com/suspend"))
 		Expect(labelsOf(ctx, namespace)()).NotTo(HaveKey("altershield.defense.antgroup.com/ignored-suspend"))
-		Expect(eventReasons(ctx, namespace)).To(ContainElements("ReleaseSucceeded", "ReleaseSuspended", "SuspensionIgnored"))
+		Eventually(func() []string { return eventReasons(ctx, namespace) }).Should(ContainElements("ReleaseSucceeded", "ReleaseSuspended", "SuspensionIgnored"))
 
 		By("letting normal releases through again")
 		output, err = release(ctx, namespace, "test")
@@ -96,14 +96,13 @@ var _ = Describe("The documents' walkthrough", func() {
 	It("lists both releases while the repair runs", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		suspended(ctx, namespace)
-		deployment := get(ctx, namespace, "sleep")
-		deployment.Labels["altershield.defense.antgroup.com/ignored-suspend"] = "true"
-		deployment.Spec.Template.Labels["local.altershield.io/start"] = "never"
-		Expect(kube.Update(ctx, deployment)).To(Succeed())
+		output, err := kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type", "merge", "-p",
+			`{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
 		repair := currentName(ctx, namespace, "sleep")
 		Eventually(releases(ctx, namespace)).Should(Equal(map[string]string{first: "Suspend", repair: "Running"}))
 		Expect(labelsOf(ctx, namespace)()).To(HaveKey("altershield.defense.antgroup.com/suspend"), "it is not verified yet")
-		output, err := release(ctx, namespace, "test")
+		output, err = release(ctx, namespace, "test")
 		Expect(err).To(HaveOccurred(), "the label was good for one release")
 		Expect(output).To(ContainSubstring(denial))
 	})
@@ -139,11 +138,9 @@ var _ = Describe("The documents' walkthrough", func() {
 
 func repairSleep(ctx context.Context, namespace string, count int32) {
 	GinkgoHelper()
-	deployment := get(ctx, namespace, "sleep")
-	deployment.Labels["altershield.defense.antgroup.com/ignored-suspend"] = "true"
-	deployment.Spec.Template.Labels["test"] = "1234"
-	deployment.Spec.Replicas = &count
-	Expect(kube.Update(ctx, deployment)).To(Succeed())
+	output, err := kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type", "merge", "-p", fmt.Sprintf(
+		`{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"replicas":%d,"template":{"metadata":{"labels":{"test":"1234"}}}}}`, count))
+	Expect(err).NotTo(HaveOccurred(), output)
 }
 
 // endsOf says how each ChangePod of a namespace stands.

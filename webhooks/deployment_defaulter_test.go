@@ -91,11 +91,32 @@ func TestTheDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 
 			request.DryRun = ptr.To(true)
 			g.Expect(mutate(t, request)).To(Equal(response), "a dry run shows the same")
-
-			request.UserInfo.Username = operator
-			g.Expect(operations(mutate(t, request).Patches)).To(BeEmpty(), "the operator's own update is left alone")
 		})
 	}
+}
+
+func TestTheOperatorMayWriteItsOwnKeysAndMakesReleasesLikeAnybody(t *testing.T) {
+	g := NewWithT(t)
+	release := stamped(versionOf123, "4")
+	marking := requestOf(t, deployment(t, release), deployment(t, all(release, processed, suspended)))
+	marking.UserInfo.Username = operator
+	g.Expect(operations(mutate(t, marking).Patches)).To(BeEmpty())
+	releasing := requestOf(t, deployment(t, release), deployment(t, all(release, repaired)))
+	releasing.UserInfo.Username = operator
+	g.Expect(operations(mutate(t, releasing).Patches)).To(HaveKeyWithValue(
+		"add /metadata/labels/admission-webhook-altershield.antgroup.com~1version", "6a8ff823a5011291b0f02a1d83c2222d"))
+}
+
+func TestTheLargestNumberOfATemplateIsKept(t *testing.T) {
+	g := NewWithT(t)
+	patient := func(seconds int64) edit {
+		return field(seconds, "terminationGracePeriodSeconds", "spec", "template", "spec")
+	}
+	release := stamped(versionOf123, "4")
+	response := mutate(t, requestOf(t, nil, deployment(t, patient(9223372036854775807))))
+	g.Expect(response.Allowed).To(BeTrue())
+	changed := mutate(t, requestOf(t, deployment(t, release, patient(9007199254740993)), deployment(t, release, patient(9007199254740992))))
+	g.Expect(changed.Patches).NotTo(BeEmpty(), "numbers that floating point can't tell apart are two templates")
 }
 
 func TestTheDefaulterLeavesOtherOperationsAlone(t *testing.T) {

@@ -39,7 +39,7 @@ const (
 type Options struct {
 	// Reader reads ChangeWorkloads, from a cache that has the indexes of package index.
 	Reader client.Reader
-	// Operator is the user name of the operator itself, whose updates pass as they are.
+	// Operator is the user name of the operator itself, which may write its own keys.
 	Operator string
 	// Clock tells the time that is recorded with a release that ignores a suspension.
 	Clock clock.PassiveClock
@@ -57,7 +57,7 @@ func Register(server webhook.Server, options Options) error {
 		Handler: &deploymentDefaulter{operator: options.Operator, clock: options.Clock, metrics: metrics},
 	})
 	server.Register(ValidatePath, &admission.Webhook{
-		Handler: &deploymentValidator{operator: options.Operator, reader: options.Reader, metrics: metrics},
+		Handler: &deploymentValidator{reader: options.Reader, metrics: metrics},
 	})
 	return nil
 }

@@ -50,6 +50,7 @@ func TestBothWebhooksAreServedUnderTheirDocumentedPaths(t *testing.T) {
 	request := requestOf(t, deployment(t, release), deployment(t, release, repaired))
 	g.Expect(served.handlers["/mutate-apps-v1-deployment"].Handle(t.Context(), request).Patches).NotTo(BeEmpty())
 	g.Expect(served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request).Allowed).To(BeFalse())
+	request = requestOf(t, deployment(t, release), deployment(t, release, processed))
 	request.UserInfo.Username = "system:serviceaccount:altershieldoperator-system:altershieldoperator-controller-manager"
 	g.Expect(served.handlers["/mutate-apps-v1-deployment"].Handle(t.Context(), request).Patches).To(BeEmpty())
 	g.Expect(served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request).Allowed).To(BeTrue())

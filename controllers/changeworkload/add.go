@@ -56,18 +56,19 @@ type Reconciler struct {
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string
 
-	numbers numbers
+	numbers *numbers
 }
 
 // SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that
 // no release is ever reconciled twice at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.numbers = newNumbers()
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changeworkload").
 		For(&appv1alpha1.ChangeWorkload{}).
 		Owns(&appv1alpha1.ChangePod{}, builder.WithPredicates(verdictChanged())).
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(releaseChanged())).
-		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.current), builder.WithPredicates(createdOnly())).
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.current), builder.WithPredicates(scope.Created())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.current), builder.WithPredicates(finishedChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(blockingChanged(r.Namespace))).
@@ -90,13 +91,6 @@ func verdictChanged() predicate.Predicate {
 
 func releaseChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
-}
-
-func createdOnly() predicate.Predicate {
-	return predicate.Funcs{
-		UpdateFunc: func(event.UpdateEvent) bool { return false },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-	}
 }
 
 // finishedChanged passes pods that finish, and finished pods that go.

@@ -50,7 +50,7 @@ func (r *Reconciler) relabel(ctx context.Context, scene *scene, decision lifecyc
 	default:
 		return false, nil
 	}
-	written, err := mark.Apply(ctx, r.Client, scene.deployment, change)
+	written, err := mark.Apply(ctx, r.Client, r.Live, scene.deployment, change)
 	return !written, err
 }
 
@@ -128,12 +128,13 @@ func (r *Reconciler) prune(ctx context.Context, others []appv1alpha1.ChangeWorkl
 		key := client.ObjectKeyFromObject(&others[i])
 		var other appv1alpha1.ChangeWorkload
 		err := r.Client.Get(ctx, key, &other)
-		if err == nil && other.DeletionTimestamp == nil {
-			err = r.Client.Delete(ctx, &other, client.Preconditions{UID: &others[i].UID})
+		if err == nil && other.DeletionTimestamp == nil && other.Spec.Release == others[i].Spec.Release {
+			err = r.Client.Delete(ctx, &other, client.Preconditions{UID: &others[i].UID, ResourceVersion: &other.ResourceVersion})
 		}
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", key, err)
 		}
+		r.numbers.forget(key)
 	}
 	return nil
 }
@@ -163,7 +164,7 @@ func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scen
 		return
 	}
 	report := func(kind, reason, note string, args ...any) {
-		r.Recorder.Eventf(scene.deployment, after, kind, reason, "Verify", note, args...)
+		r.Recorder.Eventf(scene.deployment, after, kind, reason, "Verify", "%s", lifecycle.EventNote(fmt.Sprintf(note, args...)))
 	}
 	switch after.Status.Status {
 	case appv1alpha1.ChangeWorkloadSuccess:

@@ -20,30 +20,36 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 )
+
+// maxRemembered bounds the memory; a ChangeWorkload that falls out of it still has its number in the status.
+const maxRemembered = 10000
 
 // numbers remembers the highest number of a ChangePod that was seen of each ChangeWorkload. The status has it too, but
 // is not written with every batch: without this memory the number of a ChangePod that is deleted by hand in between
-// could be given again.
+// could be given again. It outlives a ChangeWorkload that is deleted by hand and recorded once more.
 type numbers struct {
 	mutex   sync.Mutex
-	highest map[types.NamespacedName]int64
+	highest *lru.Cache
 }
+
+func newNumbers() *numbers { return &numbers{highest: lru.New(maxRemembered)} }
 
 // raise notes a number and returns the highest so far.
 func (n *numbers) raise(workload types.NamespacedName, number int64) int64 {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	if n.highest == nil {
-		n.highest = map[types.NamespacedName]int64{}
+	if known, found := n.highest.Get(workload); found {
+		number = max(number, known.(int64))
 	}
-	n.highest[workload] = max(n.highest[workload], number)
-	return n.highest[workload]
+	n.highest.Add(workload, number)
+	return number
 }
 
-// forget drops what is known of a ChangeWorkload that is gone.
+// forget drops what is known of a ChangeWorkload whose release is over.
 func (n *numbers) forget(workload types.NamespacedName) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	delete(n.highest, workload)
+	n.highest.Remove(workload)
 }

@@ -117,10 +117,11 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 	if err != nil {
 		return err
 	}
-	replicaSet := stampedReplicaSet(replicaSets, workload.Spec.Reversion)
+	replicaSet, unseen := stampedReplicaSet(replicaSets, workload.Spec.Reversion)
 	if replicaSet == nil {
 		return nil
 	}
+	result.Unseen = unseen
 	pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, replicaSet.UID)
 	if err != nil {
 		return err
@@ -144,19 +145,19 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 
 // stampedReplicaSet is the ReplicaSet of the template that was stamped with a version: the oldest that carries it. A
 // template that was changed while no webhook looked still carries the version of the one before, and its pods must not
-// be taken for verified.
-func stampedReplicaSet(replicaSets []appsv1.ReplicaSet, version string) *appsv1.ReplicaSet {
-	var oldest *appsv1.ReplicaSet
+// be taken for verified; unseen says that there is one.
+func stampedReplicaSet(replicaSets []appsv1.ReplicaSet, version string) (oldest *appsv1.ReplicaSet, unseen bool) {
 	for i := range replicaSets {
 		candidate := &replicaSets[i]
 		if candidate.Labels[appv1alpha1.LabelVersion] != version {
 			continue
 		}
+		unseen = oldest != nil
 		if oldest == nil || candidate.CreationTimestamp.Before(&oldest.CreationTimestamp) {
 			oldest = candidate
 		}
 	}
-	return oldest
+	return oldest, unseen
 }
 
 func (r *Reconciler) observeOthers(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {

@@ -23,6 +23,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
@@ -36,11 +37,7 @@ const retryWait = 50 * time.Millisecond
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var workload appv1alpha1.ChangeWorkload
 	if err := r.Client.Get(ctx, request.NamespacedName, &workload); err != nil {
-		if apierrors.IsNotFound(err) {
-			r.numbers.forget(request.NamespacedName)
-			return ctrl.Result{}, nil
-		}
-		return ctrl.Result{}, fmt.Errorf("reading ChangeWorkload %s: %w", request, err)
+		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", request, err))
 	}
 	if workload.DeletionTimestamp != nil {
 		return ctrl.Result{}, nil
@@ -53,8 +50,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
 	decision := lifecycle.Decide(&workload, scene.Observation, r.Clock.Now())
-	if movedOn, err := r.relabel(ctx, scene, decision); err != nil || movedOn {
-		return ctrl.Result{}, err // the event of the Deployment brings the next decision
+	movedOn, err := r.relabel(ctx, scene, decision)
+	switch {
+	case apierrors.IsConflict(err):
+		return ctrl.Result{RequeueAfter: retryWait}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	case movedOn:
+		return ctrl.Result{}, nil // the event of the Deployment brings the next decision
 	}
 	opened, err := r.openBatches(ctx, &workload, decision)
 	if err != nil {

@@ -47,7 +47,9 @@ const concurrency = 5
 
 // Reconciler creates the ChangeWorkload of each release and then marks the Deployment as processed.
 type Reconciler struct {
-	Client   client.Client
+	Client client.Client
+	// Live reads from the API server, to settle what the cache leaves open.
+	Live     client.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	// Namespace is where the OpsConfigInfo objects are.

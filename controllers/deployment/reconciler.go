@@ -61,8 +61,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deploymen
 		err = fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
 	case !metav1.IsControlledBy(&workload, deployment):
 		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, &workload)
-	case workload.Spec.Release < release.Number:
+	case workload.Spec.Release != release.Number: // it may be lower: nobody keeps the count while a namespace is opted out
 		err = r.recordAgain(ctx, &workload, release)
+	}
+	if err == nil {
+		err = r.markProcessed(ctx, deployment, release)
 	}
 	switch {
 	case scope.IsEnding(err):
@@ -70,10 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deploymen
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return ctrl.Result{RequeueAfter: leftoverWait}, nil
 	}
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	return ctrl.Result{}, r.markProcessed(ctx, deployment, release)
+	return ctrl.Result{}, err
 }
 
 // record creates the ChangeWorkload of a release.
@@ -150,7 +150,7 @@ func (r *Reconciler) markProcessed(ctx context.Context, deployment *appsv1.Deplo
 	if idle {
 		change.Remove = []string{appv1alpha1.LabelIgnoredSuspend}
 	}
-	if written, err := mark.Apply(ctx, r.Client, deployment, change); err != nil || !written {
+	if written, err := mark.Apply(ctx, r.Client, r.Live, deployment, change); err != nil || !written {
 		return err
 	}
 	if idle {

@@ -138,7 +138,9 @@ func getOwner(ctx context.Context, reader client.Reader, object client.Object, k
 	if reference == nil || reference.Kind != kind || reference.APIVersion != appsv1.SchemeGroupVersion.String() {
 		return false, nil
 	}
-	err := reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: reference.Name}, owner)
+	// Not waiting for our own writes: this runs for each event, and one slow write would hold up all of them.
+	err := reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: reference.Name}, owner,
+		client.DisableReadYourWritesConsistency)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

@@ -27,8 +27,8 @@ import (
 // plan says which batches to open now and when to look at the rest.
 type plan struct {
 	batches [][]appv1alpha1.PodSummary
-	// reachedThreshold says that enough pods finished for a batch.
-	reachedThreshold bool
+	// reachedThreshold says that enough pods finished for a batch, late that they did so after the deadline.
+	reachedThreshold, late bool
 	// timedOut says that the deadline passed before that.
 	timedOut bool
 	// deadline is when the pods that are there make a smaller batch, nil while no batch is awaited.
@@ -38,7 +38,9 @@ type plan struct {
 // planBatches opens a batch for every countThreshold finished pods. No more than the pods still missing are waited
 // for, so that the last batch of a release is not held up, and at the deadline the pods that are there make a batch.
 func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time) plan {
-	var result plan
+	window := time.Duration(workload.Spec.WaitTimeThreshold) * time.Second
+	due := latest(deadline, newestBatch(seen.Batches), window)
+	result := plan{late: due != nil && !now.Before(due.Time)}
 	waiting, missing := tally.preparing, int(seen.Desired)-tally.claimed
 	size := max(int(workload.Spec.CountThreshold), 1)
 	for len(waiting) > 0 && len(waiting) >= min(size, missing) {
@@ -51,16 +53,14 @@ func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, ta
 	if missing <= 0 || seen.Paused && len(waiting) == 0 {
 		return result
 	}
-	window := time.Duration(workload.Spec.WaitTimeThreshold) * time.Second
 	if result.reachedThreshold {
 		result.deadline = afterWindow(now, window)
 		return result
 	}
-	result.deadline = latest(deadline, newestBatch(seen.Batches), window)
-	if result.deadline == nil {
+	if result.deadline = due; due == nil {
 		result.deadline = afterWindow(now, window)
 	}
-	if now.Before(result.deadline.Time) {
+	if !result.late {
 		return result
 	}
 	result.timedOut = true

@@ -248,3 +248,5 @@ func (s *story) check() {
 		s.seen.Batches[i].Status = lifecycle.AdvanceChangePod(&s.seen.Batches[i], s.now)
 	}
 }
+
+func unseen(observation *lifecycle.Observation) { observation.Unseen = true }

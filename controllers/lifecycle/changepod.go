@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -81,6 +82,22 @@ func Failures(pods []appv1alpha1.PodSummary) string {
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, "; ") + andMore(len(pods))
+}
+
+// maxEventNote is what the API server takes as the note of an Event, in bytes.
+const maxEventNote = 1024
+
+// EventNote shortens a text to what fits into an Event: one that is too long would be refused, and nobody told.
+func EventNote(text string) string {
+	if len(text) <= maxEventNote {
+		return text
+	}
+	const ending = "..."
+	cut := maxEventNote - len(ending)
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + ending
 }
 
 func podNames(pods []appv1alpha1.PodSummary) string {

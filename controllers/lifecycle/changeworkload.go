@@ -34,6 +34,8 @@ type Observation struct {
 	Desired int32
 	// Paused says that the Deployment is paused.
 	Paused bool
+	// Unseen says that the template was changed while no webhook looked: no pod of this release comes up any more.
+	Unseen bool
 	// Suspended says that releases of the Deployment are denied.
 	Suspended bool
 	// Blocking says that a failed pod suspends its Deployment.
@@ -156,12 +158,17 @@ func (d *Decision) await(status *appv1alpha1.ChangeWorkloadStatus, workload *app
 		return
 	}
 	switch {
+	case seen.Unseen:
 	case plan.timedOut:
 		status.Status = appv1alpha1.ChangeWorkloadTimeOutPreThreshold
-	case plan.reachedThreshold:
+	case plan.reachedThreshold && !plan.late: // pods that are late once more must not make the status flap
 		status.Status = appv1alpha1.ChangeWorkloadRunning
 	}
 	switch {
+	case seen.Unseen:
+		status.WaitDeadline, d.Wait = nil, 0
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonTemplateUnseen,
+			"the template was changed while no webhook looked, so its pods are not checked: the next change of it is a release again")
 	case seen.Paused:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonDeploymentPaused,
 			"the Deployment is paused: kubectl rollout resume lets the pods of this release come up")

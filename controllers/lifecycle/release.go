@@ -95,19 +95,28 @@ func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
 // PodFinished says whether a pod completed its release at now: ready for minReadySeconds and not on its way out. Where
 // only time is missing, wait is how much.
 func PodFinished(pod *corev1.Pod, minReadySeconds int32, now time.Time) (finished bool, wait time.Duration) {
-	if pod.DeletionTimestamp != nil {
+	ready := readyCondition(pod)
+	if pod.DeletionTimestamp != nil || ready == nil {
 		return false, 0
 	}
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
-			since := condition.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second)
-			if minReadySeconds == 0 || !now.Before(since) {
-				return true, 0
-			}
-			return false, since.Sub(now)
+	since := ready.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second)
+	if minReadySeconds == 0 || !now.Before(since) {
+		return true, 0
+	}
+	return false, since.Sub(now)
+}
+
+// IsReady says whether a pod is ready.
+func IsReady(pod *corev1.Pod) bool { return readyCondition(pod) != nil }
+
+// readyCondition is nil for a pod that is not ready.
+func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
+			return condition
 		}
 	}
-	return false, 0
+	return nil
 }
 
 // IsFinished says whether a pod carries the Finished label and is not on its way out.

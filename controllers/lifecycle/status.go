@@ -60,7 +60,7 @@ func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool) {
 func liftSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
 	if meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionSuspended) != nil {
 		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonLifted,
-			"no pod is failed any more")
+			"no pod of the release is failed")
 	}
 }
 

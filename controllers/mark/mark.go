@@ -46,8 +46,9 @@ type operation struct {
 
 // Apply makes the change if the Deployment is still the object and at the release that was read; written is false where
 // it has moved on, and then its next event brings the next decision. A resourceVersion would be a worse guard: the
-// status updates of a rollout would fail one write after the other.
-func Apply(ctx context.Context, writer client.Writer, deployment *appsv1.Deployment, change Change) (written bool, err error) {
+// status updates of a rollout would fail one write after the other. What the API server refuses for another reason is an
+// error; a live read tells the two apart, since both are answered alike.
+func Apply(ctx context.Context, writer client.Writer, live client.Reader, deployment *appsv1.Deployment, change Change) (written bool, err error) {
 	patch, err := json.Marshal(change.operations(deployment))
 	if err != nil {
 		return false, fmt.Errorf("building the label patch of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
@@ -58,11 +59,44 @@ func Apply(ctx context.Context, writer client.Writer, deployment *appsv1.Deploym
 	switch {
 	case err == nil:
 		return true, nil
-	case apierrors.IsInvalid(err), apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err):
 		return false, nil
-	default:
-		return false, fmt.Errorf("patching the labels of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
 	}
+	refused := fmt.Errorf("patching the labels of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	if !apierrors.IsInvalid(err) {
+		return false, refused
+	}
+	var current appsv1.Deployment
+	if err := live.Get(ctx, client.ObjectKeyFromObject(deployment), &current); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	if movedOn(deployment, &current) {
+		return false, nil
+	}
+	if change.isMadeIn(&current) {
+		return true, nil
+	}
+	return false, refused
+}
+
+func movedOn(read, current *appsv1.Deployment) bool {
+	return current.UID != read.UID ||
+		current.Labels[appv1alpha1.LabelVersion] != read.Labels[appv1alpha1.LabelVersion] ||
+		current.Annotations[appv1alpha1.AnnotationRelease] != read.Annotations[appv1alpha1.AnnotationRelease]
+}
+
+func (c Change) isMadeIn(deployment *appsv1.Deployment) bool {
+	for key, value := range c.Set {
+		if deployment.Labels[key] != value {
+			return false
+		}
+	}
+	for _, key := range c.Remove {
+		if _, present := deployment.Labels[key]; present {
+			return false
+		}
+	}
+	return true
 }
 
 func (c Change) operations(deployment *appsv1.Deployment) []operation {

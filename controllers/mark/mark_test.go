@@ -52,7 +52,7 @@ type sent struct {
 }
 
 // apply makes the change against an API server that gives this answer.
-func apply(t *testing.T, deployment *appsv1.Deployment, change mark.Change, answer error) (patches []sent, written bool, err error) {
+func apply(t *testing.T, deployment *appsv1.Deployment, change mark.Change, answer error, live ...client.Object) (patches []sent, written bool, err error) {
 	t.Helper()
 	writer := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
@@ -61,7 +61,7 @@ func apply(t *testing.T, deployment *appsv1.Deployment, change mark.Change, answ
 			return errors.Join(err, answer)
 		},
 	}).Build()
-	written, err = mark.Apply(t.Context(), writer, deployment, change)
+	written, err = mark.Apply(t.Context(), writer, fake.NewClientBuilder().WithObjects(live...).Build(), deployment, change)
 	return patches, written, err
 }
 
@@ -123,24 +123,48 @@ func TestAChangeIsGuardedByTheObjectAndItsRelease(t *testing.T) {
 }
 
 func TestTheAnswerToAChange(t *testing.T) {
-	kind, resource := schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupResource{Group: "apps", Resource: "deployments"}
+	resource := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	// The API server answers a failed test of the patch and a policy's denial alike.
+	invalid := apierrors.NewGenericServerResponse(422, "patch", resource, "sleep", "the server rejected our request due to an error in our request", 0, false)
+	changed := func(what, key, value string) *appsv1.Deployment {
+		deployment := sleep()
+		switch what {
+		case "labels":
+			deployment.Labels[key] = value
+		case "annotations":
+			deployment.Annotations[key] = value
+		default:
+			deployment.UID = types.UID(value)
+		}
+		return deployment
+	}
 	for _, row := range []struct {
 		name    string
 		answer  error
+		live    *appsv1.Deployment
 		written bool
 		message string
 	}{
-		{"it is written", nil, true, ""},
-		{"a Deployment that moved on is left alone quietly", apierrors.NewInvalid(kind, "sleep", nil), false, ""},
-		{"a failed test of the patch is left alone quietly",
-			apierrors.NewGenericServerResponse(422, "patch", resource, "sleep", "the server rejected our request due to an error in our request", 0, false), false, ""},
-		{"a Deployment that is gone is left alone quietly", apierrors.NewNotFound(resource, "sleep"), false, ""},
-		{"anything else is told", apierrors.NewInternalError(errors.New("boom")), false, "patching the labels of Deployment default/sleep: "},
-		{"a refusal is told", apierrors.NewForbidden(resource, "sleep", errors.New("no")), false, "patching the labels of Deployment default/sleep: "},
+		{"it is written", nil, sleep(), true, ""},
+		{"a Deployment that moved on to another version is left alone quietly", invalid,
+			changed("labels", "admission-webhook-altershield.antgroup.com/version", "6a8ff823a5011291b0f02a1d83c2222d"), false, ""},
+		{"a Deployment that moved on to another release is left alone quietly", invalid,
+			changed("annotations", "altershield.defense.antgroup.com/release", "6"), false, ""},
+		{"a Deployment of the same name is left alone quietly", invalid, changed("uid", "", "d-2"), false, ""},
+		{"a Deployment that went meanwhile is left alone quietly", invalid, nil, false, ""},
+		{"a change that is there already is made", invalid, changed("labels", "a", "b"), true, ""},
+		{"a change that somebody else refuses is told", invalid, sleep(), false, "patching the labels of Deployment default/sleep: "},
+		{"a Deployment that is gone is left alone quietly", apierrors.NewNotFound(resource, "sleep"), nil, false, ""},
+		{"anything else is told", apierrors.NewInternalError(errors.New("boom")), sleep(), false, "patching the labels of Deployment default/sleep: "},
+		{"a refusal is told", apierrors.NewForbidden(resource, "sleep", errors.New("no")), sleep(), false, "patching the labels of Deployment default/sleep: "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			_, written, err := apply(t, sleep(), mark.Change{Set: map[string]string{"a": "b"}}, row.answer)
+			var live []client.Object
+			if row.live != nil {
+				live = append(live, row.live)
+			}
+			_, written, err := apply(t, sleep(), mark.Change{Set: map[string]string{"a": "b"}}, row.answer, live...)
 			g.Expect(written).To(Equal(row.written))
 			if row.message == "" {
 				g.Expect(err).NotTo(HaveOccurred())
@@ -174,7 +198,7 @@ func TestAChangeIsMadeOnlyWhereItsGuardsHold(t *testing.T) {
 			row.live(live)
 			writer := fake.NewClientBuilder().WithObjects(live).Build()
 			// The fake client answers a failed test with an error of its own, the API server with Invalid.
-			written, _ := mark.Apply(t.Context(), writer, sleep(), mark.Change{Set: map[string]string{"a": "b"}})
+			written, _ := mark.Apply(t.Context(), writer, writer, sleep(), mark.Change{Set: map[string]string{"a": "b"}})
 			g.Expect(written).To(Equal(row.written))
 			var after appsv1.Deployment
 			g.Expect(writer.Get(t.Context(), client.ObjectKeyFromObject(live), &after)).To(Succeed())

@@ -34,6 +34,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
 )
 
 const concurrency = 10
@@ -54,28 +56,21 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&corev1.Pod{}, builder.WithPredicates(unfinished())).
 		// A pod may be seen before the objects that make it a pod of a controlled release.
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(minReadyChanged())).
-		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(created())).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(created())).
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(scope.Created())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(reconcile.AsReconciler(r.Client, r))
 }
 
-// unfinished passes pods that are ready, or were created, without the Finished label.
+// unfinished passes pods that are ready without the Finished label.
 func unfinished() predicate.Predicate {
-	labelled := func(object client.Object) bool {
-		_, found := object.GetLabels()[appv1alpha1.LabelOperateFinished]
-		return found
+	candidate := func(object client.Object) bool {
+		pod, ok := object.(*corev1.Pod)
+		return ok && lifecycle.IsReady(pod) && !lifecycle.IsFinished(pod)
 	}
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return !labelled(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return !labelled(e.ObjectNew) },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-	}
-}
-
-func created() predicate.Predicate {
-	return predicate.Funcs{
-		UpdateFunc: func(event.UpdateEvent) bool { return false },
+		CreateFunc: func(e event.CreateEvent) bool { return candidate(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return candidate(e.ObjectNew) },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -107,22 +108,58 @@ func (s *stage) quietly(ctx context.Context, args ...string) (printed string, fa
 	return output.String(), false, nil
 }
 
-// watch collects what a kubectl command with --watch prints, until the returned function is called.
-func (s *stage) watch(ctx context.Context, args ...string) (finish func() string, err error) {
+// recording is what a kubectl command with --watch has printed so far.
+type recording struct {
+	mutex  sync.Mutex
+	output bytes.Buffer
+	stop   func()
+}
+
+// watch records a kubectl command with --watch until stop is called.
+func (s *stage) watch(ctx context.Context, args ...string) (*recording, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	var output bytes.Buffer
+	result := &recording{}
 	command := exec.CommandContext(ctx, s.kubectl, args...)
 	command.Env = append(command.Environ(), "KUBECONFIG="+s.kubeconfig)
-	command.Stdout, command.Stderr = &output, &output
+	command.Stdout, command.Stderr = result, result
 	if err := command.Start(); err != nil {
 		cancel()
 		return nil, fmt.Errorf("running kubectl %s: %w", strings.Join(args, " "), err)
 	}
-	return func() string {
+	result.stop = func() {
 		cancel()
 		_ = command.Wait() // it was just cancelled
-		return output.String()
-	}, nil
+	}
+	return result, nil
+}
+
+// Write takes what the command prints.
+func (r *recording) Write(printed []byte) (int, error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.output.Write(printed)
+}
+
+func (r *recording) String() string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.output.String()
+}
+
+// awaitRow waits until a row with these first cells was printed.
+func (r *recording) awaitRow(ctx context.Context, want ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(glance)
+	defer tick.Stop()
+	for !hasRow(r.String(), want...) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("there should have been a moment with %s, not only:\n%s", strings.Join(want, "  "), r)
+		case <-tick.C:
+		}
+	}
+	return nil
 }
 
 // quoted shows arguments as they would be typed into a shell.

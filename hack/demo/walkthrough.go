@@ -145,24 +145,26 @@ func otherChangesPass(ctx context.Context, s *stage) error {
 }
 
 func repairGetsIn(ctx context.Context, s *stage) error {
-	finish, err := s.watch(ctx, "get", "changeworkloads", "--watch", "--no-headers")
+	watched, err := s.watch(ctx, "get", "changeworkloads", "--watch", "--no-headers")
 	if err != nil {
 		return err
 	}
-	err = errors.Join(
-		s.must(ctx, "deployment.apps/sleep configured", "apply", "-f", filepath.Join(s.samples, "sleep-repair.yaml")),
-		s.await(ctx, expectRows([]string{repair, "Success"}), "get", "changeworkloads"),
-	)
-	seen := finish()
-	if err != nil {
+	defer watched.stop()
+	if err := watched.awaitRow(ctx, release, "Suspend"); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "What kubectl get changeworkloads --watch saw meanwhile:\n%s", seen)
-	for _, want := range [][]string{{release, "Suspend"}, {repair, "Running"}, {repair, "Success"}} {
-		if !hasRow(seen, want...) {
-			return fmt.Errorf("there should have been a moment with: %s", strings.Join(want, "  "))
+	if err := s.must(ctx, "deployment.apps/sleep configured", "apply", "-f", filepath.Join(s.samples, "sleep-repair.yaml")); err != nil {
+		return err
+	}
+	if err := s.await(ctx, expectRows([]string{repair, "Success"}), "get", "changeworkloads"); err != nil {
+		return err
+	}
+	for _, status := range []string{"Running", "Success"} {
+		if err := watched.awaitRow(ctx, repair, status); err != nil {
+			return err
 		}
 	}
+	fmt.Fprintf(s.out, "What kubectl get changeworkloads --watch saw meanwhile:\n%s", watched)
 	return nil
 }
 

@@ -36,6 +36,7 @@ type ChangePodSpec struct {
 	// podInfos are the pods of the batch.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=500
+	// +listType=atomic
 	PodInfos []PodSummary `json:"podInfos"`
 }
 
@@ -53,6 +54,7 @@ type ChangePodStatus struct {
 	ChangePodID string `json:"changePodId,omitempty"`
 	// podResults has the verdict of each checked pod. A verdict set here by hand counts like one of the server.
 	// +kubebuilder:validation:MaxItems=500
+	// +listType=atomic
 	// +optional
 	PodResults []PodSummary `json:"podResults,omitempty"`
 	// preSubmitTime is when the check before the batch was submitted, in UTC, as 2006-01-02 15:04:05.

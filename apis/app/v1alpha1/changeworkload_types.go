@@ -23,14 +23,20 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 const MaxStatusPods = 500
 
 // ChangeWorkloadSpec says which release of which workload is checked, and how.
+//
+// +kubebuilder:validation:XValidation:rule="self.changeWorkloadId == oldSelf.changeWorkloadId && self.appName == oldSelf.appName && self.serviceName == oldSelf.serviceName && self.reversion == oldSelf.reversion",message="a ChangeWorkload stays with its version of its Deployment"
 type ChangeWorkloadSpec struct {
 	// changeWorkloadId is the object's own name.
+	// +kubebuilder:validation:MaxLength=253
 	ChangeWorkloadID string `json:"changeWorkloadId"`
 	// serviceName is the whole name of the Deployment.
+	// +kubebuilder:validation:MaxLength=253
 	ServiceName string `json:"serviceName"`
 	// appName is the whole name of the Deployment.
+	// +kubebuilder:validation:MaxLength=253
 	AppName string `json:"appName"`
-	// reversion is the release version: the value of the version label.
+	// reversion is the release version: the value of the version label, 32 hex digits.
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{32}$`
 	Reversion string `json:"reversion"`
 	// release is the number of the release among those of the Deployment, from 1. It rises when the same version is
 	// released again, which checks it anew.
@@ -64,15 +70,23 @@ type ChangeWorkloadStatus struct {
 	// +optional
 	ObservedRelease int64 `json:"observedRelease,omitempty"`
 	// defensePreparingPods lists finished pods that wait for their batch.
+	// +kubebuilder:validation:MaxItems=500
+	// +listType=atomic
 	// +optional
 	DefensePreparingPods []PodSummary `json:"defensePreparingPods,omitempty"`
 	// defenseCheckingPods lists pods whose batch is being checked.
+	// +kubebuilder:validation:MaxItems=500
+	// +listType=atomic
 	// +optional
 	DefenseCheckingPods []PodSummary `json:"defenseCheckingPods,omitempty"`
 	// defenseCheckPassPods lists pods that passed.
+	// +kubebuilder:validation:MaxItems=500
+	// +listType=atomic
 	// +optional
 	DefenseCheckPassPods []PodSummary `json:"defenseCheckPassPods,omitempty"`
 	// defenseCheckFailPods lists pods that failed. It comes first where the lists together reach their cap of 500.
+	// +kubebuilder:validation:MaxItems=500
+	// +listType=atomic
 	// +optional
 	DefenseCheckFailPods []PodSummary `json:"defenseCheckFailPods,omitempty"`
 	// counts has the exact numbers behind the lists.
@@ -100,6 +114,7 @@ type ChangeWorkloadStatus struct {
 	// verifiedVersions lists earlier versions of the Deployment that reached Success, newest first, at most ten: a
 	// suspended Deployment may go back to them.
 	// +kubebuilder:validation:MaxItems=10
+	// +listType=atomic
 	// +optional
 	VerifiedVersions []string `json:"verifiedVersions,omitempty"`
 	// conditions are Verified and Suspended.

@@ -37,6 +37,8 @@ const (
 	ReasonDeploymentPaused = "DeploymentPaused"
 	// ReasonSuperseded: the Deployment has moved on to another release before this one was verified.
 	ReasonSuperseded = "Superseded"
+	// ReasonTemplateUnseen: the template was changed while no webhook looked; its pods are not checked.
+	ReasonTemplateUnseen = "TemplateUnseen"
 	// ReasonNamespaceOptedOut: the namespace left change control, so nothing is checked until it returns.
 	ReasonNamespaceOptedOut = "NamespaceOptedOut"
 	// ReasonNoReplicas: the Deployment wants no pods; the release is checked once it is scaled up.
