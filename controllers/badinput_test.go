@@ -83,6 +83,17 @@ var _ = Describe("Unusual releases", func() {
 		Eventually(func() []appv1alpha1.ChangePod { return changePods(ctx, namespace) }).Should(BeEmpty())
 	})
 
+	It("of a Deployment that was deleted and created again begin like the first", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		for range 2 {
+			Expect(kube.Create(ctx, sleep(namespace, replicas(2)))).To(Succeed())
+			verified(ctx, namespace, "sleep")
+			Expect(endsOf(ctx, namespace)).To(Equal([]string{first + "--x--1 ExecuteDone/PreFailed", first + "--x--2 ExecuteDone/PreFailed"}))
+			Expect(kube.Delete(ctx, get(ctx, namespace, "sleep"))).To(Succeed())
+			Eventually(func() int { return len(changePods(ctx, namespace)) }).Should(BeZero())
+		}
+	})
+
 	It("of a paused Deployment wait until it is resumed", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, func(d *appsv1.Deployment) { d.Spec.Paused = true }))).To(Succeed())

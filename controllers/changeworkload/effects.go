@@ -73,7 +73,7 @@ func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.Chan
 		case err != nil:
 			return opened, fmt.Errorf("creating ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)
 		}
-		r.numbers.raise(client.ObjectKeyFromObject(workload), number)
+		r.numbers.raise(recordOf(workload), number)
 		r.Metrics.batches.Inc()
 		opened++
 	}
@@ -134,7 +134,7 @@ func (r *Reconciler) prune(ctx context.Context, others []appv1alpha1.ChangeWorkl
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", key, err)
 		}
-		r.numbers.forget(key)
+		r.numbers.forget(recordOf(&others[i]))
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	}
 	before := workload.DeepCopy()
 	workload.Status = decision.Status
-	workload.Status.LastChangePod = r.numbers.raise(client.ObjectKeyFromObject(workload), decision.Status.LastChangePod)
+	workload.Status.LastChangePod = r.numbers.raise(recordOf(workload), decision.Status.LastChangePod)
 	if err := r.Client.Status().Patch(ctx, workload, client.MergeFrom(before)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("writing the status of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err))
 	}

@@ -19,16 +19,34 @@ package changeworkload
 import (
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
 // maxRemembered bounds the memory; a ChangeWorkload that falls out of it still has its number in the status.
 const maxRemembered = 10000
 
-// numbers remembers the highest number of a ChangePod that was seen of each ChangeWorkload. The status has it too, but
-// is not written with every batch: without this memory the number of a ChangePod that is deleted by hand in between
-// could be given again. It outlives a ChangeWorkload that is deleted by hand and recorded once more.
+// record is what numbers are counted for: a version of one Deployment. It is the same when its ChangeWorkload is deleted
+// by hand and recorded once more, and another one when the Deployment is.
+type record struct {
+	namespace, name string
+	deployment      types.UID
+}
+
+func recordOf(workload *appv1alpha1.ChangeWorkload) record {
+	result := record{namespace: workload.Namespace, name: workload.Name}
+	if owner := metav1.GetControllerOfNoCopy(workload); owner != nil {
+		result.deployment = owner.UID
+	}
+	return result
+}
+
+// numbers remembers the highest number of a ChangePod that was seen of each record. The status has it too, but is not
+// written with every batch: without this memory the number of a ChangePod that is deleted by hand in between could be
+// given again.
 type numbers struct {
 	mutex   sync.Mutex
 	highest *lru.Cache
@@ -37,19 +55,19 @@ type numbers struct {
 func newNumbers() *numbers { return &numbers{highest: lru.New(maxRemembered)} }
 
 // raise notes a number and returns the highest so far.
-func (n *numbers) raise(workload types.NamespacedName, number int64) int64 {
+func (n *numbers) raise(of record, number int64) int64 {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	if known, found := n.highest.Get(workload); found {
+	if known, found := n.highest.Get(of); found {
 		number = max(number, known.(int64))
 	}
-	n.highest.Add(workload, number)
+	n.highest.Add(of, number)
 	return number
 }
 
-// forget drops what is known of a ChangeWorkload whose release is over.
-func (n *numbers) forget(workload types.NamespacedName) {
+// forget drops what is known of a record that is over.
+func (n *numbers) forget(of record) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	n.highest.Remove(workload)
+	n.highest.Remove(of)
 }

@@ -22,14 +22,14 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestTheHighestNumberIsRemembered(t *testing.T) {
-	one, two := types.NamespacedName{Namespace: "default", Name: "one"}, types.NamespacedName{Namespace: "default", Name: "two"}
-	elsewhere := types.NamespacedName{Namespace: "other", Name: "one"}
+	one, two := record{namespace: "default", name: "one"}, record{namespace: "default", name: "two"}
+	elsewhere := record{namespace: "other", name: "one"}
+	successor := record{namespace: "default", name: "one", deployment: "d-2"}
 	type step struct {
-		workload         types.NamespacedName
+		workload         record
 		number, expected int64
 	}
 	for _, row := range []struct {
@@ -39,7 +39,7 @@ func TestTheHighestNumberIsRemembered(t *testing.T) {
 		{"a number that is raised is remembered", []step{{one, 3, 3}, {one, 0, 3}}},
 		{"a lower number changes nothing", []step{{one, 3, 3}, {one, 2, 3}, {one, 4, 4}}},
 		{"nothing is known of a ChangeWorkload at first", []step{{one, 0, 0}}},
-		{"each ChangeWorkload has its own", []step{{one, 3, 3}, {two, 1, 1}, {elsewhere, 2, 2}, {one, 0, 3}}},
+		{"each ChangeWorkload has its own", []step{{one, 3, 3}, {two, 1, 1}, {elsewhere, 2, 2}, {successor, 0, 0}, {one, 0, 3}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -53,7 +53,7 @@ func TestTheHighestNumberIsRemembered(t *testing.T) {
 
 func TestANumberIsForgottenForItsChangeWorkloadAlone(t *testing.T) {
 	g := NewWithT(t)
-	one, two := types.NamespacedName{Name: "one"}, types.NamespacedName{Name: "two"}
+	one, two := record{name: "one"}, record{name: "two"}
 	known := newNumbers()
 	known.forget(one) // Nothing is known yet: no panic.
 	known.raise(one, 3)
@@ -72,20 +72,20 @@ func TestNumbersAreSafeToUseByManyReconcilesAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for number := range int64(100) {
 		group.Go(func() {
-			known.raise(types.NamespacedName{Name: "one"}, number)
-			known.raise(types.NamespacedName{Name: "two"}, 100-number)
-			known.forget(types.NamespacedName{Name: "three"})
+			known.raise(record{name: "one"}, number)
+			known.raise(record{name: "two"}, 100-number)
+			known.forget(record{name: "three"})
 		})
 	}
 	group.Wait()
-	g.Expect(known.raise(types.NamespacedName{Name: "one"}, 0)).To(Equal(int64(99)))
-	g.Expect(known.raise(types.NamespacedName{Name: "two"}, 0)).To(Equal(int64(100)))
+	g.Expect(known.raise(record{name: "one"}, 0)).To(Equal(int64(99)))
+	g.Expect(known.raise(record{name: "two"}, 0)).To(Equal(int64(100)))
 }
 
 func TestTheMemoryOfNumbersIsBounded(t *testing.T) {
 	known := newNumbers()
 	for i := range 10001 {
-		known.raise(types.NamespacedName{Name: fmt.Sprint(i)}, 1)
+		known.raise(record{name: fmt.Sprint(i)}, 1)
 	}
 	NewWithT(t).Expect(known.highest.Len()).To(Equal(10000))
 }

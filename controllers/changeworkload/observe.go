@@ -96,7 +96,7 @@ func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.C
 			result.Batches = append(result.Batches, changePods[i])
 		}
 	}
-	result.LastNumber = max(r.numbers.raise(client.ObjectKeyFromObject(workload), highest), workload.Status.LastChangePod)
+	result.LastNumber = max(r.numbers.raise(recordOf(workload), highest), workload.Status.LastChangePod)
 	if highest == result.LastNumber {
 		return nil
 	}
