@@ -41,7 +41,7 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "altershield_admission_decisions_total",
-		Help: "Decisions on releases at admission: stamped; of suspended Deployments denied, suspension_ignored or returned_to_verified.",
+		Help: "Answers of the webhooks to releases: stamped, also where the release is denied after that; of suspended Deployments denied, suspension_ignored or returned_to_verified.",
 	}, []string{"decision"})}
 	if err := registry.Register(metrics.decisions); err != nil {
 		return nil, fmt.Errorf("registering the metrics of admission: %w", err)

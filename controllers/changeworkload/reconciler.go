@@ -18,6 +18,7 @@ package changeworkload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,11 +60,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case movedOn:
 		return ctrl.Result{}, nil // the event of the Deployment brings the next decision
 	}
-	opened, err := r.openBatches(ctx, &workload, decision)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if err := r.writeStatus(ctx, &workload, scene, decision); err != nil {
+	opened, openErr := r.openBatches(ctx, &workload, decision)
+	// A batch that can't be opened, by a quota say, must not keep the outcome of the others from being seen.
+	if err := errors.Join(openErr, r.writeStatus(ctx, &workload, scene, decision)); err != nil {
 		return ctrl.Result{}, err
 	}
 	if decision.Prune {

@@ -157,18 +157,19 @@ func (d *Decision) await(status *appv1alpha1.ChangeWorkloadStatus, workload *app
 	if status.Status == appv1alpha1.ChangeWorkloadSuspend {
 		return
 	}
+	if seen.Unseen {
+		status.WaitDeadline, d.Wait = nil, 0
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonTemplateUnseen,
+			"the template was changed while no webhook looked, so its pods are not checked: the next change of it is a release again")
+		return
+	}
 	switch {
-	case seen.Unseen:
 	case plan.timedOut:
 		status.Status = appv1alpha1.ChangeWorkloadTimeOutPreThreshold
 	case plan.reachedThreshold && !plan.late: // pods that are late once more must not make the status flap
 		status.Status = appv1alpha1.ChangeWorkloadRunning
 	}
 	switch {
-	case seen.Unseen:
-		status.WaitDeadline, d.Wait = nil, 0
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonTemplateUnseen,
-			"the template was changed while no webhook looked, so its pods are not checked: the next change of it is a release again")
 	case seen.Paused:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonDeploymentPaused,
 			"the Deployment is paused: kubectl rollout resume lets the pods of this release come up")
