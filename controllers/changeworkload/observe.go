@@ -20,7 +20,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -153,11 +155,27 @@ func stampedReplicaSet(replicaSets []appsv1.ReplicaSet, version string) (oldest 
 			continue
 		}
 		unseen = oldest != nil
-		if oldest == nil || candidate.CreationTimestamp.Before(&oldest.CreationTimestamp) {
+		if oldest == nil || isOlder(candidate, oldest) {
 			oldest = candidate
 		}
 	}
 	return oldest, unseen
+}
+
+// isOlder goes by the revision where two ReplicaSets were created within the same second.
+func isOlder(a, b *appsv1.ReplicaSet) bool {
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.CreationTimestamp.Before(&b.CreationTimestamp)
+	}
+	return revisionOf(a) < revisionOf(b)
+}
+
+func revisionOf(replicaSet *appsv1.ReplicaSet) int64 {
+	revision, err := strconv.ParseInt(replicaSet.Annotations[scope.RevisionAnnotation], 10, 64)
+	if err != nil {
+		return math.MaxInt64 // not numbered yet: the newest
+	}
+	return revision
 }
 
 func (r *Reconciler) observeOthers(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {

@@ -22,6 +22,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// RevisionAnnotation numbers the ReplicaSets of a Deployment; the deployment controller writes it.
+const RevisionAnnotation = "deployment.kubernetes.io/revision"
+
 // The functions below keep of an object what a reconciler reads. An object from the cache is therefore never sent back
 // whole: every write is a patch of the fields that the operator owns.
 
@@ -48,10 +51,15 @@ func slimDeployment(object any) (any, error) {
 }
 
 func slimReplicaSet(object any) (any, error) {
-	if replicaSet, ok := object.(*appsv1.ReplicaSet); ok {
-		return &appsv1.ReplicaSet{ObjectMeta: slimMeta(replicaSet.ObjectMeta)}, nil
+	replicaSet, ok := object.(*appsv1.ReplicaSet)
+	if !ok {
+		return object, nil
 	}
-	return object, nil
+	slim := &appsv1.ReplicaSet{ObjectMeta: slimMeta(replicaSet.ObjectMeta)}
+	if revision, numbered := replicaSet.Annotations[RevisionAnnotation]; numbered {
+		slim.Annotations = map[string]string{RevisionAnnotation: revision}
+	}
+	return slim, nil
 }
 
 func slimPod(object any) (any, error) {
