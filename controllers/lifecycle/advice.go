@@ -17,7 +17,6 @@ limitations under the License.
 package lifecycle
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,13 +27,8 @@ import (
 // DenialAdvice says beside a denial what failed, how to see more and how to get a repair in, given the ChangeWorkloads
 // of the suspended Deployment and the version it is at.
 func DenialAdvice(workloads []appv1alpha1.ChangeWorkload, version string) []string {
-	newestFirst := slices.Clone(workloads)
-	slices.SortFunc(newestFirst, func(a, b appv1alpha1.ChangeWorkload) int {
-		return cmp.Compare(b.Spec.Release, a.Spec.Release)
-	})
 	var advice, verified []string
-	for i := range newestFirst {
-		workload := &newestFirst[i]
+	for _, workload := range newestFirst(workloads) {
 		switch {
 		case len(workload.Status.DefenseCheckFailPods) > 0:
 			advice = append(advice, fmt.Sprintf("%s (see: kubectl describe changeworkload -n %s %s)",

@@ -87,18 +87,14 @@ func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
 // rememberVerified adds the verified versions of older ChangeWorkloads, which are about to be removed, newest first. A
 // version that failed when it was released last is verified no more.
 func rememberVerified(known []string, own string, others []appv1alpha1.ChangeWorkload) []string {
-	newestFirst := slices.Clone(others)
-	slices.SortFunc(newestFirst, func(a, b appv1alpha1.ChangeWorkload) int {
-		return int(b.Spec.Release - a.Spec.Release)
-	})
 	var versions, failed []string
-	for i := range newestFirst {
-		if IsSettled(&newestFirst[i]) {
-			versions = append(versions, newestFirst[i].Spec.Reversion)
-		} else if newestFirst[i].Status.Status == appv1alpha1.ChangeWorkloadSuspend {
-			failed = append(failed, newestFirst[i].Spec.Reversion)
+	for _, other := range newestFirst(others) {
+		if IsSettled(other) {
+			versions = append(versions, other.Spec.Reversion)
+		} else if other.Status.Status == appv1alpha1.ChangeWorkloadSuspend {
+			failed = append(failed, other.Spec.Reversion)
 		}
-		versions = append(versions, newestFirst[i].Status.VerifiedVersions...)
+		versions = append(versions, other.Status.VerifiedVersions...)
 	}
 	versions = append(versions, known...)
 	return distinct(versions, append(failed, own))
