@@ -1,0 +1,257 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Last tags of batches.
+const (
+	TagLast    = "last"
+	TagNotLast = "not_last"
+)
+
+const (
+	scenarioDaily     = "00"
+	scenarioEmergency = "01"
+	// maxCreator is the width of the creator's database column, narrower than what validation lets through.
+	maxCreator = 56
+)
+
+// submitted is what a submitted order is answered.
+type submitted struct {
+	OrderID string `json:"orderId"`
+	URL     string `json:"url"`
+}
+
+// notified is what a start or finish notify is answered.
+type notified struct {
+	NodeID    string `json:"nodeId"`
+	SkipCheck bool   `json:"skipCheck"`
+	URL       string `json:"url"`
+}
+
+func (s *Server) submitOrder(r orderRequest) reply {
+	scenario := scenarioDaily
+	if r.ChangeScenarioCode != nil {
+		scenario = *r.ChangeScenarioCode
+	}
+	switch {
+	case r.ChangeSceneKey != s.options.Scene:
+		return s.noScene(r.base)
+	case !slices.Contains([]string{"XX", scenarioDaily, scenarioEmergency, "10", "12", "13", "30"}, scenario):
+		return refusal(codeIllegalArgument, "unknown change scenario: "+scenario)
+	case slices.ContainsFunc(r.ChangePhases, unknownPhase):
+		return refusal(codeIllegalArgument, "unknown change phase: "+strings.Join(r.ChangePhases, ","))
+	case len(r.ChangePhases) == 0, len(r.ChangeContents) == 0, len(r.Creator) > maxCreator:
+		return refusal(codeSystemError, "system error")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.order(r.base) != nil {
+		return refusal(codeDuplicateOrder, "duplicate bizExecOrderId:"+r.BizExecOrderID)
+	}
+	made := &order{
+		Order: Order{
+			BizExecOrderID:  r.BizExecOrderID,
+			ID:              newID(),
+			Platform:        r.Platform,
+			Tenant:          s.options.Tenant,
+			Title:           r.ChangeTitle,
+			ChangeParamJSON: r.ChangeParamJSON,
+			ChangeApps:      r.ChangeApps,
+			Submitted:       time.Now(),
+		},
+		emergency: scenario == scenarioEmergency,
+	}
+	for _, content := range r.ChangeContents {
+		made.InstanceNames = append(made.InstanceNames, content.InstanceName)
+	}
+	s.orders = append(s.orders, made)
+	return success(submitted{OrderID: made.ID, URL: made.ID})
+}
+
+// startBatch makes a node each time that it is called, for the same batch too.
+func (s *Server) startBatch(r startRequest) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	parent := s.order(r.base)
+	switch {
+	case parent == nil:
+		return noOrder(r.base)
+	case r.ChangeSceneKey != s.options.Scene:
+		return s.noScene(r.base)
+	}
+	made := &node{
+		Node: Node{
+			ID:                         newID(),
+			BizExecOrderID:             r.BizExecOrderID,
+			BatchNo:                    int(*r.BatchNo),
+			TotalBatchNum:              int(*r.TotalBatchNum),
+			TotalBatchNumInChangePhase: int(*r.TotalBatchNumInChangePhase),
+			LastBatchInChangePhaseTag:  tag(r.IsLastBatchInChangePhaseTag),
+			LastBatchTag:               tag(r.IsLastBatchTag),
+			ChangePhase:                r.ChangePhase,
+			Locations:                  set(r.EffectiveTargetLocations),
+			State:                      "PRE_AOP_SUBMIT",
+			Started:                    time.Now(),
+		},
+		order:     parent,
+		emergency: r.Emergency || parent.emergency,
+	}
+	s.nodes = append(s.nodes, made)
+	answer := success(notified{NodeID: made.ID, URL: made.ID})
+	answer.nodeID = made.ID
+	answer.wait = s.begin(made, StagePre)
+	return answer
+}
+
+// finishBatch begins the POST check, if the state of the node lets it. It says skipCheck all the same.
+func (s *Server) finishBatch(r finishRequest) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	finished := s.node(r.NodeID)
+	switch {
+	case r.ChangeSceneKey != s.options.Scene:
+		return s.noScene(r.base)
+	case finished == nil:
+		return noNode()
+	}
+	finished.FinishCalls++
+	answer := success(notified{NodeID: finished.ID, SkipCheck: true, URL: finished.ID})
+	switch finished.State {
+	case "PRE_AOP_FINISH", "PRE_AOP_TIMEOUT":
+		finished.State = "POST_AOP_SUBMIT"
+		finished.ChangeFailed = r.Success != nil && !*r.Success
+		if r.EffectiveTargetLocations != nil {
+			finished.Locations = set(r.EffectiveTargetLocations)
+		}
+		answer.wait = s.begin(finished, StagePost)
+	case "POST_AOP_FINISH", "POST_AOP_TIMEOUT":
+		// The trap of v1.0: the state goes back, but no check follows.
+		finished.State = "POST_AOP_SUBMIT"
+	default:
+		return refusal(codeNotSupported, fmt.Sprintf("402:unsupported operation in %s, nodeId=%s", finished.State, finished.ID))
+	}
+	return answer
+}
+
+// progress is what a poll is answered: finished whether or not the check has ended, and never with rules.
+type progress struct {
+	Finished bool          `json:"finished"`
+	Verdict  polledVerdict `json:"verdict"`
+	URL      string        `json:"url"`
+}
+
+type polledVerdict struct {
+	Verdict   string  `json:"verdict"`
+	Rollback  bool    `json:"rollback"`
+	Emergency bool    `json:"emergency"`
+	AllFinish bool    `json:"allFinish"`
+	Message   *string `json:"msg"`
+	NodeID    *string `json:"nodeId"`
+	URL       *string `json:"url"`
+	Rules     any     `json:"rules"`
+	CheckPass bool    `json:"checkPass"`
+}
+
+func (s *Server) retrieveCheck(r checkRequest) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	polled := s.node(r.NodeID)
+	switch {
+	case r.ChangeSceneKey != s.options.Scene:
+		return s.noScene(r.base)
+	case polled == nil:
+		return noNode()
+	}
+	polled.PollCalls++
+	pass := *polled.passed(Stage(r.DefenseStage))
+	return success(progress{
+		Finished: true,
+		Verdict:  polledVerdict{Verdict: verdictText(pass), AllFinish: true, CheckPass: pass},
+		URL:      polled.ID,
+	})
+}
+
+// finishOrder notes the state and does nothing, like v1.0. A scene that isn't there is a null pointer to that one.
+func (s *Server) finishOrder(r finishOrderRequest) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	finished := s.order(r.base)
+	switch {
+	case finished == nil:
+		return noOrder(r.base)
+	case r.ChangeSceneKey != s.options.Scene:
+		return refusal(codeSystemError, "system error")
+	}
+	finished.Finishes = append(finished.Finishes, Finish{State: r.FinishState, Message: r.Message, Time: time.Now()})
+	return success(nil)
+}
+
+func (s *Server) heartbeat(r *http.Request, _ []byte) reply {
+	if message := s.denial(r, signedQuery(r)); message != "" {
+		return refusal(codeDenied, message)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return success(map[string]string{
+		"OPSCLOUD_CLIENT_SWITCH_CHG_SRV_CHECK":         strconv.FormatBool(s.switchOn),
+		"OPSCLOUD_CLIENT_SWITCH_OFF_CHANGE_SCENE_KEYS": s.scenesOff,
+	})
+}
+
+func noOrder(r base) reply {
+	return refusal(codeIllegalArgument, fmt.Sprintf("none order found for platform:%s, bizExecOrderId:%s", r.Platform, r.BizExecOrderID))
+}
+
+func (s *Server) noScene(r base) reply {
+	return refusal(codeIllegalArgument, "none change scene found for changeSceneKey:"+r.ChangeSceneKey)
+}
+
+func noNode() reply { return refusal(codeNotSupported, "node not found") }
+
+func unknownPhase(phase string) bool {
+	return !slices.Contains([]string{"dev_phase", "sim_phase", "pre_phase", "gray_phase", "prod_beta_phase", "prod_phase"}, phase)
+}
+
+// newID is as long as the server's ids.
+func newID() string {
+	random := make([]byte, 18)
+	_, _ = rand.Read(random)
+	return hex.EncodeToString(random)
+}
+
+func tag(given *string) string {
+	if given == nil {
+		return TagNotLast
+	}
+	return *given
+}
+
+// set drops duplicates, as the server's type does.
+func set(locations []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(locations)))
+}

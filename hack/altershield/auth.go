@@ -1,0 +1,58 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+)
+
+const denied = "authentication request fail"
+
+// denial is why a request isn't authentic, empty if it is. The server signs the body without its line ends, and the
+// timestamp as the number that it reads.
+func (s *Server) denial(r *http.Request, content []byte) string {
+	platform := r.Header.Get(verification.HeaderPlatform)
+	timestamp := r.Header.Get(verification.HeaderTimestamp)
+	sign := r.Header.Get(verification.HeaderSign)
+	if strings.TrimSpace(platform) == "" || strings.TrimSpace(timestamp) == "" || strings.TrimSpace(sign) == "" {
+		return denied
+	}
+	number, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return denied + " For input string: " + strconv.Quote(timestamp)
+	}
+	content = bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("\r"), nil), []byte("\n"), nil)
+	if platform != s.options.Platform || s.options.Token == "" || len(bytes.TrimSpace(content)) == 0 ||
+		sign != verification.Sign(strconv.FormatInt(number, 10), content, s.options.Token) {
+		return denied
+	}
+	return ""
+}
+
+// signedQuery is what a GET signs: its parameters as JSON with sorted names.
+func signedQuery(r *http.Request) []byte {
+	parameters := map[string]string{}
+	for name, values := range r.URL.Query() {
+		parameters[name] = values[0]
+	}
+	return encode(parameters)
+}

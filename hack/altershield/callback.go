@@ -1,0 +1,152 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+)
+
+const (
+	// callbackType is no media type, but what v1.0 sends.
+	callbackType = "application/json;UTF-8"
+	// maxAnswer is how much of an answer is kept.
+	maxAnswer = 64 << 10
+)
+
+// callbackBody is a callback. Fields are in the order of their names, as the server writes them.
+type callbackBody struct {
+	CallbackRequest callbackRequest `json:"callbackRequest"`
+	ChangeCheckType string          `json:"changeCheckType"`
+}
+
+type callbackRequest struct {
+	BizExecOrderID   string  `json:"bizExecOrderId"`
+	ChangeSceneKey   string  `json:"changeSceneKey"`
+	DefenseStageEnum Stage   `json:"defenseStageEnum"`
+	NodeID           string  `json:"nodeId"`
+	Verdict          verdict `json:"verdict"`
+}
+
+type verdict struct {
+	AllFinish bool `json:"allFinish"`
+	CheckPass bool `json:"checkPass"`
+	Emergency bool `json:"emergency"`
+	Rollback  bool `json:"rollback"`
+	// Rules is absent after a timeout, and empty if no rule was to be checked.
+	Rules   []ruleResult `json:"rules,omitzero"`
+	Verdict string       `json:"verdict"`
+}
+
+// message is a callback to send, and the faults to send it with.
+type message struct {
+	url, verdict        string
+	body                []byte
+	times               int
+	lost, late          bool
+	delay               time.Duration
+	unsigned, wrongSign bool
+}
+
+// compose writes a callback, and takes the faults that are meant for it. The caller holds the lock.
+func (s *Server) compose(checked *node, stage Stage, outcome verdict) message {
+	composed := message{
+		url:     s.callbackURL,
+		verdict: outcome.Verdict,
+		times:   1,
+		body: encode(callbackBody{
+			CallbackRequest: callbackRequest{
+				BizExecOrderID:   checked.BizExecOrderID,
+				ChangeSceneKey:   s.options.Scene,
+				DefenseStageEnum: stage,
+				NodeID:           checked.ID,
+				Verdict:          outcome,
+			},
+			ChangeCheckType: "CHANGE_BATCH",
+		}),
+	}
+	if composed.url == "" {
+		return composed
+	}
+	if _, on := s.take(stage.action(), FaultCallbackTwice); on {
+		composed.times = 2
+	}
+	if late, on := s.take(stage.action(), FaultCallbackLate); on {
+		composed.late, composed.delay = true, late.Delay
+	}
+	_, composed.lost = s.take(stage.action(), FaultCallbackLost)
+	_, composed.unsigned = s.take(stage.action(), FaultCallbackUnsigned)
+	_, composed.wrongSign = s.take(stage.action(), FaultCallbackWrongSign)
+	return composed
+}
+
+// deliver sends a callback once. Whatever the answer, v1.0 doesn't try again.
+func (s *Server) deliver(checked *node, stage Stage, told message) {
+	sent := Callback{
+		BizExecOrderID: checked.BizExecOrderID,
+		NodeID:         checked.ID,
+		Stage:          stage,
+		Verdict:        told.verdict,
+		Body:           string(told.body),
+		Time:           time.Now(),
+	}
+	var err error
+	if sent.HTTPStatus, sent.Answer, err = s.send(told); err != nil {
+		sent.Error = err.Error()
+	}
+	s.mu.Lock()
+	checked.Callbacks = append(checked.Callbacks, sent)
+	s.mu.Unlock()
+	s.log.Print(sent)
+	s.options.OnCallback(sent)
+}
+
+// send sends a callback with its headers, and reads the answer.
+func (s *Server) send(told message) (int, string, error) {
+	request, err := http.NewRequestWithContext(s.ctx, http.MethodPost, told.url, bytes.NewReader(told.body))
+	if err != nil {
+		return 0, "", err
+	}
+	timestamp := strconv.FormatInt(time.Now().UnixMilli(), 10)
+	token := s.options.Token
+	if told.wrongSign {
+		token += "?"
+	}
+	request.Header.Set("Accept", callbackType)
+	request.Header.Set("Content-Type", callbackType)
+	request.Header.Set(verification.HeaderPlatform, s.options.Platform)
+	request.Header.Set(verification.HeaderTimestamp, timestamp)
+	if !told.unsigned {
+		request.Header.Set(verification.HeaderSign, verification.Sign(timestamp, told.body, token))
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return response.StatusCode, "", fmt.Errorf("answer to the callback: %w", err)
+	}
+	return response.StatusCode, string(answer), nil
+}

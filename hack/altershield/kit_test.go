@@ -1,0 +1,207 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+)
+
+const (
+	token = "altershield-operator"
+	// never is longer than any test: a check that takes it is under way until its server is closed.
+	never = time.Hour
+	soon  = time.Millisecond
+	// patience is how long a test waits for what has to happen.
+	patience = time.Minute
+)
+
+// kit is a server, and a platform that calls it and takes its callbacks.
+type kit struct {
+	Gomega
+	server    *altershield.Server
+	url       string
+	callbacks chan callback
+}
+
+// callback is what the platform received.
+type callback struct {
+	header http.Header
+	body   string
+}
+
+// answer is what the platform was answered.
+type answer struct {
+	status int
+	body   string
+}
+
+func newKit(t *testing.T, options altershield.Options) *kit {
+	k := &kit{Gomega: NewWithT(t), callbacks: make(chan callback, 100)}
+	platform := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		k.callbacks <- callback{header: r.Header, body: string(body)}
+		fmt.Fprint(w, `{"success":true}`)
+	}))
+	options.Token = token
+	options.CallbackURL = platform.URL
+	k.server = altershield.New(options)
+	site := httptest.NewServer(k.server.Handler())
+	k.url = site.URL
+	t.Cleanup(func() {
+		k.server.Close()
+		site.Close()
+		platform.Close()
+	})
+	return k
+}
+
+// try makes a signed call.
+func (k *kit) try(ctx context.Context, action, body string) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, k.url+"/openapi/v1/exe/"+action, strings.NewReader(body))
+	k.Expect(err).NotTo(HaveOccurred())
+	request.Header.Set("X-AlterShield-Platform", "kubernetes")
+	request.Header.Set("X-AlterShield-Timestamp", "1700000000000")
+	request.Header.Set("X-AlterShield-Sign", verification.Sign("1700000000000", []byte(body), token))
+	return send(request)
+}
+
+func send(request *http.Request) (answer, error) {
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return answer{status: response.StatusCode, body: string(body)}, err
+}
+
+func (k *kit) call(action, body string) answer {
+	got, err := k.try(context.Background(), action, body)
+	k.Expect(err).NotTo(HaveOccurred())
+	return got
+}
+
+// submit submits an order and answers its id.
+func (k *kit) submit(order string) string {
+	return k.domain(k.call("submitChangeExecOrder", orderBody(order)))["orderId"].(string)
+}
+
+// start starts a batch and answers its node.
+func (k *kit) start(order string, batch int) string {
+	return k.domain(k.call("submitChangeExecBatchStartNotify", startBody(order, batch)))["nodeId"].(string)
+}
+
+// started is a node of a new order.
+func (k *kit) started() string {
+	k.submit("o1")
+	return k.start("o1", 0)
+}
+
+func (k *kit) finish(node string) answer {
+	return k.call("submitChangeFinishNotify", `{`+baseFields("o1")+`,"nodeId":"`+node+`","success":true}`)
+}
+
+func (k *kit) poll(node, stage string) answer {
+	return k.call("retrieveChangeCheck", `{`+baseFields("o1")+`,"nodeId":"`+node+`","defenseStage":"`+stage+`"}`)
+}
+
+// domain is the domain of a success.
+func (k *kit) domain(got answer) map[string]any {
+	var envelope struct {
+		Success bool           `json:"success"`
+		Domain  map[string]any `json:"domain"`
+	}
+	k.Expect(json.Unmarshal([]byte(got.body), &envelope)).To(Succeed(), got.body)
+	k.Expect(envelope.Success).To(BeTrue(), got.body)
+	return envelope.Domain
+}
+
+// received waits for a callback.
+func (k *kit) received() callback {
+	var got callback
+	k.Eventually(k.callbacks).WithTimeout(patience).Should(Receive(&got))
+	return got
+}
+
+// reaches waits until the only node is in a state.
+func (k *kit) reaches(state string) {
+	k.Eventually(func() string { return k.server.Nodes()[0].State }).WithTimeout(patience).Should(Equal(state))
+}
+
+// succeeds is the start of a success.
+func succeeds() OmegaMatcher { return HavePrefix(`{"success":true,"resultCode":"000","msg":null,`) }
+
+// refused is the whole body of a refusal.
+func refused(code, message string) answer {
+	text, err := json.Marshal(message)
+	if err != nil {
+		panic(err)
+	}
+	return answer{status: 200, body: `{"success":false,"resultCode":"` + code + `","msg":` + string(text) + `,"domain":null}`}
+}
+
+func baseFields(order string) string {
+	return `"tenantCode":"default","changeSceneKey":"com.alipay.altershield.kubernetes.rollingupdate",` +
+		`"bizExecOrderId":"` + order + `","platform":"kubernetes"`
+}
+
+func orderBody(order string) string {
+	return `{` + baseFields(order) + `,"changeTitle":"web","creator":"operator","changeScenarioCode":"00",` +
+		`"changePhases":["prod_phase"],"changeContents":[{"contentType":{"typeName":"Deployment"},"instanceName":"default/web"}],` +
+		`"changeParamJson":"{\"image\":\"nginx\"}","changeApps":["web"]}`
+}
+
+func startBody(order string, batch int) string {
+	return fmt.Sprintf(`{%s,"executor":"operator","batchNo":%d,"totalBatchNumInChangePhase":3,"totalBatchNum":3,`+
+		`"isLastBatchInChangePhaseTag":"not_last","isLastBatchTag":"not_last","changePhase":"prod_phase",`+
+		`"effectiveTargetType":"paas.pod","effectiveTargetLocations":["web-1","web-0","web-1"]}`, baseFields(order), batch)
+}
+
+// with is a body with other properties; nil takes one away.
+func with(body string, changes map[string]any) string {
+	var properties map[string]any
+	if err := json.Unmarshal([]byte(body), &properties); err != nil {
+		panic(err)
+	}
+	for name, value := range changes {
+		properties[name] = value
+		if value == nil {
+			delete(properties, name)
+		}
+	}
+	text, err := json.Marshal(properties)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,198 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package altershield is a test server that behaves like AlterShield Server v1.0 at its HTTP boundary, traps included:
+// what it answers, when it refuses, and the callbacks that it sends. Unlike the stock server it checks signatures, and it
+// keeps everything in memory.
+package altershield
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// What the seed data of the published documents calls things.
+const (
+	DefaultPlatform = "kubernetes"
+	DefaultTenant   = "default"
+	DefaultScene    = "com.alipay.altershield.kubernetes.rollingupdate"
+)
+
+const (
+	defaultDelay = 50 * time.Millisecond
+	// callbackTimeout is how long the server waits for the answer to a callback.
+	callbackTimeout = 6 * time.Second
+	// headerTimeout is how long a client gets to send the headers of a call.
+	headerTimeout = 10 * time.Second
+	// grace is how long calls get to end when serving ends.
+	grace = 5 * time.Second
+)
+
+// Options say who may call, what the server checks and whom it calls back. A zero value stands for a default.
+type Options struct {
+	// Platform is the one platform that may call, Token its secret. Without a token no call is authenticated.
+	Platform, Token string
+	// Tenant is the tenant of the scene; orders get it whatever they say.
+	Tenant string
+	// Scene is the one change scene that exists.
+	Scene string
+	// CallbackURL is where verdicts go. Without one there are no callbacks.
+	CallbackURL string
+	// PreDelay and PostDelay are how long the checks before and after a batch take: 50 ms if zero.
+	PreDelay, PostDelay time.Duration
+	// Log gets a line for each call and callback.
+	Log io.Writer
+	// OnCall is called when a call has taken effect, before its answer is written.
+	OnCall func(Call)
+	// OnCallback is called when a callback was answered, or couldn't be delivered.
+	OnCallback func(Callback)
+}
+
+// Server is the state of a test server. Its methods may be called at any time from any goroutine.
+type Server struct {
+	options Options
+	log     *log.Logger
+	client  *http.Client
+	// ctx ends with Close, and with it everything that waits.
+	ctx    context.Context
+	cancel context.CancelFunc
+	checks sync.WaitGroup
+
+	mu          sync.Mutex
+	callbackURL string
+	switchOn    bool
+	scenesOff   string
+	orders      []*order
+	nodes       []*node
+	rules       []Rule
+	faults      []Fault
+	calls       []Call
+}
+
+// New makes a server without orders, rules and faults.
+func New(options Options) *Server {
+	options.Platform = cmp.Or(options.Platform, DefaultPlatform)
+	options.Tenant = cmp.Or(options.Tenant, DefaultTenant)
+	options.Scene = cmp.Or(options.Scene, DefaultScene)
+	options.PreDelay = cmp.Or(options.PreDelay, defaultDelay)
+	options.PostDelay = cmp.Or(options.PostDelay, defaultDelay)
+	if options.Log == nil {
+		options.Log = io.Discard
+	}
+	if options.OnCall == nil {
+		options.OnCall = func(Call) {}
+	}
+	if options.OnCallback == nil {
+		options.OnCallback = func(Callback) {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Server{
+		options: options,
+		log:     log.New(options.Log, "", log.Ltime|log.Lmicroseconds),
+		client: &http.Client{
+			Timeout: callbackTimeout,
+			// Without kept connections nothing is ever sent again by itself, and nothing stays open after Close.
+			Transport:     &http.Transport{DisableKeepAlives: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		ctx:         ctx,
+		cancel:      cancel,
+		callbackURL: options.CallbackURL,
+		switchOn:    true,
+	}
+}
+
+// Handler serves AlterShield's API under /openapi/ and the endpoints for people under /test/.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	const exe = "POST /openapi/v1/exe/"
+	mux.Handle(exe+ActionSubmitOrder, post(s, ActionSubmitOrder, s.submitOrder))
+	mux.Handle(exe+ActionStartBatch, post(s, ActionStartBatch, s.startBatch))
+	mux.Handle(exe+ActionFinishBatch, post(s, ActionFinishBatch, s.finishBatch))
+	mux.Handle(exe+ActionRetrieveCheck, post(s, ActionRetrieveCheck, s.retrieveCheck))
+	mux.Handle(exe+ActionFinishOrder, post(s, ActionFinishOrder, s.finishOrder))
+	mux.Handle("GET /openapi/v1/heartbeat/config", s.endpoint(ActionHeartbeat, s.heartbeat))
+	s.addControl(mux)
+	return mux
+}
+
+// Serve serves calls until the context ends. The state outlives it: serving again is the restart of a server.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: headerTimeout,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := server.Shutdown(end); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	return nil
+}
+
+// Close ends the checks and callbacks that are under way, and waits for them.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.cancel()
+	s.mu.Unlock()
+	s.checks.Wait()
+}
+
+// SetCallbackURL changes where verdicts go.
+func (s *Server) SetCallbackURL(url string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.callbackURL = url
+}
+
+// SetSwitch says what the heartbeat answers: whether clients are to check at all, and the scenes that are off.
+func (s *Server) SetSwitch(on bool, scenesOff ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.switchOn, s.scenesOff = on, strings.Join(scenesOff, ",")
+}
+
+// pause waits, for ever if the delay is zero, and says whether it waited to the end: not if the context or the server
+// has ended.
+func (s *Server) pause(ctx context.Context, delay time.Duration) bool {
+	var over <-chan time.Time
+	if delay > 0 {
+		over = time.After(delay)
+	}
+	select {
+	case <-over:
+		return true
+	case <-ctx.Done():
+	case <-s.ctx.Done():
+	}
+	return false
+}
