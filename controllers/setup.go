@@ -36,6 +36,12 @@ import (
 // reporter is the name that Events carry.
 const reporter = "altershield-operator"
 
+// Verifier checks releases and their batches.
+type Verifier interface {
+	changeworkload.Verifier
+	changepod.Verifier
+}
+
 // Options are what the reconcilers need besides the manager.
 type Options struct {
 	// Namespace is where the OpsConfigInfo objects are.
@@ -44,6 +50,12 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Metrics takes the operator's metrics.
 	Metrics prometheus.Registerer
+	// Verifier is nil where nobody checks: every batch passes.
+	Verifier Verifier
+	// Cluster is the name of this cluster at the verifier.
+	Cluster string
+	// FailClosed says that batches which could not be checked count as failed.
+	FailClosed bool
 }
 
 // SetupWithManager registers the indexes and adds every reconciler to the manager.
@@ -56,13 +68,20 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		return err
 	}
 	kube, recorder := mgr.GetClient(), mgr.GetEventRecorder(reporter)
+	live := mgr.GetAPIReader()
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Deployment": &deployment.Reconciler{Client: kube, Live: mgr.GetAPIReader(), Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
-		"Pod":        &pod.Reconciler{Client: kube, Clock: options.Clock},
-		"ChangeWorkload": &changeworkload.Reconciler{
-			Client: kube, Live: mgr.GetAPIReader(), Recorder: recorder, Metrics: metrics, Clock: options.Clock, Namespace: options.Namespace,
+		"Deployment": &deployment.Reconciler{
+			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace, Ordered: options.Verifier != nil,
 		},
-		"ChangePod":     &changepod.Reconciler{Client: kube, Clock: options.Clock},
+		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock},
+		"ChangeWorkload": &changeworkload.Reconciler{
+			Client: kube, Live: live, Recorder: recorder, Metrics: metrics, Clock: options.Clock, Namespace: options.Namespace,
+			Verifier: options.Verifier, Cluster: options.Cluster,
+		},
+		"ChangePod": &changepod.Reconciler{
+			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock,
+			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
+		},
 		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
 	}
 	for kind, reconciler := range reconcilers {

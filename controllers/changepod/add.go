@@ -18,31 +18,95 @@ limitations under the License.
 package changepod
 
 import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
 )
 
-const concurrency = 10
+const (
+	concurrency = 20
+	// The verifier is asked again after these pauses; an answer that is on its way takes no longer to be noticed.
+	firstRetry, lastRetry = 200 * time.Millisecond, 5 * time.Second
+)
 
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods/status,verbs=patch
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler writes the status of ChangePods.
 type Reconciler struct {
 	Client client.Client
-	Clock  clock.PassiveClock
+	// Live reads from the API server, where the cache was found to lag.
+	Live     client.Reader
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	// Verifier checks the batches; nil where there is none.
+	Verifier Verifier
+	// Cluster is the name of this cluster at the verifier.
+	Cluster string
+	// FailClosed says that batches which could not be checked count as failed.
+	FailClosed bool
+
+	backoff workqueue.TypedRateLimiter[client.ObjectKey]
+	// began is when this process began to reconcile, which is when it became the leader.
+	began func() time.Time
 }
 
-// SetupWithManager adds the reconciler to the manager.
+// SetupWithManager adds the reconciler to the manager. A batch waits for the order of its release, and for verdicts that
+// overtook the id of its check: both are on the ChangeWorkload.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
+	r.began = sync.OnceValue(r.Clock.Now)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changepod").
 		For(&appv1alpha1.ChangePod{}).
+		Watches(&appv1alpha1.ChangeWorkload{}, handler.EnqueueRequestsFromMapFunc(r.undecided), builder.WithPredicates(orderChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(reconcile.AsReconciler(r.Client, r))
+}
+
+func orderChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, isOld := e.ObjectOld.(*appv1alpha1.ChangeWorkload)
+			after, isNew := e.ObjectNew.(*appv1alpha1.ChangeWorkload)
+			return isOld && isNew && (!equality.Semantic.DeepEqual(before.Status.Order, after.Status.Order) ||
+				!equality.Semantic.DeepEqual(before.Status.EarlyVerdicts, after.Status.EarlyVerdicts))
+		},
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+// undecided maps a ChangeWorkload to its batches whose check is under way.
+func (r *Reconciler) undecided(ctx context.Context, workload client.Object) []reconcile.Request {
+	changePods, err := index.ChangePodsOf(ctx, r.Client, workload.GetNamespace(), workload.GetName())
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the ChangePods of a ChangeWorkload", "changeWorkload", client.ObjectKeyFromObject(workload))
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range changePods {
+		if changePods[i].Status.Status != appv1alpha1.ChangePodExecuteDone {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&changePods[i])})
+		}
+	}
+	return requests
 }

@@ -19,9 +19,12 @@ package changepod
 import (
 	"context"
 	"fmt"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,25 +32,87 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
-// Reconcile moves the batch on by what is known of its check.
+// Reconcile moves the batch on by what is known of its check, asking the verifier where that is due.
 func (r *Reconciler) Reconcile(ctx context.Context, changePod *appv1alpha1.ChangePod) (ctrl.Result, error) {
+	r.began()
 	if changePod.DeletionTimestamp != nil {
 		return ctrl.Result{}, nil
 	}
-	status := lifecycle.AdvanceChangePod(changePod, r.Clock.Now())
-	if equality.Semantic.DeepEqual(changePod.Status, status) {
-		return ctrl.Result{}, nil
+	scene := &scene{}
+	if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {
+		var err error
+		if scene, err = r.observe(ctx, changePod); err != nil || scene == nil {
+			return ctrl.Result{}, err
+		}
 	}
+	now := r.Clock.Now()
+	if verdict, early := r.earlyVerdict(scene, changePod); early {
+		return ctrl.Result{}, r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
+			status, _ := lifecycle.ApplyVerdict(current, verdict, now)
+			return status
+		})
+	}
+	call := lifecycle.NextCall(changePod, scene.facts, now)
+	answer := r.ask(ctx, call, changePod, scene.batch)
 	before := changePod.DeepCopy()
-	changePod.Status = status
-	// Verdicts may be set by hand at any moment: a status computed without one must not be written over it.
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	err := r.Client.Status().Patch(ctx, changePod, patch)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return ctrl.Result{}, nil // The event of the other write brings the next attempt.
-	}
+	err := r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
+		return lifecycle.AdvanceChangePod(current, scene.facts, answer, now)
+	})
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("writing the status of ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)
+		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, nil
+	r.tell(before, changePod, scene)
+	return ctrl.Result{RequeueAfter: r.wait(changePod, answer, now)}, nil
+}
+
+// earlyVerdict is a verdict that overtook the id of the check.
+func (r *Reconciler) earlyVerdict(scene *scene, changePod *appv1alpha1.ChangePod) (lifecycle.CheckVerdict, bool) {
+	if scene.workload == nil {
+		return lifecycle.CheckVerdict{}, false
+	}
+	return lifecycle.EarlyVerdict(scene.workload, changePod)
+}
+
+// save writes the status that next comes to. Verdicts arrive at any moment, from the server or by hand: a status that was
+// computed without one must not be written over it, and an answer of the verifier must not be forgotten over it either.
+func (r *Reconciler) save(ctx context.Context, changePod *appv1alpha1.ChangePod, next func(*appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus) error {
+	attempt := 0
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		if attempt++; attempt > 1 {
+			if err := r.Live.Get(ctx, client.ObjectKeyFromObject(changePod), changePod); err != nil {
+				return err
+			}
+		}
+		status := next(changePod)
+		if equality.Semantic.DeepEqual(changePod.Status, status) {
+			return nil
+		}
+		before := changePod.DeepCopy()
+		changePod.Status = status
+		return r.Client.Status().Patch(ctx, changePod, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("writing the status of ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)
+	}
+	return nil
+}
+
+// wait is until the deadline, or until the verifier is worth another attempt.
+func (r *Reconciler) wait(changePod *appv1alpha1.ChangePod, answer lifecycle.CheckAnswer, now time.Time) time.Duration {
+	key, wait := client.ObjectKeyFromObject(changePod), lifecycle.CheckWait(changePod, now)
+	if answer.Err == nil || wait == 0 {
+		r.backoff.Forget(key)
+		return wait
+	}
+	return min(wait, r.backoff.When(key))
+}
+
+// tell reports a batch that was to be checked and was not.
+func (r *Reconciler) tell(before, after *appv1alpha1.ChangePod, scene *scene) {
+	note, missed := lifecycle.MissedCheck(after)
+	if !missed || before.Status.Status == after.Status.Status {
+		return
+	}
+	r.Recorder.Eventf(scene.workload, after, corev1.EventTypeWarning, appv1alpha1.EventBatchNotChecked, "Verify", "%s",
+		lifecycle.EventNote(after.Name+": "+note))
 }

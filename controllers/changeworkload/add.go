@@ -19,10 +19,13 @@ limitations under the License.
 package changeworkload
 
 import (
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -37,9 +40,13 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/scope"
 )
 
-const concurrency = 10
+const (
+	concurrency = 20
+	// The verifier is told again after these pauses.
+	firstRetry, lastRetry = 200 * time.Millisecond, 5 * time.Second
+)
 
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads/status,verbs=patch
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads/finalizers,verbs=update
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get;list;watch;create;delete
@@ -55,14 +62,20 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string
+	// Verifier hears of releases; nil where there is none.
+	Verifier Verifier
+	// Cluster is the name of this cluster at the verifier.
+	Cluster string
 
 	numbers *numbers
+	backoff workqueue.TypedRateLimiter[client.ObjectKey]
 }
 
 // SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that
 // no release is ever reconciled twice at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.numbers = newNumbers()
+	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changeworkload").
 		For(&appv1alpha1.ChangeWorkload{}).
@@ -76,17 +89,21 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// verdictChanged skips the creation of ChangePods, which is our own doing.
+// verdictChanged skips the creation of ChangePods, which is our own doing, and the steps of a check before its end.
 func verdictChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, isOld := e.ObjectOld.(*appv1alpha1.ChangePod)
 			after, isNew := e.ObjectNew.(*appv1alpha1.ChangePod)
-			return isOld && isNew && (before.Status.Status != after.Status.Status ||
+			return isOld && isNew && (isDone(before) != isDone(after) ||
 				!equality.Semantic.DeepEqual(before.Status.PodResults, after.Status.PodResults))
 		},
 	}
+}
+
+func isDone(changePod *appv1alpha1.ChangePod) bool {
+	return changePod.Status.Status == appv1alpha1.ChangePodExecuteDone
 }
 
 func releaseChanged() predicate.Predicate {

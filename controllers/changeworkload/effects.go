@@ -51,6 +51,9 @@ func (r *Reconciler) relabel(ctx context.Context, scene *scene, decision lifecyc
 		return false, nil
 	}
 	written, err := mark.Apply(ctx, r.Client, r.Live, scene.deployment, change)
+	if written && decision.Suspend {
+		r.Metrics.suspended(scene.Batches, r.Clock.Now())
+	}
 	return !written, err
 }
 
@@ -151,6 +154,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 		return client.IgnoreNotFound(fmt.Errorf("writing the status of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err))
 	}
 	r.tell(before, workload, scene, decision)
+	r.tellOrder(before, workload, scene)
 	return nil
 }
 

@@ -18,16 +18,19 @@ package changeworkload
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
 // Metrics counts what becomes of releases.
 type Metrics struct {
-	releases *prometheus.CounterVec
-	batches  prometheus.Counter
+	releases   *prometheus.CounterVec
+	batches    prometheus.Counter
+	suspension prometheus.Histogram
 }
 
 // NewMetrics registers the counters.
@@ -35,14 +38,19 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{
 		releases: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_releases_total",
-			Help: "Releases by the status that they came to: Running, TimeOutPreThreshold, Success or Suspend.",
+			Help: "Releases by the status that they came to: Running, TimeOutPreThreshold, Success, Suspend or Failed.",
 		}, []string{"status"}),
 		batches: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "altershield_batches_opened_total",
 			Help: "Batches of pods that were opened for checking.",
 		}),
+		suspension: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "altershield_suspension_seconds",
+			Help:    "Time from the arrival of a bad verdict of AlterShield Server to the suspension of its Deployment.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}),
 	}
-	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches} {
+	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.suspension} {
 		if err := registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("registering the metrics of releases: %w", err)
 		}
@@ -53,4 +61,17 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 // entered counts a release whose new status was saved.
 func (m *Metrics) entered(status appv1alpha1.ChangeWorkloadPhase) {
 	m.releases.WithLabelValues(string(status)).Inc()
+}
+
+// suspended measures a suspension that followed from a verdict of the server; one that was set by hand has no time.
+func (m *Metrics) suspended(batches []appv1alpha1.ChangePod, now time.Time) {
+	var arrived time.Time
+	for i := range batches {
+		if at := batches[i].Status.VerdictTime; at != nil && at.After(arrived) && len(lifecycle.Judge(&batches[i]).Failed) > 0 {
+			arrived = at.Time
+		}
+	}
+	if !arrived.IsZero() {
+		m.suspension.Observe(max(now.Sub(arrived), 0).Seconds())
+	}
 }

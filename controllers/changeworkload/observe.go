@@ -72,6 +72,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	result.Desired = ptr.Deref(result.deployment.Spec.Replicas, 1)
 	result.Paused = result.deployment.Spec.Paused
 	result.Suspended = lifecycle.IsSuspended(result.deployment)
+	result.Verifier = r.verifier()
 	if err := r.observeBatches(ctx, workload, result); err != nil {
 		return nil, err
 	}
@@ -79,8 +80,12 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 		if err := r.observePods(ctx, workload, result); err != nil {
 			return nil, err
 		}
-		return result, r.observeOthers(ctx, workload, result)
 	}
+	if err := r.observeOthers(ctx, workload, result); err != nil {
+		return nil, err
+	}
+	result.WentBack = !result.Current &&
+		lifecycle.IsVerified(append(result.Others, *workload), lifecycle.ReleaseOf(result.deployment).Version)
 	return result, nil
 }
 

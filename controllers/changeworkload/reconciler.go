@@ -41,7 +41,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", request, err))
 	}
 	if workload.DeletionTimestamp != nil {
-		return ctrl.Result{}, nil
+		return r.letGo(ctx, &workload)
 	}
 	scene, err := r.observe(ctx, &workload)
 	if err != nil || scene == nil {
@@ -60,6 +60,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case movedOn:
 		return ctrl.Result{}, nil // the event of the Deployment brings the next decision
 	}
+	retry, err := r.order(ctx, &workload, &decision)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: retryWait}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	opened, openErr := r.openBatches(ctx, &workload, decision)
 	// A batch that can't be opened, by a quota say, must not keep the outcome of the others from being seen.
 	if err := errors.Join(openErr, r.writeStatus(ctx, &workload, scene, decision)); err != nil {
@@ -73,5 +80,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if opened < len(decision.Batches) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
-	return ctrl.Result{RequeueAfter: decision.Wait}, nil
+	return ctrl.Result{RequeueAfter: sooner(decision.Wait, retry)}, nil
+}
+
+// sooner is the shorter of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }

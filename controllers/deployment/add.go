@@ -54,6 +54,8 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string
+	// Ordered says that a verifier has to be told of the end of each release, so that its record must not go before.
+	Ordered bool
 }
 
 // SetupWithManager adds the reconciler to the manager.

@@ -59,6 +59,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deploymen
 		err = r.record(ctx, deployment, key, release)
 	case err != nil:
 		err = fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
+	case workload.DeletionTimestamp != nil: // it goes once the verifier was told, and a new one takes its place
+		return ctrl.Result{RequeueAfter: leftoverWait}, nil
 	case !metav1.IsControlledBy(&workload, deployment):
 		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, &workload)
 	case workload.Spec.Release != release.Number: // it may be lower: nobody keeps the count while a namespace is opted out
@@ -104,6 +106,9 @@ func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, 
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = lifecycle.Stamp(r.Clock.Now())
 	if err := controllerutil.SetControllerReference(deployment, workload, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("making Deployment %s the owner of ChangeWorkload %s: %w", deployment.Name, key, err)
+	}
+	if r.Ordered {
+		workload.Finalizers = []string{appv1alpha1.FinalizerOrder}
 	}
 	if err := r.Client.Create(ctx, workload); err != nil {
 		return fmt.Errorf("creating ChangeWorkload %s: %w", key, err)

@@ -35,6 +35,8 @@ import (
 const (
 	byOwner          = "metadata.controller.uid"
 	byChangeWorkload = "spec.changeWorkloadId"
+	byCheck          = "status.changePodId"
+	byOrder          = "status.order.bizExecOrderId"
 )
 
 // Setup registers the indexes. The queries of this package fail on a cache without them.
@@ -46,6 +48,12 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 	}
 	if err := indexer.IndexField(ctx, &appv1alpha1.ChangePod{}, byChangeWorkload, changeWorkloadID); err != nil {
 		return fmt.Errorf("indexing ChangePods by %s: %w", byChangeWorkload, err)
+	}
+	if err := indexer.IndexField(ctx, &appv1alpha1.ChangePod{}, byCheck, checkID); err != nil {
+		return fmt.Errorf("indexing ChangePods by %s: %w", byCheck, err)
+	}
+	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byOrder, orderID); err != nil {
+		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byOrder, err)
 	}
 	return nil
 }
@@ -64,6 +72,50 @@ func changeWorkloadID(object client.Object) []string {
 		return nil
 	}
 	return []string{changePod.Spec.ChangeWorkloadID}
+}
+
+func checkID(object client.Object) []string {
+	changePod, ok := object.(*appv1alpha1.ChangePod)
+	if !ok || changePod.Status.ChangePodID == "" {
+		return nil // an empty id would be found by a callback that names none
+	}
+	return []string{changePod.Status.ChangePodID}
+}
+
+func orderID(object client.Object) []string {
+	workload, ok := object.(*appv1alpha1.ChangeWorkload)
+	if !ok || workload.Status.Order == nil {
+		return nil
+	}
+	return []string{workload.Status.Order.BizExecOrderID}
+}
+
+// ChangePodByCheck is the ChangePod whose check has this id at AlterShield Server, nil where the cache shows none. It is
+// shared with the cache: read it only.
+func ChangePodByCheck(ctx context.Context, reader client.Reader, check string) (*appv1alpha1.ChangePod, error) {
+	var list appv1alpha1.ChangePodList
+	err := reader.List(ctx, &list, client.MatchingFields{byCheck: check}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return nil, fmt.Errorf("finding the ChangePod of check %q: %w", check, err)
+	}
+	if len(list.Items) == 0 {
+		return nil, nil
+	}
+	return &list.Items[0], nil
+}
+
+// ChangeWorkloadByOrder is the ChangeWorkload whose change order has this bizExecOrderId, nil where the cache shows none.
+// It is shared with the cache: read it only.
+func ChangeWorkloadByOrder(ctx context.Context, reader client.Reader, order string) (*appv1alpha1.ChangeWorkload, error) {
+	var list appv1alpha1.ChangeWorkloadList
+	err := reader.List(ctx, &list, client.MatchingFields{byOrder: order}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return nil, fmt.Errorf("finding the ChangeWorkload of order %q: %w", order, err)
+	}
+	if len(list.Items) == 0 {
+		return nil, nil
+	}
+	return &list.Items[0], nil
 }
 
 // ChangeWorkloadsOf lists the ChangeWorkloads that the Deployment with this UID controls.

@@ -104,3 +104,23 @@ func newestBatch(batches []appv1alpha1.ChangePod) time.Time {
 func afterWindow(now time.Time, window time.Duration) *metav1.Time {
 	return &metav1.Time{Time: now.Add(window + time.Second - 1).Truncate(time.Second)}
 }
+
+// BatchOf describes the batch of a ChangePod to the verifier, by what is known of its release and of its siblings.
+func BatchOf(order Order, workload *appv1alpha1.ChangeWorkload, siblings []appv1alpha1.ChangePod, changePod *appv1alpha1.ChangePod) Batch {
+	own, before, claimed := ChangePodNumber(changePod.Name), 0, len(changePod.Spec.PodInfos)
+	for i := range siblings {
+		if siblings[i].Spec.Release == changePod.Spec.Release && ChangePodNumber(siblings[i].Name) < own {
+			before++
+			claimed += len(siblings[i].Spec.PodInfos)
+		}
+	}
+	size := max(int(workload.Spec.CountThreshold), 1)
+	missing := max(int(workload.Status.Counts.Desired)-claimed, 0)
+	return Batch{
+		Order:  order,
+		Number: before,
+		Total:  before + 1 + (missing+size-1)/size,
+		Last:   missing == 0,
+		Pods:   changePod.Spec.PodInfos,
+	}
+}

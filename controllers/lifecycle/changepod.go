@@ -17,100 +17,296 @@ limitations under the License.
 package lifecycle
 
 import (
+	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// AdvanceChangePod returns the status that a batch comes to at now. No AlterShield Server is configured, so its check
-// can't be submitted and it ends ExecuteDone with the message PreFailed; a batch that is done is judged again, since
-// verdicts may be set by hand.
-func AdvanceChangePod(changePod *appv1alpha1.ChangePod, now time.Time) appv1alpha1.ChangePodStatus {
-	next := changePod.DeepCopy()
-	if next.Status.Status != appv1alpha1.ChangePodExecuteDone {
-		next.Status.Status = appv1alpha1.ChangePodExecuteDone
-		next.Status.Message = string(appv1alpha1.ChangePodPreFailed)
-	}
-	condition := changePodVerified(Judge(next), next.Status.Message)
-	condition.ObservedGeneration = changePod.Generation
-	condition.LastTransitionTime = metav1.NewTime(now)
-	meta.SetStatusCondition(&next.Status.Conditions, condition)
-	if !equality.Semantic.DeepEqual(changePod.Status, next.Status) {
-		next.Status.UpdateTime, next.Status.UpdateTimeUnix = Stamp(now)
-	}
-	return next.Status
+// checkThreshold is how long each stage of a check may take, in seconds, as documented.
+const checkThreshold = 120
+
+// CheckFacts is what the check of a batch depends on besides the batch.
+type CheckFacts struct {
+	Verifier
+	// Order is the state of the release's order; empty where it is not known yet.
+	Order appv1alpha1.OrderState
+	// FailClosed says that batches which could not be checked count as failed.
+	FailClosed bool
 }
 
-func changePodVerified(judgement Judgement, message string) metav1.Condition {
-	verified := metav1.Condition{Type: appv1alpha1.ConditionVerified}
-	switch {
-	case len(judgement.Unknown) > 0:
-		verified.Status, verified.Reason = metav1.ConditionFalse, appv1alpha1.ReasonUnknownPods
-		verified.Message = fmt.Sprintf("podResults fail pods that are not in spec.podInfos: %s; the batch counts as failed",
-			podNames(judgement.Unknown))
-	case len(judgement.Failed) > 0:
-		verified.Status, verified.Reason = metav1.ConditionFalse, appv1alpha1.ReasonPodsFailed
-		verified.Message = Failures(judgement.Failed)
-	case message == string(appv1alpha1.ChangePodPreFailed):
-		verified.Status, verified.Reason = metav1.ConditionTrue, appv1alpha1.ReasonCheckNotConfigured
-		verified.Message = "no AlterShield Server is configured: the pods count as passed"
-	default:
-		verified.Status, verified.Reason = metav1.ConditionTrue, appv1alpha1.ReasonPodsPassed
-		verified.Message = "no pod failed"
-	}
-	return verified
+// CheckCall is a question to the verifier.
+type CheckCall string
+
+const (
+	// CallNone asks nothing.
+	CallNone CheckCall = ""
+	// CallBegin asks for the check before the batch.
+	CallBegin CheckCall = "begin"
+	// CallFinish says that the batch has taken effect and asks for the check after it.
+	CallFinish CheckCall = "finish"
+	// CallPollPre asks whether the check before the batch has passed, whose verdict didn't come.
+	CallPollPre CheckCall = "poll PRE"
+	// CallPollPost asks the same of the check after the batch.
+	CallPollPost CheckCall = "poll POST"
+)
+
+// CheckAnswer is what the verifier answered.
+type CheckAnswer struct {
+	// Call is what was asked. The answer to a question that is no longer open counts for nothing.
+	Call CheckCall
+	// CheckID is the id of the check that CallBegin began.
+	CheckID string
+	// Passed says that the stage is known to have passed: by a poll, or because CallFinish found that out.
+	Passed bool
+	// Err says why there is no answer.
+	Err error
 }
 
-// maxNamedPods keeps messages readable where thousands of pods fail.
-const maxNamedPods = 5
-
-// Failures says which pods failed and why.
-func Failures(pods []appv1alpha1.PodSummary) string {
-	var parts []string
-	for _, pod := range pods[:min(len(pods), maxNamedPods)] {
-		part := "pod " + pod.Pod + " failed its check"
-		if pod.Message != "" {
-			part += ": " + pod.Message
+// NextCall is the question to ask about a batch at now. The verdicts come by themselves; only at the end of a wait is the
+// verifier asked, for a verdict that got lost.
+func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time) CheckCall {
+	if !facts.Configured {
+		return CallNone
+	}
+	expired := isExpired(changePod, now)
+	switch changePod.Status.Status {
+	case appv1alpha1.ChangePodInit, appv1alpha1.ChangePodPreWait:
+		if !expired && !facts.SwitchedOff && facts.Order == appv1alpha1.OrderOpen {
+			return CallBegin
 		}
-		parts = append(parts, part)
+	case appv1alpha1.ChangePodPreSubmitted:
+		if expired {
+			return CallPollPre
+		}
+	case appv1alpha1.ChangePodPostWait:
+		if expired {
+			return CallPollPost // the batch may have been reported, and only the answer been lost
+		}
+		if !facts.SwitchedOff {
+			return CallFinish
+		}
+	case appv1alpha1.ChangePodPostSubmitted:
+		if expired {
+			return CallPollPost
+		}
 	}
-	return strings.Join(parts, "; ") + andMore(len(pods))
+	return CallNone
 }
 
-// maxEventNote is what the API server takes as the note of an Event, in bytes.
-const maxEventNote = 1024
-
-// EventNote shortens a text to what fits into an Event: one that is too long would be refused, and nobody told.
-func EventNote(text string) string {
-	if len(text) <= maxEventNote {
-		return text
+// AdvanceChangePod is the status that a batch comes to at now, given the answer to NextCall. A batch that is done is
+// judged again, since verdicts may be set by hand.
+func AdvanceChangePod(changePod *appv1alpha1.ChangePod, facts CheckFacts, answer CheckAnswer, now time.Time) appv1alpha1.ChangePodStatus {
+	call := NextCall(changePod, facts, now)
+	if answer.Call != call {
+		call = CallNone
 	}
-	const ending = "..."
-	cut := maxEventNote - len(ending)
-	for !utf8.RuneStart(text[cut]) {
-		cut--
+	next := advance{status: *changePod.Status.DeepCopy(), batch: changePod, facts: facts, now: now}
+	if next.status.Status != appv1alpha1.ChangePodExecuteDone {
+		next.status.PreTimeoutThreshold, next.status.PostTimeoutThreshold = thresholds(&next.status)
 	}
-	return text[:cut] + ending
+	switch changePod.Status.Status {
+	case appv1alpha1.ChangePodInit, appv1alpha1.ChangePodPreWait:
+		next.fromPreWait(call, answer)
+	case appv1alpha1.ChangePodPreSubmitted:
+		next.fromPreSubmitted(call, answer)
+	case appv1alpha1.ChangePodPostWait:
+		next.fromPostWait(call, answer)
+	case appv1alpha1.ChangePodPostSubmitted:
+		next.fromPostSubmitted(call, answer)
+	case appv1alpha1.ChangePodExecuteDone:
+	default: // a phase that is passed through, left by somebody's hand
+		finishCheck(&next.status, changePod.Status.Status)
+	}
+	return concludeChangePod(changePod, next.status, now)
 }
 
-func podNames(pods []appv1alpha1.PodSummary) string {
-	var names []string
-	for _, pod := range pods[:min(len(pods), maxNamedPods)] {
-		names = append(names, pod.Pod)
+// CheckWait is how long a status may stay as it is, 0 where only an event can change it.
+func CheckWait(changePod *appv1alpha1.ChangePod, now time.Time) time.Duration {
+	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone {
+		return 0
 	}
-	return strings.Join(names, ", ") + andMore(len(pods))
+	return max(deadlineOf(changePod).Sub(now), time.Millisecond)
 }
 
-func andMore(count int) string {
-	if count <= maxNamedPods {
-		return ""
+func isExpired(changePod *appv1alpha1.ChangePod, now time.Time) bool {
+	return !now.Before(deadlineOf(changePod))
+}
+
+// deadlineOf counts from the creation of a batch that was not written to yet.
+func deadlineOf(changePod *appv1alpha1.ChangePod) time.Time {
+	if changePod.Status.Deadline != nil {
+		return changePod.Status.Deadline.Time
 	}
-	return fmt.Sprintf(" and %d more", count-maxNamedPods)
+	pre, _ := thresholds(&changePod.Status)
+	return time.Unix(changePod.Spec.CreateTimeUnix, 0).Add(time.Duration(pre) * time.Second)
+}
+
+func thresholds(status *appv1alpha1.ChangePodStatus) (pre, post int32) {
+	pre, post = status.PreTimeoutThreshold, status.PostTimeoutThreshold
+	if pre <= 0 {
+		pre = checkThreshold
+	}
+	if post <= 0 {
+		post = checkThreshold
+	}
+	return pre, post
+}
+
+// advance is one step of a batch.
+type advance struct {
+	status appv1alpha1.ChangePodStatus
+	batch  *appv1alpha1.ChangePod
+	facts  CheckFacts
+	now    time.Time
+}
+
+func (a *advance) fromPreWait(call CheckCall, answer CheckAnswer) {
+	const failed = appv1alpha1.ChangePodPreFailed
+	switch {
+	case a.needsNoCheck(failed):
+	case a.facts.Order == appv1alpha1.OrderRefused:
+		a.giveUp(failed, appv1alpha1.ReasonOrderRefused, "AlterShield Server refused the change order of the release")
+	case hasEnded(a.facts.Order):
+		a.excuse(failed, appv1alpha1.ReasonReleaseEnded, "the release ended before the batch was checked")
+	case call == CallBegin && answer.Err == nil:
+		a.status.Status, a.status.ChangePodID = appv1alpha1.ChangePodPreSubmitted, answer.CheckID
+		a.status.PreSubmitTime, a.status.PreSubmitTimeUnix = Stamp(a.now)
+		a.status.Deadline = afterSeconds(a.now, a.status.PreTimeoutThreshold)
+	case call == CallBegin:
+		a.hold(appv1alpha1.ChangePodPreWait, failed, answer.Err)
+	case isExpired(a.batch, a.now):
+		a.giveUpWaiting(failed)
+	case a.facts.Order == appv1alpha1.OrderPending:
+		a.wait(appv1alpha1.ChangePodPreWait, appv1alpha1.ReasonAwaitingOrder, "AlterShield Server has not taken the change order of the release yet")
+	}
+}
+
+func (a *advance) fromPreSubmitted(call CheckCall, answer CheckAnswer) {
+	const timeout = appv1alpha1.ChangePodPreTimeout
+	switch {
+	case !a.facts.Configured:
+		a.needsNoCheck(timeout)
+	case call == CallPollPre && answer.Err == nil && answer.Passed:
+		a.status.Status = appv1alpha1.ChangePodPostWait
+		a.status.Deadline = afterSeconds(a.now, a.status.PostTimeoutThreshold)
+	case call == CallPollPre:
+		a.giveUp(timeout, appv1alpha1.ReasonCheckTimeout,
+			fmt.Sprintf("the check before the batch gave no verdict within %d seconds", a.status.PreTimeoutThreshold))
+	}
+}
+
+func (a *advance) fromPostWait(call CheckCall, answer CheckAnswer) {
+	const failed = appv1alpha1.ChangePodPostFailed
+	switch {
+	case a.pollPassed(call, answer):
+	case a.needsNoCheck(failed):
+	case call == CallFinish && answer.Err == nil:
+		a.status.Status = appv1alpha1.ChangePodPostSubmitted
+		a.status.PostSubmitTime, a.status.PostSubmitTimeUnix = Stamp(a.now)
+		a.status.Deadline = afterSeconds(a.now, a.status.PostTimeoutThreshold)
+	case call == CallFinish:
+		a.hold(appv1alpha1.ChangePodPostWait, failed, answer.Err)
+	case call == CallPollPost:
+		a.giveUpWaiting(failed)
+	}
+}
+
+func (a *advance) fromPostSubmitted(call CheckCall, answer CheckAnswer) {
+	const timeout = appv1alpha1.ChangePodPostTimeout
+	switch {
+	case a.pollPassed(call, answer):
+	case !a.facts.Configured:
+		a.needsNoCheck(timeout)
+	case call == CallPollPost:
+		a.giveUp(timeout, appv1alpha1.ReasonCheckTimeout,
+			fmt.Sprintf("the check after the batch gave no verdict within %d seconds", a.status.PostTimeoutThreshold))
+	}
+}
+
+// pollPassed takes a polled pass for the verdict. A polled fail is none: the server answers so while the check still runs.
+func (a *advance) pollPassed(call CheckCall, answer CheckAnswer) bool {
+	if call == CallNone || answer.Err != nil || !answer.Passed {
+		return false
+	}
+	batch := a.batch.DeepCopy()
+	setResults(batch, CheckVerdict{Passed: true})
+	a.status.PodResults = batch.Status.PodResults
+	finishCheck(&a.status, appv1alpha1.ChangePodPostFinish)
+	return true
+}
+
+// needsNoCheck ends the check where nobody wants it.
+func (a *advance) needsNoCheck(last appv1alpha1.ChangePodPhase) bool {
+	switch {
+	case !a.facts.Configured:
+		a.excuse(last, appv1alpha1.ReasonCheckNotConfigured, "no AlterShield Server is configured: the pods count as passed")
+	case a.facts.SwitchedOff:
+		a.excuse(last, appv1alpha1.ReasonCheckSwitchedOff, "AlterShield Server has switched its checks off: the pods count as passed")
+	default:
+		return false
+	}
+	return true
+}
+
+// hold keeps a batch waiting for a verifier that can't be asked, and ends the check where it refuses.
+func (a *advance) hold(phase, failed appv1alpha1.ChangePodPhase, err error) {
+	if errors.Is(err, ErrRefused) {
+		a.giveUp(failed, appv1alpha1.ReasonCheckRefused, err.Error())
+		return
+	}
+	if errors.Is(err, ErrNotYet) && a.status.Status == phase {
+		return
+	}
+	a.wait(phase, appv1alpha1.ReasonServerUnavailable, err.Error())
+}
+
+// wait keeps the first account of a trouble: each further attempt would be a write that tells nothing new.
+func (a *advance) wait(phase appv1alpha1.ChangePodPhase, reason, message string) {
+	deadline := deadlineOf(a.batch)
+	if a.status.Deadline == nil {
+		a.status.Deadline = afterWindow(deadline, 0)
+	}
+	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
+	if a.status.Status == phase && known != nil && known.Reason == reason {
+		return
+	}
+	a.status.Status = phase
+	explain(&a.status, reason, shortText(message), a.now)
+}
+
+// giveUpWaiting ends a wait for the verifier to take the check, with what is known of why it did not.
+func (a *advance) giveUpWaiting(last appv1alpha1.ChangePodPhase) {
+	reason, message := appv1alpha1.ReasonServerUnavailable, "AlterShield Server did not take the check in time"
+	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
+	if known != nil && isHeldUp(known.Reason) {
+		message += ": " + known.Message
+	}
+	a.giveUp(last, reason, message)
+}
+
+// giveUp ends a check that could not be made. By default only an explicit verdict fails a pod; a failure policy of
+// "fail" makes every batch fail that was not checked.
+func (a *advance) giveUp(last appv1alpha1.ChangePodPhase, reason, message string) {
+	if !a.facts.FailClosed {
+		a.excuse(last, reason, message+": the pods count as passed")
+		return
+	}
+	batch := a.batch.DeepCopy()
+	setResults(batch, CheckVerdict{Reason: notCheckedByPolicy + message})
+	a.status.PodResults = batch.Status.PodResults
+	a.excuse(last, reason, message+": the pods count as failed")
+}
+
+// excuse ends a check without a verdict.
+func (a *advance) excuse(last appv1alpha1.ChangePodPhase, reason, message string) {
+	explain(&a.status, reason, shortText(message), a.now)
+	finishCheck(&a.status, last)
+}
+
+func hasEnded(state appv1alpha1.OrderState) bool {
+	return state == appv1alpha1.OrderSuccess || state == appv1alpha1.OrderRollback || state == appv1alpha1.OrderCancel
 }

@@ -32,7 +32,7 @@ func TestABatchWithoutAServerIsDoneAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 2))
 	batch.Generation = 7
-	status := lifecycle.AdvanceChangePod(&batch, now)
+	status := withoutServer(&batch, now)
 	g.Expect(string(status.Status)).To(Equal("ExecuteDone"))
 	g.Expect(status.Message).To(Equal("PreFailed"))
 	g.Expect(status.UpdateTime).To(Equal("2026-11-21 10:00:00"))
@@ -72,7 +72,7 @@ func TestTheConditionOfABatchFollowsItsVerdicts(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			batch := newBatch(pods(1, 2), row.options...)
-			status := lifecycle.AdvanceChangePod(&batch, now)
+			status := withoutServer(&batch, now)
 			g.Expect(string(status.Status)).To(Equal("ExecuteDone"))
 			g.Expect(status.Conditions).To(haveCondition("Verified", row.status, row.reason))
 			g.Expect(messageOf(status.Conditions, "Verified")).To(Equal(row.message))
@@ -92,7 +92,7 @@ func TestMessagesNameFivePodsAndCountTheRest(t *testing.T) {
 		unknown = append(unknown, result(pod, "unpass", ""))
 	}
 	batch := newBatch(pods(1, 1), unknown...)
-	g.Expect(messageOf(lifecycle.AdvanceChangePod(&batch, now).Conditions, "Verified")).To(Equal(
+	g.Expect(messageOf(withoutServer(&batch, now).Conditions, "Verified")).To(Equal(
 		"podResults fail pods that are not in spec.podInfos: sleep-11, sleep-12, sleep-13, sleep-14, sleep-15 and 2 more; " +
 			"the batch counts as failed"))
 }
@@ -100,37 +100,37 @@ func TestMessagesNameFivePodsAndCountTheRest(t *testing.T) {
 func TestABatchThatIsDoneStaysAsItIs(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 2))
-	batch.Status = lifecycle.AdvanceChangePod(&batch, now)
-	g.Expect(lifecycle.AdvanceChangePod(&batch, now.Add(time.Hour))).To(Equal(batch.Status))
+	batch.Status = withoutServer(&batch, now)
+	g.Expect(withoutServer(&batch, now.Add(time.Hour))).To(Equal(batch.Status))
 }
 
 func TestAVerdictSetByHandFlipsTheCondition(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 2))
-	batch.Status = lifecycle.AdvanceChangePod(&batch, now)
+	batch.Status = withoutServer(&batch, now)
 
 	// As in the documents: kubectl patch --subresource=status with podResults and message.
 	batch.Status.Message = "PostFinish"
 	result("sleep-2", "unpass", "find error")(&batch)
 	later := now.Add(time.Hour)
-	batch.Status = lifecycle.AdvanceChangePod(&batch, later)
+	batch.Status = withoutServer(&batch, later)
 	g.Expect(string(batch.Status.Status)).To(Equal("ExecuteDone"))
 	g.Expect(batch.Status.Message).To(Equal("PostFinish"), "what the user wrote stays")
 	g.Expect(batch.Status.Conditions).To(haveCondition("Verified", "False", "PodsFailed"))
 	g.Expect(meta.FindStatusCondition(batch.Status.Conditions, "Verified").LastTransitionTime.Time).To(Equal(later))
-	g.Expect(lifecycle.AdvanceChangePod(&batch, later.Add(time.Hour))).To(Equal(batch.Status), "and then it is quiet")
+	g.Expect(withoutServer(&batch, later.Add(time.Hour))).To(Equal(batch.Status), "and then it is quiet")
 
 	batch.Status.PodResults[0].Verdict = "pass"
-	batch.Status = lifecycle.AdvanceChangePod(&batch, later.Add(time.Hour))
+	batch.Status = withoutServer(&batch, later.Add(time.Hour))
 	g.Expect(batch.Status.Conditions).To(haveCondition("Verified", "True", "PodsPassed"))
 }
 
 func TestUpdateTimeMovesWheneverTheOperatorWritesTheStatusOfABatch(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1))
-	batch.Status = lifecycle.AdvanceChangePod(&batch, now)
+	batch.Status = withoutServer(&batch, now)
 	result("sleep-1", "unpass", "find error")(&batch)
-	status := lifecycle.AdvanceChangePod(&batch, now.Add(time.Hour))
+	status := withoutServer(&batch, now.Add(time.Hour))
 	g.Expect(status.Conditions).NotTo(Equal(batch.Status.Conditions), "so the status is written")
 	g.Expect(status.UpdateTime).To(Equal("2026-11-21 11:00:00"), "its field's documentation: when the status was last written by the operator")
 }

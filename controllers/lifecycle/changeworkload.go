@@ -40,6 +40,10 @@ type Observation struct {
 	Suspended bool
 	// Blocking says that a failed pod suspends its Deployment.
 	Blocking bool
+	// WentBack says that the Deployment moved on from this release to a version that was verified before.
+	WentBack bool
+	// Verifier is what is known of who checks the batches.
+	Verifier Verifier
 	// Finished are the finished pods of this release that are not on their way out, in the order in which they go into
 	// batches.
 	Finished []appv1alpha1.PodSummary
@@ -51,6 +55,14 @@ type Observation struct {
 	Others []appv1alpha1.ChangeWorkload
 }
 
+// Verifier is what is known of who checks batches.
+type Verifier struct {
+	// Configured says that there is one.
+	Configured bool
+	// SwitchedOff says that it doesn't want to be asked: everything passes.
+	SwitchedOff bool
+}
+
 // Decision is what is to be made true.
 type Decision struct {
 	// Status is the status of the ChangeWorkload.
@@ -59,6 +71,8 @@ type Decision struct {
 	WriteStatus bool
 	// Batches are the batches to open.
 	Batches [][]appv1alpha1.PodSummary
+	// Order is what to tell the verifier; AnswerOrder takes its answer.
+	Order OrderPlan
 	// Suspend says that the Deployment has to be suspended.
 	Suspend bool
 	// Lift says that the suspension of the Deployment has to be lifted.
@@ -111,12 +125,13 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	case !isSettled(workload, &status):
 		tally.describe(&status, seen.Desired)
 	}
+	decision.Order = planOrder(workload, &status, seen)
 	decision.finish(workload, status, now)
 	return decision
 }
 
 // startOf is the status to continue from. A version that is released again starts anew, but for the numbers of its
-// ChangePods and the memory of verified versions, itself among them.
+// ChangePods, the memory of verified versions, itself among them, and what is owed to the verifier.
 func startOf(workload *appv1alpha1.ChangeWorkload) appv1alpha1.ChangeWorkloadStatus {
 	status := *workload.Status.DeepCopy()
 	if status.ObservedRelease == workload.Spec.Release {
@@ -130,6 +145,8 @@ func startOf(workload *appv1alpha1.ChangeWorkload) appv1alpha1.ChangeWorkloadSta
 		ObservedRelease:  workload.Spec.Release,
 		LastChangePod:    status.LastChangePod,
 		VerifiedVersions: verified,
+		Order:            status.Order,
+		EarlyVerdicts:    status.EarlyVerdicts,
 	}
 }
 

@@ -75,6 +75,13 @@ type ChangePodStatus struct {
 	// postTimeOutThreshold is how long the check after the batch may take, in seconds.
 	// +optional
 	PostTimeoutThreshold int32 `json:"postTimeOutThreshold,omitempty"`
+	// deadline is when the present wait ends: of PreWait and PostWait for the server to take the check, of PreSubmitted and
+	// PostSubmitted for its verdict. Absent once the batch is done.
+	// +optional
+	Deadline *metav1.Time `json:"deadline,omitempty"`
+	// verdictTime is when the verdict of AlterShield Server that decided the batch arrived.
+	// +optional
+	VerdictTime *metav1.MicroTime `json:"verdictTime,omitempty"`
 	// updateTime is when the status was last written by the operator, in UTC, as 2006-01-02 15:04:05.
 	// +optional
 	UpdateTime string `json:"updateTime,omitempty"`

@@ -117,7 +117,16 @@ type ChangeWorkloadStatus struct {
 	// +listType=atomic
 	// +optional
 	VerifiedVersions []string `json:"verifiedVersions,omitempty"`
-	// conditions are Verified and Suspended.
+	// order is the change order of the release at AlterShield Server; absent where no server is configured.
+	// +optional
+	Order *ChangeOrder `json:"order,omitempty"`
+	// earlyVerdicts are verdicts of AlterShield Server for checks that no ChangePod was seen to have: they overtook the
+	// answer which names the check, and are taken over once it is saved. Written by the callback router.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=atomic
+	// +optional
+	EarlyVerdicts []EarlyVerdict `json:"earlyVerdicts,omitempty"`
+	// conditions are Verified, Suspended and Ordered.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

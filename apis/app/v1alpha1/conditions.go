@@ -23,6 +23,9 @@ const (
 	ConditionVerified = "Verified"
 	// ConditionSuspended on a ChangeWorkload: True while its failed pods keep further releases of the Deployment out.
 	ConditionSuspended = "Suspended"
+	// ConditionOrdered on a ChangeWorkload: True once AlterShield Server has the change order of the release, False when it
+	// refused it, Unknown while it can't be reached.
+	ConditionOrdered = "Ordered"
 	// ConditionEffective on an OpsConfigInfo: True when the operator acts by it as it stands.
 	ConditionEffective = "Effective"
 )
@@ -63,8 +66,32 @@ const (
 	ReasonPodsPassed = "PodsPassed"
 	// ReasonCheckNotConfigured: no AlterShield Server is configured; the pods count as passed.
 	ReasonCheckNotConfigured = "CheckNotConfigured"
+	// ReasonCheckSwitchedOff: AlterShield Server has switched its checks off; the pods count as passed.
+	ReasonCheckSwitchedOff = "CheckSwitchedOff"
+	// ReasonAwaitingOrder: the batch waits for the change order of its release. Also a reason of ConditionOrdered.
+	ReasonAwaitingOrder = "AwaitingOrder"
+	// ReasonServerUnavailable: AlterShield Server could not be reached, or not in time. Also a reason of ConditionOrdered.
+	ReasonServerUnavailable = "ServerUnavailable"
+	// ReasonCheckRefused: AlterShield Server refused to check the batch.
+	ReasonCheckRefused = "CheckRefused"
+	// ReasonCheckTimeout: the verdict didn't come in time.
+	ReasonCheckTimeout = "CheckTimeout"
+	// ReasonReleaseEnded: the release ended before the batch was checked.
+	ReasonReleaseEnded = "ReleaseEnded"
+	// ReasonCheckWithdrawn: the batch was not checked, and the failure that followed from that was withdrawn by hand.
+	ReasonCheckWithdrawn = "CheckWithdrawn"
 	// ReasonUnknownPods: podResults fail pods that the batch doesn't hold; the batch counts as failed.
 	ReasonUnknownPods = "UnknownPods"
+)
+
+// Reasons of ConditionOrdered.
+const (
+	// ReasonOrderOpen: AlterShield Server has the order.
+	ReasonOrderOpen = "OrderOpen"
+	// ReasonOrderRefused: AlterShield Server doesn't take the order. Also a reason of ConditionVerified.
+	ReasonOrderRefused = "OrderRefused"
+	// ReasonOrderFinished: the release has ended, and AlterShield Server knows how.
+	ReasonOrderFinished = "OrderFinished"
 )
 
 // Reasons of ConditionEffective.
@@ -91,6 +118,12 @@ const (
 	EventSuspensionIgnored = "SuspensionIgnored"
 	// EventIgnoredSuspendRemoved on a Deployment: the label ignored-suspend was removed, since nothing is suspended.
 	EventIgnoredSuspendRemoved = "IgnoredSuspendRemoved"
+	// EventOrderRefused on a Deployment: AlterShield Server refused the change order, so the release is not checked.
+	EventOrderRefused = "OrderRefused"
+	// EventServerUnavailable on a Deployment: AlterShield Server didn't take the change order; it is sent again.
+	EventServerUnavailable = "ServerUnavailable"
+	// EventBatchNotChecked on a ChangeWorkload: a batch was not checked; the note says why and what that counts as.
+	EventBatchNotChecked = "BatchNotChecked"
 	// EventConfigRestored on an OpsConfigInfo: it was created with its documented default.
 	EventConfigRestored = "ConfigRestored"
 	// EventConfigIgnored on an OpsConfigInfo: it has no effect; the note says why.

@@ -66,5 +66,9 @@ const (
 	AnnotationIgnoredSuspendBy = "altershield.defense.antgroup.com/ignored-suspend-by"
 )
 
+// FinalizerOrder on a ChangeWorkload keeps its record until AlterShield Server was told how the release ended, for a
+// minute at most. Set when the record is created, removed by the ChangeWorkload reconciler.
+const FinalizerOrder = "altershield.defense.antgroup.com/change-order"
+
 // SystemNamespace is where the operator runs and where it looks for OpsConfigInfo objects, unless told otherwise.
 const SystemNamespace = "altershieldoperator-system"

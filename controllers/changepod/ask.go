@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changepod
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// Verifier checks batches of pods. The verdict comes later, by another way than the answer. Errors that wrap
+// lifecycle.ErrRefused are final, others are worth another attempt.
+type Verifier interface {
+	// SwitchedOff says that the verifier doesn't want to be asked: everything passes.
+	SwitchedOff() bool
+	// BeginCheck asks for the check before a batch and returns the id of the check. Asking twice begins two checks.
+	BeginCheck(ctx context.Context, batch lifecycle.Batch) (checkID string, err error)
+	// FinishCheck says that a batch has taken effect and asks for the check after it.
+	FinishCheck(ctx context.Context, batch lifecycle.Batch, checkID string) error
+	// Passed says whether a stage is known to have passed; false says nothing.
+	Passed(ctx context.Context, batch lifecycle.Batch, checkID string, stage appv1alpha1.CheckStage) (bool, error)
+}
+
+// scene is a batch with what its check depends on.
+type scene struct {
+	workload *appv1alpha1.ChangeWorkload
+	facts    lifecycle.CheckFacts
+	batch    lifecycle.Batch
+}
+
+// observe is nil where the release's record is gone or going: then the batch goes as well.
+func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangePod) (*scene, error) {
+	workload := &appv1alpha1.ChangeWorkload{}
+	key := client.ObjectKey{Namespace: changePod.Namespace, Name: changePod.Spec.ChangeWorkloadID}
+	err := r.Client.Get(ctx, key, workload)
+	if apierrors.IsNotFound(err) || err == nil && (!metav1.IsControlledBy(changePod, workload) || workload.DeletionTimestamp != nil) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
+	}
+	result := &scene{workload: workload, facts: lifecycle.CheckFacts{FailClosed: r.FailClosed}}
+	if r.Verifier == nil {
+		return result, nil
+	}
+	result.facts.Verifier = lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff()}
+	order := workload.Status.Order
+	if order == nil || order.Release != changePod.Spec.Release {
+		return result, nil
+	}
+	result.facts.Order = order.State
+	siblings, err := index.ChangePodsOf(ctx, r.Client, workload.Namespace, workload.Name)
+	if err != nil {
+		return nil, err
+	}
+	announced := lifecycle.OrderOf(r.Cluster, workload)
+	announced.ID = order.BizExecOrderID // under which the server knows it, whatever the flags say by now
+	result.batch = lifecycle.BatchOf(announced, workload, siblings, changePod)
+	return result, nil
+}
+
+// ask puts a question to the verifier.
+func (r *Reconciler) ask(ctx context.Context, call lifecycle.CheckCall, changePod *appv1alpha1.ChangePod, batch lifecycle.Batch) lifecycle.CheckAnswer {
+	answer := lifecycle.CheckAnswer{Call: call}
+	id := changePod.Status.ChangePodID
+	switch call {
+	case lifecycle.CallBegin:
+		answer.CheckID, answer.Err = r.Verifier.BeginCheck(ctx, batch)
+	case lifecycle.CallFinish:
+		// Once the check after the batch is over, saying again that it can begin would wipe out its end.
+		if r.mayHaveFinished(changePod) {
+			if answer.Passed, answer.Err = r.Verifier.Passed(ctx, batch, id, appv1alpha1.StagePost); answer.Passed || answer.Err != nil {
+				return answer
+			}
+		}
+		answer.Err = r.Verifier.FinishCheck(ctx, batch, id)
+	case lifecycle.CallPollPre:
+		answer.Passed, answer.Err = r.Verifier.Passed(ctx, batch, id, appv1alpha1.StagePre)
+	case lifecycle.CallPollPost:
+		answer.Passed, answer.Err = r.Verifier.Passed(ctx, batch, id, appv1alpha1.StagePost)
+	}
+	return answer
+}
+
+// mayHaveFinished says that the batch may have been reported before: by an attempt without an answer, or by the leader
+// before this one.
+func (r *Reconciler) mayHaveFinished(changePod *appv1alpha1.ChangePod) bool {
+	mayGoOnSince := time.Unix(changePod.Status.UpdateTimeUnix, 0)
+	if verdict := changePod.Status.VerdictTime; verdict != nil {
+		mayGoOnSince = verdict.Time
+	}
+	return r.backoff.NumRequeues(client.ObjectKeyFromObject(changePod)) > 0 || mayGoOnSince.Before(r.began())
+}

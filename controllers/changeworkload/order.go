@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// Verifier hears of the releases whose batches it checks. Errors that wrap lifecycle.ErrRefused are final, others are
+// worth another attempt.
+type Verifier interface {
+	// SwitchedOff says that the verifier doesn't want to be asked: everything passes.
+	SwitchedOff() bool
+	// OpenOrder announces a release and returns the verifier's own id of it. It may be repeated.
+	OpenOrder(ctx context.Context, order lifecycle.Order) (id string, err error)
+	// CloseOrder tells how a release ended. It may be repeated.
+	CloseOrder(ctx context.Context, order lifecycle.Order, state appv1alpha1.OrderState) error
+}
+
+// verifier is what a decision has to know of the verifier.
+func (r *Reconciler) verifier() lifecycle.Verifier {
+	if r.Verifier == nil {
+		return lifecycle.Verifier{}
+	}
+	return lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff()}
+}
+
+// order tells the verifier what the decision says, and puts its answer into the decision. retry is when to try again, 0
+// where that is not needed.
+func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWorkload, decision *lifecycle.Decision) (retry time.Duration, err error) {
+	if decision.Order == (lifecycle.OrderPlan{}) {
+		return 0, nil
+	}
+	order := lifecycle.OrderOf(r.Cluster, workload)
+	var answer lifecycle.OrderAnswer
+	if decision.Order.Close != "" {
+		order.ID = workload.Status.Order.BizExecOrderID
+		answer.Err = r.Verifier.CloseOrder(ctx, order, decision.Order.Close)
+	} else {
+		if err := r.keep(ctx, workload); err != nil {
+			return 0, err
+		}
+		answer.OrderID, answer.Err = r.Verifier.OpenOrder(ctx, order)
+	}
+	key := client.ObjectKeyFromObject(workload)
+	if decision.AnswerOrder(workload, order, answer, r.Clock.Now()) {
+		return r.backoff.When(key), nil
+	}
+	r.backoff.Forget(key)
+	return 0, nil
+}
+
+// keep makes sure that the record of a release outlives its order. Records that were created while no verifier was
+// configured have no finalizer.
+func (r *Reconciler) keep(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
+	before := workload.DeepCopy()
+	if !controllerutil.AddFinalizer(workload, appv1alpha1.FinalizerOrder) {
+		return nil
+	}
+	if err := r.Client.Patch(ctx, workload, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("adding the finalizer of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err)
+	}
+	return nil
+}
+
+// letGo tells the verifier of the end of a release whose record is being deleted, for a while, and then lets the record go.
+func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (ctrl.Result, error) {
+	before := workload.DeepCopy()
+	if !controllerutil.RemoveFinalizer(workload, appv1alpha1.FinalizerOrder) {
+		return ctrl.Result{}, nil
+	}
+	key := client.ObjectKeyFromObject(workload)
+	if state, left := lifecycle.Farewell(workload, r.Verifier != nil, r.Clock.Now()); left > 0 {
+		order := lifecycle.OrderOf(r.Cluster, workload)
+		order.ID = workload.Status.Order.BizExecOrderID
+		err := r.Verifier.CloseOrder(ctx, order, state)
+		if lifecycle.IsWorthRetrying(err) {
+			ctrl.LoggerFrom(ctx).Info("AlterShield Server wasn't told of the end of a release", "order", order.ID, "reason", err.Error())
+			return ctrl.Result{RequeueAfter: min(r.backoff.When(key), left)}, nil
+		}
+	}
+	r.backoff.Forget(key)
+	err := r.Client.Patch(ctx, workload, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: retryWait}, nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("removing the finalizer of ChangeWorkload %s: %w", key, err)
+	}
+	return ctrl.Result{}, nil
+}
+
+// tellOrder reports on the Deployment that its release can't be announced, or not yet.
+func (r *Reconciler) tellOrder(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
+	state, reason := orderState(after), ""
+	if state == orderState(before) {
+		return
+	}
+	switch state {
+	case appv1alpha1.OrderRefused:
+		reason = appv1alpha1.EventOrderRefused
+	case appv1alpha1.OrderPending:
+		reason = appv1alpha1.EventServerUnavailable
+	default:
+		return
+	}
+	r.Recorder.Eventf(scene.deployment, after, corev1.EventTypeWarning, reason, "Verify", "%s",
+		lifecycle.EventNote(fmt.Sprintf("release %s: %s", after.Spec.Reversion, lifecycle.OrderTrouble(after))))
+}
+
+func orderState(workload *appv1alpha1.ChangeWorkload) appv1alpha1.OrderState {
+	if workload.Status.Order == nil {
+		return ""
+	}
+	return workload.Status.Order.State
+}
