@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -51,6 +52,8 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/webhooks"
 )
 
@@ -58,6 +61,8 @@ const (
 	leaderElectionID = "altershieldoperator.app.ops.cloud.alipay.com"
 	// reconciliationTimeout ends a reconcile whose API server doesn't answer; the work queue tries again.
 	reconciliationTimeout = time.Minute
+	// serverTimeout ends a call to an AlterShield Server that doesn't answer; the work queue tries again.
+	serverTimeout = 5 * time.Second
 )
 
 type options struct {
@@ -68,7 +73,13 @@ type options struct {
 	webhookCertDir       string
 	leaderElect          bool
 	gracefulShutdownTime time.Duration
+	server               verification.Config
+	failurePolicy        string
+	callbackAddress      string
+	callbackCertDir      string
 }
+
+const failurePass, failureFail = "pass", "fail"
 
 func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.namespace, "namespace", appv1alpha1.SystemNamespace,
@@ -84,6 +95,18 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"Elect a leader among several replicas: the leader reconciles, every replica serves the webhooks.")
 	flags.DurationVar(&o.gracefulShutdownTime, "graceful-shutdown-timeout", 30*time.Second,
 		"How long reconciles and requests may take to finish when the operator is told to stop.")
+	o.bindServer(flags)
+}
+
+func (o *options) bindServer(flags *flag.FlagSet) {
+	o.server.Bind(flags)
+	flags.StringVar(&o.failurePolicy, "altershield-failure-policy", failurePass,
+		"What a batch counts as that AlterShield Server could not check in time: pass or fail.")
+	flags.StringVar(&o.callbackAddress, "callback-bind-address", ":8080",
+		"Address of the callbacks of AlterShield Server and of the questions of people. 0 turns it off.")
+	flags.StringVar(&o.callbackCertDir, "callback-cert-dir", "",
+		"Directory of the certificate for --callback-bind-address: tls.crt and tls.key, read again when they change. Empty: no TLS, "+
+			"since AlterShield Server v1.0 sends no server name and knows only the certificate authorities of its Java.")
 }
 
 func (o *options) validate() error {
@@ -94,15 +117,35 @@ func (o *options) validate() error {
 	if o.webhookPort < 1 || o.webhookPort > 65535 {
 		problems = append(problems, fmt.Errorf("--webhook-port %d is not a port: it must be from 1 to 65535", o.webhookPort))
 	}
-	for _, name := range []string{"tls.crt", "tls.key"} {
-		if _, err := os.Stat(o.webhookCertDir + "/" + name); err != nil {
-			problems = append(problems, fmt.Errorf("--webhook-cert-dir: the webhooks need a certificate: %w", err))
-		}
+	if err := checkCertificate(o.webhookCertDir); err != nil {
+		problems = append(problems, fmt.Errorf("--webhook-cert-dir: the webhooks need a certificate: %w", err))
 	}
 	if o.gracefulShutdownTime < 0 {
 		problems = append(problems, fmt.Errorf("--graceful-shutdown-timeout %s is negative", o.gracefulShutdownTime))
 	}
+	return errors.Join(append(problems, o.validateServer())...)
+}
+
+func (o *options) validateServer() error {
+	var problems []error
+	if o.server.Address != "" {
+		problems = append(problems, o.server.Validate())
+	}
+	if o.failurePolicy != failurePass && o.failurePolicy != failureFail {
+		problems = append(problems, fmt.Errorf("--altershield-failure-policy %q must be %s or %s", o.failurePolicy, failurePass, failureFail))
+	}
+	if o.callbackCertDir != "" {
+		if err := checkCertificate(o.callbackCertDir); err != nil {
+			problems = append(problems, fmt.Errorf("--callback-cert-dir: %w", err))
+		}
+	}
 	return errors.Join(problems...)
+}
+
+func checkCertificate(dir string) error {
+	_, certFault := os.Stat(filepath.Join(dir, "tls.crt"))
+	_, keyFault := os.Stat(filepath.Join(dir, "tls.key"))
+	return errors.Join(certFault, keyFault)
 }
 
 func main() {
@@ -136,9 +179,17 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
+	verifier, err := addVerifier(mgr, opts)
+	if err != nil {
+		return err
+	}
 	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
 		Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Verifier: verifier, Cluster: opts.server.Cluster, FailClosed: opts.failurePolicy == failureFail,
 	}); err != nil {
+		return err
+	}
+	if err := addRouter(mgr, opts); err != nil {
 		return err
 	}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
@@ -151,6 +202,48 @@ func run(ctx context.Context, opts options) error {
 	}
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("running the manager: %w", err)
+	}
+	return nil
+}
+
+// addVerifier is nil where no AlterShield Server is configured.
+func addVerifier(mgr ctrl.Manager, opts options) (controllers.Verifier, error) {
+	if opts.server.Address == "" {
+		return nil, nil
+	}
+	serverMetrics, err := verification.NewMetrics(metrics.Registry)
+	if err != nil {
+		return nil, err
+	}
+	opts.server.Timeout = serverTimeout
+	server := verification.NewClient(opts.server, clock.RealClock{}, serverMetrics)
+	if err := mgr.Add(server); err != nil {
+		return nil, fmt.Errorf("adding the heartbeat of AlterShield Server: %w", err)
+	}
+	return server, nil
+}
+
+func addRouter(mgr ctrl.Manager, opts options) error {
+	if opts.callbackAddress == "0" {
+		return nil
+	}
+	routing := routers.Options{
+		Address: opts.callbackAddress, CertDir: opts.callbackCertDir,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
+		Clock: clock.RealClock{}, Metrics: metrics.Registry,
+	}
+	if opts.server.Address != "" {
+		routing.Credentials = &opts.server.Credentials
+	}
+	router, err := routers.New(routing)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(router); err != nil {
+		return fmt.Errorf("adding the router: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("router", router.Ready); err != nil {
+		return fmt.Errorf("adding the readiness check of the router: %w", err)
 	}
 	return nil
 }

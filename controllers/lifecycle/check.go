@@ -106,17 +106,25 @@ func EarlyVerdict(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.C
 	return CheckVerdict{}, false
 }
 
+// Awaits says that a batch was seen to wait for the verdict of a stage. Other batches may take one as well, but then what
+// was seen of them is likely out of date.
+func Awaits(changePod *appv1alpha1.ChangePod, stage appv1alpha1.CheckStage) bool {
+	if stage == appv1alpha1.StagePre {
+		return changePod.Status.Status == appv1alpha1.ChangePodPreSubmitted
+	}
+	return changePod.Status.Status == appv1alpha1.ChangePodPostSubmitted
+}
+
 // isAwaited says whether a verdict of this stage is still news.
 func isAwaited(changePod *appv1alpha1.ChangePod, verdict CheckVerdict) bool {
 	late := func(message appv1alpha1.ChangePodPhase) bool {
 		return changePod.Status.Status == appv1alpha1.ChangePodExecuteDone && changePod.Status.Message == string(message)
 	}
 	if verdict.Stage == appv1alpha1.StagePre {
-		return changePod.Status.Status == appv1alpha1.ChangePodPreSubmitted ||
-			!verdict.Passed && late(appv1alpha1.ChangePodPreTimeout)
+		return Awaits(changePod, verdict.Stage) || !verdict.Passed && late(appv1alpha1.ChangePodPreTimeout)
 	}
 	// The answer to our notice that the batch has taken effect may be overtaken by the verdict.
-	return changePod.Status.Status == appv1alpha1.ChangePodPostWait || changePod.Status.Status == appv1alpha1.ChangePodPostSubmitted ||
+	return changePod.Status.Status == appv1alpha1.ChangePodPostWait || Awaits(changePod, verdict.Stage) ||
 		late(appv1alpha1.ChangePodPostTimeout) || late(appv1alpha1.ChangePodPostFailed)
 }
 

@@ -144,12 +144,17 @@ func Summarize(deployment string, pod *corev1.Pod) appv1alpha1.PodSummary {
 	if hostName == "" {
 		hostName = pod.Name
 	}
+	finished, err := strconv.ParseInt(pod.Labels[appv1alpha1.LabelOperateFinished], 10, 64)
+	if err != nil {
+		finished = 0 // somebody else wrote the label
+	}
 	return appv1alpha1.PodSummary{
-		App:       deployment,
-		HostName:  hostName,
-		IP:        pod.Status.PodIP,
-		Namespace: pod.Namespace,
-		Pod:       pod.Name,
-		WorkSpace: "default",
+		App:            deployment,
+		HostName:       hostName,
+		IP:             pod.Status.PodIP,
+		Namespace:      pod.Namespace,
+		Pod:            pod.Name,
+		FinishTimeUnix: finished,
+		WorkSpace:      "default",
 	}
 }

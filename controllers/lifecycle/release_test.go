@@ -162,6 +162,9 @@ func TestAPodIsSummarizedAsTheDocumentsDo(t *testing.T) {
 	g.Expect(lifecycle.Summarize("sleep", pod)).To(Equal(summary))
 	pod.Spec.Hostname, summary.HostName = "db", "db"
 	g.Expect(lifecycle.Summarize("sleep", pod)).To(Equal(summary), "a host name of its own is told")
+	pod.Labels = map[string]string{"altershield.defense.antgroup.com/operate-finished": "1795255200"}
+	summary.FinishTimeUnix = 1795255200
+	g.Expect(lifecycle.Summarize("sleep", pod)).To(Equal(summary), "when it finished is told")
 }
 
 func TestATimeIsWrittenInUTCWhereverTheOperatorRuns(t *testing.T) {

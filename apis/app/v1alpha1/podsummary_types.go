@@ -34,6 +34,9 @@ type PodSummary struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
+	// finishTimeUnix is when the pod was seen finished, in Unix seconds.
+	// +optional
+	FinishTimeUnix int64 `json:"finishTimeUnix,omitempty"`
 	// workSpace is the AlterShield work space, "default" unless the server has others.
 	// +optional
 	WorkSpace string `json:"workSpace,omitempty"`

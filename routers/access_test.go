@@ -1,0 +1,127 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package routers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// reviews answers as an API server that knows the token of alice, who may list Deployments of the namespace default and
+// patch the Deployment sleep in it. It notes what it is asked.
+type reviews struct {
+	rights authorizationv1.SubjectAccessReviewSpec
+	asked  int
+	// down is the kind that it fails to answer.
+	down string
+	// recorded says that a review was to be awaited in the cache.
+	recorded bool
+}
+
+func (r *reviews) funcs() interceptor.Funcs {
+	return interceptor.Funcs{Create: func(_ context.Context, _ client.WithWatch, object client.Object, options ...client.CreateOption) error {
+		r.asked++
+		if fmt.Sprintf("%T", object) == r.down {
+			return errors.New("the API server is down")
+		}
+		r.recorded = r.recorded || !(&client.CreateOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency
+		switch review := object.(type) {
+		case *authenticationv1.TokenReview:
+			if review.Spec.Token == "of-alice" {
+				review.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{
+					Username: "alice", UID: "u-1", Groups: []string{"team-a", "system:authenticated"},
+					Extra: map[string]authenticationv1.ExtraValue{"scopes": {"read"}},
+				}}
+			}
+		case *authorizationv1.SubjectAccessReview:
+			r.rights = review.Spec
+			wanted := *review.Spec.ResourceAttributes
+			review.Status.Allowed = wanted == authorizationv1.ResourceAttributes{Verb: "list", Group: "apps", Resource: "deployments", Namespace: "default"} ||
+				wanted == authorizationv1.ResourceAttributes{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "default", Name: "sleep"}
+		}
+		return nil
+	}}
+}
+
+func TestWhoMayAskForSuspendedDeployments(t *testing.T) {
+	const path = "/openapi/altershield/suspend/deployment?namespace="
+	const show = "show a token of the cluster in the header Authorization: Bearer"
+	for _, row := range []struct {
+		name, authorization, namespace, down string
+		code, asked                          int
+		message                              string
+	}{
+		{"somebody who may list them", "Bearer of-alice", "default", "", 200, 2, ""},
+		{"in any spelling of Bearer", "bearer  of-alice ", "default", "", 200, 2, ""},
+		{"nobody without a token", "", "default", "", 401, 0, show},
+		{"nobody with an empty token", "Bearer ", "default", "", 401, 0, show},
+		{"nobody with a password", "Basic of-alice", "default", "", 401, 0, show},
+		{"nobody whose token is unknown", "Bearer of-mallory", "default", "", 401, 1, "the cluster doesn't know the token"},
+		{"nobody who may not list those of this namespace", "Bearer of-alice", "kube-system", "", 403, 2,
+			`user \"alice\" cannot list resource \"deployments\" in API group \"apps\" in the namespace \"kube-system\"`},
+		{"nobody whose rights can't be found out", "Bearer of-alice", "default", "*v1.SubjectAccessReview", 500, 2,
+			"the suspended Deployments can't be listed: the log of the operator says why"},
+		{"nobody who can't be told from others", "Bearer of-alice", "default", "*v1.TokenReview", 500, 1,
+			"the suspended Deployments can't be listed: the log of the operator says why"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			api := &reviews{down: row.down}
+			b := newBench(t, api.funcs())
+			request := httptest.NewRequestWithContext(t.Context(), "GET", path+row.namespace, nil)
+			request.Header.Set("Authorization", row.authorization)
+			answer := b.serveHTTP(request)
+			g.Expect(answer.Code).To(Equal(row.code))
+			g.Expect(answer.Header().Get("Content-Type")).To(Equal("application/json"))
+			g.Expect(answer.Header().Get("WWW-Authenticate")).To(Equal(map[int]string{401: "Bearer"}[row.code]))
+			g.Expect(api.asked).To(Equal(row.asked))
+			g.Expect(api.recorded).To(BeFalse(), "the cache can't watch reviews")
+			if row.code == 200 {
+				g.Expect(answer.Body.String()).To(MatchJSON(`{"items":[],"continue":""}`))
+			} else {
+				g.Expect(answer.Body.String()).To(beFailure(row.message))
+			}
+			g.Expect(string(b.log.Contents())).NotTo(ContainSubstring("of-"))
+		})
+	}
+}
+
+func TestTheRightsOfAUserAreAskedForWithAllThatIsKnownOfThem(t *testing.T) {
+	g := NewWithT(t)
+	api := &reviews{}
+	request := httptest.NewRequestWithContext(t.Context(), "PUT", "/", nil)
+	request.Header.Set("Authorization", "Bearer of-alice")
+	patch := authorizationv1.ResourceAttributes{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "default", Name: "sleep"}
+	asking := access{client: interceptor.NewClient(kubeOf(t), api.funcs())}
+	g.Expect(asking.check(request, patch)).To(Succeed())
+	g.Expect(api.rights).To(Equal(authorizationv1.SubjectAccessReviewSpec{
+		User: "alice", UID: "u-1", Groups: []string{"team-a", "system:authenticated"},
+		Extra: map[string]authorizationv1.ExtraValue{"scopes": {"read"}}, ResourceAttributes: &patch,
+	}))
+	patch.Name = "awake"
+	g.Expect(asking.check(request, patch)).To(MatchError(
+		`user "alice" cannot patch resource "deployments" named "awake" in API group "apps" in the namespace "default"`))
+}

@@ -1,0 +1,160 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package routers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+)
+
+const (
+	// answerWithin is how long the verdict of a callback may take to be saved: AlterShield Server waits six seconds for the
+	// answer.
+	answerWithin = 5 * time.Second
+	// patience is how much of that is spent on waiting for a ChangePod to appear.
+	patience = 3 * time.Second
+)
+
+// callbacks takes the verdicts of AlterShield Server. The server never repeats one that it could deliver or not, whatever
+// the answer, but one may arrive twice.
+type callbacks struct {
+	// credentials are nil where no server is configured.
+	credentials *verification.Credentials
+	client      client.Client
+	live        client.Reader
+	clock       clock.PassiveClock
+	metrics     *metrics
+	arrivals    *arrivals
+}
+
+// outcome is what became of a callback, and how that is answered.
+type outcome struct {
+	status  status
+	code    int
+	message string
+	// object is what holds the verdict now: a ChangePod or, where it is parked, a ChangeWorkload.
+	object client.ObjectKey
+	// cause is told in the log, not to the caller.
+	cause error
+}
+
+func taken(status status, object client.ObjectKey, message string) outcome {
+	return outcome{status: status, code: http.StatusOK, object: object, message: message}
+}
+
+func rejected(status status, code int, cause error, message string) outcome {
+	return outcome{status: status, code: code, cause: cause, message: message}
+}
+
+func notSaved(cause error) outcome {
+	return rejected(statusFailed, http.StatusInternalServerError, cause, "the verdict could not be saved")
+}
+
+// handle answers 200 to every callback that is authentic and well-formed, unless it can't be saved.
+func (c *callbacks) handle(w http.ResponseWriter, request *http.Request, known func()) (int, any) {
+	callback, outcome := c.receive(w, request)
+	if outcome.status == "" {
+		known()
+		outcome = c.take(request, callback)
+	}
+	c.metrics.count(outcome.status, callback.Verdict)
+	report(request, callback, outcome)
+	return outcome.code, reply{
+		Success: outcome.code == http.StatusOK && outcome.status != statusUnknown,
+		Message: outcome.message,
+	}
+}
+
+// receive reads a callback, and believes nothing of it before its signature was verified. The outcome has no status where
+// there is a callback to take.
+func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (verification.Callback, outcome) {
+	none := verification.Callback{}
+	if c.credentials == nil {
+		return none, rejected(statusFailed, http.StatusServiceUnavailable, errors.New("no AlterShield Server is configured"),
+			"the operator has no AlterShield Server configured")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxCallbackBytes))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return none, rejected(statusTooLarge, http.StatusRequestEntityTooLarge, err, "a callback has 1 MiB at most")
+	case err != nil:
+		return none, rejected(statusMalformed, http.StatusBadRequest, err, "the body didn't arrive")
+	}
+	err = c.credentials.Verify(request.Header, body, c.clock.Now())
+	switch {
+	case errors.Is(err, verification.ErrSignature):
+		return none, rejected(statusUnsigned, http.StatusUnauthorized, err, verification.ErrSignature.Error())
+	case errors.Is(err, verification.ErrExpired):
+		return none, rejected(statusExpired, http.StatusUnauthorized, err, verification.ErrExpired.Error())
+	case err != nil:
+		return none, rejected(statusFailed, http.StatusServiceUnavailable, err, "the operator can't read its token")
+	}
+	callback, err := verification.ParseCallback(body)
+	if err != nil {
+		return none, rejected(statusMalformed, http.StatusBadRequest, err, err.Error())
+	}
+	return callback, outcome{}
+}
+
+// take brings a verdict to its ChangePod. The server doesn't send it again, so it is saved even if the server is gone.
+func (c *callbacks) take(request *http.Request, callback verification.Callback) outcome {
+	if !callback.Batch || !callback.Final {
+		return taken(statusIgnored, client.ObjectKey{}, "only verdicts of whole batches count")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), answerWithin)
+	defer cancel()
+	changePod, err := c.await(ctx, callback.Verdict.CheckID, request.Context().Done())
+	switch {
+	case err != nil:
+		return notSaved(err)
+	case changePod == nil:
+		return c.park(ctx, callback)
+	}
+	return c.apply(ctx, changePod, callback.Verdict)
+}
+
+// report logs what became of a callback: never its headers or body, which authenticate it.
+func report(request *http.Request, callback verification.Callback, outcome outcome) {
+	log := ctrl.LoggerFrom(request.Context()).WithValues("status", outcome.status)
+	if verdict := callback.Verdict; verdict.CheckID != "" {
+		log = log.WithValues("check", verdict.CheckID, "order", callback.Order, "stage", verdict.Stage, "verdict", passOrFail(verdict))
+	}
+	switch {
+	case outcome.code == http.StatusInternalServerError:
+		log.Error(outcome.cause, "A verdict was not saved", "remote", request.RemoteAddr)
+	case outcome.cause != nil:
+		log.Info("A callback was rejected", "remote", request.RemoteAddr, "reason", outcome.cause.Error())
+	case outcome.status == statusIgnored:
+		log.V(1).Info("A callback was ignored")
+	case outcome.status == statusUnknown:
+		log.Info("A callback is of a check that nobody knows", "remote", request.RemoteAddr)
+	case outcome.status == statusParked:
+		log.Info("A verdict waits for its ChangePod", "changeWorkload", outcome.object)
+	default:
+		log.Info("A verdict arrived", "changePod", outcome.object)
+	}
+}

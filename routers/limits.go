@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package routers
+
+import (
+	"bytes"
+	"context"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// What a caller may take up. AlterShield Server waits six seconds for an answer.
+const (
+	readHeaderTimeout = 5 * time.Second
+	// readTimeout is for header and body together.
+	readTimeout  = 5 * time.Second
+	writeTimeout = 10 * time.Second
+	idleTimeout  = 60 * time.Second
+	// shutdownTimeout is what requests get that are under way when the server stops.
+	shutdownTimeout = 10 * time.Second
+	maxHeaderBytes  = 16 << 10
+	// maxCallbackBytes is the longest body of a callback.
+	maxCallbackBytes = 1 << 20
+	// maxStrangers are requests that are answered at once of callers who are not known yet. A request beyond them waits, as
+	// AlterShield Server doesn't send a callback again that is turned away.
+	maxStrangers = 64
+	maxWait      = 3 * time.Second
+)
+
+// room has an element for each stranger in it.
+type room chan struct{}
+
+// enter waits for room, and doesn't care whether the caller is still there: what it brings counts all the same. leave may
+// be called more than once.
+func (r room) enter() (leave func(), entered bool) {
+	timeout := time.NewTimer(maxWait)
+	defer timeout.Stop()
+	select {
+	case r <- struct{}{}:
+		return sync.OnceFunc(func() { <-r }), true
+	case <-timeout.C:
+		return nil, false
+	}
+}
+
+func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog: log.New(lines(func(line string) {
+			ctrl.LoggerFrom(ctx).V(1).Info("A connection failed", "reason", line) // port scans and probes, mostly
+		}), "", 0),
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithoutCancel(ctx) // requests under way are finished after ctx has ended
+		},
+	}
+}
+
+// lines is a writer that gets whole lines.
+type lines func(line string)
+
+func (l lines) Write(line []byte) (int, error) {
+	l(string(bytes.TrimSpace(line)))
+	return len(line), nil
+}

@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package routers
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// status is what became of a callback.
+type status string
+
+const (
+	statusApplied   status = "applied"
+	statusStale     status = "stale"
+	statusParked    status = "parked"
+	statusUnknown   status = "unknown"
+	statusIgnored   status = "ignored"
+	statusUnsigned  status = "unsigned"
+	statusExpired   status = "expired"
+	statusMalformed status = "malformed"
+	statusTooLarge  status = "too_large"
+	statusFailed    status = "failed"
+)
+
+// metrics counts callbacks and verdicts.
+type metrics struct {
+	callbacks *prometheus.CounterVec
+	verdicts  *prometheus.CounterVec
+	delay     prometheus.Histogram
+}
+
+// newMetrics registers the counters.
+func newMetrics(registry prometheus.Registerer) (*metrics, error) {
+	result := &metrics{
+		callbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "altershield_callbacks_total",
+			Help: "Callbacks of AlterShield Server by what became of them: applied, stale, parked until their ChangePod is known, unknown, ignored; or rejected as unsigned, expired, malformed or too_large; or failed.",
+		}, []string{"status"}),
+		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "altershield_verdicts_total",
+			Help: "Verdicts that callbacks brought and that were applied to a ChangePod, by stage (PRE or POST) and verdict (pass or fail).",
+		}, []string{"stage", "verdict"}),
+		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "altershield_verdict_seconds",
+			Help:    "Time from when a pod was seen finished, in whole seconds, to the verdict that decided it.",
+			Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 240, 600},
+		}),
+	}
+	for _, collector := range []prometheus.Collector{result.callbacks, result.verdicts, result.delay} {
+		if err := registry.Register(collector); err != nil {
+			return nil, fmt.Errorf("registering the metrics of callbacks: %w", err)
+		}
+	}
+	return result, nil
+}
+
+func (m *metrics) count(what status, verdict lifecycle.CheckVerdict) {
+	m.callbacks.WithLabelValues(string(what)).Inc()
+	if what == statusApplied {
+		m.verdicts.WithLabelValues(string(verdict.Stage), passOrFail(verdict)).Inc()
+	}
+}
+
+// decided measures how long the pods of a batch waited for the verdict that came now.
+func (m *metrics) decided(pods []appv1alpha1.PodSummary, verdict lifecycle.CheckVerdict, now time.Time) {
+	if verdict.Stage == appv1alpha1.StagePre && verdict.Passed {
+		return
+	}
+	for _, pod := range pods {
+		if pod.FinishTimeUnix > 0 {
+			m.delay.Observe(max(now.Sub(time.Unix(pod.FinishTimeUnix, 0)), 0).Seconds())
+		}
+	}
+}
+
+func passOrFail(verdict lifecycle.CheckVerdict) string {
+	if verdict.Passed {
+		return "pass"
+	}
+	return "fail"
+}

@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package routers
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+func TestWhatIsNotServed(t *testing.T) {
+	const nothing = "nothing is served under this path"
+	for _, row := range []struct {
+		method, path string
+		code         int
+		allow        string
+		message      string
+	}{
+		{"GET", "/", 404, "", nothing},
+		{"POST", "/openapi/altershield/callback/", 404, "", nothing},
+		{"POST", "//openapi/altershield/callback", 404, "", nothing},
+		{"POST", "/altershield/client/submitChangeExecOrder", 404, "", nothing},
+		{"PUT", "/openapi/altershield/deployment/rollback", 404, "", nothing},
+		{"GET", "/openapi/altershield/callback", 405, "POST", "this path takes POST requests only"},
+		{"OPTIONS", "/openapi/callback", 405, "POST", "this path takes POST requests only"},
+		{"GET", "/openapi/altershield/liveTest", 405, "POST", "this path takes POST requests only"},
+		{"DELETE", "/openapi/altershield/suspend/deployment", 405, "GET", "this path takes GET requests only"},
+	} {
+		t.Run(row.method+" "+row.path, func(t *testing.T) {
+			g := NewWithT(t)
+			request := httptest.NewRequestWithContext(t.Context(), row.method, "/", nil)
+			request.URL.Path = row.path
+			request.Header.Set("Origin", "https://example.com")
+			answer := newBench(t, interceptor.Funcs{}).serveHTTP(request)
+			g.Expect(answer.Code).To(Equal(row.code))
+			g.Expect(answer.Header().Get("Allow")).To(Equal(row.allow))
+			g.Expect(answer.Header().Get("Content-Type")).To(Equal("application/json"))
+			g.Expect(answer.Header()).NotTo(HaveKey("Access-Control-Allow-Origin"))
+			g.Expect(answer.Body.String()).To(beFailure(row.message))
+		})
+	}
+}
+
+func TestTheLiveTestAnswersAnybodyWithoutReadingThem(t *testing.T) {
+	g := NewWithT(t)
+	request := httptest.NewRequestWithContext(t.Context(), "POST", "/openapi/altershield/liveTest", iotest.ErrReader(errors.New("somebody reads")))
+	answer := newBench(t, interceptor.Funcs{}).serveHTTP(request)
+	g.Expect(answer.Code).To(Equal(200))
+	g.Expect(answer.Body.String()).To(beSuccess("alive"))
+	_, err := io.ReadAll(request.Body)
+	g.Expect(err).To(MatchError("somebody reads"), "nobody read before")
+}
+
+// crowd sends requests at once and returns their answers when all have one.
+func crowd(t *testing.T, routing *router, count int, path string) (codes func() []int) {
+	t.Helper()
+	var callers sync.WaitGroup
+	result := make([]int, count)
+	for i := range result {
+		callers.Go(func() { result[i] = send(t, routing, "GET", path).Code })
+	}
+	synctest.Wait()
+	return func() []int {
+		callers.Wait()
+		return result
+	}
+}
+
+func send(t *testing.T, routing *router, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	routing.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+	return recorder
+}
+
+func TestARequestOfTooManyWaitsThreeSecondsAndIsThenTurnedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		release := make(chan struct{})
+		routing := newRouter(map[string]route{
+			"/slow": {method: "GET", handle: func(http.ResponseWriter, *http.Request, func()) (int, any) {
+				<-release
+				return 200, reply{Success: true}
+			}},
+			"/live": {method: "POST", handle: liveTest, unlimited: true},
+		})
+		codes := crowd(t, routing, 64, "/slow")
+		start := time.Now()
+		turnedAway := send(t, routing, "GET", "/slow")
+		g.Expect(time.Since(start)).To(Equal(3 * time.Second))
+		g.Expect(turnedAway.Code).To(Equal(503))
+		g.Expect(turnedAway.Header().Get("Retry-After")).To(Equal("1"))
+		g.Expect(turnedAway.Body.String()).To(beFailure("too many requests at once"))
+		g.Expect(send(t, routing, "POST", "/live").Code).To(Equal(200))
+		waiting := crowd(t, routing, 64, "/slow")
+		close(release)
+		g.Expect(codes()).To(HaveEach(200))
+		g.Expect(waiting()).To(HaveEach(200), "room came in time")
+	})
+}
+
+func TestACallerWhoIsKnownTakesUpNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		release := make(chan struct{})
+		routing := newRouter(map[string]route{
+			"/known": {method: "GET", handle: func(_ http.ResponseWriter, _ *http.Request, known func()) (int, any) {
+				known()
+				<-release
+				return 200, reply{Success: true}
+			}},
+		})
+		codes := crowd(t, routing, 1000, "/known")
+		close(release)
+		g.Expect(codes()).To(HaveEach(200))
+		g.Expect(routing.room).To(BeEmpty())
+	})
+}
+
+func TestAPanicIsAnsweredAndTellsNoSecrets(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, interceptor.Funcs{})
+	b.handler = newRouter(map[string]route{"/": {method: "GET", handle: func(http.ResponseWriter, *http.Request, func()) (int, any) { panic("Bearer " + token) }}})
+	for range 65 {
+		answer := b.serveHTTP(httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+		g.Expect(answer.Code).To(Equal(500))
+		g.Expect(answer.Body.String()).To(beFailure("the operator failed to answer"))
+	}
+	log := string(b.log.Contents())
+	g.Expect(strings.Count(log, "A request made the operator panic")).To(Equal(65))
+	g.Expect(log).To(ContainSubstring("router_test.go"), "where it happened")
+	g.Expect(log).NotTo(ContainSubstring(token))
+}

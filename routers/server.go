@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package routers serves HTTP on every replica: it takes the callbacks of AlterShield Server and answers the questions of
+// people.
+package routers
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+)
+
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods;changeworkloads,verbs=get;list;watch
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods/status;changeworkloads/status,verbs=patch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+// Options are what the server needs.
+type Options struct {
+	// Address is where it listens, as host:port or :port.
+	Address string
+	// CertDir holds tls.crt and tls.key, which are read again when they change. It is empty where there is no TLS.
+	CertDir string
+	// Credentials tell genuine callbacks; nil where no AlterShield Server is configured: then none is taken.
+	Credentials *verification.Credentials
+	// Client reads from the cache, which has the indexes of package index, and writes.
+	Client client.Client
+	// Live reads from the API server, where the cache lags.
+	Live client.Reader
+	// Cache is what Client reads from; it tells of ChangePods.
+	Cache cache.Cache
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// Metrics takes the metrics of the server.
+	Metrics prometheus.Registerer
+}
+
+// Server is the HTTP server. Every replica runs it, as callers reach any of them.
+type Server struct {
+	options   Options
+	arrivals  *arrivals
+	handler   http.Handler
+	listening atomic.Bool
+}
+
+var (
+	_ manager.Runnable               = &Server{}
+	_ manager.LeaderElectionRunnable = &Server{}
+	_ healthz.Checker                = (&Server{}).Ready
+)
+
+// New registers the metrics.
+func New(options Options) (*Server, error) {
+	metrics, err := newMetrics(options.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	arrivals := newArrivals()
+	callbacks := &callbacks{
+		credentials: options.Credentials, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: arrivals,
+	}
+	suspended := &suspended{reader: options.Client, access: access{client: options.Client}}
+	return &Server{options: options, arrivals: arrivals, handler: newRouter(map[string]route{
+		"/openapi/altershield/callback":           {method: http.MethodPost, handle: callbacks.handle},
+		"/openapi/opscloud/callback":              {method: http.MethodPost, handle: callbacks.handle},
+		"/openapi/callback":                       {method: http.MethodPost, handle: callbacks.handle},
+		"/openapi/altershield/suspend/deployment": {method: http.MethodGet, handle: suspended.handle},
+		"/openapi/altershield/liveTest":           {method: http.MethodPost, handle: liveTest, unlimited: true},
+	})}, nil
+}
+
+// NeedLeaderElection is false.
+func (s *Server) NeedLeaderElection() bool { return false }
+
+// Ready fails while the server doesn't listen.
+func (s *Server) Ready(*http.Request) error {
+	if !s.listening.Load() {
+		return errors.New("the HTTP server is not listening")
+	}
+	return nil
+}
+
+// Start serves until ctx ends, and gives the requests under way ten seconds then. It begins when the cache is synced. It
+// fails if the cache can't be read, the certificate can't be used or the address is taken.
+func (s *Server) Start(ctx context.Context) error {
+	err := s.watch(ctx)
+	select {
+	case <-ctx.Done():
+		return nil
+	default:
+	}
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.options.Address)
+	if err != nil {
+		return fmt.Errorf("listening on %s: %w", s.options.Address, err)
+	}
+	return s.serve(ctx, listener)
+}
+
+// watch has the cache hold what the server reads, also on replicas that reconcile nothing.
+func (s *Server) watch(ctx context.Context) error {
+	for _, object := range []client.Object{&appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}} {
+		if _, err := s.options.Cache.GetInformer(ctx, object); err != nil {
+			return fmt.Errorf("watching %T: %w", object, err)
+		}
+	}
+	changePods, err := s.options.Cache.GetInformer(ctx, &appv1alpha1.ChangePod{})
+	if err != nil {
+		return fmt.Errorf("watching ChangePods: %w", err)
+	}
+	if _, err := changePods.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    s.arrivals.announce,
+		UpdateFunc: func(_, changed any) { s.arrivals.announce(changed) },
+	}); err != nil {
+		return fmt.Errorf("watching ChangePods: %w", err)
+	}
+	if !s.options.Cache.WaitForCacheSync(ctx) {
+		return errors.New("the cache doesn't sync")
+	}
+	return nil
+}
+
+func (s *Server) serve(ctx context.Context, listener net.Listener) error {
+	log := ctrl.LoggerFrom(ctx).WithName("router")
+	ctx, stop := context.WithCancel(ctrl.LoggerInto(ctx, log))
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer stop()
+	if s.options.CertDir != "" {
+		certificate, err := certwatcher.New(filepath.Join(s.options.CertDir, "tls.crt"), filepath.Join(s.options.CertDir, "tls.key"))
+		if err != nil {
+			return errors.Join(fmt.Errorf("reading the certificate: %w", err), listener.Close())
+		}
+		background.Go(func() {
+			if err := certificate.Start(ctx); err != nil && ctx.Err() == nil {
+				log.Error(err, "A new certificate will not be noticed")
+			}
+		})
+		listener = tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.GetCertificate})
+	}
+	s.listening.Store(true)
+	defer s.listening.Store(false)
+	serving := manager.Server{Server: newHTTPServer(ctx, s.handler), Listener: listener, ShutdownTimeout: ptr.To(shutdownTimeout)}
+	return serving.Start(ctx)
+}

@@ -1,0 +1,224 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package routers
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+const (
+	defaultLimit = 100
+	maxLimit     = 500
+	// maxFailedPods are listed for one version; their count is exact beyond it.
+	maxFailedPods = 20
+)
+
+// suspended answers which Deployments of a namespace are suspended, and why.
+type suspended struct {
+	// reader reads from the cache.
+	reader client.Reader
+	access access
+}
+
+// page is a part of the suspended Deployments of a namespace, by name.
+type page struct {
+	Items []suspension `json:"items"`
+	// Continue asks for the next page; empty on the last one.
+	Continue string `json:"continue"`
+}
+
+// suspension is a Deployment whose releases are denied.
+type suspension struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Version and Release are what the Deployment is at.
+	Version string `json:"version"`
+	Release int64  `json:"release"`
+	// SuspendedSince is in RFC 3339; empty where the label holds no time.
+	SuspendedSince string          `json:"suspendedSince"`
+	FailedVersions []failedVersion `json:"failedVersions"`
+	// LastVerifiedVersion is the newest version that was verified, empty where none was.
+	LastVerifiedVersion string `json:"lastVerifiedVersion"`
+}
+
+// failedVersion is a release with pods that failed their check.
+type failedVersion struct {
+	ChangeWorkload string `json:"changeWorkload"`
+	Version        string `json:"version"`
+	// Order is the bizExecOrderId of its change order, empty where it has none.
+	Order string `json:"order"`
+	// FailedPods are the first of them, FailedPodCount is how many there are.
+	FailedPods     []failedPod `json:"failedPods"`
+	FailedPodCount int32       `json:"failedPodCount"`
+}
+
+type failedPod struct {
+	Pod     string `json:"pod"`
+	Message string `json:"message"`
+}
+
+// question is what a caller asks for.
+type question struct {
+	namespace string
+	limit     int
+	// after is the name that the page before ended with.
+	after string
+}
+
+// handle shows callers what they could list with kubectl.
+func (s *suspended) handle(w http.ResponseWriter, request *http.Request, _ func()) (int, any) {
+	asked, err := parseQuestion(request.URL.Query())
+	if err != nil {
+		return http.StatusBadRequest, reply{Message: err.Error()}
+	}
+	err = s.access.check(request, authorizationv1.ResourceAttributes{
+		Verb: "list", Group: appsv1.GroupName, Resource: "deployments", Namespace: asked.namespace,
+	})
+	var answer page
+	if err == nil {
+		answer, err = s.list(request.Context(), asked)
+	}
+	var denied *denial
+	switch {
+	case errors.As(err, &denied):
+		return denied.answer(w)
+	case err != nil:
+		ctrl.LoggerFrom(request.Context()).Error(err, "The suspended Deployments can't be listed", "namespace", asked.namespace)
+		return http.StatusInternalServerError, reply{Message: "the suspended Deployments can't be listed: the log of the operator says why"}
+	}
+	return http.StatusOK, answer
+}
+
+func parseQuestion(query url.Values) (question, error) {
+	asked := question{namespace: query.Get("namespace"), limit: defaultLimit}
+	if asked.namespace == "" {
+		return question{}, errors.New("the parameter namespace is missing")
+	}
+	if faults := validation.IsDNS1123Label(asked.namespace); len(faults) > 0 {
+		return question{}, fmt.Errorf("%q is not the name of a namespace", asked.namespace)
+	}
+	if text := query.Get("limit"); text != "" {
+		limit, err := strconv.Atoi(text)
+		if err != nil || limit < 1 || limit > maxLimit {
+			return question{}, fmt.Errorf("the parameter limit must be from 1 to %d", maxLimit)
+		}
+		asked.limit = limit
+	}
+	after, err := base64.RawURLEncoding.DecodeString(query.Get("continue"))
+	if err != nil {
+		return question{}, errors.New("the parameter continue must be what the page before ended with")
+	}
+	asked.after = string(after)
+	return asked, nil
+}
+
+func (s *suspended) list(ctx context.Context, asked question) (page, error) {
+	var deployments appsv1.DeploymentList
+	err := s.reader.List(ctx, &deployments, client.InNamespace(asked.namespace), client.HasLabels{appv1alpha1.LabelSuspend},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return page{}, fmt.Errorf("listing the suspended Deployments of namespace %s: %w", asked.namespace, err)
+	}
+	slices.SortFunc(deployments.Items, func(a, b appsv1.Deployment) int { return strings.Compare(a.Name, b.Name) })
+	answer := page{Items: []suspension{}}
+	for i := range deployments.Items {
+		deployment := &deployments.Items[i]
+		switch {
+		case deployment.Name <= asked.after:
+			continue
+		case len(answer.Items) == asked.limit:
+			answer.Continue = base64.RawURLEncoding.EncodeToString([]byte(answer.Items[asked.limit-1].Name))
+			return answer, nil
+		}
+		workloads, err := index.ChangeWorkloadsOf(ctx, s.reader, deployment.Namespace, deployment.UID)
+		if err != nil {
+			return page{}, err
+		}
+		answer.Items = append(answer.Items, describe(deployment, workloads))
+	}
+	return answer, nil
+}
+
+func describe(deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkload) suspension {
+	slices.SortFunc(workloads, func(a, b appv1alpha1.ChangeWorkload) int { return cmp.Compare(b.Spec.Release, a.Spec.Release) })
+	release := lifecycle.ReleaseOf(deployment)
+	result := suspension{
+		Namespace: deployment.Namespace, Name: deployment.Name, Version: release.Version, Release: release.Number,
+		FailedVersions: []failedVersion{}, LastVerifiedVersion: lastVerified(workloads),
+	}
+	if since, err := strconv.ParseInt(deployment.Labels[appv1alpha1.LabelSuspend], 10, 64); err == nil {
+		result.SuspendedSince = time.Unix(since, 0).UTC().Format(time.RFC3339)
+	}
+	for i := range workloads {
+		if workloads[i].Status.Status == appv1alpha1.ChangeWorkloadSuspend {
+			result.FailedVersions = append(result.FailedVersions, failed(&workloads[i]))
+		}
+	}
+	return result
+}
+
+func failed(workload *appv1alpha1.ChangeWorkload) failedVersion {
+	result := failedVersion{
+		ChangeWorkload: workload.Name, Version: workload.Spec.Reversion, FailedPods: []failedPod{}, FailedPodCount: workload.Status.Counts.Failed,
+	}
+	if order := workload.Status.Order; order != nil {
+		result.Order = order.BizExecOrderID
+	}
+	pods := workload.Status.DefenseCheckFailPods
+	for _, pod := range pods[:min(len(pods), maxFailedPods)] {
+		result.FailedPods = append(result.FailedPods, failedPod{Pod: pod.Pod, Message: pod.Message})
+	}
+	return result
+}
+
+// lastVerified looks first at the releases that have a record, newest first, then at what they remember of others. It never
+// names a version whose last release failed.
+func lastVerified(workloads []appv1alpha1.ChangeWorkload) string {
+	for i := range workloads {
+		if lifecycle.IsSettled(&workloads[i]) {
+			return workloads[i].Spec.Reversion
+		}
+	}
+	for i := range workloads {
+		for _, version := range workloads[i].Status.VerifiedVersions {
+			if lifecycle.IsVerified(workloads, version) {
+				return version
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package routers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+)
+
+const (
+	// maxParked is how many verdicts a ChangeWorkload keeps for later.
+	maxParked = 100
+	// parkedFor is how long they are kept.
+	parkedFor = 10 * time.Minute
+)
+
+// await finds the ChangePod of a check. It gives it time to appear, as the server may call back before its answer that
+// names the check was saved, but gives up when the caller is gone. It is nil where the ChangePod doesn't come.
+func (c *callbacks) await(ctx context.Context, check string, gone <-chan struct{}) (*appv1alpha1.ChangePod, error) {
+	arrived, forget := c.arrivals.expect(check)
+	defer forget()
+	// Looking comes second, or a ChangePod that arrives in between would be missed.
+	changePod, err := index.ChangePodByCheck(ctx, c.client, check)
+	if changePod != nil || err != nil {
+		return changePod, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case <-arrived:
+		return index.ChangePodByCheck(ctx, c.client, check)
+	case <-gone:
+	case <-waiting.Done():
+	}
+	return nil, nil
+}
+
+// apply writes what a verdict makes of the status of its ChangePod.
+func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod, verdict lifecycle.CheckVerdict) outcome {
+	key := client.ObjectKeyFromObject(changePod)
+	var applied bool
+	var err error
+	if lifecycle.Awaits(changePod, verdict.Stage) {
+		applied, err = c.write(ctx, changePod, verdict)
+	}
+	if !applied && (err == nil || apierrors.IsConflict(err)) {
+		// What the cache shows may be out of date.
+		err = retry.RetryOnConflict(conflictBackoff(), func() error {
+			current := &appv1alpha1.ChangePod{}
+			if err := c.live.Get(ctx, key, current); err != nil {
+				return err
+			}
+			var err error
+			applied, err = c.write(ctx, current, verdict)
+			return err
+		})
+	}
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return notSaved(fmt.Errorf("writing the status of ChangePod %s: %w", key, err))
+	case !applied:
+		return taken(statusStale, key, "the verdict changes nothing: it is known already, or came too late")
+	}
+	c.metrics.decided(changePod.Spec.PodInfos, verdict, c.clock.Now())
+	return taken(statusApplied, key, "the verdict is saved")
+}
+
+// write applies a verdict to the ChangePod as it was read; a conflict says that it has changed since.
+func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, verdict lifecycle.CheckVerdict) (applied bool, err error) {
+	status, applies := lifecycle.ApplyVerdict(read, verdict, c.clock.Now())
+	if !applies {
+		return false, nil
+	}
+	changed := read.DeepCopy()
+	changed.Status = status
+	if err := c.client.Status().Patch(ctx, changed, lockedMergeFrom(read)); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// park keeps a verdict whose ChangePod is not there with the release that it belongs to. The ChangePod reconciler takes it
+// from there.
+func (c *callbacks) park(ctx context.Context, callback verification.Callback) outcome {
+	verdict := callback.Verdict
+	unknown := taken(statusUnknown, client.ObjectKey{}, "no ChangePod has the check "+verdict.CheckID)
+	workload, err := index.ChangeWorkloadByOrder(ctx, c.client, callback.Order)
+	switch {
+	case err != nil:
+		return notSaved(err)
+	case workload == nil:
+		return unknown
+	}
+	key := client.ObjectKeyFromObject(workload)
+	err = retry.RetryOnConflict(conflictBackoff(), func() error { return c.writeEarly(ctx, key, verdict) })
+	switch {
+	case apierrors.IsNotFound(err):
+		return unknown
+	case err != nil:
+		return notSaved(fmt.Errorf("parking a verdict in ChangeWorkload %s: %w", key, err))
+	}
+	// The reconciler may have saved the check without having seen the parked verdict.
+	changePod, err := index.ChangePodByCheck(ctx, c.client, verdict.CheckID)
+	if err == nil && changePod != nil {
+		if applied := c.apply(ctx, changePod, verdict); applied.status != statusFailed {
+			return applied
+		}
+	}
+	return taken(statusParked, key, "the verdict is kept until its ChangePod is known")
+}
+
+// writeEarly adds a verdict to those that a ChangeWorkload keeps; a conflict says that it has changed meanwhile.
+func (c *callbacks) writeEarly(ctx context.Context, key client.ObjectKey, verdict lifecycle.CheckVerdict) error {
+	workload := &appv1alpha1.ChangeWorkload{}
+	if err := c.live.Get(ctx, key, workload); err != nil {
+		return err
+	}
+	parked, added := withEarly(workload.Status.EarlyVerdicts, verdict, c.clock.Now())
+	if !added {
+		return nil
+	}
+	changed := workload.DeepCopy()
+	changed.Status.EarlyVerdicts = parked
+	return c.client.Status().Patch(ctx, changed, lockedMergeFrom(workload))
+}
+
+// withEarly adds a verdict that arrives now to those that are kept, unless its check and stage has one. What is too old or
+// too much goes, the oldest first.
+func withEarly(kept []appv1alpha1.EarlyVerdict, verdict lifecycle.CheckVerdict, now time.Time) (result []appv1alpha1.EarlyVerdict, added bool) {
+	for _, early := range kept {
+		if now.Sub(early.Time.Time) > parkedFor {
+			continue
+		}
+		if early.ChangePodID == verdict.CheckID && early.Stage == verdict.Stage {
+			return kept, false
+		}
+		result = append(result, early)
+	}
+	arrived := appv1alpha1.EarlyVerdict{
+		ChangePodID: verdict.CheckID, Stage: verdict.Stage, Verdict: appv1alpha1.VerdictPass, Message: verdict.Reason, Time: metav1.NewMicroTime(now),
+	}
+	if !verdict.Passed {
+		arrived.Verdict = appv1alpha1.VerdictUnpass
+	}
+	result = append(result, arrived)
+	return result[max(len(result)-maxParked, 0):], true
+}
+
+// lockedMergeFrom is a patch that fails where somebody else has written since read was read.
+func lockedMergeFrom(read client.Object) client.Patch {
+	return client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
+}
+
+// conflictBackoff is how long others get to write before the next attempt, about a third of a second in all.
+func conflictBackoff() wait.Backoff {
+	return wait.Backoff{Steps: 8, Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.5}
+}
