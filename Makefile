@@ -5,6 +5,7 @@ SHELL := /bin/sh
 
 IMG ?= altershield-operator:latest
 export MANAGER_ARGS ?=
+SERVER ?=
 DEMO_ARGS ?=
 
 TOOL := go tool -modfile=hack/tools/go.mod
@@ -31,8 +32,8 @@ test: assets ## Run all tests, with the race detector where there is a C compile
 ##@ A cluster to play with
 
 .PHONY: up
-up: build ## Start a control plane, fake nodes and the operator in the background. MANAGER_ARGS="..." reaches its flags.
-	@go run ./hack/local up --manager bin/manager --manager-args "$$MANAGER_ARGS"
+up: build $(if $(SERVER),build-server) ## Start a control plane, fake nodes and the operator in the background. SERVER=1 adds a test server, MANAGER_ARGS="..." flags.
+	@go run ./hack/local up --manager bin/manager $(if $(SERVER),--server bin/altershield) --manager-args "$$MANAGER_ARGS"
 
 .PHONY: down
 down: ## Stop what `make up` started and remove its data.
@@ -48,10 +49,14 @@ assets: ## Build etcd, Kubernetes and KWOK into setup-envtest's store, once; min
 build: ## Build the manager into bin/manager.
 	@CGO_ENABLED=0 go build -trimpath -o bin/manager .
 
+.PHONY: build-server
+build-server: ## Build the AlterShield test server into bin/altershield.
+	@CGO_ENABLED=0 go build -trimpath -o bin/altershield ./hack/altershield/cmd
+
 .PHONY: generate
 generate: ## Generate deep copies, CRDs, RBAC and webhook configurations from the code.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt crd rbac:roleName=manager-role webhook \
-		paths=./apis/... paths=./controllers/... paths=./webhooks/... \
+		paths=./apis/... paths=./controllers/... paths=./webhooks/... paths=./routers/... \
 		output:crd:artifacts:config=config/crd/bases \
 		output:rbac:artifacts:config=config/rbac \
 		output:webhook:artifacts:config=config/webhook

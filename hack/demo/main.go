@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Command demo plays the documented walkthrough on a control plane of its own: a release is recorded and checked, a bad
-// verdict suspends it, the next release is denied, a repair gets in. It shows what a person would type and see, checks
-// each step, and exits non-zero if one differs.
+// verdict suspends it, the next release is denied, a repair gets in. Then the same with a test server that gives the
+// verdicts. It shows what a person would type and see, checks each step, and exits non-zero if one differs.
 package main
 
 import (
@@ -25,12 +25,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
 
+	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
@@ -74,7 +76,17 @@ func demo(ctx context.Context, manager, config, samples string, out io.Writer) (
 	if manager, err = filepath.Abs(manager); err != nil {
 		return err
 	}
-	running, err := operator.Install(ctx, plane, operator.Options{Dir: dir, Binary: manager, Config: config})
+	stage := &stage{kubectl: plane.Kubectl(), kubeconfig: plane.Kubeconfig(), samples: samples, out: out}
+	options := operator.Options{Dir: dir, Binary: manager, Config: config}
+	if err := withoutServer(ctx, plane, options, stage); err != nil {
+		return err
+	}
+	return withServer(ctx, plane, options, stage)
+}
+
+// withoutServer plays the documented walkthrough, in which nobody checks but verdicts are set by hand.
+func withoutServer(ctx context.Context, plane *cluster.Cluster, options operator.Options, stage *stage) (err error) {
+	running, err := operator.Install(ctx, plane, options)
 	if err != nil {
 		return err
 	}
@@ -82,12 +94,37 @@ func demo(ctx context.Context, manager, config, samples string, out io.Writer) (
 		return err
 	}
 	defer func() { err = errors.Join(err, running.Stop(context.WithoutCancel(ctx))) }()
-	stage := &stage{kubectl: plane.Kubectl(), kubeconfig: plane.Kubeconfig(), samples: samples, out: out}
-	for number, scene := range walkthrough() {
-		fmt.Fprintf(out, "\n--- %d. %s\n", number+1, scene.title)
-		if err := scene.play(ctx, stage); err != nil {
-			return fmt.Errorf("step %d, %s: %w", number+1, scene.title, err)
-		}
+	return stage.play(ctx, walkthrough())
+}
+
+// withServer plays releases that a test server checks.
+func withServer(ctx context.Context, plane *cluster.Cluster, options operator.Options, stage *stage) (err error) {
+	token := filepath.Join(options.Dir, "altershield-token")
+	if err := os.WriteFile(token, []byte("altershield-operator\n"), 0o600); err != nil {
+		return err
 	}
-	return nil
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	options.Args = []string{"--altershield-address=http://" + listener.Addr().String(), "--altershield-token-file=" + token}
+	running, err := operator.Install(ctx, plane, options)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	server := altershield.New(altershield.Options{Token: "altershield-operator", CallbackURL: running.CallbackURL()})
+	defer server.Close()
+	serving, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(serving, listener) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-served)
+	}()
+	fmt.Fprintf(stage.out, "\nThe operator restarts with --altershield-address and --altershield-token-file: AlterShield Server checks from now on.\n")
+	if err := running.Start(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.Stop(context.WithoutCancel(ctx))) }()
+	return stage.play(ctx, checkedReleases(server))
 }

@@ -41,6 +41,20 @@ type stage struct {
 	// samples is the folder of the sample Deployments.
 	samples string
 	out     io.Writer
+	// scenes is how many were played.
+	scenes int
+}
+
+// play plays one scene after the other.
+func (s *stage) play(ctx context.Context, scenes []scene) error {
+	for _, scene := range scenes {
+		s.scenes++
+		fmt.Fprintf(s.out, "\n--- %d. %s\n", s.scenes, scene.title)
+		if err := scene.play(ctx, s); err != nil {
+			return fmt.Errorf("step %d, %s: %w", s.scenes, scene.title, err)
+		}
+	}
+	return nil
 }
 
 // run types a kubectl command, shows what it prints and returns that; failed says that it exited non-zero.

@@ -74,6 +74,16 @@ func stopEverything(ctx context.Context, dir string) ([]string, error) {
 		}
 		stopped = append(stopped, operator.Name)
 	}
+	server, err := process.Find(dir, serverName)
+	if err != nil {
+		return nil, err
+	}
+	if server != nil {
+		if err := server.Stop(ctx, operator.Grace); err != nil {
+			return nil, err
+		}
+		stopped = append(stopped, serverName)
+	}
 	parts, err := cluster.StopIn(ctx, dir)
 	return append(stopped, parts...), err
 }
@@ -83,7 +93,7 @@ func removeState(dir string) error {
 	if err := cluster.RemoveState(dir); err != nil {
 		return err
 	}
-	for _, entry := range append(operator.Files(), lockFile) {
+	for _, entry := range append(operator.Files(), lockFile, tokenFile) {
 		if err := os.RemoveAll(filepath.Join(dir, entry)); err != nil {
 			return fmt.Errorf("remove the state: %w", err)
 		}

@@ -36,6 +36,8 @@ type upOptions struct {
 	dir, config string
 	manager     string
 	managerArgs []string
+	// server is the program of the test server, empty where none is wanted.
+	server string
 	// ports are the numbers chosen for portSettings, in their order.
 	ports []int
 }
@@ -59,6 +61,8 @@ const (
 	webhookPort
 	metricsPort
 	probePort
+	callbackPort
+	serverPort
 )
 
 func portSettings() []portSetting {
@@ -71,6 +75,8 @@ func portSettings() []portSetting {
 		webhookPort:           {"webhook-port", "LOCAL_WEBHOOK_PORT", 1443, operator.Name, "the manager's webhooks"},
 		metricsPort:           {"metrics-port", "LOCAL_METRICS_PORT", 8089, operator.Name, "the manager's metrics"},
 		probePort:             {"probe-port", "LOCAL_PROBE_PORT", 8088, operator.Name, "the manager's health probes"},
+		callbackPort:          {"callback-port", "LOCAL_CALLBACK_PORT", 8080, operator.Name, "the manager's callbacks"},
+		serverPort:            {"server-port", "LOCAL_SERVER_PORT", 8180, serverName, "the test server"},
 	}
 }
 
@@ -81,6 +87,7 @@ func parseUp(args []string, getenv func(string) string) (*upOptions, error) {
 	flags.StringVar(&options.dir, "dir", defaultDir, "state `folder`: data, keys, kubeconfig, logs, process ids")
 	flags.StringVar(&options.config, "config", "config/local", "kustomization `folder` to install")
 	flags.StringVar(&options.manager, "manager", "", "the manager's `program` (required)")
+	flags.StringVar(&options.server, "server", "", "the AlterShield test server's `program`; empty for none")
 	managerArgs := flags.String("manager-args", "", "more `flags` for the manager, in one string; quotes keep blanks")
 	for i, setting := range portSettings() {
 		number := setting.number

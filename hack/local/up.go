@@ -49,6 +49,11 @@ func up(ctx context.Context, options *upOptions, out, progress io.Writer) error 
 	if info, err := os.Stat(options.manager); err != nil || info.IsDir() {
 		return fmt.Errorf("no manager program at %s: build it first", options.manager)
 	}
+	if options.server != "" {
+		if options.server, err = filepath.Abs(options.server); err != nil {
+			return err
+		}
+	}
 	programs, err := assets.Ensure(ctx, progress)
 	if err != nil {
 		return err
@@ -65,6 +70,9 @@ func up(ctx context.Context, options *upOptions, out, progress io.Writer) error 
 	if err != nil {
 		return err
 	}
+	if err := startServer(ctx, options, progress); err != nil {
+		return err
+	}
 	if err := startManager(ctx, options, plane, progress); err != nil {
 		return fmt.Errorf("%w\nthe control plane stays up: mend this and run up again, or run down", err)
 	}
@@ -74,6 +82,9 @@ The control plane and the manager are up. To use them, paste:
   export PATH=%s:"$PATH"
 Logs: tail -F %s (others are beside it). Stop and remove everything: make down
 `, quote(plane.Kubeconfig()), quote(programs.Dir), quote(process.LogPath(options.dir, operator.Name)))
+	if options.server != "" {
+		fmt.Fprintf(out, serverHelp, options.serverURL(), quote(process.LogPath(options.dir, serverName)), options.serverURL())
+	}
 	return nil
 }
 
@@ -88,6 +99,9 @@ func takeTurn(ctx context.Context, dir string, progress io.Writer) (release func
 func checkPorts(options *upOptions) error {
 	var wanted []cluster.Port
 	for i, setting := range portSettings() {
+		if i == serverPort && options.server == "" {
+			continue
+		}
 		owner, err := process.Find(options.dir, setting.owner)
 		if err != nil {
 			return err
@@ -132,10 +146,11 @@ func startManager(ctx context.Context, options *upOptions, plane *cluster.Cluste
 	manager, err := operator.Install(ctx, plane, operator.Options{
 		Dir:    options.dir,
 		Binary: options.manager,
-		Args:   options.managerArgs,
+		Args:   append(options.serverArgs(), options.managerArgs...),
 		Config: options.config,
 		Ports: operator.Ports{
 			Webhook: options.ports[webhookPort], Metrics: options.ports[metricsPort], Probe: options.ports[probePort],
+			Callback: options.ports[callbackPort],
 		},
 		Detached: true,
 	})

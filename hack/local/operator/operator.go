@@ -57,7 +57,7 @@ const Grace = 30 * time.Second
 
 // Ports are the TCP ports of the manager on 127.0.0.1. Zero stands for any free port.
 type Ports struct {
-	Webhook, Metrics, Probe int
+	Webhook, Metrics, Probe, Callback int
 }
 
 // Options say what to run.
@@ -134,6 +134,17 @@ func (o *Operator) MetricsAddress() string {
 	return net.JoinHostPort(loopback, strconv.Itoa(o.options.Ports.Metrics))
 }
 
+// Options are what the manager was installed with, and the ports that were chosen.
+func (o *Operator) Options() Options { return o.options }
+
+// CallbackURL is where the manager takes the callbacks of AlterShield Server.
+func (o *Operator) CallbackURL() string { return o.RouterURL() + "/openapi/altershield/callback" }
+
+// RouterURL is where the manager answers over plain HTTP.
+func (o *Operator) RouterURL() string {
+	return "http://" + net.JoinHostPort(loopback, strconv.Itoa(o.options.Ports.Callback))
+}
+
 // Files are the names of what Install writes to the state folder.
 func Files() []string { return []string{kubeconfigFile, servingCerts} }
 
@@ -141,7 +152,7 @@ func Files() []string { return []string{kubeconfigFile, servingCerts} }
 func (o *Operator) LogPath() string { return process.LogPath(o.options.Dir, Name) }
 
 func (p *Ports) pick() error {
-	for _, port := range []*int{&p.Webhook, &p.Metrics, &p.Probe} {
+	for _, port := range []*int{&p.Webhook, &p.Metrics, &p.Probe, &p.Callback} {
 		if *port != 0 {
 			continue
 		}
@@ -162,6 +173,7 @@ func argv(options Options, kubeconfig, certs string) []string {
 		"--webhook-port=" + strconv.Itoa(options.Ports.Webhook),
 		"--metrics-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Metrics)),
 		"--health-probe-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Probe)),
+		"--callback-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Callback)),
 	}, options.Args...)
 }
 
