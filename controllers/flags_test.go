@@ -26,7 +26,7 @@ import (
 
 var _ = Describe("The manager's flags", func() {
 	It("are all checked before anything starts", func(ctx context.Context) {
-		output, err := exec.CommandContext(ctx, program, "--namespace=Not_A_Name", "--webhook-port=0",
+		output, err := exec.CommandContext(ctx, settings.Binary, "--namespace=Not_A_Name", "--webhook-port=0",
 			"--webhook-cert-dir=/nowhere", "--graceful-shutdown-timeout=-1s").CombinedOutput()
 		Expect(err).To(MatchError("exit status 1"))
 		Expect(string(output)).To(And(
@@ -37,8 +37,20 @@ var _ = Describe("The manager's flags", func() {
 		))
 	})
 
+	It("refuse an AlterShield Server without a token", func(ctx context.Context) {
+		output, err := exec.CommandContext(ctx, settings.Binary, "--webhook-cert-dir=/nowhere", "--altershield-address=altershield:8080",
+			"--altershield-failure-policy=maybe", "--callback-cert-dir=/nowhere").CombinedOutput()
+		Expect(err).To(MatchError("exit status 1"))
+		Expect(string(output)).To(And(
+			ContainSubstring("--altershield-token-file: it must not be empty"),
+			ContainSubstring("--altershield-address: it must begin with http:// or https://"),
+			ContainSubstring(`--altershield-failure-policy "maybe" must be pass or fail`),
+			ContainSubstring("--callback-cert-dir: stat /nowhere/tls.crt"),
+		))
+	})
+
 	It("explain themselves", func(ctx context.Context) {
-		output, err := exec.CommandContext(ctx, program, "--help").CombinedOutput()
+		output, err := exec.CommandContext(ctx, settings.Binary, "--help").CombinedOutput()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(output)).To(ContainSubstring("Elect a leader among several replicas"))
 	})

@@ -80,6 +80,15 @@ func named(name string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Name = name }
 }
 
+// alone gives the Deployment a name, and pods of its own.
+func alone(name string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.Name = name
+		d.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
+		d.Spec.Template.Labels["app"] = name
+	}
+}
+
 // kubectl runs a command as a cluster admin.
 func kubectl(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, plane.Kubectl(), args...)

@@ -83,3 +83,30 @@ func scrape(ctx context.Context, token string) (status int, text string) {
 	Expect(err).NotTo(HaveOccurred())
 	return response.StatusCode, string(body)
 }
+
+// metricsToken is the bearer token of somebody who may read the metrics.
+func metricsToken(ctx context.Context) string {
+	GinkgoHelper()
+	namespace := newNamespace(ctx, nil)
+	Expect(kube.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "reader"}})).To(Succeed())
+	output, err := kubectl(ctx, "create", "clusterrolebinding", namespace, "--clusterrole=altershieldoperator-metrics-reader",
+		"--serviceaccount="+namespace+":reader")
+	Expect(err).NotTo(HaveOccurred(), output)
+	DeferCleanup(func(ctx context.Context) {
+		output, err := kubectl(ctx, "delete", "clusterrolebinding", namespace)
+		Expect(err).NotTo(HaveOccurred(), output)
+	})
+	config, err := plane.ServiceAccountConfig(ctx, namespace, "reader")
+	Expect(err).NotTo(HaveOccurred())
+	return config.BearerToken
+}
+
+// metricsShow waits until the metrics have a line.
+func metricsShow(ctx context.Context, line string) {
+	GinkgoHelper()
+	token := metricsToken(ctx)
+	Eventually(func() string {
+		_, shown := scrape(ctx, token)
+		return shown
+	}).Should(ContainSubstring("\n" + line + "\n"))
+}

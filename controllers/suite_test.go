@@ -41,10 +41,10 @@ import (
 // The suite runs the manager as users do: the program itself, with the rights of its service account, beside a real
 // API server with the real deployment controller. It takes no notice of how the program is made.
 var (
-	plane   *cluster.Cluster
-	program string
-	manager *operator.Operator
-	kube    client.Client
+	plane    *cluster.Cluster
+	settings operator.Options
+	manager  *operator.Operator
+	kube     client.WithWatch
 )
 
 func TestOperator(t *testing.T) {
@@ -70,10 +70,10 @@ var _ = BeforeSuite(func(ctx context.Context) {
 
 	root, err := filepath.Abs("..")
 	Expect(err).NotTo(HaveOccurred())
-	program = buildManager(ctx, root, dir)
-	manager, err = operator.Install(ctx, plane, operator.Options{
-		Dir: dir, Binary: program, Args: []string{"--leader-elect"}, Config: filepath.Join(root, "config", "local"),
-	})
+	settings = operator.Options{
+		Dir: dir, Binary: buildManager(ctx, root, dir), Args: []string{"--leader-elect"}, Config: filepath.Join(root, "config", "local"),
+	}
+	manager, err = operator.Install(ctx, plane, settings)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(manager.Start(ctx)).To(Succeed())
 	DeferCleanup(stopCleanly)
@@ -81,7 +81,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	scheme := runtime.NewScheme()
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
-	kube, err = client.New(plane.Config(), client.Options{Scheme: scheme})
+	kube, err = client.NewWithWatch(plane.Config(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	for _, setting := range []string{"blocking", "branch"} {
 		Eventually(func() string { return settingReason(ctx, setting) }).Should(Equal("InEffect"))
@@ -109,6 +109,7 @@ func stopCleanly(ctx context.Context) {
 	for line := range strings.Lines(string(written)) {
 		Expect(line).NotTo(ContainSubstring("DATA RACE"))
 		Expect(line).NotTo(ContainSubstring("panic"))
+		Expect(line).NotTo(ContainSubstring(serverToken))
 		if !strings.Contains(line, "because it is being terminated") {
 			Expect(line).NotTo(ContainSubstring("forbidden"), "a permission is missing in config/rbac")
 		}
