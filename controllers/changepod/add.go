@@ -79,7 +79,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&appv1alpha1.ChangePod{}).
 		Watches(&appv1alpha1.ChangeWorkload{}, handler.EnqueueRequestsFromMapFunc(r.undecided), builder.WithPredicates(orderChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
-		Complete(reconcile.AsReconciler(r.Client, r))
+		Complete(r)
 }
 
 func orderChanged() predicate.Predicate {

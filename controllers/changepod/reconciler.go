@@ -33,14 +33,19 @@ import (
 )
 
 // Reconcile moves the batch on by what is known of its check, asking the verifier where that is due.
-func (r *Reconciler) Reconcile(ctx context.Context, changePod *appv1alpha1.ChangePod) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	r.began()
-	if changePod.DeletionTimestamp != nil {
+	changePod := &appv1alpha1.ChangePod{}
+	err := r.Client.Get(ctx, request.NamespacedName, changePod)
+	if apierrors.IsNotFound(err) || err == nil && changePod.DeletionTimestamp != nil {
+		r.backoff.Forget(request.NamespacedName)
 		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("reading ChangePod %s: %w", request, err)
 	}
 	scene := &scene{}
 	if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {
-		var err error
 		if scene, err = r.observe(ctx, changePod); err != nil || scene == nil {
 			return ctrl.Result{}, err
 		}
@@ -55,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, changePod *appv1alpha1.Chang
 	call := lifecycle.NextCall(changePod, scene.facts, now)
 	answer := r.ask(ctx, call, changePod, scene.batch)
 	before := changePod.DeepCopy()
-	err := r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
+	err = r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
 		return lifecycle.AdvanceChangePod(current, scene.facts, answer, now)
 	})
 	if err != nil {
@@ -107,12 +112,13 @@ func (r *Reconciler) wait(changePod *appv1alpha1.ChangePod, answer lifecycle.Che
 	return min(wait, r.backoff.When(key))
 }
 
-// tell reports a batch that was to be checked and was not.
+// tell reports a batch that was to be checked and was not. The Event names no related object, so that those of a release
+// become a series, not one for each pod.
 func (r *Reconciler) tell(before, after *appv1alpha1.ChangePod, scene *scene) {
 	note, missed := lifecycle.MissedCheck(after)
 	if !missed || before.Status.Status == after.Status.Status {
 		return
 	}
-	r.Recorder.Eventf(scene.workload, after, corev1.EventTypeWarning, appv1alpha1.EventBatchNotChecked, "Verify", "%s",
+	r.Recorder.Eventf(scene.workload, nil, corev1.EventTypeWarning, appv1alpha1.EventBatchNotChecked, "Verify", "%s",
 		lifecycle.EventNote(after.Name+": "+note))
 }
