@@ -87,12 +87,12 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8089",
 		"Address of the metrics endpoint, served over TLS to users whom Kubernetes lets get /metrics. 0 turns it off.")
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8088",
-		"Address of /healthz and /readyz. Ready means: caches synced and webhooks serving.")
+		"Address of /healthz and /readyz. Ready means: caches synced, webhooks and callbacks served.")
 	flags.IntVar(&o.webhookPort, "webhook-port", 1443, "Port of the admission webhooks.")
 	flags.StringVar(&o.webhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
 		"Directory of the webhooks' certificate: tls.crt and tls.key, read again when they change.")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false,
-		"Elect a leader among several replicas: the leader reconciles, every replica serves the webhooks.")
+		"Elect a leader among several replicas: the leader reconciles, every replica serves the webhooks and the callbacks.")
 	flags.DurationVar(&o.gracefulShutdownTime, "graceful-shutdown-timeout", 30*time.Second,
 		"How long reconciles and requests may take to finish when the operator is told to stop.")
 	o.bindServer(flags)
@@ -101,7 +101,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 func (o *options) bindServer(flags *flag.FlagSet) {
 	o.server.Bind(flags)
 	flags.StringVar(&o.failurePolicy, "altershield-failure-policy", failurePass,
-		"What a batch counts as that AlterShield Server could not check in time: pass or fail.")
+		"What a batch counts as that AlterShield Server did not check, because it refused or was not there in time: pass or fail.")
 	flags.StringVar(&o.callbackAddress, "callback-bind-address", ":8080",
 		"Address of the callbacks of AlterShield Server and of the questions of people. 0 turns it off.")
 	flags.StringVar(&o.callbackCertDir, "callback-cert-dir", "",
@@ -130,6 +130,9 @@ func (o *options) validateServer() error {
 	var problems []error
 	if o.server.Address != "" {
 		problems = append(problems, o.server.Validate())
+		if o.callbackAddress == "0" {
+			problems = append(problems, errors.New("--callback-bind-address=0: AlterShield Server could tell no verdict"))
+		}
 	}
 	if o.failurePolicy != failurePass && o.failurePolicy != failureFail {
 		problems = append(problems, fmt.Errorf("--altershield-failure-policy %q must be %s or %s", o.failurePolicy, failurePass, failureFail))

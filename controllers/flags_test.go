@@ -39,13 +39,14 @@ var _ = Describe("The manager's flags", func() {
 
 	It("refuse an AlterShield Server without a token", func(ctx context.Context) {
 		output, err := exec.CommandContext(ctx, settings.Binary, "--webhook-cert-dir=/nowhere", "--altershield-address=altershield:8080",
-			"--altershield-failure-policy=maybe", "--callback-cert-dir=/nowhere").CombinedOutput()
+			"--altershield-failure-policy=maybe", "--callback-cert-dir=/nowhere", "--callback-bind-address=0").CombinedOutput()
 		Expect(err).To(MatchError("exit status 1"))
 		Expect(string(output)).To(And(
 			ContainSubstring("--altershield-token-file: it must not be empty"),
 			ContainSubstring("--altershield-address: it must begin with http:// or https://"),
 			ContainSubstring(`--altershield-failure-policy "maybe" must be pass or fail`),
 			ContainSubstring("--callback-cert-dir: stat /nowhere/tls.crt"),
+			ContainSubstring("--callback-bind-address=0: AlterShield Server could tell no verdict"),
 		))
 	})
 

@@ -48,7 +48,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 	}
 
 	DescribeTable("a release waits at its order, and goes on when the server is back",
-		func(ctx context.Context, fault altershield.Fault) {
+		func(ctx context.Context, fault altershield.Fault, why string) {
 			namespace := controlledNamespace(ctx)
 			fault.Actions = []string{altershield.ActionSubmitOrder}
 			server.SetFault(fault)
@@ -56,7 +56,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 			Eventually(seen(ctx, namespace)).Should(Equal("PreWait  AwaitingOrder"))
 			name := currentName(ctx, namespace, "sleep")
 			Expect(releases(ctx, namespace)()).To(HaveKeyWithValue(name, "Running"))
-			Expect(ordered(ctx, namespace, name)()).To(Equal("Unknown ServerUnavailable"))
+			Expect(ordered(ctx, namespace, name)()).To(Equal("Unknown " + why))
 			Eventually(eventsIn(ctx, namespace)).Should(ContainElement(HavePrefix("ServerUnavailable: ")))
 			Expect(changePods(ctx, namespace)[0].Status.Deadline).NotTo(BeNil())
 
@@ -64,13 +64,13 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 			passes(ctx, namespace)
 			Expect(nodesOf(namespace)).To(HaveLen(1))
 		},
-		Entry("server down", altershield.Fault{Kind: altershield.FaultDown}),
-		Entry("HTTP 500", altershield.Fault{Kind: altershield.FaultStatus, HTTPStatus: 500}),
-		Entry("200 with an empty body", altershield.Fault{Kind: altershield.FaultEmpty}),
-		Entry("200 with a page of HTML", altershield.Fault{Kind: altershield.FaultHTML}),
-		Entry("a wrong token", altershield.Fault{Kind: altershield.FaultRefuse, Code: "102", Message: "authentication request fail"}),
-		Entry("an overloaded server", altershield.Fault{Kind: altershield.FaultRefuse, Code: "104", Message: "access limit exceeded"}),
-		Entry("a server error", altershield.Fault{Kind: altershield.FaultRefuse, Code: "901", Message: "system error"}),
+		Entry("server down", altershield.Fault{Kind: altershield.FaultDown}, "ServerUnavailable"),
+		Entry("HTTP 500", altershield.Fault{Kind: altershield.FaultStatus, HTTPStatus: 500}, "ServerUnavailable"),
+		Entry("200 with an empty body", altershield.Fault{Kind: altershield.FaultEmpty}, "ServerUnavailable"),
+		Entry("200 with a page of HTML", altershield.Fault{Kind: altershield.FaultHTML}, "ServerUnavailable"),
+		Entry("a wrong token", altershield.Fault{Kind: altershield.FaultRefuse, Code: "102", Message: "authentication request fail"}, "Unauthorized"),
+		Entry("an overloaded server", altershield.Fault{Kind: altershield.FaultRefuse, Code: "104", Message: "access limit exceeded"}, "ServerUnavailable"),
+		Entry("a server error", altershield.Fault{Kind: altershield.FaultRefuse, Code: "901", Message: "system error"}, "ServerUnavailable"),
 	)
 
 	DescribeTable("a batch waits at the start of its check, and goes on when the server is back",

@@ -76,7 +76,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Client: kube, Live: live, Recorder: recorder, Metrics: metrics, Clock: options.Clock, Namespace: options.Namespace,
-			Verifier: options.Verifier, Cluster: options.Cluster,
+			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
 		},
 		"ChangePod": &changepod.Reconciler{
 			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock,

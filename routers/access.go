@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -31,6 +32,9 @@ import (
 type access struct {
 	client client.Writer
 }
+
+// reviewTimeout is how long the API server gets to answer.
+const reviewTimeout = 5 * time.Second
 
 // denial says why a caller doesn't get what they ask for.
 type denial struct {
@@ -87,6 +91,8 @@ func (a access) authenticate(request *http.Request) (authenticationv1.UserInfo, 
 
 // create doesn't record the write for later reads: that would make the cache watch reviews, which nobody can.
 func (a access) create(ctx context.Context, review client.Object) error {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
 	return a.client.Create(ctx, review, client.DisableReadYourWritesConsistency)
 }
 

@@ -34,6 +34,8 @@ const (
 	// answerWithin is how long the verdict of a callback may take to be saved: AlterShield Server waits six seconds for the
 	// answer.
 	answerWithin = 5 * time.Second
+	// saveWithin is how long saving is tried all the same: nobody will tell the verdict again.
+	saveWithin = 2 * time.Minute
 	// patience is how much of that is spent on waiting for a ChangePod to appear.
 	patience = 3 * time.Second
 )
@@ -125,9 +127,34 @@ func (c *callbacks) take(request *http.Request, callback verification.Callback) 
 	if !callback.Batch || !callback.Final {
 		return taken(statusIgnored, client.ObjectKey{}, "only verdicts of whole batches count")
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), answerWithin)
-	defer cancel()
-	changePod, err := c.await(ctx, callback.Verdict.CheckID, request.Context().Done())
+	saved, answered := make(chan outcome), make(chan struct{})
+	defer close(answered)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), saveWithin)
+	go func() {
+		defer cancel()
+		outcome := c.save(ctx, callback, request.Context().Done())
+		select {
+		case saved <- outcome:
+		case <-answered:
+			if outcome.status != statusFailed { // which was counted when it was answered
+				c.metrics.count(outcome.status, callback.Verdict)
+			}
+			report(request, callback, outcome)
+		}
+	}()
+	timeout := time.NewTimer(answerWithin)
+	defer timeout.Stop()
+	select {
+	case outcome := <-saved:
+		return outcome
+	case <-timeout.C:
+		return notSaved(errors.New("it takes too long; it is tried on without anybody waiting"))
+	}
+}
+
+// save brings a verdict to its ChangePod, or parks it. gone says that the caller has stopped waiting.
+func (c *callbacks) save(ctx context.Context, callback verification.Callback, gone <-chan struct{}) outcome {
+	changePod, err := c.await(ctx, callback.Verdict.CheckID, gone)
 	switch {
 	case err != nil:
 		return notSaved(err)

@@ -115,7 +115,6 @@ func TestAParkedVerdictIsNotLostThoughItsChangePodCanNotBeWritten(t *testing.T) 
 
 func TestAVerdictThatCanNotBeParkedIsNotAcknowledged(t *testing.T) {
 	for name, funcs := range map[string]interceptor.Funcs{
-		"as the write fails": beforeWrite(func(client.Client) error { return errors.New("the API server is down") }),
 		"as others write all the time": {SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
 			return conflict()
 		}},
@@ -135,11 +134,13 @@ func TestAVerdictThatCanNotBeParkedIsNotAcknowledged(t *testing.T) {
 				b := newBench(t, funcs, changeWorkload())
 				start := time.Now()
 				answer := b.callBack(t, bodyOf("POST", "fail"))
-				g.Expect(time.Since(start)).To(BeNumerically("<", 5*time.Second), "the server waits for six")
+				g.Expect(time.Since(start)).To(BeNumerically("<=", 5*time.Second), "the server waits for six")
 				g.Expect(answer.Code).To(Equal(500))
 				g.Expect(answer.Body.String()).To(beFailure("the verdict could not be saved"))
 				g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{failed} 1"))
 				g.Expect(b.parked(t)).To(BeEmpty())
+				time.Sleep(3 * time.Minute) // of the bubble's clock: until it gives up
+				g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{failed} 1"))
 			})
 		})
 	}
@@ -155,6 +156,7 @@ func TestAnAPIServerThatDoesNotAnswerIsGivenUpBeforeAlterShieldServerGivesUs(t *
 		start := time.Now()
 		g.Expect(b.callBack(t, bodyOf("POST", "fail")).Code).To(Equal(500))
 		g.Expect(time.Since(start)).To(Equal(5 * time.Second))
+		time.Sleep(3 * time.Minute) // of the bubble's clock: until it gives up
 	})
 }
 

@@ -30,8 +30,8 @@ import (
 type route struct {
 	method string
 	handle func(w http.ResponseWriter, request *http.Request, known func()) (int, any)
-	// unlimited says that a request is answered however many there are.
-	unlimited bool
+	// room is for the requests of strangers; nil where a request is answered however many there are.
+	room room
 }
 
 // reply is the answer that AlterShield Server understands, and everybody else gets who doesn't get what they asked for.
@@ -44,11 +44,10 @@ type reply struct {
 
 type router struct {
 	routes map[string]route
-	room   room
 }
 
 func newRouter(routes map[string]route) *router {
-	return &router{routes: routes, room: make(room, maxStrangers)}
+	return &router{routes: routes}
 }
 
 // ServeHTTP answers every request with one JSON document.
@@ -71,9 +70,9 @@ func (r *router) answer(w http.ResponseWriter, request *http.Request) (code int,
 		return http.StatusMethodNotAllowed, reply{Message: "this path takes " + found.method + " requests only"}
 	}
 	leave := func() {}
-	if !found.unlimited {
+	if found.room != nil {
 		var entered bool
-		if leave, entered = r.room.enter(); !entered {
+		if leave, entered = found.room.enter(); !entered {
 			w.Header().Set("Retry-After", "1")
 			return http.StatusServiceUnavailable, reply{Message: "too many requests at once"}
 		}

@@ -102,11 +102,11 @@ func TestARequestOfTooManyWaitsThreeSecondsAndIsThenTurnedAway(t *testing.T) {
 		g := NewWithT(t)
 		release := make(chan struct{})
 		routing := newRouter(map[string]route{
-			"/slow": {method: "GET", handle: func(http.ResponseWriter, *http.Request, func()) (int, any) {
+			"/slow": {method: "GET", room: make(room, 64), handle: func(http.ResponseWriter, *http.Request, func()) (int, any) {
 				<-release
 				return 200, reply{Success: true}
 			}},
-			"/live": {method: "POST", handle: liveTest, unlimited: true},
+			"/live": {method: "POST", handle: liveTest},
 		})
 		codes := crowd(t, routing, 64, "/slow")
 		start := time.Now()
@@ -127,8 +127,9 @@ func TestACallerWhoIsKnownTakesUpNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		release := make(chan struct{})
+		space := make(room, 64)
 		routing := newRouter(map[string]route{
-			"/known": {method: "GET", handle: func(_ http.ResponseWriter, _ *http.Request, known func()) (int, any) {
+			"/known": {method: "GET", room: space, handle: func(_ http.ResponseWriter, _ *http.Request, known func()) (int, any) {
 				known()
 				<-release
 				return 200, reply{Success: true}
@@ -137,7 +138,7 @@ func TestACallerWhoIsKnownTakesUpNoRoom(t *testing.T) {
 		codes := crowd(t, routing, 1000, "/known")
 		close(release)
 		g.Expect(codes()).To(HaveEach(200))
-		g.Expect(routing.room).To(BeEmpty())
+		g.Expect(space).To(BeEmpty())
 	})
 }
 

@@ -96,12 +96,14 @@ func New(options Options) (*Server, error) {
 		credentials: options.Credentials, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: arrivals,
 	}
 	suspended := &suspended{reader: options.Client, access: access{client: options.Client}}
+	// Questions of people don't take the room of callbacks.
+	server, people := make(room, maxStrangers), make(room, maxStrangers)
 	return &Server{options: options, arrivals: arrivals, handler: newRouter(map[string]route{
-		"/openapi/altershield/callback":           {method: http.MethodPost, handle: callbacks.handle},
-		"/openapi/opscloud/callback":              {method: http.MethodPost, handle: callbacks.handle},
-		"/openapi/callback":                       {method: http.MethodPost, handle: callbacks.handle},
-		"/openapi/altershield/suspend/deployment": {method: http.MethodGet, handle: suspended.handle},
-		"/openapi/altershield/liveTest":           {method: http.MethodPost, handle: liveTest, unlimited: true},
+		"/openapi/altershield/callback":           {method: http.MethodPost, handle: callbacks.handle, room: server},
+		"/openapi/opscloud/callback":              {method: http.MethodPost, handle: callbacks.handle, room: server},
+		"/openapi/callback":                       {method: http.MethodPost, handle: callbacks.handle, room: server},
+		"/openapi/altershield/suspend/deployment": {method: http.MethodGet, handle: suspended.handle, room: people},
+		"/openapi/altershield/liveTest":           {method: http.MethodPost, handle: liveTest},
 	})}, nil
 }
 

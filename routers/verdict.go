@@ -67,11 +67,13 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 	var applied bool
 	var err error
 	if lifecycle.Awaits(changePod, verdict.Stage) {
-		applied, err = c.write(ctx, changePod, verdict)
+		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
+		applied, err = c.write(attempt, changePod, verdict)
+		cancel()
 	}
-	if !applied && (err == nil || apierrors.IsConflict(err)) {
+	if !applied && !apierrors.IsNotFound(err) {
 		// What the cache shows may be out of date.
-		err = retry.RetryOnConflict(conflictBackoff(), func() error {
+		err = persist(ctx, func(ctx context.Context) error {
 			current := &appv1alpha1.ChangePod{}
 			if err := c.live.Get(ctx, key, current); err != nil {
 				return err
@@ -118,7 +120,7 @@ func (c *callbacks) park(ctx context.Context, callback verification.Callback) ou
 		return unknown
 	}
 	key := client.ObjectKeyFromObject(workload)
-	err = retry.RetryOnConflict(conflictBackoff(), func() error { return c.writeEarly(ctx, key, verdict) })
+	err = persist(ctx, func(ctx context.Context) error { return c.writeEarly(ctx, key, verdict) })
 	switch {
 	case apierrors.IsNotFound(err):
 		return unknown
@@ -128,7 +130,9 @@ func (c *callbacks) park(ctx context.Context, callback verification.Callback) ou
 	// The reconciler may have saved the check without having seen the parked verdict.
 	changePod, err := index.ChangePodByCheck(ctx, c.client, verdict.CheckID)
 	if err == nil && changePod != nil {
-		if applied := c.apply(ctx, changePod, verdict); applied.status != statusFailed {
+		brief, cancel := context.WithTimeout(ctx, persistPause) // it is safe where it is
+		defer cancel()
+		if applied := c.apply(brief, changePod, verdict); applied.status != statusFailed {
 			return applied
 		}
 	}
@@ -175,6 +179,29 @@ func withEarly(kept []appv1alpha1.EarlyVerdict, verdict lifecycle.CheckVerdict, 
 // lockedMergeFrom is a patch that fails where somebody else has written since read was read.
 func lockedMergeFrom(read client.Object) client.Patch {
 	return client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
+}
+
+const (
+	// persistPause is between two attempts to save what the API server didn't take.
+	persistPause = 250 * time.Millisecond
+	// attemptTimeout ends an attempt that the API server doesn't answer.
+	attemptTimeout = 5 * time.Second
+)
+
+// persist tries a write until it succeeds, its object is gone, or ctx has ended: the API server may be restarting. Conflicts
+// are tried again sooner.
+func persist(ctx context.Context, write func(context.Context) error) error {
+	var last error
+	err := wait.PollUntilContextCancel(ctx, persistPause, true, func(ctx context.Context) (done bool, err error) {
+		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
+		defer cancel()
+		last = retry.RetryOnConflict(conflictBackoff(), func() error { return write(attempt) })
+		return last == nil || apierrors.IsNotFound(last), nil
+	})
+	if err != nil && last == nil {
+		return err
+	}
+	return last
 }
 
 // conflictBackoff is how long others get to write before the next attempt, about a third of a second in all.

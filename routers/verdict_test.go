@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -148,7 +150,6 @@ func TestAVerdictForABatchThatIsDeletedMeanwhileChangesNothing(t *testing.T) {
 func TestAVerdictThatCanNotBeSavedIsNotAcknowledged(t *testing.T) {
 	down := errors.New("the API server is down")
 	for name, funcs := range map[string]interceptor.Funcs{
-		"as the write fails": beforeWrite(func(client.Client) error { return down }),
 		"as others write all the time": {SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
 			return conflict()
 		}},
@@ -161,14 +162,52 @@ func TestAVerdictThatCanNotBeSavedIsNotAcknowledged(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			b := newBench(t, funcs, changePod("PostSubmitted", ""))
-			answer := b.callBack(t, bodyOf("POST", "fail"))
-			g.Expect(answer.Code).To(Equal(500))
-			g.Expect(answer.Body.String()).To(beFailure("the verdict could not be saved"))
-			g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{failed} 1"))
-			g.Expect(string(b.log.Contents())).To(ContainSubstring(`"level":"error"`))
-			g.Expect(b.changePod(t).Status.Status).To(BeEquivalentTo("PostSubmitted"))
+			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
+				b := newBench(t, funcs, changePod("PostSubmitted", ""))
+				start := time.Now()
+				answer := b.callBack(t, bodyOf("POST", "fail"))
+				g.Expect(time.Since(start)).To(BeNumerically("<=", 5*time.Second), "the server waits for six")
+				g.Expect(answer.Code).To(Equal(500))
+				g.Expect(answer.Body.String()).To(beFailure("the verdict could not be saved"))
+				g.Expect(string(b.log.Contents())).To(ContainSubstring(`"level":"error"`))
+				time.Sleep(3 * time.Minute) // of the bubble's clock: until it gives up
+				g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{failed} 1"))
+				g.Expect(b.changePod(t).Status.Status).To(BeEquivalentTo("PostSubmitted"))
+			})
+		})
+	}
+}
+
+func TestAnAPIServerThatRestartsLosesNoVerdict(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		outage  time.Duration
+		code    int
+		counted []string
+	}{
+		{"one failed write", time.Millisecond, 200,
+			[]string{"altershield_callbacks_total{applied} 1", "altershield_verdicts_total{POST,fail} 1"}},
+		{"three seconds", 3 * time.Second, 200,
+			[]string{"altershield_callbacks_total{applied} 1", "altershield_verdicts_total{POST,fail} 1"}},
+		{"a minute, which is longer than anybody waits for the answer", time.Minute, 500,
+			[]string{"altershield_callbacks_total{applied} 1", "altershield_callbacks_total{failed} 1", "altershield_verdicts_total{POST,fail} 1"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
+				start := time.Now()
+				b := newBench(t, interceptor.Funcs{SubResourcePatch: func(ctx context.Context, kube client.Client, sub string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+					if time.Since(start) < row.outage {
+						return errors.New("the API server is down")
+					}
+					return kube.SubResource(sub).Patch(ctx, object, patch, options...)
+				}}, changePod("PostSubmitted", ""))
+				g.Expect(b.callBack(t, bodyOf("POST", "fail")).Code).To(Equal(row.code))
+				time.Sleep(3 * time.Minute)
+				g.Expect(b.changePod(t).Status.Status).To(BeEquivalentTo("ExecuteDone"))
+				g.Expect(b.counted(t)).To(ConsistOf(row.counted))
+			})
 		})
 	}
 }

@@ -64,6 +64,8 @@ type Reconciler struct {
 	// FailClosed says that batches which could not be checked count as failed.
 	FailClosed bool
 
+	// begun has a begunCheck for the key of each ChangePod whose check could not be saved yet.
+	begun   sync.Map
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
 	// began is when this process began to reconcile, which is when it became the leader.
 	began func() time.Time

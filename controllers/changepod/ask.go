@@ -23,6 +23,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -61,33 +62,31 @@ func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangeP
 	if err != nil {
 		return nil, fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
 	}
-	result := &scene{workload: workload, facts: lifecycle.CheckFacts{FailClosed: r.FailClosed}}
+	result := &scene{workload: workload}
 	if r.Verifier == nil {
 		return result, nil
 	}
-	result.facts.Verifier = lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff()}
+	result.facts.Verifier = lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff(), FailClosed: r.FailClosed}
+	result.facts.Asked = r.backoff.NumRequeues(client.ObjectKeyFromObject(changePod)) > 0
+	result.facts.Since = r.began()
 	order := workload.Status.Order
 	if order == nil || order.Release != changePod.Spec.Release {
+		result.facts.Over = workload.Spec.Release != changePod.Spec.Release
 		return result, nil
 	}
 	result.facts.Order = order.State
-	siblings, err := index.ChangePodsOf(ctx, r.Client, workload.Namespace, workload.Name)
-	if err != nil {
-		return nil, err
-	}
-	announced := lifecycle.OrderOf(r.Cluster, workload)
-	announced.ID = order.BizExecOrderID // under which the server knows it, whatever the flags say by now
-	result.batch = lifecycle.BatchOf(announced, workload, siblings, changePod)
+	result.batch = lifecycle.Batch{Order: lifecycle.OrderOf(r.Cluster, workload), Pods: changePod.Spec.PodInfos}
+	result.batch.Order.ID = order.BizExecOrderID // under which the server knows it, whatever the flags say by now
 	return result, nil
 }
 
 // ask puts a question to the verifier.
-func (r *Reconciler) ask(ctx context.Context, call lifecycle.CheckCall, changePod *appv1alpha1.ChangePod, batch lifecycle.Batch) lifecycle.CheckAnswer {
-	answer := lifecycle.CheckAnswer{Call: call}
+func (r *Reconciler) ask(ctx context.Context, call lifecycle.CheckCall, changePod *appv1alpha1.ChangePod, scene *scene) lifecycle.CheckAnswer {
+	answer, batch := lifecycle.CheckAnswer{Call: call}, scene.batch
 	id := changePod.Status.ChangePodID
 	switch call {
 	case lifecycle.CallBegin:
-		answer.CheckID, answer.Err = r.Verifier.BeginCheck(ctx, batch)
+		answer.CheckID, answer.Err = r.begin(ctx, changePod, scene)
 	case lifecycle.CallFinish:
 		// Once the check after the batch is over, saying again that it can begin would wipe out its end.
 		if r.mayHaveFinished(changePod) {
@@ -102,6 +101,26 @@ func (r *Reconciler) ask(ctx context.Context, call lifecycle.CheckCall, changePo
 		answer.Passed, answer.Err = r.Verifier.Passed(ctx, batch, id, appv1alpha1.StagePost)
 	}
 	return answer
+}
+
+// begunCheck is a check whose id could not be saved yet.
+type begunCheck struct {
+	changePod types.UID
+	id        string
+}
+
+// begin begins a check, but not again where only its id could not be saved.
+func (r *Reconciler) begin(ctx context.Context, changePod *appv1alpha1.ChangePod, scene *scene) (checkID string, err error) {
+	if check, known := r.begun.Load(client.ObjectKeyFromObject(changePod)); known {
+		if begun, ok := check.(begunCheck); ok && begun.changePod == changePod.UID {
+			return begun.id, nil
+		}
+	}
+	siblings, err := index.ChangePodsOf(ctx, r.Client, changePod.Namespace, scene.workload.Name)
+	if err != nil {
+		return "", err
+	}
+	return r.Verifier.BeginCheck(ctx, lifecycle.BatchOf(scene.batch.Order, scene.workload, siblings, changePod))
 }
 
 // mayHaveFinished says that the batch may have been reported before: by an attempt without an answer, or by the leader

@@ -39,6 +39,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	err := r.Client.Get(ctx, request.NamespacedName, changePod)
 	if apierrors.IsNotFound(err) || err == nil && changePod.DeletionTimestamp != nil {
 		r.backoff.Forget(request.NamespacedName)
+		r.begun.Delete(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -58,16 +59,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		})
 	}
 	call := lifecycle.NextCall(changePod, scene.facts, now)
-	answer := r.ask(ctx, call, changePod, scene.batch)
+	answer := r.ask(ctx, call, changePod, scene)
 	before := changePod.DeepCopy()
 	err = r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
 		return lifecycle.AdvanceChangePod(current, scene.facts, answer, now)
 	})
+	r.remember(changePod, answer, err)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	r.tell(before, changePod, scene)
 	return ctrl.Result{RequeueAfter: r.wait(changePod, answer, now)}, nil
+}
+
+// remember keeps an answer that could not be saved, for as long as this process lives: the check must not begin again, nor
+// the batch be reported again unasked.
+func (r *Reconciler) remember(changePod *appv1alpha1.ChangePod, answer lifecycle.CheckAnswer, unsaved error) {
+	key := client.ObjectKeyFromObject(changePod)
+	switch {
+	case unsaved == nil:
+		r.begun.Delete(key)
+	case answer.Call != lifecycle.CallNone:
+		r.backoff.When(key)
+		if answer.CheckID != "" {
+			r.begun.Store(key, begunCheck{changePod: changePod.UID, id: answer.CheckID})
+		}
+	}
 }
 
 // earlyVerdict is a verdict that overtook the id of the check.

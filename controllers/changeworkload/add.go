@@ -66,7 +66,11 @@ type Reconciler struct {
 	Verifier Verifier
 	// Cluster is the name of this cluster at the verifier.
 	Cluster string
+	// FailClosed says that what the verifier could not check counts as failed.
+	FailClosed bool
 
+	// calls has an element for each call of the verifier that is under way.
+	calls   chan struct{}
 	numbers *numbers
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
 }
@@ -74,6 +78,7 @@ type Reconciler struct {
 // SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that
 // no release is ever reconciled twice at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.calls = make(chan struct{}, concurrency/2)
 	r.numbers = newNumbers()
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
 	return ctrl.NewControllerManagedBy(mgr).

@@ -172,8 +172,11 @@ func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scen
 	}
 	switch after.Status.Status {
 	case appv1alpha1.ChangeWorkloadSuccess:
-		report(corev1.EventTypeNormal, appv1alpha1.EventReleaseSucceeded, "release %s is verified: %d of %d pods passed",
-			after.Spec.Reversion, after.Status.Counts.Passed, after.Status.Counts.Desired)
+		note := fmt.Sprintf("release %s is verified: %d of %d pods passed", after.Spec.Reversion, after.Status.Counts.Passed, after.Status.Counts.Desired)
+		if decision.Unchecked > 0 {
+			note += fmt.Sprintf(", %d of them unchecked", decision.Unchecked)
+		}
+		report(corev1.EventTypeNormal, appv1alpha1.EventReleaseSucceeded, "%s", note)
 	case appv1alpha1.ChangeWorkloadSuspend:
 		reason := appv1alpha1.EventReleaseSuspended
 		if !scene.Blocking && !scene.Suspended {

@@ -85,7 +85,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 		return nil, err
 	}
 	result.WentBack = !result.Current &&
-		lifecycle.IsVerified(append(result.Others, *workload), lifecycle.ReleaseOf(result.deployment).Version)
+		lifecycle.WentBack(append(result.Others, *workload), lifecycle.ReleaseOf(result.deployment).Version)
 	return result, nil
 }
 

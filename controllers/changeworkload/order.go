@@ -47,7 +47,7 @@ func (r *Reconciler) verifier() lifecycle.Verifier {
 	if r.Verifier == nil {
 		return lifecycle.Verifier{}
 	}
-	return lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff()}
+	return lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff(), FailClosed: r.FailClosed}
 }
 
 // order tells the verifier what the decision says, and puts its answer into the decision. retry is when to try again, 0
@@ -56,11 +56,16 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 	if decision.Order == (lifecycle.OrderPlan{}) {
 		return 0, nil
 	}
+	select {
+	case r.calls <- struct{}{}:
+		defer func() { <-r.calls }()
+	default:
+		return retryWait, nil // a slow server must leave workers for suspensions
+	}
 	order := lifecycle.OrderOf(r.Cluster, workload)
 	var answer lifecycle.OrderAnswer
 	if decision.Order.Close != "" {
-		order.ID = workload.Status.Order.BizExecOrderID
-		answer.Err = r.Verifier.CloseOrder(ctx, order, decision.Order.Close)
+		answer.Err = r.Verifier.CloseOrder(ctx, r.announced(workload), decision.Order.Close)
 	} else {
 		if err := r.keep(ctx, workload); err != nil {
 			return 0, err
@@ -68,11 +73,20 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 		answer.OrderID, answer.Err = r.Verifier.OpenOrder(ctx, order)
 	}
 	key := client.ObjectKeyFromObject(workload)
-	if decision.AnswerOrder(workload, order, answer, r.Clock.Now()) {
+	if decision.AnswerOrder(workload, r.verifier(), order, answer, r.Clock.Now()) {
 		return r.backoff.When(key), nil
 	}
 	r.backoff.Forget(key)
 	return 0, nil
+}
+
+// announced is the order under which the verifier knows a release, whatever the flags say by now.
+func (r *Reconciler) announced(workload *appv1alpha1.ChangeWorkload) lifecycle.Order {
+	order := lifecycle.OrderOf(r.Cluster, workload)
+	if known := workload.Status.Order; known != nil {
+		order.ID = known.BizExecOrderID
+	}
+	return order
 }
 
 // keep makes sure that the record of a release outlives its order. Records that were created while no verifier was
@@ -96,8 +110,7 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 	}
 	key := client.ObjectKeyFromObject(workload)
 	if state, left := lifecycle.Farewell(workload, r.Verifier != nil, r.Clock.Now()); left > 0 {
-		order := lifecycle.OrderOf(r.Cluster, workload)
-		order.ID = workload.Status.Order.BizExecOrderID
+		order := r.announced(workload)
 		err := r.Verifier.CloseOrder(ctx, order, state)
 		if lifecycle.IsWorthRetrying(err) {
 			ctrl.LoggerFrom(ctx).Info("AlterShield Server wasn't told of the end of a release", "order", order.ID, "reason", err.Error())

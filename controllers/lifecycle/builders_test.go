@@ -185,13 +185,16 @@ func moved(seen *lifecycle.Observation)       { seen.Current = false }
 func optedOut(seen *lifecycle.Observation)    { seen.OptedIn = false }
 
 func haveCondition(kind string, status metav1.ConditionStatus, reason string) types.GomegaMatcher {
-	return WithTransform(func(conditions []metav1.Condition) string {
-		condition := meta.FindStatusCondition(conditions, kind)
-		if condition == nil {
-			return kind + " is absent"
-		}
-		return fmt.Sprintf("%s is %s: %s", kind, condition.Status, condition.Reason)
-	}, Equal(fmt.Sprintf("%s is %s: %s", kind, status, reason)))
+	return WithTransform(func(conditions []metav1.Condition) string { return told(conditions, kind) }, Equal(fmt.Sprintf("%s is %s: %s", kind, status, reason)))
+}
+
+// told is what a condition tells at a glance.
+func told(conditions []metav1.Condition, kind string) string {
+	condition := meta.FindStatusCondition(conditions, kind)
+	if condition == nil {
+		return kind + " is absent"
+	}
+	return fmt.Sprintf("%s is %s: %s", kind, condition.Status, condition.Reason)
 }
 
 func messageOf(conditions []metav1.Condition, kind string) string {

@@ -34,8 +34,12 @@ type CheckFacts struct {
 	Verifier
 	// Order is the state of the release's order; empty where it is not known yet.
 	Order appv1alpha1.OrderState
-	// FailClosed says that batches which could not be checked count as failed.
-	FailClosed bool
+	// Over says that the release has ended and nothing is left to ask under.
+	Over bool
+	// Asked says that the verifier was asked for what the batch waits for, and didn't take it.
+	Asked bool
+	// Since is when the operator began to look after batches: what it didn't do before is not the verifier's fault.
+	Since time.Time
 }
 
 // CheckCall is a question to the verifier.
@@ -69,13 +73,13 @@ type CheckAnswer struct {
 // NextCall is the question to ask about a batch at now. The verdicts come by themselves; only at the end of a wait is the
 // verifier asked, for a verdict that got lost.
 func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time) CheckCall {
-	if !facts.Configured {
+	if !facts.Configured || facts.Over {
 		return CallNone
 	}
 	expired := isExpired(changePod, now)
 	switch changePod.Status.Status {
 	case appv1alpha1.ChangePodInit, appv1alpha1.ChangePodPreWait:
-		if !expired && !facts.SwitchedOff && facts.Order == appv1alpha1.OrderOpen {
+		if facts.mayBegin(changePod, now) {
 			return CallBegin
 		}
 	case appv1alpha1.ChangePodPreSubmitted:
@@ -83,7 +87,7 @@ func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time)
 			return CallPollPre
 		}
 	case appv1alpha1.ChangePodPostWait:
-		if expired {
+		if expired && (facts.Asked || facts.SwitchedOff) {
 			return CallPollPost // the batch may have been reported, and only the answer been lost
 		}
 		if !facts.SwitchedOff {
@@ -97,6 +101,22 @@ func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time)
 	return CallNone
 }
 
+func (f CheckFacts) mayBegin(changePod *appv1alpha1.ChangePod, now time.Time) bool {
+	return f.Order == appv1alpha1.OrderOpen && !f.SwitchedOff && !f.isLate(changePod, now)
+}
+
+// isLate says that a batch waited for the verifier long enough. Time that it spent in the operator's own queue, or while
+// there was no operator, doesn't count.
+func (f CheckFacts) isLate(changePod *appv1alpha1.ChangePod, now time.Time) bool {
+	if !isExpired(changePod, now) {
+		return false
+	}
+	if f.Order == appv1alpha1.OrderOpen {
+		return f.Asked
+	}
+	return !now.Before(f.Since.Add(checkThreshold * time.Second))
+}
+
 // AdvanceChangePod is the status that a batch comes to at now, given the answer to NextCall. A batch that is done is
 // judged again, since verdicts may be set by hand.
 func AdvanceChangePod(changePod *appv1alpha1.ChangePod, facts CheckFacts, answer CheckAnswer, now time.Time) appv1alpha1.ChangePodStatus {
@@ -108,28 +128,22 @@ func AdvanceChangePod(changePod *appv1alpha1.ChangePod, facts CheckFacts, answer
 	if next.status.Status != appv1alpha1.ChangePodExecuteDone {
 		next.status.PreTimeoutThreshold, next.status.PostTimeoutThreshold = thresholds(&next.status)
 	}
-	switch changePod.Status.Status {
-	case appv1alpha1.ChangePodInit, appv1alpha1.ChangePodPreWait:
-		next.fromPreWait(call, answer)
-	case appv1alpha1.ChangePodPreSubmitted:
-		next.fromPreSubmitted(call, answer)
-	case appv1alpha1.ChangePodPostWait:
-		next.fromPostWait(call, answer)
-	case appv1alpha1.ChangePodPostSubmitted:
-		next.fromPostSubmitted(call, answer)
-	case appv1alpha1.ChangePodExecuteDone:
-	default: // a phase that is passed through, left by somebody's hand
-		finishCheck(&next.status, changePod.Status.Status)
-	}
+	next.step(call, answer)
 	return concludeChangePod(changePod, next.status, now)
 }
+
+// overdueWait is when to look again at a batch that waits beyond its deadline, as its release was not announced yet.
+const overdueWait = 5 * time.Second
 
 // CheckWait is how long a status may stay as it is, 0 where only an event can change it.
 func CheckWait(changePod *appv1alpha1.ChangePod, now time.Time) time.Duration {
 	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone {
 		return 0
 	}
-	return max(deadlineOf(changePod).Sub(now), time.Millisecond)
+	if left := deadlineOf(changePod).Sub(now); left > 0 {
+		return left
+	}
+	return overdueWait
 }
 
 func isExpired(changePod *appv1alpha1.ChangePod, now time.Time) bool {
@@ -164,6 +178,38 @@ type advance struct {
 	now    time.Time
 }
 
+func (a *advance) step(call CheckCall, answer CheckAnswer) {
+	phase := a.status.Status
+	switch {
+	case phase == appv1alpha1.ChangePodExecuteDone:
+	case a.facts.Over:
+		a.excuse(unchecked(phase), appv1alpha1.ReasonReleaseEnded, "the release ended before the batch was checked")
+	case phase == appv1alpha1.ChangePodInit, phase == appv1alpha1.ChangePodPreWait:
+		a.fromPreWait(call, answer)
+	case phase == appv1alpha1.ChangePodPreSubmitted:
+		a.fromPreSubmitted(call, answer)
+	case phase == appv1alpha1.ChangePodPostWait:
+		a.fromPostWait(call, answer)
+	case phase == appv1alpha1.ChangePodPostSubmitted:
+		a.fromPostSubmitted(call, answer)
+	default: // a phase that is passed through, left by somebody's hand
+		finishCheck(&a.status, phase)
+	}
+}
+
+// unchecked is the phase through which a batch ends that gets no further than phase.
+func unchecked(phase appv1alpha1.ChangePodPhase) appv1alpha1.ChangePodPhase {
+	switch phase {
+	case appv1alpha1.ChangePodPreSubmitted:
+		return appv1alpha1.ChangePodPreTimeout
+	case appv1alpha1.ChangePodPostWait:
+		return appv1alpha1.ChangePodPostFailed
+	case appv1alpha1.ChangePodPostSubmitted:
+		return appv1alpha1.ChangePodPostTimeout
+	}
+	return appv1alpha1.ChangePodPreFailed
+}
+
 func (a *advance) fromPreWait(call CheckCall, answer CheckAnswer) {
 	const failed = appv1alpha1.ChangePodPreFailed
 	switch {
@@ -178,7 +224,7 @@ func (a *advance) fromPreWait(call CheckCall, answer CheckAnswer) {
 		a.status.Deadline = afterSeconds(a.now, a.status.PreTimeoutThreshold)
 	case call == CallBegin:
 		a.hold(appv1alpha1.ChangePodPreWait, failed, answer.Err)
-	case isExpired(a.batch, a.now):
+	case a.facts.isLate(a.batch, a.now):
 		a.giveUpWaiting(failed)
 	case a.facts.Order == appv1alpha1.OrderPending:
 		a.wait(appv1alpha1.ChangePodPreWait, appv1alpha1.ReasonAwaitingOrder, "AlterShield Server has not taken the change order of the release yet")
@@ -261,7 +307,7 @@ func (a *advance) hold(phase, failed appv1alpha1.ChangePodPhase, err error) {
 	if errors.Is(err, ErrNotYet) && a.status.Status == phase {
 		return
 	}
-	a.wait(phase, appv1alpha1.ReasonServerUnavailable, err.Error())
+	a.wait(phase, troubleReason(err), err.Error())
 }
 
 // wait keeps the first account of a trouble: each further attempt would be a write that tells nothing new.
@@ -291,6 +337,10 @@ func (a *advance) giveUpWaiting(last appv1alpha1.ChangePodPhase) {
 // giveUp ends a check that could not be made. By default only an explicit verdict fails a pod; a failure policy of
 // "fail" makes every batch fail that was not checked.
 func (a *advance) giveUp(last appv1alpha1.ChangePodPhase, reason, message string) {
+	if hasEnded(a.facts.Order) {
+		a.excuse(last, appv1alpha1.ReasonReleaseEnded, "the release ended before the batch was checked")
+		return
+	}
 	if !a.facts.FailClosed {
 		a.excuse(last, reason, message+": the pods count as passed")
 		return

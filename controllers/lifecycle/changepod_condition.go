@@ -73,7 +73,7 @@ func changePodVerified(changePod *appv1alpha1.ChangePod) metav1.Condition {
 func MissedCheck(changePod *appv1alpha1.ChangePod) (note string, missed bool) {
 	verified := meta.FindStatusCondition(changePod.Status.Conditions, appv1alpha1.ConditionVerified)
 	if verified == nil || changePod.Status.Status != appv1alpha1.ChangePodExecuteDone ||
-		changePod.Status.Message == string(appv1alpha1.ChangePodPostFinish) {
+		changePod.Status.Message == string(appv1alpha1.ChangePodPostFinish) || wasFailedBefore(changePod) {
 		return "", false
 	}
 	switch verified.Reason {
@@ -81,6 +81,11 @@ func MissedCheck(changePod *appv1alpha1.ChangePod) (note string, missed bool) {
 		return "", false
 	}
 	return verified.Message, true
+}
+
+// wasFailedBefore says that the check before the batch came out bad.
+func wasFailedBefore(changePod *appv1alpha1.ChangePod) bool {
+	return changePod.Status.Message == string(appv1alpha1.ChangePodPreFailed) && changePod.Status.VerdictTime != nil
 }
 
 // progressOf keeps a reason that was given for the wait, such as a server that can't be reached.
@@ -100,7 +105,7 @@ func progressOf(changePod *appv1alpha1.ChangePod, known *metav1.Condition) (reas
 }
 
 func isHeldUp(reason string) bool {
-	return reason == appv1alpha1.ReasonServerUnavailable || reason == appv1alpha1.ReasonAwaitingOrder
+	return reason == appv1alpha1.ReasonServerUnavailable || reason == appv1alpha1.ReasonUnauthorized || reason == appv1alpha1.ReasonAwaitingOrder
 }
 
 // explain records why a batch waits or was not checked.

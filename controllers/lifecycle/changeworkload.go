@@ -61,6 +61,8 @@ type Verifier struct {
 	Configured bool
 	// SwitchedOff says that it doesn't want to be asked: everything passes.
 	SwitchedOff bool
+	// FailClosed says that what it could not check counts as failed.
+	FailClosed bool
 }
 
 // Decision is what is to be made true.
@@ -71,6 +73,8 @@ type Decision struct {
 	WriteStatus bool
 	// Batches are the batches to open.
 	Batches [][]appv1alpha1.PodSummary
+	// Unchecked is how many pods of a verified release passed because nobody could be asked.
+	Unchecked int
 	// Order is what to tell the verifier; AnswerOrder takes its answer.
 	Order OrderPlan
 	// Suspend says that the Deployment has to be suspended.
@@ -108,9 +112,9 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 			status.Status = appv1alpha1.ChangeWorkloadRunning // the verdict was taken back
 		}
 		keepUnverified(&status, appv1alpha1.ReasonSuperseded, "the Deployment has moved on to another release")
-	case status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(&status),
+	case wasVerified(&status),
 		seen.Desired > 0 && len(tally.passed) >= int(seen.Desired):
-		decision.succeed(&status, workload, seen)
+		decision.succeed(&status, workload, seen, tally)
 	case seen.Desired == 0:
 		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
 		setVerified(&status, metav1.ConditionUnknown, appv1alpha1.ReasonNoReplicas,
@@ -138,7 +142,7 @@ func startOf(workload *appv1alpha1.ChangeWorkload) appv1alpha1.ChangeWorkloadSta
 		return status
 	}
 	verified := status.VerifiedVersions
-	if status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(&status) {
+	if wasVerified(&status) {
 		verified = rememberFirst(workload.Spec.Reversion, verified)
 	}
 	return appv1alpha1.ChangeWorkloadStatus{
@@ -152,9 +156,12 @@ func startOf(workload *appv1alpha1.ChangeWorkload) appv1alpha1.ChangeWorkloadSta
 
 // succeed settles a release whose pods passed. It stays settled: pods that join later by scaling or rescheduling are
 // not a release.
-func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation) {
+func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, tally tally) {
 	status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
-	setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonAllPodsPassed, "every desired pod finished and passed")
+	if !isSettled(workload, status) {
+		setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonAllPodsPassed, tally.success())
+	}
+	d.Unchecked = tally.unchecked
 	liftSuspended(status)
 	older := Older(workload, seen.Others)
 	status.VerifiedVersions = rememberVerified(status.VerifiedVersions, workload.Spec.Reversion, older)

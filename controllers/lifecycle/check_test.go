@@ -44,6 +44,9 @@ func ordered(state appv1alpha1.OrderState) func(*lifecycle.CheckFacts) {
 
 func switchedOff(facts *lifecycle.CheckFacts)   { facts.SwitchedOff = true }
 func unconfigured(facts *lifecycle.CheckFacts)  { facts.Configured = false }
+func asked(facts *lifecycle.CheckFacts)         { facts.Asked = true }
+func over(facts *lifecycle.CheckFacts)          { facts.Order, facts.Over = "", true }
+func justBegun(facts *lifecycle.CheckFacts)     { facts.Since = now }
 func failureFails(facts *lifecycle.CheckFacts)  { facts.FailClosed = true }
 func opened(batch *appv1alpha1.ChangePod)       { batch.Spec.CreateTimeUnix = now.Unix() }
 func deadlineOver(batch *appv1alpha1.ChangePod) { batch.Status.Deadline = &metav1.Time{Time: now} }
@@ -82,14 +85,19 @@ func TestWhatTheServerIsAskedFollowsFromThePhase(t *testing.T) {
 		{"nothing begins under a refused order", []batchOption{opened}, checked(ordered("Refused")), ""},
 		{"nothing begins after the release has ended", []batchOption{opened}, checked(ordered("CANCEL")), ""},
 		{"nothing begins while checks are switched off", []batchOption{opened}, checked(switchedOff), ""},
-		{"nothing begins two minutes after the batch was opened", []batchOption{openedAt(now.Add(-2 * time.Minute))}, checked(), ""},
-		{"nothing begins after the deadline", []batchOption{in("PreWait"), deadlineOver}, checked(), ""},
+		{"nothing begins two minutes after the batch was opened", []batchOption{openedAt(now.Add(-2 * time.Minute))}, checked(asked), ""},
+		{"but where nobody asked, the server is not to blame", []batchOption{openedAt(now.Add(-2 * time.Minute))}, checked(), "begin"},
+		{"nothing begins after the deadline", []batchOption{in("PreWait"), deadlineOver}, checked(asked), ""},
+		{"but where nobody asked since the operator came back", []batchOption{in("PreWait"), deadlineOver}, checked(), "begin"},
+		{"nothing is asked of a release that is over", []batchOption{in("PostWait")}, checked(over), ""},
 		{"a verdict that is awaited comes by itself", []batchOption{in("PreSubmitted")}, checked(), ""},
 		{"a verdict that did not come is asked for", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), "poll PRE"},
 		{"a batch that may go on is reported", []batchOption{in("PostWait")}, checked(), "finish"},
 		{"a batch is reported after its release has ended: the server waits for it", []batchOption{in("PostWait")}, checked(ordered("SUCCESS")), "finish"},
 		{"a batch isn't reported while checks are switched off", []batchOption{in("PostWait")}, checked(switchedOff), ""},
-		{"a report without an answer may have arrived", []batchOption{in("PostWait"), deadlineOver}, checked(), "poll POST"},
+		{"a report without an answer may have arrived", []batchOption{in("PostWait"), deadlineOver}, checked(asked), "poll POST"},
+		{"a batch that nobody reported is reported late", []batchOption{in("PostWait"), deadlineOver}, checked(), "finish"},
+		{"one that isn't reported any more is asked about", []batchOption{in("PostWait"), deadlineOver}, checked(switchedOff), "poll POST"},
 		{"the second verdict comes by itself, too", []batchOption{in("PostSubmitted")}, checked(), ""},
 		{"the second verdict is asked for at its deadline", []batchOption{in("PostSubmitted"), deadlineOver}, checked(), "poll POST"},
 		{"nothing is asked about a batch that is done", []batchOption{doneWith("PostFinish")}, checked(), ""},
@@ -126,13 +134,16 @@ func TestABatchMovesOnByTheAnswers(t *testing.T) {
 			"PreWait", "", "Unknown", "ServerUnavailable", "connection refused"},
 		{"an order that is not open yet makes it wait", []batchOption{opened}, checked(ordered("Pending")), lifecycle.CheckAnswer{},
 			"PreWait", "", "Unknown", "AwaitingOrder", "AlterShield Server has not taken the change order of the release yet"},
+		{"a server that doesn't know the operator makes it wait", []batchOption{opened}, checked(),
+			lifecycle.CheckAnswer{Call: "begin", Err: fmt.Errorf("102: authentication request fail: %w", lifecycle.ErrUnauthorized)},
+			"PreWait", "", "Unknown", "Unauthorized", "102: authentication request fail: unauthorized"},
 		{"a server that is back ends the wait", []batchOption{in("PreWait"), waitsFor("ServerUnavailable", "connection refused")}, checked(), begun,
 			"PreSubmitted", "", "Unknown", "Verifying", "the check before the batch is under way"},
 		{"a refused check passes", []batchOption{opened}, checked(), lifecycle.CheckAnswer{Call: "begin", Err: errRefused},
 			"ExecuteDone", "PreFailed", "True", "CheckRefused", "101: no such scene: refused: the pods count as passed"},
 		{"a refused check fails by policy", []batchOption{opened}, checked(failureFails), lifecycle.CheckAnswer{Call: "begin", Err: errRefused},
 			"ExecuteDone", "PreFailed", "False", "PodsFailed", "pod sleep-1 failed its check: not checked, and the failure policy is fail: 101: no such scene: refused"},
-		{"a server that stays down lets the batch pass and says why", []batchOption{in("PreWait"), deadlineOver, waitsFor("ServerUnavailable", "connection refused")}, checked(), lifecycle.CheckAnswer{},
+		{"a server that stays down lets the batch pass and says why", []batchOption{in("PreWait"), deadlineOver, waitsFor("ServerUnavailable", "connection refused")}, checked(asked), lifecycle.CheckAnswer{},
 			"ExecuteDone", "PreFailed", "True", "ServerUnavailable", "AlterShield Server did not take the check in time: connection refused: the pods count as passed"},
 		{"a refused order lets the batch pass", []batchOption{in("PreWait")}, checked(ordered("Refused")), lifecycle.CheckAnswer{},
 			"ExecuteDone", "PreFailed", "True", "OrderRefused", "AlterShield Server refused the change order of the release: the pods count as passed"},
@@ -140,6 +151,20 @@ func TestABatchMovesOnByTheAnswers(t *testing.T) {
 			"ExecuteDone", "PreFailed", "True", "ReleaseEnded", "the release ended before the batch was checked"},
 		{"checks that are switched off pass, whatever the policy", []batchOption{opened}, checked(switchedOff, failureFails), lifecycle.CheckAnswer{},
 			"ExecuteDone", "PreFailed", "True", "CheckSwitchedOff", "AlterShield Server has switched its checks off: the pods count as passed"},
+		{"an order that stays away lets the batch pass", []batchOption{in("PreWait"), deadlineOver, waitsFor("AwaitingOrder", "no order")}, checked(ordered("Pending")), lifecycle.CheckAnswer{},
+			"ExecuteDone", "PreFailed", "True", "ServerUnavailable", "AlterShield Server did not take the check in time: no order: the pods count as passed"},
+		{"but not right after the operator came back", []batchOption{in("PreWait"), deadlineOver, waitsFor("AwaitingOrder", "no order")}, checked(ordered("Pending"), justBegun), lifecycle.CheckAnswer{},
+			"PreWait", "", "Unknown", "AwaitingOrder", "no order"},
+		{"a release that is over ends the wait for its order", []batchOption{opened}, checked(over, failureFails), lifecycle.CheckAnswer{},
+			"ExecuteDone", "PreFailed", "True", "ReleaseEnded", "the release ended before the batch was checked"},
+		{"and for the verdict before the batch", []batchOption{in("PreSubmitted")}, checked(over, failureFails), lifecycle.CheckAnswer{},
+			"ExecuteDone", "PreTimeout", "True", "ReleaseEnded", "the release ended before the batch was checked"},
+		{"and for its report", []batchOption{in("PostWait")}, checked(over, failureFails), lifecycle.CheckAnswer{},
+			"ExecuteDone", "PostFailed", "True", "ReleaseEnded", "the release ended before the batch was checked"},
+		{"and for the verdict after it", []batchOption{in("PostSubmitted")}, checked(over, failureFails), lifecycle.CheckAnswer{},
+			"ExecuteDone", "PostTimeout", "True", "ReleaseEnded", "the release ended before the batch was checked"},
+		{"a timeout after the release has ended fails nothing, whatever the policy", []batchOption{in("PostSubmitted"), deadlineOver}, checked(ordered("CANCEL"), failureFails), lifecycle.CheckAnswer{Call: "poll POST"},
+			"ExecuteDone", "PostTimeout", "True", "ReleaseEnded", "the release ended before the batch was checked"},
 		{"a missed pass before the batch is picked up", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), lifecycle.CheckAnswer{Call: "poll PRE", Passed: true},
 			"PostWait", "", "Unknown", "Verifying", "the batch is about to be checked"},
 		{"a polled fail before the batch is no verdict", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), lifecycle.CheckAnswer{Call: "poll PRE"},
@@ -158,7 +183,7 @@ func TestABatchMovesOnByTheAnswers(t *testing.T) {
 			"PostWait", "", "Unknown", "Verifying", "the batch is about to be checked"},
 		{"a refused report passes", []batchOption{in("PostWait")}, checked(), lifecycle.CheckAnswer{Call: "finish", Err: errRefused},
 			"ExecuteDone", "PostFailed", "True", "CheckRefused", "101: no such scene: refused: the pods count as passed"},
-		{"a report without an answer until its deadline passes", []batchOption{in("PostWait"), deadlineOver}, checked(), lifecycle.CheckAnswer{Call: "poll POST"},
+		{"a report without an answer until its deadline passes", []batchOption{in("PostWait"), deadlineOver}, checked(asked), lifecycle.CheckAnswer{Call: "poll POST"},
 			"ExecuteDone", "PostFailed", "True", "ServerUnavailable", "AlterShield Server did not take the check in time: the pods count as passed"},
 		{"switching off ends a check before its report", []batchOption{in("PostWait")}, checked(switchedOff), lifecycle.CheckAnswer{},
 			"ExecuteDone", "PostFailed", "True", "CheckSwitchedOff", "AlterShield Server has switched its checks off: the pods count as passed"},
@@ -227,7 +252,7 @@ func TestEachWaitHasItsDeadlineInTheStatus(t *testing.T) {
 	g.Expect(batch.Status.PostSubmitTime).To(Equal("2026-11-21 10:01:30"))
 	g.Expect(batch.Status.PostTimeoutThreshold).To(BeEquivalentTo(120))
 	g.Expect(batch.Status.Deadline.Time).To(BeTemporally("==", later.Add(3*time.Minute)))
-	g.Expect(lifecycle.CheckWait(&batch, later.Add(time.Hour))).To(Equal(time.Millisecond), "a deadline that has passed is for now")
+	g.Expect(lifecycle.CheckWait(&batch, later.Add(time.Hour))).To(Equal(5*time.Second), "a batch that waits for its release beyond its deadline")
 
 	batch.Status, _ = lifecycle.ApplyVerdict(&batch, lifecycle.CheckVerdict{CheckID: "node-1", Stage: "POST", Passed: true}, later)
 	g.Expect(batch.Status.Deadline).To(BeNil())
@@ -254,6 +279,10 @@ func TestABatchThatWasNotCheckedIsWorthTelling(t *testing.T) {
 		g.Expect(note).To(Equal(row.note))
 		g.Expect(missed).To(Equal(row.note != ""))
 	}
+	bad := newBatch(pods(1, 1), in("PreSubmitted"))
+	bad.Status, _ = lifecycle.ApplyVerdict(&bad, lifecycle.CheckVerdict{CheckID: "node-1", Stage: "PRE"}, now)
+	_, missedBefore := lifecycle.MissedCheck(&bad)
+	NewWithT(t).Expect(missedBefore).To(BeFalse(), "a bad verdict before the batch is not a missed check")
 	finished := newBatch(pods(1, 1), in("PostSubmitted"))
 	finished.Status, _ = lifecycle.ApplyVerdict(&finished, lifecycle.CheckVerdict{CheckID: "node-1", Stage: "POST"}, now)
 	_, missed := lifecycle.MissedCheck(&finished)

@@ -38,6 +38,8 @@ const (
 	// farewellThreshold is how long the verifier gets to hear of the end of a release that is being deleted; with the call
 	// that is under way then, a deletion takes less than a minute.
 	farewellThreshold = 50 * time.Second
+	// closeThreshold is how long the verifier gets to hear of the end of any other release.
+	closeThreshold = time.Hour
 )
 
 // OrderOf is the order of a workload's release: <cluster>/<namespace>/<deployment>/<hash>/<release>. The hash of what the
@@ -75,7 +77,7 @@ type OrderPlan struct {
 
 // planOrder announces every release that is to be checked, and tells how it ended.
 func planOrder(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus, seen Observation) OrderPlan {
-	verified := status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(status)
+	verified := wasVerified(status)
 	mayOpen := seen.Current && seen.OptedIn && !seen.Verifier.SwitchedOff
 	order := status.Order
 	switch {
@@ -86,7 +88,7 @@ func planOrder(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeW
 	case !isRunning(order.State):
 		return OrderPlan{}
 	case order.Release != workload.Spec.Release:
-		return OrderPlan{Close: appv1alpha1.OrderCancel} // of an earlier release of this version; the new one comes next
+		return OrderPlan{Close: endOfEarlier(workload)} // of this version; the new one comes next
 	}
 	if end := endOf(verified, seen); end != "" {
 		return OrderPlan{Close: end}
@@ -97,12 +99,21 @@ func planOrder(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeW
 // endOf is how a release ended, empty while it has not.
 func endOf(verified bool, seen Observation) appv1alpha1.OrderState {
 	switch {
-	case seen.Current && verified:
+	case verified:
 		return appv1alpha1.OrderSuccess
 	case seen.Current:
 		return ""
 	case seen.WentBack:
 		return appv1alpha1.OrderRollback
+	}
+	return appv1alpha1.OrderCancel
+}
+
+// endOfEarlier is how the release ended that a workload's status still speaks of.
+func endOfEarlier(workload *appv1alpha1.ChangeWorkload) appv1alpha1.OrderState {
+	status := &workload.Status
+	if wasVerified(status) && status.ObservedRelease == status.Order.Release {
+		return appv1alpha1.OrderSuccess
 	}
 	return appv1alpha1.OrderCancel
 }
@@ -113,10 +124,11 @@ func isRunning(state appv1alpha1.OrderState) bool {
 }
 
 // Farewell is how the order ends of a release whose record is being deleted, and how long the verifier may be told so
-// from now on. At 0 it is time to let the record go.
+// from now on. At 0 it is time to let the record go. An order that is not known of may have been opened all the same, just
+// before the operator stopped.
 func Farewell(workload *appv1alpha1.ChangeWorkload, configured bool, now time.Time) (state appv1alpha1.OrderState, left time.Duration) {
 	order := workload.Status.Order
-	if !configured || order == nil || !isRunning(order.State) || workload.DeletionTimestamp == nil {
+	if !configured || order != nil && !isRunning(order.State) || workload.DeletionTimestamp == nil {
 		return "", 0
 	}
 	state = appv1alpha1.OrderCancel
@@ -136,35 +148,45 @@ type OrderAnswer struct {
 
 // AnswerOrder puts what the verifier answered to the decision's OrderPlan into the decision. retry says that it has to be
 // asked again.
-func (d *Decision) AnswerOrder(workload *appv1alpha1.ChangeWorkload, order Order, answer OrderAnswer, now time.Time) (retry bool) {
+func (d *Decision) AnswerOrder(workload *appv1alpha1.ChangeWorkload, verifier Verifier, order Order, answer OrderAnswer, now time.Time) (retry bool) {
 	status := d.Status
 	switch {
 	case d.Order.Close != "":
-		retry = closeOrder(&status, d.Order.Close, answer.Err)
+		retry = closeOrder(&status, d.Order.Close, answer.Err, now)
 	case d.Order.Open:
-		retry = d.openOrder(&status, workload, order, answer, now)
+		retry = openOrder(&status, workload, order, answer, now)
+		if status.Order.State == appv1alpha1.OrderRefused && !verifier.FailClosed {
+			d.fail(&status)
+		}
 	}
 	d.finish(workload, status, now)
 	return retry
 }
 
-// closeOrder counts a refusal as the end: then the verifier doesn't have the order.
-func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, state appv1alpha1.OrderState, err error) (retry bool) {
-	message := fmt.Sprintf("the order was finished with %s", state)
-	if IsWorthRetrying(err) {
+// closeOrder counts a refusal as the end: then the verifier doesn't have the order. One that can't be told gets an hour.
+func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, state appv1alpha1.OrderState, err error, now time.Time) (retry bool) {
+	closed := *status.Order
+	status.Order = &closed
+	if closed.CloseDeadline == nil && IsWorthRetrying(err) {
+		closed.CloseDeadline = afterWindow(now, closeThreshold)
+	}
+	if IsWorthRetrying(err) && now.Before(closed.CloseDeadline.Time) {
+		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderUnfinished,
+			shortText(fmt.Sprintf("AlterShield Server is still to be told that the release ended with %s: %v", state, err)))
 		return true
 	}
+	closed.State, closed.CloseDeadline = state, nil
 	if err != nil {
-		message = fmt.Sprintf("the release ended with %s: %v", state, err)
+		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionFalse, appv1alpha1.ReasonOrderUnknown,
+			shortText(fmt.Sprintf("the release ended with %s, which AlterShield Server doesn't know: %v", state, err)))
+		return false
 	}
-	closed := *status.Order
-	closed.State = state
-	status.Order = &closed
-	setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderFinished, shortText(message))
+	setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderFinished,
+		fmt.Sprintf("the order was finished with %s", state))
 	return false
 }
 
-func (d *Decision) openOrder(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, order Order, answer OrderAnswer, now time.Time) (retry bool) {
+func openOrder(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, order Order, answer OrderAnswer, now time.Time) (retry bool) {
 	status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: order.ID, OrderID: answer.OrderID, Release: order.Release, State: appv1alpha1.OrderOpen}
 	if answer.Err == nil {
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderOpen,
@@ -175,14 +197,30 @@ func (d *Decision) openOrder(status *appv1alpha1.ChangeWorkloadStatus, workload 
 	due := time.Unix(workload.Spec.CreateTimeUnix, 0).Add(orderThreshold)
 	if !errors.Is(answer.Err, ErrRefused) && (!errors.Is(answer.Err, ErrUnauthorized) || now.Before(due)) {
 		status.Order.State = appv1alpha1.OrderPending
-		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionUnknown, appv1alpha1.ReasonServerUnavailable, message)
+		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionUnknown, troubleReason(answer.Err), message)
 		return true
 	}
 	status.Order.State = appv1alpha1.OrderRefused
-	status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadFailed, nil
+	setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionFalse, appv1alpha1.ReasonOrderRefused, message)
+	return false
+}
+
+// fail ends a release that the verifier doesn't take. By default only an explicit verdict fails a pod, so nothing is
+// suspended; what is suspended already stays so.
+func (d *Decision) fail(status *appv1alpha1.ChangeWorkloadStatus) {
+	d.Batches = nil
+	if status.Status == appv1alpha1.ChangeWorkloadSuspend {
+		return
+	}
+	status.Status, status.WaitDeadline, d.Wait = appv1alpha1.ChangeWorkloadFailed, nil, 0
 	setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonOrderRefused,
 		"AlterShield Server refused the change order, so the release is not checked: the next change of the template is a new order")
-	setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionFalse, appv1alpha1.ReasonOrderRefused, message)
-	d.Batches, d.Wait = nil, 0
-	return false
+}
+
+// troubleReason tells a server that doesn't know the operator, which somebody has to mend, from one that can't be reached.
+func troubleReason(err error) string {
+	if errors.Is(err, ErrUnauthorized) {
+		return appv1alpha1.ReasonUnauthorized
+	}
+	return appv1alpha1.ReasonServerUnavailable
 }

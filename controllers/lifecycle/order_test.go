@@ -103,6 +103,10 @@ func TestAReleaseIsAnnouncedAndItsEndIsTold(t *testing.T) {
 			see(5, verifiedBy, batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "")))), lifecycle.OrderPlan{}},
 		{"one that another release took over from ends with CANCEL", newWorkload(orderIn("Open", 1)), see(5, verifiedBy, moved), lifecycle.OrderPlan{Close: "CANCEL"}},
 		{"even one that the server may not have", newWorkload(orderIn("Pending", 1)), see(5, verifiedBy, moved), lifecycle.OrderPlan{Close: "CANCEL"}},
+		{"a verified release ends with SUCCESS although another took over before the server could be told",
+			newWorkload(stored("Success", "True", "AllPodsPassed"), orderIn("Open", 1)), see(5, verifiedBy, moved), lifecycle.OrderPlan{Close: "SUCCESS"}},
+		{"and although its version is released again",
+			newWorkload(stored("Success", "True", "AllPodsPassed"), release(3), orderIn("Open", 1)), see(5, verifiedBy), lifecycle.OrderPlan{Close: "SUCCESS"}},
 		{"one that the Deployment went back from ends with ROLLBACK", newWorkload(orderIn("Open", 1)), see(5, verifiedBy, wentBack), lifecycle.OrderPlan{Close: "ROLLBACK"}},
 		{"the order of an earlier release of the version is ended first", newWorkload(release(3), orderIn("Open", 1)), see(5, verifiedBy), lifecycle.OrderPlan{Close: "CANCEL"}},
 		{"and then the new one is announced", newWorkload(release(3), orderIn("CANCEL", 1)), see(5, verifiedBy), lifecycle.OrderPlan{Open: true}},
@@ -135,7 +139,7 @@ func TestTheAnswerToAnOrderIsKept(t *testing.T) {
 		{"a server that is down for long", lifecycle.OrderAnswer{Err: errDown}, late, true,
 			"Running", "Pending", "Unknown", "ServerUnavailable", "connection refused"},
 		{"a token that the server doesn't know yet", lifecycle.OrderAnswer{Err: unauthorized}, now, true,
-			"Running", "Pending", "Unknown", "ServerUnavailable", "102: authentication request fail: unauthorized"},
+			"Running", "Pending", "Unknown", "Unauthorized", "102: authentication request fail: unauthorized"},
 		{"a token that the server never got to know", lifecycle.OrderAnswer{Err: unauthorized}, late, false,
 			"Failed", "Refused", "False", "OrderRefused", "102: authentication request fail: unauthorized"},
 		{"a refused order", lifecycle.OrderAnswer{Err: errRefused}, now, false,
@@ -146,7 +150,7 @@ func TestTheAnswerToAnOrderIsKept(t *testing.T) {
 			workload := newWorkload(func(w *appv1alpha1.ChangeWorkload) { w.Spec.CreateTimeUnix = now.Unix() })
 			decision := lifecycle.Decide(workload, see(5, verifiedBy, finished(pods(1, 1))), row.at)
 			g.Expect(decision.Batches).NotTo(BeEmpty())
-			retry := decision.AnswerOrder(workload, lifecycle.Order{ID: "o-1", Release: 1}, row.answer, row.at)
+			retry := decision.AnswerOrder(workload, lifecycle.Verifier{Configured: true}, lifecycle.Order{ID: "o-1", Release: 1}, row.answer, row.at)
 			g.Expect(retry).To(Equal(row.retry))
 			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
 			g.Expect(*decision.Status.Order).To(Equal(appv1alpha1.ChangeOrder{
@@ -168,7 +172,7 @@ func TestARefusedReleaseStaysFailedUntilTheNextOne(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload()
 	decision := lifecycle.Decide(workload, see(5, verifiedBy), now)
-	decision.AnswerOrder(workload, lifecycle.Order{ID: "o-1", Release: 1}, lifecycle.OrderAnswer{Err: errRefused}, now)
+	decision.AnswerOrder(workload, lifecycle.Verifier{Configured: true}, lifecycle.Order{ID: "o-1", Release: 1}, lifecycle.OrderAnswer{Err: errRefused}, now)
 	workload.Status = decision.Status
 	decision = lifecycle.Decide(workload, see(5, verifiedBy, finished(pods(1, 5))), now.Add(time.Hour))
 	g.Expect(string(decision.Status.Status)).To(Equal("Failed"))
@@ -187,24 +191,104 @@ func TestTheEndOfAnOrderIsWrittenOnceTheServerKnowsIt(t *testing.T) {
 		err     error
 		retry   bool
 		order   string
+		ordered string
 		message string
 	}{
-		{"a server that is told", nil, false, "SUCCESS", "the order was finished with SUCCESS"},
-		{"a server that is down", errDown, true, "Open", ""},
+		{"a server that is told", nil, false, "SUCCESS", "Ordered is True: OrderFinished", "the order was finished with SUCCESS"},
+		{"a server that is down", errDown, true, "Open", "Ordered is True: OrderUnfinished",
+			"AlterShield Server is still to be told that the release ended with SUCCESS: connection refused"},
 		{"a server that doesn't know the order", fmt.Errorf("101: none order found: %w", lifecycle.ErrRefused), false, "SUCCESS",
-			"the release ended with SUCCESS: 101: none order found: refused"},
+			"Ordered is False: OrderUnknown", "the release ended with SUCCESS, which AlterShield Server doesn't know: 101: none order found: refused"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			workload := newWorkload(orderIn("Open", 1))
 			decision := lifecycle.Decide(workload, see(5, verifiedBy, passed(1, 5)), now)
-			g.Expect(decision.AnswerOrder(workload, lifecycle.Order{ID: "order", Release: 1}, lifecycle.OrderAnswer{Err: row.err}, now)).To(Equal(row.retry))
+			retry := decision.AnswerOrder(workload, lifecycle.Verifier{Configured: true}, lifecycle.Order{ID: "order", Release: 1}, lifecycle.OrderAnswer{Err: row.err}, now)
+			g.Expect(retry).To(Equal(row.retry))
 			g.Expect(string(decision.Status.Status)).To(Equal("Success"), "a server that is down doesn't hold up the release")
 			g.Expect(string(decision.Status.Order.State)).To(Equal(row.order))
+			g.Expect(told(decision.Status.Conditions, "Ordered")).To(Equal(row.ordered))
 			g.Expect(messageOf(decision.Status.Conditions, "Ordered")).To(Equal(row.message))
 			g.Expect(string(workload.Status.Order.State)).To(Equal("Open"), "the workload itself stays as it was read")
 		})
 	}
+}
+
+func TestAServerThatCanNotBeToldOfAnEndGetsAnHour(t *testing.T) {
+	g := NewWithT(t)
+	workload := newWorkload(orderIn("Open", 1))
+	tell := func(at time.Time) bool {
+		decision := lifecycle.Decide(workload, see(5, verifiedBy, passed(1, 5)), at)
+		retry := decision.AnswerOrder(workload, lifecycle.Verifier{Configured: true}, lifecycle.Order{ID: "order", Release: 1}, lifecycle.OrderAnswer{Err: errDown}, at)
+		workload.Status = decision.Status
+		return retry
+	}
+	g.Expect(tell(now)).To(BeTrue())
+	g.Expect(workload.Status.Order.CloseDeadline.Time).To(BeTemporally("==", now.Add(time.Hour)))
+	g.Expect(tell(now.Add(time.Hour - time.Second))).To(BeTrue())
+	g.Expect(workload.Status.Order.CloseDeadline.Time).To(BeTemporally("==", now.Add(time.Hour)), "it isn't put off")
+	g.Expect(tell(now.Add(time.Hour))).To(BeFalse())
+	g.Expect(string(workload.Status.Order.State)).To(Equal("SUCCESS"))
+	g.Expect(workload.Status.Order.CloseDeadline).To(BeNil())
+	g.Expect(told(workload.Status.Conditions, "Ordered")).To(Equal("Ordered is False: OrderUnknown"))
+}
+
+func TestAReturnToAVersionIsSeenBeforeItsReleaseIsLookedAt(t *testing.T) {
+	g := NewWithT(t)
+	anew := other(older, 3, stored("Success", "True", "AllPodsPassed"))
+	anew.Status.ObservedRelease = 1
+	g.Expect(lifecycle.WentBack([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeTrue())
+	g.Expect(lifecycle.IsVerified([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeFalse(), "but nobody may pass a suspension with it")
+	anew.Status.Status = "Running"
+	g.Expect(lifecycle.WentBack([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeFalse())
+}
+
+func TestARefusedOrderSuspendsNothingByItself(t *testing.T) {
+	refused := lifecycle.OrderAnswer{Err: errRefused}
+	failed := batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "by hand")))
+	for _, row := range []struct {
+		name     string
+		seen     lifecycle.Observation
+		verifier lifecycle.Verifier
+		status   string
+		verified string
+		batches  int
+	}{
+		{"by default the release is not checked", see(5, verifiedBy, finished(pods(2, 2))), lifecycle.Verifier{Configured: true},
+			"Failed", "Verified is Unknown: OrderRefused", 0},
+		{"what failed before stays failed", see(5, verifiedBy, failed, finished(pods(2, 2))), lifecycle.Verifier{Configured: true},
+			"Suspend", "Verified is False: PodsFailed", 0},
+		{"where what isn't checked fails, the batches tell", see(5, verifiedBy, finished(pods(2, 2))), lifecycle.Verifier{Configured: true, FailClosed: true},
+			"Running", "Verified is Unknown: Verifying", 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			workload := newWorkload()
+			decision := lifecycle.Decide(workload, row.seen, now)
+			g.Expect(decision.AnswerOrder(workload, row.verifier, lifecycle.Order{ID: "o-1", Release: 1}, refused, now)).To(BeFalse())
+			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
+			g.Expect(told(decision.Status.Conditions, "Verified")).To(Equal(row.verified))
+			g.Expect(decision.Batches).To(HaveLen(row.batches))
+			g.Expect(told(decision.Status.Conditions, "Ordered")).To(Equal("Ordered is False: OrderRefused"))
+		})
+	}
+}
+
+func TestASuccessTellsOfPodsThatNobodyChecked(t *testing.T) {
+	g := NewWithT(t)
+	missed := newBatch(pods(1, 2), opened)
+	missed.Status = lifecycle.AdvanceChangePod(&missed, checked(), lifecycle.CheckAnswer{Call: "begin", Err: errRefused}, now)
+	checkedOnes := newBatch(pods(3, 3), in("PostSubmitted"))
+	checkedOnes.Status, _ = lifecycle.ApplyVerdict(&checkedOnes, lifecycle.CheckVerdict{CheckID: "node-1", Stage: "POST", Passed: true}, now)
+	workload := newWorkload()
+	decision := lifecycle.Decide(workload, see(3, verifiedBy, finished(pods(1, 3)), batches(missed, checkedOnes)), now)
+	g.Expect(decision.Unchecked).To(Equal(2))
+	g.Expect(messageOf(decision.Status.Conditions, "Verified")).To(Equal(
+		"every desired pod finished and passed; 2 of 3 were not checked: kubectl get changepods -o wide says why"))
+	workload.Status = decision.Status
+	later := lifecycle.Decide(workload, see(4, verifiedBy, finished(pods(3, 6)), batches(checkedOnes)), now)
+	g.Expect(messageOf(later.Status.Conditions, "Verified")).To(ContainSubstring("2 of 3 were not checked"), "it speaks of the release")
 }
 
 func TestADeletionWaitsForTheServerForFiftySecondsAtMost(t *testing.T) {
@@ -224,7 +308,7 @@ func TestADeletionWaitsForTheServerForFiftySecondsAtMost(t *testing.T) {
 		{"long after as well", newWorkload(deleted, orderIn("Open", 1)), true, time.Hour, "CANCEL", 0},
 		{"an order that has ended holds nothing up", newWorkload(deleted, orderIn("SUCCESS", 1)), true, 0, "", 0},
 		{"a refused order holds nothing up", newWorkload(deleted, orderIn("Refused", 1)), true, 0, "", 0},
-		{"no order holds nothing up", newWorkload(deleted), true, 0, "", 0},
+		{"an order that was opened just before the operator stopped is cancelled", newWorkload(deleted), true, 0, "CANCEL", 50 * time.Second},
 		{"without a server nothing is held up", newWorkload(deleted, orderIn("Open", 1)), false, 0, "", 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -101,8 +101,20 @@ func Older(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWork
 
 // IsSettled says whether a release was verified. It was not by the Success of a release that had no pods to check.
 func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
-	return workload.Status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(&workload.Status) &&
-		workload.Status.ObservedRelease == workload.Spec.Release
+	return wasVerified(&workload.Status) && workload.Status.ObservedRelease == workload.Spec.Release
+}
+
+// WentBack says whether a Deployment with these ChangeWorkloads that is at a version now has gone back to it. By then the
+// version may be released anew, and nobody have looked yet.
+func WentBack(workloads []appv1alpha1.ChangeWorkload, version string) bool {
+	return IsVerified(workloads, version) || slices.ContainsFunc(workloads, func(workload appv1alpha1.ChangeWorkload) bool {
+		return workload.Spec.Reversion == version && wasVerified(&workload.Status)
+	})
+}
+
+// wasVerified says whether the release that a status speaks of was verified.
+func wasVerified(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	return status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(status)
 }
 
 // PodFinished says whether a pod completed its release at now: ready for minReadySeconds and not on its way out. Where

@@ -25,8 +25,8 @@ import (
 // tally sorts the pods of a release by how far their check is.
 type tally struct {
 	preparing, checking, passed, failed []appv1alpha1.PodSummary
-	// claimed is the number of finished pods that are in a batch.
-	claimed int
+	// claimed is the number of finished pods that are in a batch, unchecked that of those which passed without a check.
+	claimed, unchecked int
 }
 
 // count recounts from the batches each time. A failed pod counts whether it still exists or not: deleting it must not
@@ -34,6 +34,7 @@ type tally struct {
 func count(seen Observation) tally {
 	var result tally
 	verdicts := map[string]appv1alpha1.Verdict{}
+	missed := map[string]bool{}
 	for i := range seen.Batches {
 		judgement := Judge(&seen.Batches[i])
 		result.checking = append(result.checking, judgement.Checking...)
@@ -41,8 +42,10 @@ func count(seen Observation) tally {
 		for _, pod := range judgement.Checking {
 			verdicts[pod.Pod] = ""
 		}
+		_, unchecked := MissedCheck(&seen.Batches[i])
 		for _, pod := range judgement.Passed {
 			verdicts[pod.Pod] = appv1alpha1.VerdictPass
+			missed[pod.Pod] = unchecked
 		}
 		for _, pod := range judgement.Failed {
 			verdicts[pod.Pod] = appv1alpha1.VerdictUnpass
@@ -57,6 +60,9 @@ func count(seen Observation) tally {
 		result.claimed++
 		if verdict == appv1alpha1.VerdictPass {
 			result.passed = append(result.passed, pod)
+			if missed[pod.Pod] {
+				result.unchecked++
+			}
 		}
 	}
 	return result
@@ -95,6 +101,15 @@ func take(pods []appv1alpha1.PodSummary, room *int) []appv1alpha1.PodSummary {
 func (t tally) progress(desired int32) string {
 	return fmt.Sprintf("%d of %d pods passed, %d being checked, %d waiting for their batch",
 		len(t.passed), desired, len(t.checking), len(t.preparing))
+}
+
+// success doesn't hide that pods passed because nobody could be asked.
+func (t tally) success() string {
+	if t.unchecked == 0 {
+		return "every desired pod finished and passed"
+	}
+	return fmt.Sprintf("every desired pod finished and passed; %d of %d were not checked: kubectl get changepods -o wide says why",
+		t.unchecked, len(t.passed))
 }
 
 func (t tally) timeout(workload *appv1alpha1.ChangeWorkload, desired int32) string {

@@ -175,6 +175,7 @@ func TestAnAnswerEndsTheCountOfOutages(t *testing.T) {
 func TestAnswersThatSettleACallLeaveTheServerReachable(t *testing.T) {
 	for _, answer := range []string{
 		refusal("101", "no"), refusal("102", "who"), refusal("103", "402:unsupported operation in PRE_AOP, nodeId=node-1"),
+		refusal("901", "NPE"), refusal("104", "busy"),
 	} {
 		operator, wire := wired(t, answer)
 		for range 5 {
@@ -185,7 +186,7 @@ func TestAnswersThatSettleACallLeaveTheServerReachable(t *testing.T) {
 }
 
 func TestAnswersThatSettleNothingCountAsOutages(t *testing.T) {
-	for _, answer := range []string{refusal("901", "NPE"), refusal("104", "busy"), "<html>", `{"success":true}`} {
+	for _, answer := range []string{"<html>", `{"success":true}`} {
 		operator, wire := wired(t, answer)
 		for range 5 {
 			_, err := operator.BeginCheck(t.Context(), batch())

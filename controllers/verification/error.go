@@ -110,9 +110,9 @@ func (k Kind) reason() error {
 	return nil
 }
 
-// isOutage says that the server gave no answer that settles the call.
+// isOutage says that the server is not there, or not itself. One that fails at a call may do well at others.
 func (k Kind) isOutage() bool {
-	return k == KindUnreachable || k == KindUnusable || k == KindFailed
+	return k == KindUnreachable || k == KindUnusable
 }
 
 // isNoAttempt says that nothing was learnt of the server.

@@ -142,7 +142,7 @@ func (c Config) beginRequest(batch lifecycle.Batch, now time.Time) beginRequest 
 func locations(summaries []appv1alpha1.PodSummary) []jsonText {
 	result := make([]jsonText, 0, len(summaries))
 	for _, pod := range summaries {
-		pod.Verdict, pod.Message = "", ""
+		pod.Verdict, pod.Message, pod.FinishTimeUnix = "", "", 0
 		result = append(result, jsonText{pod})
 	}
 	return result

@@ -39,7 +39,7 @@ const (
 	loopback = "127.0.0.1"
 
 	serverHelp = `
-The AlterShield test server is at %s (log: %s). To let the check of every third batch fail:
+The AlterShield test server is at %s (log: %s). To let the third batch of each release fail:
   curl -d '{"name":"error rate","message":"5xx above 1%%","stage":"POST","batch":2,"verdict":"FAIL"}' %s/test/rules
 `
 )

@@ -68,10 +68,12 @@ const (
 	ReasonCheckNotConfigured = "CheckNotConfigured"
 	// ReasonCheckSwitchedOff: AlterShield Server has switched its checks off; the pods count as passed.
 	ReasonCheckSwitchedOff = "CheckSwitchedOff"
-	// ReasonAwaitingOrder: the batch waits for the change order of its release. Also a reason of ConditionOrdered.
+	// ReasonAwaitingOrder: the batch waits for the change order of its release.
 	ReasonAwaitingOrder = "AwaitingOrder"
 	// ReasonServerUnavailable: AlterShield Server could not be reached, or not in time. Also a reason of ConditionOrdered.
 	ReasonServerUnavailable = "ServerUnavailable"
+	// ReasonUnauthorized: AlterShield Server doesn't know the platform or the token. Also a reason of ConditionOrdered.
+	ReasonUnauthorized = "Unauthorized"
 	// ReasonCheckRefused: AlterShield Server refused to check the batch.
 	ReasonCheckRefused = "CheckRefused"
 	// ReasonCheckTimeout: the verdict didn't come in time.
@@ -90,8 +92,12 @@ const (
 	ReasonOrderOpen = "OrderOpen"
 	// ReasonOrderRefused: AlterShield Server doesn't take the order. Also a reason of ConditionVerified.
 	ReasonOrderRefused = "OrderRefused"
+	// ReasonOrderUnfinished: the release has ended, and AlterShield Server is still to be told.
+	ReasonOrderUnfinished = "OrderUnfinished"
 	// ReasonOrderFinished: the release has ended, and AlterShield Server knows how.
 	ReasonOrderFinished = "OrderFinished"
+	// ReasonOrderUnknown: the release has ended, and AlterShield Server doesn't know the order.
+	ReasonOrderUnknown = "OrderUnknown"
 )
 
 // Reasons of ConditionEffective.

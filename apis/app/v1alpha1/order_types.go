@@ -48,6 +48,9 @@ type ChangeOrder struct {
 	OrderID string `json:"orderId,omitempty"`
 	// release is the spec.release that the order is for.
 	Release int64 `json:"release"`
+	// closeDeadline is until when the server is told that the release ended, which it didn't hear at once.
+	// +optional
+	CloseDeadline *metav1.Time `json:"closeDeadline,omitempty"`
 	// state says how far the order is.
 	State OrderState `json:"state"`
 }

@@ -48,7 +48,7 @@ const (
 	ChangePodPreWait ChangePodPhase = "PreWait"
 	// ChangePodPreSubmitted waits for the verdict of the check before the batch.
 	ChangePodPreSubmitted ChangePodPhase = "PreSubmitted"
-	// ChangePodPreFailed says that the check before the batch could not be submitted.
+	// ChangePodPreFailed says that the check before the batch could not be submitted, or came out bad.
 	ChangePodPreFailed ChangePodPhase = "PreFailed"
 	// ChangePodPreTimeout says that no verdict of the check before the batch came in time.
 	ChangePodPreTimeout ChangePodPhase = "PreTimeout"
