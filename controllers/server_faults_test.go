@@ -103,7 +103,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		server.SetFault(altershield.Fault{Kind: altershield.FaultDown, Actions: []string{altershield.ActionFinishOrder}})
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		name := verified(ctx, namespace, "sleep").Name
-		Expect(ordered(ctx, namespace, name)()).To(Equal("True OrderOpen"))
+		Expect(ordered(ctx, namespace, name)()).To(Equal("True OrderUnfinished"))
 		server.ClearFaults()
 		Eventually(ordered(ctx, namespace, name)).Should(Equal("True OrderFinished"))
 		Expect(ordersOf(namespace)).To(HaveExactElements("SUCCESS"))
