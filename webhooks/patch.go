@@ -25,10 +25,13 @@ import (
 )
 
 // patch lists the operations that turn the marks of a Deployment into others. It touches single keys of labels and
-// annotations and nothing else, so that fields which our types don't know survive.
+// annotations, and the operator's own pause, so that fields which our types don't know survive.
 func patch(from, to marks) []jsonpatch.Operation {
 	operations := patchMap("/metadata/labels", from.labels, to.labels)
 	operations = append(operations, patchMap("/metadata/annotations", from.annotations, to.annotations)...)
+	if from.paused && !to.paused {
+		operations = append(operations, jsonpatch.NewOperation("remove", "/spec/paused", nil))
+	}
 	if len(from.templateLabels) == 0 && len(to.templateLabels) > 0 && from.template["metadata"] == nil {
 		operations = append(operations, jsonpatch.NewOperation("add", "/spec/template/metadata", map[string]any{}))
 	}

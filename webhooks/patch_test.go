@@ -46,6 +46,8 @@ func TestAPatchTouchesNothingButWhatChanges(t *testing.T) {
 			map[string]any{"add /metadata/annotations": values{"b": "2"}}},
 		{"an annotation is set beside others", marks{annotations: values{"a": "1"}}, marks{annotations: values{"a": "1", "b": "2"}},
 			map[string]any{"add /metadata/annotations/b": "2"}},
+		{"a pause ends", marks{paused: true}, marks{}, map[string]any{"remove /spec/paused": nil}},
+		{"a pause stays", marks{paused: true}, marks{paused: true}, map[string]any{}},
 		{"the template had no metadata: it is created first", marks{}, marks{templateLabels: values{"a": "1"}},
 			map[string]any{"add /spec/template/metadata": map[string]any{}, "add /spec/template/metadata/labels": values{"a": "1"}}},
 		{"the template had metadata without labels: the metadata stays",

@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +36,7 @@ func ownedLabels() []string {
 }
 
 func ownedAnnotations() []string {
-	return []string{appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy}
+	return []string{appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationHeld}
 }
 
 // ownedTemplateLabels are the keys of a pod template that nobody but the operator writes. A template that brought the
@@ -50,11 +51,14 @@ type marks struct {
 	annotations    map[string]string
 	templateLabels map[string]string
 	template       template
+	paused         bool
 }
 
 func newMarks(deployment *unstructured.Unstructured) marks {
 	templateLabels, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
+	paused, _, _ := unstructured.NestedBool(deployment.Object, "spec", "paused")
 	return marks{
+		paused:         paused,
 		labels:         deployment.GetLabels(),
 		annotations:    deployment.GetAnnotations(),
 		templateLabels: templateLabels,
@@ -108,6 +112,7 @@ func stampUpdate(old, updated marks, user string, now time.Time) (marks, error) 
 	release := lifecycle.ReleaseNumber(old.annotations) + 1
 	stamped.setRelease(version, release)
 	delete(stamped.labels, appv1alpha1.LabelDefenseStatus)
+	stamped.resume(old)
 	if old.suspended() && updated.ignoresSuspension(release, user) {
 		record, err := json.Marshal(appv1alpha1.IgnoredSuspend{
 			User: user, Time: metav1.NewMicroTime(now), Version: version, Release: release,
@@ -129,6 +134,17 @@ func (m marks) clone() marks {
 		annotations:    cloneOrNew(m.annotations),
 		templateLabels: cloneOrNew(m.templateLabels),
 		template:       m.template,
+		paused:         m.paused,
+	}
+}
+
+// resume ends the pause of the operator, which was for the release before: held back, the new one could never repair it. A
+// user's pause stays.
+func (m *marks) resume(old marks) {
+	held, known := old.annotations[appv1alpha1.AnnotationHeld]
+	delete(m.annotations, appv1alpha1.AnnotationHeld)
+	if known && old.paused && !strings.HasSuffix(held, appv1alpha1.HeldOverridden) {
+		m.paused = false
 	}
 }
 

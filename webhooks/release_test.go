@@ -59,6 +59,11 @@ func TestANewDeploymentIsStamped(t *testing.T) {
 	}
 }
 
+// held is the note that a pause is the operator's.
+func held(value string) edit { return annotation("altershield.defense.antgroup.com/held", value) }
+
+func pausedSpec(deployment object) { field(true, "paused", "spec")(deployment) }
+
 func TestAnUpdateIsStamped(t *testing.T) {
 	release := stamped(versionOf123, "4")
 	next := stamped(versionOf1234, "5")
@@ -105,6 +110,19 @@ func TestAnUpdateIsStamped(t *testing.T) {
 			all(release, suspended, earlier), all(release, suspended, earlier, repaired, ignoring), all(repaired, next, suspended, record)},
 		{"with the label left alone while the template stays",
 			all(release, suspended), all(release, suspended, ignoring), all(release, suspended, ignoring)},
+		{"without the pause of the operator, which was for the release before",
+			all(release, suspended, held("4"), pausedSpec), all(release, suspended, held("4"), pausedSpec, repaired, ignoring),
+			all(repaired, next, suspended, record)},
+		{"with the pause of a user, and without the note of the operator's",
+			all(release, suspended, held("4-overridden"), pausedSpec), all(release, suspended, held("4-overridden"), pausedSpec, repaired, ignoring),
+			all(repaired, next, suspended, record, pausedSpec)},
+		{"with the pause of a user where the operator has none",
+			all(release, pausedSpec), all(release, pausedSpec, repaired), all(repaired, next, pausedSpec)},
+		{"with a pause that comes with the release", release, all(release, pausedSpec, repaired), all(repaired, next, pausedSpec)},
+		{"with the operator's pause while the template stays",
+			all(release, suspended, held("4"), pausedSpec), all(release, suspended, pausedSpec), all(release, suspended, held("4"), pausedSpec)},
+		{"with a user's end of the operator's pause",
+			all(release, suspended, held("4"), pausedSpec), all(release, suspended, held("4")), all(release, suspended, held("4"))},
 		{"without the label and without a record where nothing is suspended",
 			release, all(release, repaired, ignoring), all(repaired, next)},
 		{"without a record where the label doesn't say true",
@@ -136,6 +154,7 @@ func TestAnUpdateIsStamped(t *testing.T) {
 			g.Expect(result.labels).To(Equal(merged(want.labels)))
 			g.Expect(result.annotations).To(Equal(merged(want.annotations)))
 			g.Expect(result.templateLabels).To(Equal(merged(want.templateLabels)))
+			g.Expect(result.paused).To(Equal(want.paused))
 			g.Expect(updated).To(Equal(marksOf(t, deployment(t, row.updated))), "what was given stays")
 		})
 	}

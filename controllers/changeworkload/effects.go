@@ -37,24 +37,52 @@ import (
 // all their batches to be opened.
 const maxBatchesAtOnce = 50
 
-// relabel suspends the Deployment or lifts its suspension, if that is decided; movedOn says that the Deployment is no
-// longer what the decision was made for.
-func (r *Reconciler) relabel(ctx context.Context, scene *scene, decision lifecycle.Decision) (movedOn bool, err error) {
-	var change mark.Change
-	switch {
-	case decision.Suspend:
-		now := strconv.FormatInt(r.Clock.Now().Unix(), 10)
-		change.Set = map[string]string{appv1alpha1.LabelSuspend: now}
-	case decision.Lift:
+// steer suspends the Deployment and holds its rollout, or ends that, if that is decided; movedOn says that the Deployment is
+// no longer what the decision was made for.
+func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) (movedOn bool, err error) {
+	change := mark.Change{Pause: decision.Pause, Resume: decision.Resume}
+	if decision.Suspend {
+		change.Set = map[string]string{appv1alpha1.LabelSuspend: strconv.FormatInt(r.Clock.Now().Unix(), 10)}
+	}
+	if decision.Lift {
 		change.Remove = []string{appv1alpha1.LabelSuspend}
-	default:
+	}
+	held := strconv.FormatInt(workload.Spec.Release, 10)
+	switch {
+	case decision.Pause:
+		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held}
+	case decision.Override:
+		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held + appv1alpha1.HeldOverridden}
+	case decision.Resume, decision.Lift && scene.Hold != lifecycle.NotHeld:
+		change.Unannotate = []string{appv1alpha1.AnnotationHeld}
+	}
+	if change.IsEmpty() {
 		return false, nil
 	}
 	written, err := mark.Apply(ctx, r.Client, r.Live, scene.deployment, change)
 	if written && decision.Suspend {
 		r.Metrics.suspended(scene.Batches, r.Clock.Now())
 	}
+	if written {
+		r.tellHold(workload, scene, decision)
+	}
 	return !written, err
+}
+
+// tellHold reports what became of the rollout.
+func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) {
+	report := func(kind, reason, note string) {
+		r.Recorder.Eventf(scene.deployment, workload, kind, reason, "Verify", "release %s: %s", workload.Spec.Reversion, note)
+	}
+	switch {
+	case decision.Pause:
+		report(corev1.EventTypeWarning, appv1alpha1.EventRolloutHeld,
+			"its rollout is paused, since a pod failed: pods that are not replaced yet keep the version before")
+	case decision.Override:
+		report(corev1.EventTypeWarning, appv1alpha1.EventRolloutResumed, "somebody resumed its rollout although a pod failed; it is not paused again")
+	case decision.Resume:
+		report(corev1.EventTypeNormal, appv1alpha1.EventRolloutResumed, "no pod is failed any more, so its rollout goes on")
+	}
 }
 
 // openBatches creates ChangePods, complete at birth, and returns how many of the decision's batches are open. A number

@@ -71,6 +71,8 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	result.Current = lifecycle.ReleaseOf(result.deployment) == release
 	result.Desired = ptr.Deref(result.deployment.Spec.Replicas, 1)
 	result.Paused = result.deployment.Spec.Paused
+	result.Rolling = lifecycle.IsRolling(result.deployment)
+	result.Hold = lifecycle.HoldOf(result.deployment, workload.Spec.Release)
 	result.Suspended = lifecycle.IsSuspended(result.deployment)
 	result.Verifier = r.verifier()
 	if err := r.observeBatches(ctx, workload, result); err != nil {

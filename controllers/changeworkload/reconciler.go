@@ -51,7 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
 	decision := lifecycle.Decide(&workload, scene.Observation, r.Clock.Now())
-	movedOn, err := r.relabel(ctx, scene, decision)
+	movedOn, err := r.steer(ctx, &workload, scene, decision)
 	switch {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: retryWait}, nil

@@ -36,6 +36,10 @@ type Observation struct {
 	Paused bool
 	// Unseen says that the template was changed while no webhook looked: no pod of this release comes up any more.
 	Unseen bool
+	// Rolling says that pods of other versions are still being replaced.
+	Rolling bool
+	// Hold says how far the operator holds the rollout of this release.
+	Hold Hold
 	// Suspended says that releases of the Deployment are denied.
 	Suspended bool
 	// Blocking says that a failed pod suspends its Deployment.
@@ -81,6 +85,9 @@ type Decision struct {
 	Suspend bool
 	// Lift says that the suspension of the Deployment has to be lifted.
 	Lift bool
+	// Pause says that the rollout has to be paused, Resume that the operator's pause has to end, Override that a user has
+	// ended it.
+	Pause, Resume, Override bool
 	// Prune says that the ChangeWorkloads of older releases have done their duty.
 	Prune bool
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
@@ -104,7 +111,8 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		setVerified(&status, metav1.ConditionFalse, appv1alpha1.ReasonPodsFailed, Failures(tally.failed))
 		if seen.Current {
 			decision.Suspend = seen.Blocking && !seen.Suspended
-			setSuspended(&status, seen.Blocking || seen.Suspended)
+			setSuspended(&status, seen.Blocking || seen.Suspended, seen)
+			decision.hold(seen)
 			decision.await(&status, workload, tally, seen, now)
 		}
 	case !seen.Current:
@@ -122,6 +130,9 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	default:
 		status.Status = waitingPhase(status.Status)
 		decision.await(&status, workload, tally, seen, now)
+	}
+	if seen.Current && len(tally.failed) == 0 {
+		decision.Resume = seen.Hold == Held
 	}
 	switch {
 	case !seen.Current:

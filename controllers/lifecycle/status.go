@@ -47,10 +47,13 @@ func keepUnverified(status *appv1alpha1.ChangeWorkloadStatus, reason, message st
 	}
 }
 
-func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool) {
+func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, seen Observation) {
 	if suspended {
-		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionTrue, appv1alpha1.ReasonPodsFailed,
-			"further releases of the Deployment are denied until a repair or a verified version succeeds")
+		message := "further releases of the Deployment are denied until a repair or a verified version succeeds"
+		if seen.Hold == Held {
+			message += "; its rollout is held: kubectl rollout resume lets it go on all the same"
+		}
+		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionTrue, appv1alpha1.ReasonPodsFailed, message)
 		return
 	}
 	setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonBlockingDisabled,

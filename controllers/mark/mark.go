@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package mark writes the operator's labels on Deployments.
+// Package mark writes what the operator writes on Deployments: its labels, its annotations, and its pause.
 package mark
 
 import (
@@ -31,10 +31,21 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Change is a set of labels to set and to remove.
+// Change is what to write on a Deployment.
 type Change struct {
+	// Set and Remove are labels.
 	Set    map[string]string
 	Remove []string
+	// Annotate and Unannotate are annotations.
+	Annotate   map[string]string
+	Unannotate []string
+	// Pause pauses the Deployment, Resume ends a pause.
+	Pause, Resume bool
+}
+
+// IsEmpty says that there is nothing to write.
+func (c Change) IsEmpty() bool {
+	return len(c.Set)+len(c.Remove)+len(c.Annotate)+len(c.Unannotate) == 0 && !c.Pause && !c.Resume
 }
 
 // operation is one operation of a JSON patch (RFC 6902).
@@ -51,7 +62,7 @@ type operation struct {
 func Apply(ctx context.Context, writer client.Writer, live client.Reader, deployment *appsv1.Deployment, change Change) (written bool, err error) {
 	patch, err := json.Marshal(change.operations(deployment))
 	if err != nil {
-		return false, fmt.Errorf("building the label patch of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+		return false, fmt.Errorf("building the patch of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
 	}
 	target := &appsv1.Deployment{}
 	target.Namespace, target.Name = deployment.Namespace, deployment.Name
@@ -62,7 +73,7 @@ func Apply(ctx context.Context, writer client.Writer, live client.Reader, deploy
 	case apierrors.IsNotFound(err):
 		return false, nil
 	}
-	refused := fmt.Errorf("patching the labels of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	refused := fmt.Errorf("patching Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
 	if !apierrors.IsInvalid(err) {
 		return false, refused
 	}
@@ -70,7 +81,7 @@ func Apply(ctx context.Context, writer client.Writer, live client.Reader, deploy
 	if err := live.Get(ctx, client.ObjectKeyFromObject(deployment), &current); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	if movedOn(deployment, &current) {
+	if change.movedOn(deployment, &current) {
 		return false, nil
 	}
 	if change.isMadeIn(&current) {
@@ -79,10 +90,12 @@ func Apply(ctx context.Context, writer client.Writer, live client.Reader, deploy
 	return false, refused
 }
 
-func movedOn(read, current *appsv1.Deployment) bool {
+// movedOn says that the decision was made for something else: the next event brings the next one.
+func (c Change) movedOn(read, current *appsv1.Deployment) bool {
 	return current.UID != read.UID ||
 		current.Labels[appv1alpha1.LabelVersion] != read.Labels[appv1alpha1.LabelVersion] ||
-		current.Annotations[appv1alpha1.AnnotationRelease] != read.Annotations[appv1alpha1.AnnotationRelease]
+		current.Annotations[appv1alpha1.AnnotationRelease] != read.Annotations[appv1alpha1.AnnotationRelease] ||
+		(c.Pause || c.Resume) && current.Generation != read.Generation
 }
 
 func (c Change) isMadeIn(deployment *appsv1.Deployment) bool {
@@ -96,7 +109,17 @@ func (c Change) isMadeIn(deployment *appsv1.Deployment) bool {
 			return false
 		}
 	}
-	return true
+	for key, value := range c.Annotate {
+		if deployment.Annotations[key] != value {
+			return false
+		}
+	}
+	for _, key := range c.Unannotate {
+		if _, present := deployment.Annotations[key]; present {
+			return false
+		}
+	}
+	return (!c.Pause || deployment.Spec.Paused) && (!c.Resume || !deployment.Spec.Paused)
 }
 
 func (c Change) operations(deployment *appsv1.Deployment) []operation {
@@ -106,7 +129,7 @@ func (c Change) operations(deployment *appsv1.Deployment) []operation {
 	}
 	if release, counted := deployment.Annotations[appv1alpha1.AnnotationRelease]; counted {
 		operations = append(operations, operation{
-			Op: "test", Path: "/metadata/annotations/" + PointerSegment(appv1alpha1.AnnotationRelease), Value: release,
+			Op: "test", Path: annotationPath(appv1alpha1.AnnotationRelease), Value: release,
 		})
 	}
 	for key, value := range c.Set {
@@ -115,7 +138,31 @@ func (c Change) operations(deployment *appsv1.Deployment) []operation {
 	for _, key := range c.Remove {
 		operations = append(operations, operation{Op: "remove", Path: labelPath(key)})
 	}
+	if len(c.Annotate) > 0 && deployment.Annotations == nil {
+		operations = append(operations, operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
+	}
+	for key, value := range c.Annotate {
+		operations = append(operations, operation{Op: "add", Path: annotationPath(key), Value: value})
+	}
+	for _, key := range c.Unannotate {
+		operations = append(operations, operation{Op: "remove", Path: annotationPath(key)})
+	}
+	if c.Pause || c.Resume {
+		// The generation changes with the spec alone: whoever pauses or resumes meanwhile isn't overruled.
+		operations = append(operations, operation{Op: "test", Path: "/metadata/generation", Value: deployment.Generation})
+	}
+	if c.Pause {
+		operations = append(operations, operation{Op: "add", Path: "/spec/paused", Value: true})
+	}
+	if c.Resume {
+		// Removed, not set to false, so that the operator owns nothing of the spec afterwards.
+		operations = append(operations, operation{Op: "remove", Path: "/spec/paused"})
+	}
 	return operations
+}
+
+func annotationPath(key string) string {
+	return "/metadata/annotations/" + PointerSegment(key)
 }
 
 func labelPath(key string) string {

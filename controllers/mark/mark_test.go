@@ -92,6 +92,20 @@ func TestAChangeIsGuardedByTheObjectAndItsRelease(t *testing.T) {
 			"[" + testUID + "," + testVersion + "," + testRelease +
 				`,{"op":"add","path":"/metadata/labels/altershield.defense.antgroup.com~1defense-status","value":"processed"}` +
 				`,{"op":"remove","path":"/metadata/labels/altershield.defense.antgroup.com~1ignored-suspend"}]`},
+		{"a pause is the operator's, of the spec that was read", func(deployment *appsv1.Deployment) { deployment.Generation = 7 },
+			mark.Change{Pause: true, Annotate: map[string]string{"altershield.defense.antgroup.com/held": "4"}},
+			"[" + testUID + "," + testVersion + "," + testRelease +
+				`,{"op":"add","path":"/metadata/annotations/altershield.defense.antgroup.com~1held","value":"4"}` +
+				`,{"op":"test","path":"/metadata/generation","value":7},{"op":"add","path":"/spec/paused","value":true}]`},
+		{"the end of a pause leaves nothing of it", func(deployment *appsv1.Deployment) { deployment.Generation = 7 },
+			mark.Change{Resume: true, Unannotate: []string{"altershield.defense.antgroup.com/held"}},
+			"[" + testUID + "," + testVersion + "," + testRelease +
+				`,{"op":"remove","path":"/metadata/annotations/altershield.defense.antgroup.com~1held"}` +
+				`,{"op":"test","path":"/metadata/generation","value":7},{"op":"remove","path":"/spec/paused"}]`},
+		{"a Deployment without annotations gets one", func(deployment *appsv1.Deployment) { deployment.Annotations = nil },
+			mark.Change{Annotate: map[string]string{"a": "b"}},
+			"[" + testUID + "," + testVersion + `,{"op":"add","path":"/metadata/annotations","value":{}}` +
+				`,{"op":"add","path":"/metadata/annotations/a","value":"b"}]`},
 		{"a release that nobody counted isn't tested", func(deployment *appsv1.Deployment) { deployment.Annotations = nil },
 			mark.Change{Set: map[string]string{"a": "b"}},
 			"[" + testUID + "," + testVersion + `,{"op":"add","path":"/metadata/labels/a","value":"b"}]`},
@@ -153,10 +167,10 @@ func TestTheAnswerToAChange(t *testing.T) {
 		{"a Deployment of the same name is left alone quietly", invalid, changed("uid", "", "d-2"), false, ""},
 		{"a Deployment that went meanwhile is left alone quietly", invalid, nil, false, ""},
 		{"a change that is there already is made", invalid, changed("labels", "a", "b"), true, ""},
-		{"a change that somebody else refuses is told", invalid, sleep(), false, "patching the labels of Deployment default/sleep: "},
+		{"a change that somebody else refuses is told", invalid, sleep(), false, "patching Deployment default/sleep: "},
 		{"a Deployment that is gone is left alone quietly", apierrors.NewNotFound(resource, "sleep"), nil, false, ""},
-		{"anything else is told", apierrors.NewInternalError(errors.New("boom")), sleep(), false, "patching the labels of Deployment default/sleep: "},
-		{"a refusal is told", apierrors.NewForbidden(resource, "sleep", errors.New("no")), sleep(), false, "patching the labels of Deployment default/sleep: "},
+		{"anything else is told", apierrors.NewInternalError(errors.New("boom")), sleep(), false, "patching Deployment default/sleep: "},
+		{"a refusal is told", apierrors.NewForbidden(resource, "sleep", errors.New("no")), sleep(), false, "patching Deployment default/sleep: "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -47,6 +47,8 @@ func slimDeployment(object any) (any, error) {
 	slim.Spec.Replicas = deployment.Spec.Replicas
 	slim.Spec.Paused = deployment.Spec.Paused
 	slim.Spec.MinReadySeconds = deployment.Spec.MinReadySeconds
+	slim.Status.Replicas = deployment.Status.Replicas
+	slim.Status.UpdatedReplicas = deployment.Status.UpdatedReplicas
 	return slim, nil
 }
 

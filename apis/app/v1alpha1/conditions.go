@@ -118,6 +118,10 @@ const (
 	EventReleaseSucceeded = "ReleaseSucceeded"
 	// EventReleaseSuspended on a Deployment: a pod failed and further releases are denied.
 	EventReleaseSuspended = "ReleaseSuspended"
+	// EventRolloutHeld on a Deployment: the rollout of a suspended release was paused, so that no further pod is replaced.
+	EventRolloutHeld = "RolloutHeld"
+	// EventRolloutResumed on a Deployment: the operator ended its pause.
+	EventRolloutResumed = "RolloutResumed"
 	// EventPodsFailed on a Deployment: a pod failed while blocking is off.
 	EventPodsFailed = "PodsFailed"
 	// EventSuspensionIgnored on a Deployment: a release went through a suspension; the note says whose.

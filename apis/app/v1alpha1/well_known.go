@@ -64,6 +64,13 @@ const (
 	// AnnotationIgnoredSuspendBy records the last release that went through a suspension: a JSON object with the user,
 	// the time (RFC 3339), the version and the number of the release. Written by the mutating webhook.
 	AnnotationIgnoredSuspendBy = "altershield.defense.antgroup.com/ignored-suspend-by"
+
+	// AnnotationHeld on a Deployment holds the number of the release whose rollout the operator paused, so that its pause is
+	// told from a user's; HeldOverridden follows the number once a user has resumed that rollout. Written by the
+	// ChangeWorkload reconciler, dropped by the mutating webhook when a release begins.
+	AnnotationHeld = "altershield.defense.antgroup.com/held"
+	// HeldOverridden says that a user resumed the rollout: it is not held again.
+	HeldOverridden = "-overridden"
 )
 
 // FinalizerOrder on a ChangeWorkload keeps its record until AlterShield Server was told how the release ended, for a

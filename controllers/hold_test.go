@@ -1,0 +1,173 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var _ = Describe("A rollout whose third pod fails", func() {
+	const held = "altershield.defense.antgroup.com/held"
+
+	// rolling begins to roll twenty pods, a few at a time.
+	rolling := func(ctx context.Context) (namespace string) {
+		GinkgoHelper()
+		namespace = controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace, replicas(20)))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		output, err := kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type=merge", "-p",
+			`{"spec":{"template":{"metadata":{"labels":{"test":"bad"},"annotations":{"local.altershield.io/ready-after":"2s"}}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		return namespace
+	}
+	failThird := func(ctx context.Context, namespace string) {
+		GinkgoHelper()
+		third := currentName(ctx, namespace, "sleep") + "--x--3"
+		Eventually(func() []string { return names(ctx, namespace) }).Should(ContainElement(third))
+		fail(ctx, namespace, third)
+		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
+	}
+	// old is how many pods are to keep the version before.
+	old := func(ctx context.Context, namespace string) func() int {
+		return func() int {
+			var replicaSets appsv1.ReplicaSetList
+			if err := kube.List(ctx, &replicaSets, client.InNamespace(namespace), client.MatchingLabels{"test": "123"}); err != nil || len(replicaSets.Items) != 1 {
+				return -1
+			}
+			return int(*replicaSets.Items[0].Spec.Replicas)
+		}
+	}
+	repair := func(ctx context.Context, namespace string) {
+		GinkgoHelper()
+		output, err := kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type=merge", "-p",
+			`{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"metadata":{"labels":{"test":"repaired"},"annotations":null}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+	}
+	spec := func(ctx context.Context, namespace string) func() appsv1.DeploymentSpec {
+		return func() appsv1.DeploymentSpec { return get(ctx, namespace, "sleep").Spec }
+	}
+
+	It("is held: the other pods keep the version before until a repair", func(ctx context.Context) {
+		namespace := rolling(ctx)
+		failThird(ctx, namespace)
+		deployment := get(ctx, namespace, "sleep")
+		Expect(deployment.Spec.Paused).To(BeTrue())
+		Expect(deployment.Annotations).To(HaveKeyWithValue(held, "2"))
+		Eventually(func() []string { return eventReasons(ctx, namespace) }).Should(ContainElement("RolloutHeld"))
+		kept := old(ctx, namespace)()
+		Expect(kept).To(BeNumerically(">", 0))
+		Consistently(old(ctx, namespace)).WithTimeout(6*time.Second).Should(Equal(kept), "three times as long as a pod takes to be ready")
+
+		output, err := kubectl(ctx, "-n", namespace, "scale", "deployment", "sleep", "--replicas=22")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(spec(ctx, namespace)().Paused).To(BeTrue(), "an autoscaler may go on")
+		output, err = kubectl(ctx, "-n", namespace, "scale", "deployment", "sleep", "--replicas=20")
+		Expect(err).NotTo(HaveOccurred(), output)
+
+		repair(ctx, namespace)
+		Expect(spec(ctx, namespace)().Paused).To(BeFalse(), "the same admission ends the pause")
+		Expect(get(ctx, namespace, "sleep").Annotations).NotTo(HaveKey(held))
+		verified(ctx, namespace, "sleep")
+		Eventually(labelsOf(ctx, namespace)).ShouldNot(HaveKey("altershield.defense.antgroup.com/suspend"))
+	})
+
+	It("goes on when the verdict is taken back", func(ctx context.Context) {
+		namespace := rolling(ctx)
+		failThird(ctx, namespace)
+		Expect(spec(ctx, namespace)().Paused).To(BeTrue())
+		third := currentName(ctx, namespace, "sleep") + "--x--3"
+		output, err := kubectl(ctx, "-n", namespace, "patch", "changepod", "--subresource=status", third, "--type=merge", "-p", `{"status":{"podResults":null}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		verified(ctx, namespace, "sleep")
+		Eventually(func() map[string]string { return get(ctx, namespace, "sleep").Annotations }).ShouldNot(HaveKey(held))
+		Expect(spec(ctx, namespace)().Paused).To(BeFalse())
+		Expect(old(ctx, namespace)()).To(BeZero())
+	})
+
+	It("is not held where a user has paused it, and their pause stays", func(ctx context.Context) {
+		namespace := rolling(ctx)
+		third := currentName(ctx, namespace, "sleep") + "--x--3"
+		Eventually(func() []string { return names(ctx, namespace) }).Should(ContainElement(third))
+		output, err := kubectl(ctx, "-n", namespace, "rollout", "pause", "deployment", "sleep")
+		Expect(err).NotTo(HaveOccurred(), output)
+		failThird(ctx, namespace)
+		Expect(get(ctx, namespace, "sleep").Annotations).NotTo(HaveKey(held))
+		repair(ctx, namespace)
+		Expect(spec(ctx, namespace)().Paused).To(BeTrue())
+		output, err = kubectl(ctx, "-n", namespace, "rollout", "resume", "deployment", "sleep")
+		Expect(err).NotTo(HaveOccurred(), output)
+		verified(ctx, namespace, "sleep")
+	})
+
+	It("is not held again after a user has resumed it", func(ctx context.Context) {
+		namespace := rolling(ctx)
+		failThird(ctx, namespace)
+		output, err := kubectl(ctx, "-n", namespace, "rollout", "resume", "deployment", "sleep")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(func() map[string]string { return get(ctx, namespace, "sleep").Annotations }).Should(HaveKeyWithValue(held, "2-overridden"))
+		Eventually(old(ctx, namespace)).Should(BeZero())
+		Expect(labelsOf(ctx, namespace)()).To(HaveKey("altershield.defense.antgroup.com/suspend"), "releases are denied all the same")
+	})
+
+	It("is not held while blocking is off", func(ctx context.Context) {
+		configure(ctx, "blocking", `{"spec":{"enable":false}}`)
+		namespace := rolling(ctx)
+		third := currentName(ctx, namespace, "sleep") + "--x--3"
+		Eventually(func() []string { return names(ctx, namespace) }).Should(ContainElement(third))
+		fail(ctx, namespace, third)
+		Eventually(old(ctx, namespace)).Should(BeZero())
+		Expect(spec(ctx, namespace)().Paused).To(BeFalse())
+	})
+
+	It("stays held under server-side apply that does not speak of the pause", func(ctx context.Context) {
+		namespace := rolling(ctx)
+		failThird(ctx, namespace)
+		manifest := get(ctx, namespace, "sleep")
+		applied, err := json.Marshal(map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"namespace": namespace, "name": "sleep"},
+			"spec": map[string]any{"replicas": 20, "selector": manifest.Spec.Selector, "template": manifest.Spec.Template},
+		})
+		Expect(err).NotTo(HaveOccurred())
+		output, err := kubectlWith(ctx, string(applied), "apply", "--server-side", "--force-conflicts", "--field-manager=git", "-f", "-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(spec(ctx, namespace)().Paused).To(BeTrue())
+		paused, err := json.Marshal(map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"namespace": namespace, "name": "sleep"},
+			"spec": map[string]any{"paused": false},
+		})
+		Expect(err).NotTo(HaveOccurred())
+		output, err = kubectlWith(ctx, string(paused), "apply", "--server-side", "--field-manager=paused", "-f", "-")
+		Expect(err).To(HaveOccurred(), "a manifest that says paused: false is told who paused it")
+		Expect(output).To(ContainSubstring("altershield-operator"))
+	})
+})
+
+// names are the ChangePods of a namespace.
+func names(ctx context.Context, namespace string) []string {
+	var result []string
+	for _, changePod := range changePods(ctx, namespace) {
+		result = append(result, changePod.Name)
+	}
+	return result
+}
