@@ -112,7 +112,6 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		if seen.Current {
 			decision.Suspend = seen.Blocking && !seen.Suspended
 			setSuspended(&status, seen.Blocking || seen.Suspended, seen)
-			decision.hold(seen)
 			decision.await(&status, workload, tally, seen, now)
 		}
 	case !seen.Current:
@@ -131,9 +130,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		status.Status = waitingPhase(status.Status)
 		decision.await(&status, workload, tally, seen, now)
 	}
-	if seen.Current && len(tally.failed) == 0 {
-		decision.Resume = seen.Hold == Held
-	}
+	decision.hold(seen, len(tally.failed) > 0)
 	switch {
 	case !seen.Current:
 		tally.describeFailed(&status)

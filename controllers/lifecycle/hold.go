@@ -61,9 +61,15 @@ func IsRolling(deployment *appsv1.Deployment) bool {
 		deployment.Status.UpdatedReplicas < ptr.Deref(deployment.Spec.Replicas, 1)
 }
 
-// hold stops the rollout of a release that failed, once. A pause that is there already is a user's, and so is the decision
+// hold stops the rollout of a release that failed, once, and lets it go on when nothing is failed any more. A pause that is there already is a user's, and so is the decision
 // to go on.
-func (d *Decision) hold(seen Observation) {
-	d.Pause = seen.Blocking && seen.Rolling && !seen.Paused && seen.Hold == NotHeld
-	d.Override = seen.Hold == Resumed
+func (d *Decision) hold(seen Observation, failed bool) {
+	switch {
+	case !seen.Current || !seen.OptedIn:
+	case failed:
+		d.Pause = seen.Blocking && seen.Rolling && !seen.Paused && seen.Hold == NotHeld
+		d.Override = seen.Hold == Resumed
+	default:
+		d.Resume = seen.Hold == Held
+	}
 }
