@@ -27,7 +27,7 @@ demo: build ## Play the documented walkthrough on a cluster of its own and check
 test: assets ## Run all tests, with the race detector where there is a C compiler.
 	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
 	$(TEST_ENV) go test $(RACE) -run '^$$' ./... >/dev/null
-	$(TEST_ENV) go test $(RACE) -p 1 -timeout 40m ./...
+	$(TEST_ENV) go test $(RACE) -p 1 -timeout 75m ./...
 
 ##@ A cluster to play with
 
