@@ -42,6 +42,8 @@ import (
 
 const (
 	concurrency = 20
+	// reserved workers never wait for the verifier, so that a slow one doesn't hold up suspensions.
+	reserved = 5
 	// The verifier is told again after these pauses.
 	firstRetry, lastRetry = 200 * time.Millisecond, 5 * time.Second
 )
@@ -78,7 +80,7 @@ type Reconciler struct {
 // SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that
 // no release is ever reconciled twice at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.calls = make(chan struct{}, concurrency/2)
+	r.calls = make(chan struct{}, concurrency-reserved)
 	r.numbers = newNumbers()
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
 	return ctrl.NewControllerManagedBy(mgr).

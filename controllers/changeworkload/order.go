@@ -60,7 +60,7 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 	case r.calls <- struct{}{}:
 		defer func() { <-r.calls }()
 	default:
-		return retryWait, nil // a slow server must leave workers for suspensions
+		return retryWait, nil
 	}
 	order := lifecycle.OrderOf(r.Cluster, workload)
 	var answer lifecycle.OrderAnswer
