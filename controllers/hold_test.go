@@ -24,17 +24,25 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 var _ = Describe("A rollout whose third pod fails", func() {
 	const held = "altershield.defense.antgroup.com/held"
 
-	// rolling begins to roll twenty pods, a few at a time.
+	oneByOne := func(deployment *appsv1.Deployment) {
+		deployment.Spec.Strategy = appsv1.DeploymentStrategy{
+			Type:          appsv1.RollingUpdateDeploymentStrategyType,
+			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0))},
+		}
+	}
+	// rolling begins to replace twenty pods one by one, each of which takes two seconds.
 	rolling := func(ctx context.Context) (namespace string) {
 		GinkgoHelper()
 		namespace = controlledNamespace(ctx)
-		Expect(kube.Create(ctx, sleep(namespace, replicas(20)))).To(Succeed())
+		Expect(kube.Create(ctx, sleep(namespace, replicas(20), oneByOne))).To(Succeed())
 		verified(ctx, namespace, "sleep")
 		output, err := kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type=merge", "-p",
 			`{"spec":{"template":{"metadata":{"labels":{"test":"bad"},"annotations":{"local.altershield.io/ready-after":"2s"}}}}}`)
@@ -75,6 +83,10 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Expect(deployment.Spec.Paused).To(BeTrue())
 		Expect(deployment.Annotations).To(HaveKeyWithValue(held, "2"))
 		Eventually(func() []string { return eventReasons(ctx, namespace) }).Should(ContainElement("RolloutHeld"))
+		Eventually(func() bool {
+			seen := get(ctx, namespace, "sleep")
+			return seen.Status.ObservedGeneration >= seen.Generation
+		}).Should(BeTrue(), "the deployment controller has seen the pause")
 		kept := old(ctx, namespace)()
 		Expect(kept).To(BeNumerically(">", 0))
 		Consistently(old(ctx, namespace)).WithTimeout(6*time.Second).Should(Equal(kept), "three times as long as a pod takes to be ready")
