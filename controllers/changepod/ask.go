@@ -75,8 +75,7 @@ func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangeP
 		return result, nil
 	}
 	result.facts.Order = order.State
-	result.batch = lifecycle.Batch{Order: lifecycle.OrderOf(r.Cluster, workload), Pods: changePod.Spec.PodInfos}
-	result.batch.Order.ID = order.BizExecOrderID // under which the server knows it, whatever the flags say by now
+	result.batch = lifecycle.Batch{Order: lifecycle.AnnouncedOrder(r.Cluster, workload), Pods: changePod.Spec.PodInfos}
 	return result, nil
 }
 
@@ -89,7 +88,7 @@ func (r *Reconciler) ask(ctx context.Context, call lifecycle.CheckCall, changePo
 		answer.CheckID, answer.Err = r.begin(ctx, changePod, scene)
 	case lifecycle.CallFinish:
 		// Once the check after the batch is over, saying again that it can begin would wipe out its end.
-		if r.mayHaveFinished(changePod) {
+		if mayHaveFinished(changePod, scene.facts) {
 			if answer.Passed, answer.Err = r.Verifier.Passed(ctx, batch, id, appv1alpha1.StagePost); answer.Passed || answer.Err != nil {
 				return answer
 			}
@@ -125,10 +124,10 @@ func (r *Reconciler) begin(ctx context.Context, changePod *appv1alpha1.ChangePod
 
 // mayHaveFinished says that the batch may have been reported before: by an attempt without an answer, or by the leader
 // before this one.
-func (r *Reconciler) mayHaveFinished(changePod *appv1alpha1.ChangePod) bool {
+func mayHaveFinished(changePod *appv1alpha1.ChangePod, facts lifecycle.CheckFacts) bool {
 	mayGoOnSince := time.Unix(changePod.Status.UpdateTimeUnix, 0)
 	if verdict := changePod.Status.VerdictTime; verdict != nil {
 		mayGoOnSince = verdict.Time
 	}
-	return r.backoff.NumRequeues(client.ObjectKeyFromObject(changePod)) > 0 || mayGoOnSince.Before(r.began())
+	return facts.Asked || mayGoOnSince.Before(facts.Since)
 }

@@ -65,7 +65,7 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 	order := lifecycle.OrderOf(r.Cluster, workload)
 	var answer lifecycle.OrderAnswer
 	if decision.Order.Close != "" {
-		answer.Err = r.Verifier.CloseOrder(ctx, r.announced(workload), decision.Order.Close)
+		answer.Err = r.Verifier.CloseOrder(ctx, lifecycle.AnnouncedOrder(r.Cluster, workload), decision.Order.Close)
 	} else {
 		if err := r.keep(ctx, workload); err != nil {
 			return 0, err
@@ -78,15 +78,6 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 	}
 	r.backoff.Forget(key)
 	return 0, nil
-}
-
-// announced is the order under which the verifier knows a release, whatever the flags say by now.
-func (r *Reconciler) announced(workload *appv1alpha1.ChangeWorkload) lifecycle.Order {
-	order := lifecycle.OrderOf(r.Cluster, workload)
-	if known := workload.Status.Order; known != nil {
-		order.ID = known.BizExecOrderID
-	}
-	return order
 }
 
 // keep makes sure that the record of a release outlives its order. Records that were created while no verifier was
@@ -110,7 +101,7 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 	}
 	key := client.ObjectKeyFromObject(workload)
 	if state, left := lifecycle.Farewell(workload, r.Verifier != nil, r.Clock.Now()); left > 0 {
-		order := r.announced(workload)
+		order := lifecycle.AnnouncedOrder(r.Cluster, workload)
 		err := r.Verifier.CloseOrder(ctx, order, state)
 		if lifecycle.IsWorthRetrying(err) {
 			ctrl.LoggerFrom(ctx).Info("AlterShield Server wasn't told of the end of a release", "order", order.ID, "reason", err.Error())

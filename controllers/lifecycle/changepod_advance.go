@@ -39,7 +39,7 @@ func (a *advance) step(call CheckCall, answer CheckAnswer) {
 	switch {
 	case phase == appv1alpha1.ChangePodExecuteDone:
 	case a.facts.Over:
-		a.excuse(unchecked(phase), appv1alpha1.ReasonReleaseEnded, "the release ended before the batch was checked")
+		a.release(unchecked(phase))
 	case phase == appv1alpha1.ChangePodInit, phase == appv1alpha1.ChangePodPreWait:
 		a.fromPreWait(call, answer)
 	case phase == appv1alpha1.ChangePodPreSubmitted:
@@ -73,7 +73,7 @@ func (a *advance) fromPreWait(call CheckCall, answer CheckAnswer) {
 	case a.facts.Order == appv1alpha1.OrderRefused:
 		a.giveUp(failed, appv1alpha1.ReasonOrderRefused, "AlterShield Server refused the change order of the release")
 	case hasEnded(a.facts.Order):
-		a.excuse(failed, appv1alpha1.ReasonReleaseEnded, "the release ended before the batch was checked")
+		a.release(failed)
 	case call == CallBegin && answer.Err == nil:
 		a.status.Status, a.status.ChangePodID = appv1alpha1.ChangePodPreSubmitted, answer.CheckID
 		a.status.PreSubmitTime, a.status.PreSubmitTimeUnix = Stamp(a.now)
@@ -93,8 +93,7 @@ func (a *advance) fromPreSubmitted(call CheckCall, answer CheckAnswer) {
 	case !a.facts.Configured:
 		a.needsNoCheck(timeout)
 	case call == CallPollPre && answer.Err == nil && answer.Passed:
-		a.status.Status = appv1alpha1.ChangePodPostWait
-		a.status.Deadline = afterSeconds(a.now, a.status.PostTimeoutThreshold)
+		goOn(&a.status, a.now)
 	case call == CallPollPre:
 		a.giveUp(timeout, appv1alpha1.ReasonCheckTimeout,
 			fmt.Sprintf("the check before the batch gave no verdict within %d seconds", a.status.PreTimeoutThreshold))
@@ -134,9 +133,7 @@ func (a *advance) pollPassed(call CheckCall, answer CheckAnswer) bool {
 	if call == CallNone || answer.Err != nil || !answer.Passed {
 		return false
 	}
-	batch := a.batch.DeepCopy()
-	setResults(batch, CheckVerdict{Passed: true})
-	a.status.PodResults = batch.Status.PodResults
+	a.status.PodResults = resultsOf(a.batch, CheckVerdict{Passed: true})
 	finishCheck(&a.status, appv1alpha1.ChangePodPostFinish)
 	return true
 }
@@ -194,17 +191,20 @@ func (a *advance) giveUpWaiting(last appv1alpha1.ChangePodPhase) {
 // "fail" makes every batch fail that was not checked.
 func (a *advance) giveUp(last appv1alpha1.ChangePodPhase, reason, message string) {
 	if hasEnded(a.facts.Order) {
-		a.excuse(last, appv1alpha1.ReasonReleaseEnded, "the release ended before the batch was checked")
+		a.release(last)
 		return
 	}
 	if !a.facts.FailClosed {
 		a.excuse(last, reason, message+": the pods count as passed")
 		return
 	}
-	batch := a.batch.DeepCopy()
-	setResults(batch, CheckVerdict{Reason: notCheckedByPolicy + message})
-	a.status.PodResults = batch.Status.PodResults
+	a.status.PodResults = resultsOf(a.batch, CheckVerdict{Reason: notCheckedByPolicy + message})
 	a.excuse(last, reason, message+": the pods count as failed")
+}
+
+// release ends a check that nobody waits for any more.
+func (a *advance) release(last appv1alpha1.ChangePodPhase) {
+	a.excuse(last, appv1alpha1.ReasonReleaseEnded, "the release ended before the batch was checked")
 }
 
 // excuse ends a check without a verdict.

@@ -81,14 +81,13 @@ func ApplyVerdict(changePod *appv1alpha1.ChangePod, verdict CheckVerdict, now ti
 	next.Status.VerdictTime = &arrived
 	switch {
 	case verdict.Stage == appv1alpha1.StagePost:
-		setResults(next, verdict)
+		next.Status.PodResults = resultsOf(changePod, verdict)
 		finishCheck(&next.Status, appv1alpha1.ChangePodPostFinish)
 	case !verdict.Passed:
-		setResults(next, verdict)
+		next.Status.PodResults = resultsOf(changePod, verdict)
 		finishCheck(&next.Status, appv1alpha1.ChangePodPreFailed)
 	default:
-		next.Status.Status = appv1alpha1.ChangePodPostWait
-		next.Status.Deadline = afterSeconds(now, next.Status.PostTimeoutThreshold)
+		goOn(&next.Status, now)
 	}
 	return concludeChangePod(changePod, next.Status, now), true
 }
@@ -131,9 +130,9 @@ func isAwaited(changePod *appv1alpha1.ChangePod, verdict CheckVerdict) bool {
 // notCheckedByPolicy begins the message of a pod that failed because it was not checked.
 const notCheckedByPolicy = "not checked, and the failure policy is fail: "
 
-// setResults gives every pod of the batch the verdict: the verifier speaks of the batch as a whole. What somebody failed by
+// resultsOf gives every pod of the batch the verdict: the verifier speaks of the batch as a whole. What somebody failed by
 // hand meanwhile stays failed.
-func setResults(changePod *appv1alpha1.ChangePod, verdict CheckVerdict) {
+func resultsOf(changePod *appv1alpha1.ChangePod, verdict CheckVerdict) []appv1alpha1.PodSummary {
 	byHand := map[string]appv1alpha1.PodSummary{}
 	for _, result := range changePod.Status.PodResults {
 		if result.Verdict == appv1alpha1.VerdictUnpass && !strings.HasPrefix(result.Message, notCheckedByPolicy) {
@@ -158,7 +157,12 @@ func setResults(changePod *appv1alpha1.ChangePod, verdict CheckVerdict) {
 			delete(byHand, result.Pod)
 		}
 	}
-	changePod.Status.PodResults = results
+	return results
+}
+
+// goOn lets a batch whose first stage passed be reported.
+func goOn(status *appv1alpha1.ChangePodStatus, now time.Time) {
+	status.Status, status.Deadline = appv1alpha1.ChangePodPostWait, afterSeconds(now, status.PostTimeoutThreshold)
 }
 
 // finishCheck ends the check of a batch; last is the phase that it comes from.

@@ -61,8 +61,8 @@ func IsRolling(deployment *appsv1.Deployment) bool {
 		deployment.Status.UpdatedReplicas < ptr.Deref(deployment.Spec.Replicas, 1)
 }
 
-// hold stops the rollout of a release that failed, once, and lets it go on when nothing is failed any more. A pause that is there already is a user's, and so is the decision
-// to go on.
+// hold stops the rollout of a release that failed, once, and lets it go on when nothing is failed any more. A pause that is
+// there already is a user's, and so is the decision to go on.
 func (d *Decision) hold(seen Observation, failed bool) {
 	switch {
 	case !seen.Current || !seen.OptedIn:

@@ -56,6 +56,15 @@ func OrderOf(cluster string, workload *appv1alpha1.ChangeWorkload) Order {
 	}
 }
 
+// AnnouncedOrder is the order under which the verifier knows a release, whatever the cluster is called by now.
+func AnnouncedOrder(cluster string, workload *appv1alpha1.ChangeWorkload) Order {
+	order := OrderOf(cluster, workload)
+	if known := workload.Status.Order; known != nil {
+		order.ID = known.BizExecOrderID
+	}
+	return order
+}
+
 // IsWorthRetrying says whether asking a verifier again may help.
 func IsWorthRetrying(err error) bool { return err != nil && !errors.Is(err, ErrRefused) }
 

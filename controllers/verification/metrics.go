@@ -105,7 +105,7 @@ func (m *Metrics) took(call call, duration time.Duration, kind Kind) {
 		return
 	}
 	m.seconds.WithLabelValues(string(call)).Observe(duration.Seconds())
-	m.up.Set(asGauge(kind != KindUnreachable && kind != KindUnusable))
+	m.up.Set(asGauge(!kind.isOutage()))
 }
 
 func asGauge(holds bool) float64 {

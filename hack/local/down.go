@@ -61,28 +61,21 @@ func down(ctx context.Context, dir string, out io.Writer) error {
 	return nil
 }
 
-// stopEverything stops the manager, then the control plane, and returns the names of what ran.
+// stopEverything stops the manager, the test server and then the control plane, and returns the names of what ran.
 func stopEverything(ctx context.Context, dir string) ([]string, error) {
 	var stopped []string
-	manager, err := process.Find(dir, operator.Name)
-	if err != nil {
-		return nil, err
-	}
-	if manager != nil {
-		if err := manager.Stop(ctx, operator.Grace); err != nil {
+	for _, name := range []string{operator.Name, serverName} {
+		running, err := process.Find(dir, name)
+		if err != nil {
 			return nil, err
 		}
-		stopped = append(stopped, operator.Name)
-	}
-	server, err := process.Find(dir, serverName)
-	if err != nil {
-		return nil, err
-	}
-	if server != nil {
-		if err := server.Stop(ctx, operator.Grace); err != nil {
+		if running == nil {
+			continue
+		}
+		if err := running.Stop(ctx, operator.Grace); err != nil {
 			return nil, err
 		}
-		stopped = append(stopped, serverName)
+		stopped = append(stopped, name)
 	}
 	parts, err := cluster.StopIn(ctx, dir)
 	return append(stopped, parts...), err
