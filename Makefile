@@ -56,7 +56,7 @@ build-server: ## Build the AlterShield test server into bin/altershield.
 .PHONY: generate
 generate: ## Generate deep copies, CRDs, RBAC and webhook configurations from the code.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt crd rbac:roleName=manager-role webhook \
-		paths=./apis/... paths=./controllers/... paths=./webhooks/... paths=./routers/... \
+		paths=./apis/... paths=./controllers/... paths=./webhooks/... paths=./routers/... paths=./runnable/... \
 		output:crd:artifacts:config=config/crd/bases \
 		output:rbac:artifacts:config=config/rbac \
 		output:webhook:artifacts:config=config/webhook

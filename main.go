@@ -51,9 +51,12 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers"
+	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 	"github.com/traas-stack/altershield-operator/routers"
+	"github.com/traas-stack/altershield-operator/runnable"
 	"github.com/traas-stack/altershield-operator/webhooks"
 )
 
@@ -192,11 +195,16 @@ func run(ctx context.Context, opts options) error {
 	}); err != nil {
 		return err
 	}
-	if err := addRouter(mgr, opts); err != nil {
+	roller, err := addRollback(mgr, opts)
+	if err != nil {
+		return err
+	}
+	if err := addRouter(mgr, opts, roller); err != nil {
 		return err
 	}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
 		Reader: mgr.GetClient(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Recorder: mgr.GetEventRecorder(controllers.Reporter),
 	}); err != nil {
 		return err
 	}
@@ -226,14 +234,35 @@ func addVerifier(mgr ctrl.Manager, opts options) (controllers.Verifier, error) {
 	return server, nil
 }
 
-func addRouter(mgr ctrl.Manager, opts options) error {
+// addRollback adds the Runnable that takes releases back, and returns what it does that with.
+func addRollback(mgr ctrl.Manager, opts options) (*rollback.Roller, error) {
+	rollbacks, err := rollback.NewMetrics(metrics.Registry)
+	if err != nil {
+		return nil, err
+	}
+	delays, err := runnable.NewMetrics(metrics.Registry)
+	if err != nil {
+		return nil, err
+	}
+	kube, live, recorder := mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(controllers.Reporter)
+	roller := &rollback.Roller{
+		Client: kube, Live: live, History: &history.Keeper{Client: kube, Live: live},
+		Recorder: recorder, Metrics: rollbacks, Clock: clock.RealClock{}, Namespace: opts.namespace,
+	}
+	decider := &runnable.Rollback{
+		Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: delays, Clock: clock.RealClock{}, Namespace: opts.namespace,
+	}
+	return roller, decider.SetupWithManager(mgr)
+}
+
+func addRouter(mgr ctrl.Manager, opts options, roller routers.Roller) error {
 	if opts.callbackAddress == "0" {
 		return nil
 	}
 	routing := routers.Options{
 		Address: opts.callbackAddress, CertDir: opts.callbackCertDir,
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
-		Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Clock: clock.RealClock{}, Metrics: metrics.Registry, Roller: roller,
 	}
 	if opts.server.Address != "" {
 		routing.Credentials = &opts.server.Credentials

@@ -63,8 +63,13 @@ func finishedPods(ctx context.Context, namespace string) int {
 var _ = Describe("Settings", Serial, func() {
 	It("come with the documented defaults, and come back when deleted", func(ctx context.Context) {
 		for name, spec := range map[string]appv1alpha1.OpsConfigInfoSpec{
-			"blocking": {Type: "isBlockingUp", Enable: true, Remark: "Enabling Blockade"},
-			"branch":   {Type: "isBranch", Enable: false, Content: "10", Remark: "Enabling Batch Protection"},
+			"blocking":           {Type: "isBlockingUp", Enable: true, Remark: "Enabling Blockade"},
+			"branch":             {Type: "isBranch", Enable: false, Content: "10", Remark: "Enabling Batch Protection"},
+			"stuck-rollback":     {Type: "isStuckRollback", Enable: true, Content: "2m", Remark: "Roll back releases whose pods don't run for this long"},
+			"suspended-rollback": {Type: "isSuspendedRollback", Enable: false, Remark: "Roll back suspended releases without being asked"},
+			"refusal":            {Type: "isRefusal", Enable: true, Content: "24h", Remark: "Refuse versions that were rolled back for this long"},
+			"template-history":   {Type: "isTemplateHistory", Enable: true, Content: "10", Remark: "Keep this many verified pod templates of each Deployment"},
+			"release-history":    {Type: "isReleaseHistory", Enable: false, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each Deployment"},
 		} {
 			var setting appv1alpha1.OpsConfigInfo
 			key := client.ObjectKey{Namespace: system, Name: name}
@@ -87,6 +92,20 @@ var _ = Describe("Settings", Serial, func() {
 			Expect(output).To(ContainSubstring("content must be a whole number from 1 to 500 while isBranch is enabled"))
 		}
 	})
+
+	DescribeTable("refuse, while they are enabled, a content", func(ctx context.Context, name, why string, contents ...string) {
+		for _, content := range contents {
+			output, err := kubectl(ctx, "-n", system, "patch", "opsconfiginfo", name, "--type", "merge", "-p",
+				`{"spec":{"enable":true,"content":"`+content+`"}}`)
+			Expect(err).To(HaveOccurred(), "content %q", content)
+			Expect(output).To(ContainSubstring(why))
+		}
+	},
+		Entry("of stuck-rollback that is no time", "stuck-rollback", "content must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h", "", "0s", "-1m", "2", "1.5h", "2d", "100000s"),
+		Entry("of refusal that is no time", "refusal", "content must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h", "", "0h", "forever"),
+		Entry("of template-history that is no number", "template-history", "content must be a whole number from 1 to 100", "", "0", "101", "ten"),
+		Entry("of release-history that is no number", "release-history", "content must be a whole number from 1 to 100", "", "0", "101", "ten"),
+	)
 
 	It("say why an object has no effect, and leave it there", func(ctx context.Context) {
 		namespace := newNamespace(ctx, nil)

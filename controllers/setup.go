@@ -28,13 +28,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
 	"github.com/traas-stack/altershield-operator/controllers/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/index"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
 	"github.com/traas-stack/altershield-operator/controllers/pod"
 )
 
-// reporter is the name that Events carry.
-const reporter = "altershield-operator"
+// Reporter is the name that Events carry.
+const Reporter = "altershield-operator"
 
 // Verifier checks releases and their batches.
 type Verifier interface {
@@ -67,7 +68,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	if err != nil {
 		return err
 	}
-	kube, recorder := mgr.GetClient(), mgr.GetEventRecorder(reporter)
+	kube, recorder := mgr.GetClient(), mgr.GetEventRecorder(Reporter)
 	live := mgr.GetAPIReader()
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Deployment": &deployment.Reconciler{
@@ -75,7 +76,8 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		},
 		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock},
 		"ChangeWorkload": &changeworkload.Reconciler{
-			Client: kube, Live: live, Recorder: recorder, Metrics: metrics, Clock: options.Clock, Namespace: options.Namespace,
+			Client: kube, Live: live, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: metrics,
+			Clock: options.Clock, Namespace: options.Namespace,
 			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
 		},
 		"ChangePod": &changepod.Reconciler{

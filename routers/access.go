@@ -51,12 +51,12 @@ func (d *denial) answer(w http.ResponseWriter) (int, any) {
 	return d.code, reply{Message: d.message}
 }
 
-// check says whether the caller of a request, who shows a token of the cluster, may do what action says. The error is a
-// denial, unless the API server could not be asked.
-func (a access) check(request *http.Request, action authorizationv1.ResourceAttributes) error {
+// check says whether the caller of a request, who shows a token of the cluster, may do what action says, and which name the
+// API server knows them by. The error is a denial, unless the API server could not be asked.
+func (a access) check(request *http.Request, action authorizationv1.ResourceAttributes) (name string, err error) {
 	user, err := a.authenticate(request)
 	if err != nil {
-		return err
+		return "", err
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: map[string]authorizationv1.ExtraValue{}, ResourceAttributes: &action,
@@ -65,12 +65,12 @@ func (a access) check(request *http.Request, action authorizationv1.ResourceAttr
 		review.Spec.Extra[key] = authorizationv1.ExtraValue(values)
 	}
 	if err := a.create(request.Context(), review); err != nil {
-		return fmt.Errorf("asking the API server for the rights of user %q: %w", user.Username, err)
+		return "", fmt.Errorf("asking the API server for the rights of user %q: %w", user.Username, err)
 	}
 	if !review.Status.Allowed {
-		return &denial{http.StatusForbidden, forbidden(user.Username, action)}
+		return "", &denial{http.StatusForbidden, forbidden(user.Username, action)}
 	}
-	return nil
+	return user.Username, nil
 }
 
 func (a access) authenticate(request *http.Request) (authenticationv1.UserInfo, error) {

@@ -116,12 +116,13 @@ func TestTheRightsOfAUserAreAskedForWithAllThatIsKnownOfThem(t *testing.T) {
 	request.Header.Set("Authorization", "Bearer of-alice")
 	patch := authorizationv1.ResourceAttributes{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "default", Name: "sleep"}
 	asking := access{client: interceptor.NewClient(kubeOf(t), api.funcs())}
-	g.Expect(asking.check(request, patch)).To(Succeed())
+	g.Expect(asking.check(request, patch)).To(Equal("alice"))
 	g.Expect(api.rights).To(Equal(authorizationv1.SubjectAccessReviewSpec{
 		User: "alice", UID: "u-1", Groups: []string{"team-a", "system:authenticated"},
 		Extra: map[string]authorizationv1.ExtraValue{"scopes": {"read"}}, ResourceAttributes: &patch,
 	}))
 	patch.Name = "awake"
-	g.Expect(asking.check(request, patch)).To(MatchError(
+	_, err := asking.check(request, patch)
+	g.Expect(err).To(MatchError(
 		`user "alice" cannot patch resource "deployments" named "awake" in API group "apps" in the namespace "default"`))
 }

@@ -68,7 +68,9 @@ const (
 type bench struct {
 	*Server
 	// kube is what the API server holds.
-	kube     client.WithWatch
+	kube client.WithWatch
+	// roller is who makes rollbacks.
+	roller   *roller
 	informer *informertest.FakeInformers
 	registry *prometheus.Registry
 	log      *gbytes.Buffer
@@ -103,7 +105,7 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 	t.Helper()
 	kube := kubeOf(t, objects...)
 	result := &bench{
-		kube: kube, informer: &informertest.FakeInformers{Scheme: kube.Scheme()}, registry: prometheus.NewRegistry(), log: gbytes.NewBuffer(),
+		kube: kube, roller: &roller{}, informer: &informertest.FakeInformers{Scheme: kube.Scheme()}, registry: prometheus.NewRegistry(), log: gbytes.NewBuffer(),
 	}
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokenFile, []byte(token+"\n"), 0o600); err != nil {
@@ -115,6 +117,7 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 		Client:      interceptor.NewClient(kube, funcs),
 		Live:        interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
 		Cache:       result.informer,
+		Roller:      result.roller,
 		Clock:       clocktesting.NewFakePassiveClock(now),
 		Metrics:     result.registry,
 	})

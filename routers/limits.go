@@ -40,6 +40,10 @@ const (
 	maxHeaderBytes  = 16 << 10
 	// maxCallbackBytes is the longest body of a callback.
 	maxCallbackBytes = 1 << 20
+	// maxRollbackBytes is the longest body of a request for a rollback.
+	maxRollbackBytes = 4 << 10
+	// peopleTimeout is for all that people ask: an answer after writeTimeout would not reach them.
+	peopleTimeout = 8 * time.Second
 	// maxStrangers are requests that are answered at once of callers who are not known yet. A request beyond them waits, as
 	// AlterShield Server doesn't send a callback again that is turned away.
 	maxStrangers = 64

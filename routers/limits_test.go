@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
@@ -184,5 +186,37 @@ func TestARequestThatDoesNotEndIsAwaitedTenSeconds(t *testing.T) {
 		NewWithT(t).Expect(stop()).To(Equal(10 * time.Second))
 		close(release)
 		_ = connection.Close()
+	})
+}
+
+func TestPeopleAreAnsweredWithinEightSeconds(t *testing.T) {
+	t.Run("by rollbacks that take longer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g := NewWithT(t)
+			b, _ := newRollbackBench(t)
+			b.roller.during = func(ctx context.Context) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			start := time.Now()
+			g.Expect(b.takeBack(t, `{"namespace":"default","name":"sleep"}`).Code).To(Equal(500))
+			g.Expect(time.Since(start)).To(Equal(8 * time.Second))
+		})
+	})
+	t.Run("by lists that take longer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g := NewWithT(t)
+			funcs := (&reviews{}).funcs()
+			funcs.List = func(ctx context.Context, _ client.WithWatch, _ client.ObjectList, _ ...client.ListOption) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			b := newBench(t, funcs)
+			request := httptest.NewRequestWithContext(t.Context(), "GET", "/openapi/altershield/suspend/deployment?namespace=default", nil)
+			request.Header.Set("Authorization", "Bearer of-alice")
+			start := time.Now()
+			g.Expect(b.serveHTTP(request).Code).To(Equal(500))
+			g.Expect(time.Since(start)).To(Equal(8 * time.Second))
+		})
 	})
 }

@@ -17,10 +17,12 @@ limitations under the License.
 package routers
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 )
@@ -32,6 +34,9 @@ type route struct {
 	handle func(w http.ResponseWriter, request *http.Request, known func()) (int, any)
 	// room is for the requests of strangers; nil where a request is answered however many there are.
 	room room
+	// timeout ends the context of a request. It begins when the header is read, before the request waits for room. 0 where
+	// handle takes care of the time.
+	timeout time.Duration
 }
 
 // reply is the answer that AlterShield Server understands, and everybody else gets who doesn't get what they asked for.
@@ -68,6 +73,11 @@ func (r *router) answer(w http.ResponseWriter, request *http.Request) (code int,
 	if request.Method != found.method {
 		w.Header().Set("Allow", found.method)
 		return http.StatusMethodNotAllowed, reply{Message: "this path takes " + found.method + " requests only"}
+	}
+	if found.timeout > 0 {
+		ctx, cancel := context.WithTimeout(request.Context(), found.timeout)
+		defer cancel()
+		request = request.WithContext(ctx)
 	}
 	leave := func() {}
 	if found.room != nil {

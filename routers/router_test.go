@@ -44,11 +44,13 @@ func TestWhatIsNotServed(t *testing.T) {
 		{"POST", "/openapi/altershield/callback/", 404, "", nothing},
 		{"POST", "//openapi/altershield/callback", 404, "", nothing},
 		{"POST", "/altershield/client/submitChangeExecOrder", 404, "", nothing},
-		{"PUT", "/openapi/altershield/deployment/rollback", 404, "", nothing},
+		{"PUT", "/openapi/altershield/deployment/rollback/", 404, "", nothing},
 		{"GET", "/openapi/altershield/callback", 405, "POST", "this path takes POST requests only"},
 		{"OPTIONS", "/openapi/callback", 405, "POST", "this path takes POST requests only"},
 		{"GET", "/openapi/altershield/liveTest", 405, "POST", "this path takes POST requests only"},
 		{"DELETE", "/openapi/altershield/suspend/deployment", 405, "GET", "this path takes GET requests only"},
+		{"POST", "/openapi/altershield/deployment/rollback", 405, "PUT", "this path takes PUT requests only"},
+		{"GET", "/openapi/altershield/deployment/rollback", 405, "PUT", "this path takes PUT requests only"},
 	} {
 		t.Run(row.method+" "+row.path, func(t *testing.T) {
 			g := NewWithT(t)
@@ -120,6 +122,26 @@ func TestARequestOfTooManyWaitsThreeSecondsAndIsThenTurnedAway(t *testing.T) {
 		close(release)
 		g.Expect(codes()).To(HaveEach(200))
 		g.Expect(waiting()).To(HaveEach(200), "room came in time")
+	})
+}
+
+func TestTheTimeOfARequestBeginsBeforeItWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		space := make(room, 1)
+		space <- struct{}{}
+		routing := newRouter(map[string]route{
+			"/slow": {method: "GET", room: space, timeout: 8 * time.Second, handle: func(_ http.ResponseWriter, request *http.Request, _ func()) (int, any) {
+				<-request.Context().Done()
+				return 200, reply{Success: true}
+			}},
+		})
+		codes := crowd(t, routing, 1, "/slow")
+		start := time.Now()
+		time.Sleep(2 * time.Second) // of the bubble's clock
+		<-space
+		g.Expect(codes()).To(HaveEach(200))
+		g.Expect(time.Since(start)).To(Equal(8 * time.Second))
 	})
 }
 

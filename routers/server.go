@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package routers serves HTTP on every replica: it takes the callbacks of AlterShield Server and answers the questions of
-// people.
+// Package routers serves HTTP on every replica: it takes the callbacks of AlterShield Server, answers the questions of
+// people, and takes Deployments back for them.
 package routers
 
 import (
@@ -31,6 +31,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -65,6 +66,8 @@ type Options struct {
 	Live client.Reader
 	// Cache is what Client reads from; it tells of ChangePods.
 	Cache cache.Cache
+	// Roller makes the rollbacks that users ask for.
+	Roller Roller
 	// Clock tells the time.
 	Clock clock.PassiveClock
 	// Metrics takes the metrics of the server.
@@ -95,15 +98,18 @@ func New(options Options) (*Server, error) {
 	callbacks := &callbacks{
 		credentials: options.Credentials, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: arrivals,
 	}
-	suspended := &suspended{reader: options.Client, access: access{client: options.Client}}
+	access := access{client: options.Client}
+	suspended := &suspended{reader: options.Client, access: access}
+	rollbacks := &rollbacks{live: options.Live, roller: options.Roller, access: access}
 	// Questions of people don't take the room of callbacks.
 	server, people := make(room, maxStrangers), make(room, maxStrangers)
 	return &Server{options: options, arrivals: arrivals, handler: newRouter(map[string]route{
-		"/openapi/altershield/callback":           {method: http.MethodPost, handle: callbacks.handle, room: server},
-		"/openapi/opscloud/callback":              {method: http.MethodPost, handle: callbacks.handle, room: server},
-		"/openapi/callback":                       {method: http.MethodPost, handle: callbacks.handle, room: server},
-		"/openapi/altershield/suspend/deployment": {method: http.MethodGet, handle: suspended.handle, room: people},
-		"/openapi/altershield/liveTest":           {method: http.MethodPost, handle: liveTest},
+		"/openapi/altershield/callback":            {method: http.MethodPost, handle: callbacks.handle, room: server},
+		"/openapi/opscloud/callback":               {method: http.MethodPost, handle: callbacks.handle, room: server},
+		"/openapi/callback":                        {method: http.MethodPost, handle: callbacks.handle, room: server},
+		"/openapi/altershield/suspend/deployment":  {method: http.MethodGet, handle: suspended.handle, room: people, timeout: peopleTimeout},
+		"/openapi/altershield/deployment/rollback": {method: http.MethodPut, handle: rollbacks.handle, room: people, timeout: peopleTimeout},
+		"/openapi/altershield/liveTest":            {method: http.MethodPost, handle: liveTest},
 	})}, nil
 }
 
@@ -139,7 +145,7 @@ func (s *Server) Start(ctx context.Context) error {
 
 // watch has the cache hold what the server reads, also on replicas that reconcile nothing.
 func (s *Server) watch(ctx context.Context) error {
-	for _, object := range []client.Object{&appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}} {
+	for _, object := range []client.Object{&corev1.Namespace{}, &appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}} {
 		if _, err := s.options.Cache.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}

@@ -17,7 +17,6 @@ limitations under the License.
 package routers
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -69,7 +68,8 @@ type suspension struct {
 	Version string `json:"version"`
 	Release int64  `json:"release"`
 	// SuspendedSince is in RFC 3339; empty where the label holds no time.
-	SuspendedSince string          `json:"suspendedSince"`
+	SuspendedSince string `json:"suspendedSince"`
+	// FailedVersions are what it is suspended for, newest first.
 	FailedVersions []failedVersion `json:"failedVersions"`
 	// LastVerifiedVersion is the newest version that was verified, empty where none was.
 	LastVerifiedVersion string `json:"lastVerifiedVersion"`
@@ -105,7 +105,7 @@ func (s *suspended) handle(w http.ResponseWriter, request *http.Request, _ func(
 	if err != nil {
 		return http.StatusBadRequest, reply{Message: err.Error()}
 	}
-	err = s.access.check(request, authorizationv1.ResourceAttributes{
+	_, err = s.access.check(request, authorizationv1.ResourceAttributes{
 		Verb: "list", Group: appsv1.GroupName, Resource: "deployments", Namespace: asked.namespace,
 	})
 	var answer page
@@ -174,19 +174,16 @@ func (s *suspended) list(ctx context.Context, asked question) (page, error) {
 }
 
 func describe(deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkload) suspension {
-	slices.SortFunc(workloads, func(a, b appv1alpha1.ChangeWorkload) int { return cmp.Compare(b.Spec.Release, a.Spec.Release) })
 	release := lifecycle.ReleaseOf(deployment)
 	result := suspension{
 		Namespace: deployment.Namespace, Name: deployment.Name, Version: release.Version, Release: release.Number,
-		FailedVersions: []failedVersion{}, LastVerifiedVersion: lastVerified(workloads),
+		FailedVersions: []failedVersion{}, LastVerifiedVersion: lifecycle.NewestVerified(workloads),
 	}
 	if since, err := strconv.ParseInt(deployment.Labels[appv1alpha1.LabelSuspend], 10, 64); err == nil {
 		result.SuspendedSince = time.Unix(since, 0).UTC().Format(time.RFC3339)
 	}
-	for i := range workloads {
-		if workloads[i].Status.Status == appv1alpha1.ChangeWorkloadSuspend {
-			result.FailedVersions = append(result.FailedVersions, failed(&workloads[i]))
-		}
+	for _, workload := range lifecycle.Failed(workloads, release.Version) {
+		result.FailedVersions = append(result.FailedVersions, failed(workload))
 	}
 	return result
 }
@@ -203,22 +200,4 @@ func failed(workload *appv1alpha1.ChangeWorkload) failedVersion {
 		result.FailedPods = append(result.FailedPods, failedPod{Pod: pod.Pod, Message: pod.Message})
 	}
 	return result
-}
-
-// lastVerified looks first at the releases that have a record, newest first, then at what they remember of others. It never
-// names a version whose last release failed.
-func lastVerified(workloads []appv1alpha1.ChangeWorkload) string {
-	for i := range workloads {
-		if lifecycle.IsSettled(&workloads[i]) {
-			return workloads[i].Spec.Reversion
-		}
-	}
-	for i := range workloads {
-		for _, version := range workloads[i].Status.VerifiedVersions {
-			if lifecycle.IsVerified(workloads, version) {
-				return version
-			}
-		}
-	}
-	return ""
 }

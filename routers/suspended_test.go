@@ -104,12 +104,14 @@ func TestASuspendedDeploymentIsShownWithItsFailures(t *testing.T) {
 	failed := failing(releaseOf(version, 4, "Suspend", "PodsFailed"),
 		appv1alpha1.PodSummary{Pod: "sleep-a", Verdict: "unpass", Message: "find error", IP: "10.0.0.1"}, appv1alpha1.PodSummary{Pod: "sleep-b", Verdict: "unpass"})
 	failed.Status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: order, Release: 4, State: "Open"}
+	const second = "00000000000000000000000000000002"
 	foreign := failing(releaseOf("ffffffffffffffffffffffffffffffff", 9, "Suspend", "PodsFailed"))
 	foreign.OwnerReferences[0].UID = "d-another"
 	healthy := suspendedDeployment("default", "healthy")
 	delete(healthy.Labels, "altershield.defense.antgroup.com/suspend")
 	answer := ask(t, "?namespace=default", suspendedDeployment("default", "sleep"), healthy, suspendedDeployment("elsewhere", "secret"),
-		failed, foreign, releaseOf(older, 3, "Success", "AllPodsPassed"), failing(releaseOf(oldest, 2, "Suspend", "PodsFailed")))
+		failed, foreign, failing(releaseOf(second, 3, "Suspend", "PodsFailed")), releaseOf(older, 2, "Success", "AllPodsPassed"),
+		failing(releaseOf(oldest, 1, "Suspend", "PodsFailed"))) // which is history
 	g.Expect(answer.Code).To(Equal(200))
 	g.Expect(answer.Body.String()).To(MatchJSON(`{"items":[{
 		"namespace": "default", "name": "sleep", "version": "c6c45d23c098bdf181853a85b60b5d74", "release": 4,
@@ -119,7 +121,7 @@ func TestASuspendedDeploymentIsShownWithItsFailures(t *testing.T) {
 			"order": "default/default/sleep/0123456789/4", "failedPodCount": 2,
 			"failedPods": [{"pod": "sleep-a", "message": "find error"}, {"pod": "sleep-b", "message": ""}]
 		}, {
-			"changeWorkload": "sleep--x--00000000000000000000000000000001", "version": "00000000000000000000000000000001",
+			"changeWorkload": "sleep--x--00000000000000000000000000000002", "version": "00000000000000000000000000000002",
 			"order": "", "failedPods": [], "failedPodCount": 0
 		}]
 	}], "continue": ""}`))

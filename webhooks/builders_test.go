@@ -19,6 +19,7 @@ package webhooks
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,6 +148,41 @@ func recorded(user, time, version, release string) edit {
 		`{"user":"`+user+`","time":"`+time+`","version":"`+version+`","release":`+release+`}`)
 }
 
+// releasedBy is the record of a release that is admitted now.
+func releasedBy(user, version, release string, changes ...string) edit {
+	return annotation("altershield.defense.antgroup.com/released-by", releaseRecord(user, version, release, changes...))
+}
+
+func releaseRecord(user, version, release string, changes ...string) string {
+	record := `{"user":"` + user + `","time":"2026-11-21T10:00:00Z","version":"` + version + `","release":` + release
+	if len(changes) > 0 {
+		record += `,"changes":["` + strings.Join(changes, `","`) + `"]`
+	}
+	return record + "}"
+}
+
+// asking is a user's request for a rollback, askedBy the note of who made it.
+func asking(to string) edit { return annotation("altershield.defense.antgroup.com/rollback", to) }
+
+func askedBy(user string) edit {
+	return annotation("altershield.defense.antgroup.com/rollback-by", user)
+}
+
+// rolledBack lists rollbacks, newest first.
+func rolledBack(rollbacks ...string) edit {
+	return annotation("altershield.defense.antgroup.com/rollbacks", "["+strings.Join(rollbacks, ",")+"]")
+}
+
+// leaving is a rollback from a version that made the given release; more are further fields.
+func leaving(version, toRelease string, more ...string) string {
+	fields := append([]string{`"version":"` + version + `","release":3,"to":"` + versionOf123 + `","toRelease":` + toRelease +
+		`,"time":"2026-11-21T08:00:00Z"`}, more...)
+	return "{" + strings.Join(fields, ",") + "}"
+}
+
+// refused is the field of a rollback that has its version refused for some hours yet.
+const refused = `"refusedUntil":"2026-11-22T08:00:00Z"`
+
 // repaired is the documents' repair: another template.
 func repaired(deployment object) { templateLabel("test", "1234")(deployment) }
 
@@ -182,15 +218,6 @@ func marksOf(t testing.TB, deployment object) marks {
 		t.Fatal(err)
 	}
 	return newMarks(decoded)
-}
-
-func versionOf(t testing.TB, deployment object) string {
-	t.Helper()
-	version, err := newTemplate(deployment).version()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return version
 }
 
 // operations are a patch as "op path" to value.

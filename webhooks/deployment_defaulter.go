@@ -32,9 +32,9 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
-// deploymentDefaulter stamps releases: it sets the version of a new or changed pod template, counts the release,
-// consumes ignored-suspend and keeps everybody else's hands off the operator's keys. It reads nothing but the request
-// and changes nothing but its answer, so a dry run is safe.
+// deploymentDefaulter stamps releases: it sets the version of a new or changed pod template, counts the release, records
+// who made it, consumes ignored-suspend, notes who asks for a rollback and keeps everybody else's hands off the operator's
+// keys. It reads nothing but the request and changes nothing but its answer, so a dry run is safe.
 type deploymentDefaulter struct {
 	// operator is the user name of the operator itself, which may write its own keys.
 	operator string
@@ -50,23 +50,24 @@ func (d *deploymentDefaulter) Handle(_ context.Context, request admission.Reques
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	before := newMarks(updated)
+	before, user, now := newMarks(updated), request.UserInfo.Username, d.clock.Now()
 	var old, after marks
 	var warnings []string
 	switch request.Operation {
 	case admissionv1.Create:
-		after, err = stampNew(before)
+		after, err = stampNew(before, user, now)
 	case admissionv1.Update:
 		oldObject, malformed := decode(request.OldObject)
 		if malformed != nil {
 			return admission.Errored(http.StatusBadRequest, malformed)
 		}
 		old = newMarks(oldObject)
-		if request.UserInfo.Username == d.operator && before.template.equal(old.template) {
+		by := author{user: user, isOperator: user == d.operator}
+		if by.isOperator && before.template.Equal(old.template) {
 			return admission.Allowed("")
 		}
-		after, err = stampUpdate(old, before, request.UserInfo.Username, d.clock.Now())
-		warnings = keptKeys(old, before)
+		after, err = stampUpdate(old, before, by, now)
+		warnings = keptKeys(old, before, after)
 	default:
 		return admission.Allowed("")
 	}
@@ -80,9 +81,10 @@ func (d *deploymentDefaulter) Handle(_ context.Context, request admission.Reques
 	return admission.Patched("", patch(before, after)...).WithWarnings(warnings...)
 }
 
-// keptKeys warns a user whose update, which is no release, would have changed or removed keys of the operator.
-func keptKeys(old, updated marks) []string {
-	if !updated.template.equal(old.template) {
+// keptKeys warns a user whose update, which is no release, would have changed or removed keys of the operator. What the
+// webhook itself changes is not kept: rollback-by comes and goes with the user's own request.
+func keptKeys(old, updated, stamped marks) []string {
+	if !updated.template.Equal(old.template) {
 		return nil
 	}
 	var kept []string
@@ -92,7 +94,7 @@ func keptKeys(old, updated marks) []string {
 		}
 	}
 	for _, key := range ownedAnnotations() {
-		if old.annotations[key] != updated.annotations[key] {
+		if old.annotations[key] != updated.annotations[key] && old.annotations[key] == stamped.annotations[key] {
 			kept = append(kept, key)
 		}
 	}

@@ -42,6 +42,13 @@ func TestTheDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 		suspendLabel    = " /metadata/labels/altershield.defense.antgroup.com~1suspend"
 		ignoredSuspend  = " /metadata/labels/altershield.defense.antgroup.com~1ignored-suspend"
 		ignoredBy       = " /metadata/annotations/altershield.defense.antgroup.com~1ignored-suspend-by"
+		releasedBy      = " /metadata/annotations/altershield.defense.antgroup.com~1released-by"
+		rollbackBy      = " /metadata/annotations/altershield.defense.antgroup.com~1rollback-by"
+		rollbackAsked   = " /metadata/annotations/altershield.defense.antgroup.com~1rollback"
+	)
+	const (
+		first = `{"user":"alice","time":"2026-11-21T10:00:00Z","version":"c6c45d23c098bdf181853a85b60b5d74","release":1}`
+		next  = `{"user":"alice","time":"2026-11-21T10:00:00Z","version":"6a8ff823a5011291b0f02a1d83c2222d","release":5,"changes":["metadata.labels[test]: 123 -> 1234"]}`
 	)
 	type values = map[string]string
 	release := all(stamped(versionOf123, "4"), processed)
@@ -52,24 +59,30 @@ func TestTheDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 	}{
 		{"a creation is stamped", nil, all(), map[string]any{
 			"add" + labelVersion: versionOf123, "add" + templateVersion: versionOf123,
-			"add /metadata/annotations": values{"altershield.defense.antgroup.com/release": "1"}}},
+			"add /metadata/annotations": values{"altershield.defense.antgroup.com/release": "1", "altershield.defense.antgroup.com/released-by": first}}},
 		{"a creation without labels is stamped", nil, without("labels", "metadata"), map[string]any{
 			"add /metadata/labels":      values{"admission-webhook-altershield.antgroup.com/version": versionOf123},
 			"add" + templateVersion:     versionOf123,
-			"add /metadata/annotations": values{"altershield.defense.antgroup.com/release": "1"}}},
+			"add /metadata/annotations": values{"altershield.defense.antgroup.com/release": "1", "altershield.defense.antgroup.com/released-by": first}}},
 		{"a creation with annotations keeps them", nil, annotation("note", "b"), map[string]any{
-			"add" + labelVersion: versionOf123, "add" + templateVersion: versionOf123, "add" + releaseNumber: "1"}},
+			"add" + labelVersion: versionOf123, "add" + templateVersion: versionOf123, "add" + releaseNumber: "1", "add" + releasedBy: first}},
+		{"a creation asks for no rollback", nil, asking("true"), map[string]any{
+			"add" + labelVersion: versionOf123, "add" + templateVersion: versionOf123, "add" + releaseNumber: "1", "add" + releasedBy: first,
+			"remove" + rollbackAsked: nil}},
 		{"an update that changes nothing is left alone", release, release, map[string]any{}},
 		{"an update of the replicas is left alone", release, all(release, field(7, "replicas", "spec")), map[string]any{}},
 		{"an update of an unstamped one is left alone", all(), label("team", "a"), map[string]any{}},
 		{"a release is stamped", release, all(release, repaired), map[string]any{
 			"add" + labelVersion: versionOf1234, "add" + templateVersion: versionOf1234,
-			"add" + releaseNumber: "5", "remove" + defenseStatus: nil}},
+			"add" + releaseNumber: "5", "add" + releasedBy: next, "remove" + defenseStatus: nil}},
 		{"a repair of a suspended one is recorded and its label consumed", all(release, suspended), all(release, suspended, repaired, ignoring),
 			map[string]any{
 				"add" + labelVersion: versionOf1234, "add" + templateVersion: versionOf1234,
-				"add" + releaseNumber: "5", "remove" + defenseStatus: nil, "remove" + ignoredSuspend: nil,
+				"add" + releaseNumber: "5", "add" + releasedBy: next, "remove" + defenseStatus: nil, "remove" + ignoredSuspend: nil,
 				"add" + ignoredBy: `{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"6a8ff823a5011291b0f02a1d83c2222d","release":5}`}},
+		{"a request for a rollback is noted", release, all(release, asking("true")), map[string]any{"add" + rollbackBy: "alice"}},
+		{"a request for a rollback that is taken back takes its note along", all(release, asking("true"), askedBy("bob")), all(release, askedBy("bob")),
+			map[string]any{"remove" + rollbackBy: nil}},
 		{"a suspension that is taken away by hand is put back", all(release, suspended), release, map[string]any{
 			"add" + suspendLabel: "1795255000"}},
 		{"a suspension that is set by hand is taken back", release, all(release, suspended), map[string]any{
@@ -101,6 +114,9 @@ func TestTheOperatorMayWriteItsOwnKeysAndMakesReleasesLikeAnybody(t *testing.T) 
 	marking := requestOf(t, deployment(t, release), deployment(t, all(release, processed, suspended)))
 	marking.UserInfo.Username = operator
 	g.Expect(operations(mutate(t, marking).Patches)).To(BeEmpty())
+	consuming := requestOf(t, deployment(t, release, asking("true"), askedBy("alice")), deployment(t, release))
+	consuming.UserInfo.Username = operator
+	g.Expect(operations(mutate(t, consuming).Patches)).To(BeEmpty())
 	releasing := requestOf(t, deployment(t, release), deployment(t, all(release, repaired)))
 	releasing.UserInfo.Username = operator
 	g.Expect(operations(mutate(t, releasing).Patches)).To(HaveKeyWithValue(
@@ -215,10 +231,23 @@ func TestTheDefaulterWarnsOfKeysThatItKeeps(t *testing.T) {
 			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/release"}},
 		{"other labels", release, all(release, label("team", "a")), nil},
 		{"a release, which changes them as a matter of course", release, all(release, repaired), nil},
+		{"a record of the release that is forged", release, all(release, releasedBy("bob", versionOf123, "4")), []string{
+			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/released-by"}},
+		{"rollbacks that are taken away", all(release, rolledBack(leaving(versionOf1234, "4", refused))), release, []string{
+			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/rollbacks"}},
+		{"somebody else's name on one's own earlier request", all(release, asking("true"), askedBy("alice")), all(release, asking("true"), askedBy("bob")),
+			[]string{"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/rollback-by"}},
+		{"a name without a request", release, all(release, askedBy("bob")), []string{
+			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/rollback-by"}},
+		{"a request for a rollback", release, all(release, asking("true")), nil},
+		{"a request for a rollback that the webhook has noted before it is asked again", release, all(release, asking("true"), askedBy("alice")), nil},
+		{"a request for a rollback that is taken back", all(release, asking("true"), askedBy("bob")), all(release, askedBy("bob")), nil},
+		{"a request for a rollback that is taken back with its name", all(release, asking("true"), askedBy("bob")), release, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			old, updated := marksOf(t, deployment(t, row.old)), marksOf(t, deployment(t, row.updated))
-			NewWithT(t).Expect(keptKeys(old, updated)).To(Equal(row.warnings))
+			g := NewWithT(t)
+			response := mutate(t, requestOf(t, deployment(t, row.old), deployment(t, row.updated)))
+			g.Expect(response.Warnings).To(Equal(row.warnings))
 		})
 	}
 }

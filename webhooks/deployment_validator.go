@@ -23,6 +23,9 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -31,12 +34,18 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
-// deploymentValidator denies releases of a suspended Deployment. Everything but a changed pod template passes, and so
-// do a repair that ignores the suspension and the return to a version that was verified.
+// deploymentValidator denies releases of a suspended Deployment, and of a version that was rolled back and is refused.
+// Everything but a changed pod template passes, and so do the operator's own rollback, a release that asks to pass, and in
+// a suspension the return to a version that was verified. It changes nothing but its answer and, unless it is a dry run,
+// reports what it refused.
 type deploymentValidator struct {
 	// reader reads ChangeWorkloads from the cache.
-	reader  client.Reader
-	metrics *Metrics
+	reader client.Reader
+	// operator is the user name of the operator itself, whose rollbacks pass.
+	operator string
+	clock    clock.PassiveClock
+	recorder events.EventRecorder
+	metrics  *Metrics
 }
 
 var _ admission.Handler = &deploymentValidator{}
@@ -55,27 +64,85 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 		return admission.Errored(http.StatusBadRequest, err)
 	}
 	old, updated := newMarks(oldObject), newMarks(updatedObject)
-	if !old.suspended() || updated.template.equal(old.template) {
+	if updated.template.Equal(old.template) || v.isOwnRollback(request, old, updated) {
 		return admission.Allowed("")
 	}
 	if record, ignored := admittedRepair(old, updated); ignored {
-		v.metrics.count(decisionIgnored, request.DryRun)
-		return admission.Allowed("").WithWarnings(fmt.Sprintf(
-			"deployment %s stays suspended until this release is verified; the record says that %s let it through",
-			request.Name, record.User))
+		return v.letThrough(request, old, record)
 	}
-	workloads, err := index.ChangeWorkloadsOf(ctx, v.reader, request.Namespace, oldObject.GetUID())
+	asked := release{
+		request: request, deployment: oldObject.GetUID(), at: old.labels[appv1alpha1.LabelVersion],
+		version: updated.labels[appv1alpha1.LabelVersion], rollbacks: appv1alpha1.RollbacksOf(old.annotations),
+	}
+	asked.refused = lifecycle.RefusalOf(asked.rollbacks, asked.version, v.clock.Now())
+	switch {
+	case old.suspended():
+		return v.whileSuspended(ctx, asked)
+	case asked.refused != nil:
+		v.metrics.count(decisionRefused, request.DryRun)
+		sentence := refusalSentence(request.Name, asked.refused)
+		v.report(asked, sentence)
+		return denied(fmt.Sprintf("deployment %s refuses this version", request.Name), sentence, refusalAdvice(asked.refused)...)
+	}
+	return admission.Allowed("")
+}
+
+// release is what a request asks for.
+type release struct {
+	request admission.Request
+	// deployment is released, and is at a version.
+	deployment types.UID
+	at         string
+	// version is asked for.
+	version string
+	// rollbacks are those of the Deployment.
+	rollbacks []appv1alpha1.Rollback
+	// refused is the rollback that has the version refused, nil where it isn't.
+	refused *appv1alpha1.Rollback
+}
+
+// isOwnRollback says whether the operator goes back to an earlier version, and says so itself.
+func (v *deploymentValidator) isOwnRollback(request admission.Request, old, updated marks) bool {
+	return request.UserInfo.Username == v.operator && updated.rollbackTo(lifecycle.ReleaseNumber(old.annotations)+1) != nil
+}
+
+// letThrough admits a release that the defaulter recorded as one that ignores what denies it.
+func (v *deploymentValidator) letThrough(request admission.Request, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
+	if !old.suspended() {
+		v.metrics.count(decisionRefusalIgnored, request.DryRun)
+		return admission.Allowed("").WithWarnings(fmt.Sprintf(
+			"deployment %s takes version %s again, which was rolled back; the record says that %s let it through",
+			request.Name, record.Version, record.User))
+	}
+	v.metrics.count(decisionIgnored, request.DryRun)
+	return admission.Allowed("").WithWarnings(fmt.Sprintf(
+		"deployment %s stays suspended until this release is verified; the record says that %s let it through",
+		request.Name, record.User))
+}
+
+// whileSuspended lets nothing in but a verified version that isn't refused.
+func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release) admission.Response {
+	request := asked.request
+	workloads, err := index.ChangeWorkloadsOf(ctx, v.reader, request.Namespace, asked.deployment)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	if lifecycle.IsVerified(workloads, updated.labels[appv1alpha1.LabelVersion]) {
+	if asked.refused == nil && lifecycle.IsVerified(workloads, asked.version) {
 		v.metrics.count(decisionReturned, request.DryRun)
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
 			"deployment %s returns to a verified version and stays suspended until its pods are checked again",
 			request.Name))
 	}
 	v.metrics.count(decisionDenied, request.DryRun)
-	return denied(request.Name, old.labels[appv1alpha1.LabelVersion], workloads)
+	advice := lifecycle.DenialAdvice(workloads, asked.at, asked.rollbacks, v.clock.Now())
+	if asked.refused != nil {
+		sentence := refusalSentence(request.Name, asked.refused)
+		v.report(asked, sentence)
+		advice = append([]string{sentence}, advice...)
+	}
+	// The documents' sentence, which kubectl prints from reason and message.
+	suspended := fmt.Sprintf("deployment %s is suspended", request.Name)
+	return denied(suspended, suspended, advice...)
 }
 
 // admittedRepair finds the record that the defaulter made for this very release.
@@ -85,18 +152,16 @@ func admittedRepair(old, updated marks) (appv1alpha1.IgnoredSuspend, bool) {
 		record.Version == updated.labels[appv1alpha1.LabelVersion]
 }
 
-// denied builds the documents' sentence, which kubectl prints from reason and message, and says in warnings what
-// failed and how to get a repair in.
-func denied(name, version string, workloads []appv1alpha1.ChangeWorkload) admission.Response {
-	sentence := fmt.Sprintf("deployment %s is suspended", name)
+// denied forbids, and says in warnings what to do.
+func denied(reason, message string, advice ...string) admission.Response {
 	response := admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
 		Allowed: false,
 		Result: &metav1.Status{
 			Status:  metav1.StatusFailure,
 			Code:    http.StatusForbidden,
-			Reason:  metav1.StatusReason(sentence),
-			Message: sentence,
+			Reason:  metav1.StatusReason(reason),
+			Message: message,
 		},
 	}}
-	return response.WithWarnings(lifecycle.DenialAdvice(workloads, version)...)
+	return response.WithWarnings(advice...)
 }

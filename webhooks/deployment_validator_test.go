@@ -19,6 +19,7 @@ package webhooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -86,10 +87,28 @@ func changeWorkload(deployment, version, status, reason string) *appv1alpha1.Cha
 	return workload
 }
 
+func validatorOf(t testing.TB, reader client.Reader) *deploymentValidator {
+	t.Helper()
+	return &deploymentValidator{
+		reader: reader, operator: operator, clock: clocktesting.NewFakePassiveClock(now), recorder: &recorder{}, metrics: countingMetrics(t),
+	}
+}
+
+// recorder keeps the Events that are reported.
+type recorder struct{ reported []report }
+
+type report struct {
+	regarding, related              runtime.Object
+	eventType, reason, action, note string
+}
+
+func (r *recorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
+	r.reported = append(r.reported, report{regarding, related, eventType, reason, action, fmt.Sprintf(note, args...)})
+}
+
 func validate(t testing.TB, request admission.Request, workloads ...client.Object) admission.Response {
 	t.Helper()
-	handler := &deploymentValidator{reader: readerOf(t, interceptor.Funcs{}, workloads...), metrics: countingMetrics(t)}
-	return handler.Handle(t.Context(), request)
+	return validatorOf(t, readerOf(t, interceptor.Funcs{}, workloads...)).Handle(t.Context(), request)
 }
 
 func TestWhatPassesTheValidator(t *testing.T) {
@@ -199,8 +218,7 @@ func TestTheValidatorRefusesWhatItCanNotRead(t *testing.T) {
 		reader := readerOf(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 			return errors.New("not synced")
 		}})
-		handler := &deploymentValidator{reader: reader, metrics: countingMetrics(t)}
-		response := handler.Handle(t.Context(), requestOf(t, deployment(t, release), deployment(t, release, repaired)))
+		response := validatorOf(t, reader).Handle(t.Context(), requestOf(t, deployment(t, release), deployment(t, release, repaired)))
 		g.Expect(response.Allowed).To(BeFalse())
 		g.Expect(response.Result.Code).To(Equal(int32(500)))
 	})
@@ -212,7 +230,7 @@ func TestARepairKeepsItsBypassWhenTheDefaulterIsAskedAgain(t *testing.T) {
 	g := NewWithT(t)
 	old := deployment(t, stamped(versionOf123, "4"), suspended)
 	apply := func(given object) marks {
-		result, err := stampUpdate(marksOf(t, old), marksOf(t, given), "alice", now)
+		result, err := stampUpdate(marksOf(t, old), marksOf(t, given), author{user: "alice"}, now)
 		g.Expect(err).NotTo(HaveOccurred())
 		return result
 	}
@@ -246,7 +264,8 @@ func TestDecisionsAreCountedButNotThoseOfDryRuns(t *testing.T) {
 	g := NewWithT(t)
 	metrics := countingMetrics(t)
 	defaulter := &deploymentDefaulter{operator: operator, clock: clocktesting.NewFakePassiveClock(now), metrics: metrics}
-	validator := &deploymentValidator{reader: readerOf(t, interceptor.Funcs{}), metrics: metrics}
+	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}))
+	validator.metrics = metrics
 	release := all(stamped(versionOf123, "4"), suspended)
 	next := requestOf(t, deployment(t, release), deployment(t, release, repaired))
 	scaled := requestOf(t, deployment(t, release), deployment(t, release, field(7, "replicas", "spec")))

@@ -26,10 +26,12 @@ import (
 type decision string
 
 const (
-	decisionStamped  decision = "stamped"
-	decisionDenied   decision = "denied"
-	decisionIgnored  decision = "suspension_ignored"
-	decisionReturned decision = "returned_to_verified"
+	decisionStamped        decision = "stamped"
+	decisionDenied         decision = "denied"
+	decisionRefused        decision = "refused"
+	decisionIgnored        decision = "suspension_ignored"
+	decisionRefusalIgnored decision = "refusal_ignored"
+	decisionReturned       decision = "returned_to_verified"
 )
 
 // Metrics counts the decisions of the webhooks. Dry runs don't count.
@@ -41,7 +43,7 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "altershield_admission_decisions_total",
-		Help: "Answers of the webhooks to releases: stamped, also where the release is denied after that; of suspended Deployments denied, suspension_ignored or returned_to_verified.",
+		Help: "Answers of the webhooks to releases: stamped, also where the release is denied after that; of suspended Deployments denied, suspension_ignored or returned_to_verified; of others refused or refusal_ignored, where the version was rolled back.",
 	}, []string{"decision"})}
 	if err := registry.Register(metrics.decisions); err != nil {
 		return nil, fmt.Errorf("registering the metrics of admission: %w", err)

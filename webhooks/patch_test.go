@@ -22,6 +22,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
 )
 
 func TestAPatchTouchesNothingButWhatChanges(t *testing.T) {
@@ -51,7 +53,7 @@ func TestAPatchTouchesNothingButWhatChanges(t *testing.T) {
 		{"the template had no metadata: it is created first", marks{}, marks{templateLabels: values{"a": "1"}},
 			map[string]any{"add /spec/template/metadata": map[string]any{}, "add /spec/template/metadata/labels": values{"a": "1"}}},
 		{"the template had metadata without labels: the metadata stays",
-			marks{template: template{"metadata": object{"annotations": object{"a": "1"}}}}, marks{templateLabels: values{"a": "1"}},
+			marks{template: podtemplate.Template{"metadata": object{"annotations": object{"a": "1"}}}}, marks{templateLabels: values{"a": "1"}},
 			map[string]any{"add /spec/template/metadata/labels": values{"a": "1"}}},
 		{"a template label is set beside others", marks{templateLabels: values{"app": "sleep"}}, marks{templateLabels: values{"app": "sleep", "a/b": "1"}},
 			map[string]any{"add /spec/template/metadata/labels/a~1b": "1"}},

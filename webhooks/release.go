@@ -18,6 +18,7 @@ package webhooks
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
 )
 
 // ownedLabels and ownedAnnotations are the keys of a Deployment that nobody but the operator writes.
@@ -36,13 +38,18 @@ func ownedLabels() []string {
 }
 
 func ownedAnnotations() []string {
-	return []string{appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationHeld}
+	return []string{
+		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationHeld,
+		appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks,
+	}
 }
 
-// ownedTemplateLabels are the keys of a pod template that nobody but the operator writes. A template that brought the
-// Finished label along would have its pods checked before they are ready.
-func ownedTemplateLabels() []string {
-	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelOperateFinished}
+// author is who makes a request.
+type author struct {
+	// user is the name that the API server knows the author by.
+	user string
+	// isOperator says that it is the operator itself, whose releases are rollbacks.
+	isOperator bool
 }
 
 // marks are the parts of a Deployment that tell one release from another.
@@ -50,7 +57,7 @@ type marks struct {
 	labels         map[string]string
 	annotations    map[string]string
 	templateLabels map[string]string
-	template       template
+	template       podtemplate.Template
 	paused         bool
 }
 
@@ -62,7 +69,7 @@ func newMarks(deployment *unstructured.Unstructured) marks {
 		labels:         deployment.GetLabels(),
 		annotations:    deployment.GetAnnotations(),
 		templateLabels: templateLabels,
-		template:       newTemplate(deployment.Object),
+		template:       podtemplate.Of(deployment.Object),
 	}
 }
 
@@ -71,7 +78,7 @@ func (m marks) suspended() bool {
 	return suspended
 }
 
-// ignoresSuspension says whether an update that makes the given release asks to pass the suspension. Besides the label, a
+// ignoresSuspension says whether an update that makes the given release asks to pass what denies it. Besides the label, a
 // record of this very release in the user's own name counts: the API server calls the defaulter again when a later
 // webhook changed the template, and by then the label is consumed. Writing the record by hand grants no more than the
 // label does.
@@ -85,8 +92,8 @@ func (m marks) ignoresSuspension(release int64, user string) bool {
 
 // stampNew returns the marks that a new Deployment must carry. Whatever it brings of the operator's keys, say from an
 // export of another Deployment, is not its own.
-func stampNew(created marks) (marks, error) {
-	version, err := created.template.version()
+func stampNew(created marks, user string, now time.Time) (marks, error) {
+	version, err := created.template.Version()
 	if err != nil {
 		return marks{}, err
 	}
@@ -94,18 +101,24 @@ func stampNew(created marks) (marks, error) {
 	stamped.restoreOwned(marks{})
 	stamped.setRelease(version, 1)
 	delete(stamped.labels, appv1alpha1.LabelIgnoredSuspend)
-	return stamped, nil
+	delete(stamped.annotations, appv1alpha1.AnnotationRollback) // there is nothing to go back to
+	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
+		User: user, Time: metav1.NewTime(now), Version: version, Release: 1,
+	})
 }
 
-// stampUpdate returns the marks that a Deployment must carry when user updates it from old to updated at now. While
-// its template stays the same nothing of the operator's changes, so that no pod restarts.
-func stampUpdate(old, updated marks, user string, now time.Time) (marks, error) {
+// stampUpdate returns the marks that a Deployment must carry when it is updated from old to updated at now. While its
+// template stays the same nothing of the operator's changes, so that no pod restarts. The API server may ask again within
+// one request, with an object that carries what this function wrote the first time: old is what it goes by.
+func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	stamped := updated.clone()
 	stamped.restoreOwned(old)
-	if updated.template.equal(old.template) {
+	if updated.template.Equal(old.template) {
+		stamped.settleRequest(old, updated, by.user)
 		return stamped, nil
 	}
-	version, err := updated.template.version()
+	stamped.settleRollback(old, updated, by)
+	version, err := updated.template.Version()
 	if err != nil {
 		return marks{}, err
 	}
@@ -113,19 +126,38 @@ func stampUpdate(old, updated marks, user string, now time.Time) (marks, error) 
 	stamped.setRelease(version, release)
 	delete(stamped.labels, appv1alpha1.LabelDefenseStatus)
 	stamped.resume(old)
-	if old.suspended() && updated.ignoresSuspension(release, user) {
-		record, err := json.Marshal(appv1alpha1.IgnoredSuspend{
-			User: user, Time: metav1.NewMicroTime(now), Version: version, Release: release,
-		})
-		if err != nil {
+	if !by.isOperator { // its rollbacks pass without the label, which a user set for a release of their own
+		if err := stamped.ignoreDenial(old, updated, appv1alpha1.IgnoredSuspend{
+			User: by.user, Time: metav1.NewMicroTime(now), Version: version, Release: release,
+		}); err != nil {
 			return marks{}, err
 		}
-		stamped.annotations[appv1alpha1.AnnotationIgnoredSuspendBy] = string(record)
 	}
-	if stamped.labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue {
-		delete(stamped.labels, appv1alpha1.LabelIgnoredSuspend)
+	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
+		User: releaser(updated, by, release), Time: metav1.NewTime(now), Version: version, Release: release,
+		Changes: podtemplate.Changes(old.template, updated.template),
+	})
+}
+
+// ignoreDenial writes the record of a release that asks to pass what denies it, and consumes the label.
+func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspend) error {
+	rollbacks := appv1alpha1.RollbacksOf(old.annotations)
+	switch {
+	case old.suspended() || lifecycle.RefusalOf(rollbacks, record.Version, record.Time.Time) != nil:
+		if updated.ignoresSuspension(record.Release, record.User) {
+			if err := m.write(appv1alpha1.AnnotationIgnoredSuspendBy, record); err != nil {
+				return err
+			}
+		}
+	case refusesAny(rollbacks, record.Time.Time):
+		// A later webhook may turn the template into one that is refused, and then this one is asked again. If none does, the
+		// Deployment reconciler takes the label away.
+		return nil
 	}
-	return stamped, nil
+	if m.labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue {
+		delete(m.labels, appv1alpha1.LabelIgnoredSuspend)
+	}
+	return nil
 }
 
 func (m marks) clone() marks {
@@ -152,7 +184,19 @@ func (m *marks) resume(old marks) {
 func (m marks) restoreOwned(old marks) {
 	restore(m.labels, old.labels, ownedLabels())
 	restore(m.annotations, old.annotations, ownedAnnotations())
-	restore(m.templateLabels, old.templateLabels, ownedTemplateLabels())
+	restore(m.templateLabels, old.templateLabels, podtemplate.OwnedLabels())
+}
+
+// write sets an annotation to the JSON of a record.
+func (m marks) write(key string, record any) error {
+	var written strings.Builder
+	encoder := json.NewEncoder(&written)
+	encoder.SetEscapeHTML(false) // people read it: an arrow stays an arrow
+	if err := encoder.Encode(record); err != nil {
+		return fmt.Errorf("writing annotation %s: %w", key, err)
+	}
+	m.annotations[key] = strings.TrimSuffix(written.String(), "\n")
+	return nil
 }
 
 func (m marks) setRelease(version string, number int64) {

@@ -28,28 +28,30 @@ import (
 func TestANewDeploymentIsStamped(t *testing.T) {
 	own := map[string]string{"app": "sleep"}
 	release := map[string]string{"admission-webhook-altershield.antgroup.com/version": "c6c45d23c098bdf181853a85b60b5d74"}
+	first := map[string]string{
+		"altershield.defense.antgroup.com/release":     "1",
+		"altershield.defense.antgroup.com/released-by": `{"user":"alice","time":"2026-11-21T10:00:00Z","version":"c6c45d23c098bdf181853a85b60b5d74","release":1}`,
+	}
 	for _, row := range []struct {
 		name                string
 		edit                edit
 		labels, annotations map[string]string
 	}{
-		{"with its version and as its first release", all(), merged(own, release),
-			map[string]string{"altershield.defense.antgroup.com/release": "1"}},
+		{"with its version, as its first release and as its creator's", all(), merged(own, release), first},
 		{"without the operator's keys that an export of another Deployment brings",
-			all(stamped("0123456789abcdef0123456789abcdef", "7"), processed, suspended, recorded("bob", "2026-11-20T10:00:00.000000Z", versionOf123, "7")),
-			merged(own, release), map[string]string{"altershield.defense.antgroup.com/release": "1"}},
-		{"without ignored-suspend, which has nothing to ignore", ignoring, merged(own, release),
-			map[string]string{"altershield.defense.antgroup.com/release": "1"}},
+			all(stamped("0123456789abcdef0123456789abcdef", "7"), processed, suspended, recorded("bob", "2026-11-20T10:00:00.000000Z", versionOf123, "7"),
+				releasedBy("bob", versionOf123, "7"), askedBy("bob"), rolledBack(leaving(versionOf123, "7", refused))),
+			merged(own, release), first},
+		{"without ignored-suspend, which has nothing to ignore", ignoring, merged(own, release), first},
+		{"without a request for a rollback, as there is nothing to go back to", all(asking("true"), askedBy("alice")), merged(own, release), first},
 		{"beside whatever else it carries", all(label("team", "a"), annotation("note", "b")),
-			merged(own, release, map[string]string{"team": "a"}),
-			map[string]string{"altershield.defense.antgroup.com/release": "1", "note": "b"}},
-		{"where it has no labels at all", without("labels", "metadata"), release,
-			map[string]string{"altershield.defense.antgroup.com/release": "1"}},
+			merged(own, release, map[string]string{"team": "a"}), merged(first, map[string]string{"note": "b"})},
+		{"where it has no labels at all", without("labels", "metadata"), release, first},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			given := marksOf(t, deployment(t, row.edit))
-			result, err := stampNew(given)
+			result, err := stampNew(given, "alice", now)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(result.labels).To(Equal(row.labels))
 			g.Expect(result.annotations).To(Equal(row.annotations))
@@ -66,7 +68,11 @@ func pausedSpec(deployment object) { field(true, "paused", "spec")(deployment) }
 
 func TestAnUpdateIsStamped(t *testing.T) {
 	release := stamped(versionOf123, "4")
-	next := stamped(versionOf1234, "5")
+	next := all(stamped(versionOf1234, "5"), releasedBy("alice", versionOf1234, "5", "metadata.labels[test]: 123 -> 1234"))
+	first := all(stamped(versionOf1234, "1"), releasedBy("alice", versionOf1234, "1", "metadata.labels[test]: 123 -> 1234"))
+	refusing := rolledBack(leaving(versionOf1234, "4", refused))
+	refusingAnother := rolledBack(leaving("0123456789abcdef0123456789abcdef", "4", refused))
+	forgiven := rolledBack(leaving(versionOf1234, "4", `"refusedUntil":"2026-11-21T10:00:00Z"`))
 	record := recorded("alice", "2026-11-21T10:00:00.000000Z", versionOf1234, "5")
 	earlier := recorded("bob", "2026-11-20T10:00:00.000000Z", "0123456789abcdef0123456789abcdef", "3")
 	own := recorded("alice", "2026-11-20T10:00:00.000000Z", "0123456789abcdef0123456789abcdef", "3")
@@ -83,13 +89,23 @@ func TestAnUpdateIsStamped(t *testing.T) {
 			stamped("00000000000000000000000000000000", "4")},
 		{"not at all where nobody stamped it before and the template stays",
 			all(), label("team", "a"), label("team", "a")},
-		{"for the first time when its template changes", all(), repaired, all(repaired, stamped(versionOf1234, "1"))},
+		{"for the first time when its template changes", all(), repaired, all(repaired, first)},
 		{"with the next release when its template changes",
 			all(release, processed), all(release, processed, repaired), all(repaired, next)},
 		{"with the next release when the new template leaves out every key of the operator, as replace does",
 			all(release, processed, suspended), repaired, all(repaired, next, suspended)},
 		{"with the first release where the count is nonsense",
-			stamped(versionOf123, "abc"), all(stamped(versionOf123, "abc"), repaired), all(repaired, stamped(versionOf1234, "1"))},
+			stamped(versionOf123, "abc"), all(stamped(versionOf123, "abc"), repaired), all(repaired, first)},
+		{"in its new user's name", all(release, releasedBy("bob", versionOf123, "4")), all(release, releasedBy("bob", versionOf123, "4"), repaired),
+			all(repaired, next)},
+		{"in its user's name, whoever it claims to be of", release, all(release, repaired, releasedBy("bob", versionOf1234, "5")), all(repaired, next)},
+		{"in nobody else's name while the template stays", all(release, releasedBy("bob", versionOf123, "4")),
+			all(release, releasedBy("alice", versionOf123, "4"), label("team", "a")), all(release, releasedBy("bob", versionOf123, "4"), label("team", "a"))},
+		{"with the rollbacks that were there, where somebody takes them away", all(release, refusing), release, all(release, refusing)},
+		{"with the rollbacks that were there, where somebody takes them away with a release", all(release, refusing), all(release, repaired),
+			all(repaired, next, refusing)},
+		{"without a rollback that somebody forges with a release", release,
+			all(release, repaired, rolledBack(leaving(versionOf123, "5", refused, `"user":"bob"`))), all(repaired, next)},
 		{"with the keys of the operator that were left out",
 			all(release, processed, suspended, earlier), label("team", "a"), all(release, processed, suspended, earlier, label("team", "a"))},
 		{"with the keys of the operator that were there, where others were forged",
@@ -125,6 +141,16 @@ func TestAnUpdateIsStamped(t *testing.T) {
 			all(release, suspended, held("4"), pausedSpec), all(release, suspended, held("4")), all(release, suspended, held("4"))},
 		{"without the label and without a record where nothing is suspended",
 			release, all(release, repaired, ignoring), all(repaired, next)},
+		{"with the record of who took a version that was rolled back, and without the label",
+			all(release, refusing), all(release, refusing, repaired, ignoring), all(repaired, next, refusing, record)},
+		{"with that record although somebody takes the rollbacks away",
+			all(release, refusing), all(release, repaired, ignoring), all(repaired, next, refusing, record)},
+		{"with that record once more when the API server asks again after another webhook", all(release, refusing),
+			all(repaired, next, refusing, recorded("alice", "2026-11-21T09:59:59.000000Z", versionOf1234, "5")), all(repaired, next, refusing, record)},
+		{"without the label and without a record where a version is refused no more",
+			all(release, forgiven), all(release, forgiven, repaired, ignoring), all(repaired, next, forgiven)},
+		{"without a record, but with the label, where another version is refused, which a later webhook may yet make of this one",
+			all(release, refusingAnother), all(release, refusingAnother, repaired, ignoring), all(repaired, next, refusingAnother, ignoring)},
 		{"without a record where the label doesn't say true",
 			all(release, suspended), all(release, suspended, repaired, label("altershield.defense.antgroup.com/ignored-suspend", "false")),
 			all(repaired, next, suspended, label("altershield.defense.antgroup.com/ignored-suspend", "false"))},
@@ -149,13 +175,17 @@ func TestAnUpdateIsStamped(t *testing.T) {
 			g := NewWithT(t)
 			old, updated := marksOf(t, deployment(t, row.old)), marksOf(t, deployment(t, row.updated))
 			want := marksOf(t, deployment(t, row.want))
-			result, err := stampUpdate(old, updated, "alice", now)
+			result, err := stampUpdate(old, updated, author{user: "alice"}, now)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(result.labels).To(Equal(merged(want.labels)))
 			g.Expect(result.annotations).To(Equal(merged(want.annotations)))
 			g.Expect(result.templateLabels).To(Equal(merged(want.templateLabels)))
 			g.Expect(result.paused).To(Equal(want.paused))
 			g.Expect(updated).To(Equal(marksOf(t, deployment(t, row.updated))), "what was given stays")
+
+			again, err := stampUpdate(old, result, author{user: "alice"}, now)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(again).To(Equal(result), "asked again, the same")
 		})
 	}
 }

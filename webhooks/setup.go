@@ -15,11 +15,12 @@ limitations under the License.
 */
 
 // Package webhooks holds the admission of Deployments: the mutating webhook stamps releases, the validating webhook
-// denies those of a suspended Deployment.
+// denies those of a suspended Deployment and those of a version that was rolled back.
 package webhooks
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -33,16 +34,18 @@ const (
 )
 
 // +kubebuilder:webhook:path=/mutate-apps-v1-deployment,mutating=true,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=create;update,versions=v1,name=mdeployment.kb.io,admissionReviewVersions=v1,reinvocationPolicy=IfNeeded,timeoutSeconds=10
-// +kubebuilder:webhook:path=/validate-apps-v1-deployment,mutating=false,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=update,versions=v1,name=vdeployment.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
+// +kubebuilder:webhook:path=/validate-apps-v1-deployment,mutating=false,failurePolicy=fail,sideEffects=NoneOnDryRun,groups=apps,resources=deployments,verbs=update,versions=v1,name=vdeployment.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
 
 // Options are what the webhooks need.
 type Options struct {
 	// Reader reads ChangeWorkloads, from a cache that has the indexes of package index.
 	Reader client.Reader
-	// Operator is the user name of the operator itself, which may write its own keys.
+	// Operator is the user name of the operator itself, which may write its own keys and roll back.
 	Operator string
-	// Clock tells the time that is recorded with a release that ignores a suspension.
+	// Clock tells the time that is recorded with a release, and whether a version is still refused.
 	Clock clock.PassiveClock
+	// Recorder takes the Events about versions that were refused.
+	Recorder events.EventRecorder
 	// Metrics takes the metrics of the webhooks.
 	Metrics prometheus.Registerer
 }
@@ -57,7 +60,9 @@ func Register(server webhook.Server, options Options) error {
 		Handler: &deploymentDefaulter{operator: options.Operator, clock: options.Clock, metrics: metrics},
 	})
 	server.Register(ValidatePath, &admission.Webhook{
-		Handler: &deploymentValidator{reader: options.Reader, metrics: metrics},
+		Handler: &deploymentValidator{
+			reader: options.Reader, operator: options.Operator, clock: options.Clock, recorder: options.Recorder, metrics: metrics,
+		},
 	})
 	return nil
 }

@@ -41,9 +41,10 @@ func (s *server) Register(path string, hook http.Handler) {
 func TestBothWebhooksAreServedUnderTheirDocumentedPaths(t *testing.T) {
 	g := NewWithT(t)
 	served := &server{handlers: map[string]admission.Handler{}}
+	seen := &recorder{}
 	g.Expect(Register(served, Options{
 		Reader: readerOf(t, interceptor.Funcs{}), Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
-		Metrics: prometheus.NewRegistry(),
+		Recorder: seen, Metrics: prometheus.NewRegistry(),
 	})).To(Succeed())
 	g.Expect(served.handlers).To(HaveLen(2))
 	release := all(stamped(versionOf123, "4"), suspended)
@@ -53,5 +54,13 @@ func TestBothWebhooksAreServedUnderTheirDocumentedPaths(t *testing.T) {
 	request = requestOf(t, deployment(t, release), deployment(t, release, processed))
 	request.UserInfo.Username = "system:serviceaccount:altershieldoperator-system:altershieldoperator-controller-manager"
 	g.Expect(served.handlers["/mutate-apps-v1-deployment"].Handle(t.Context(), request).Patches).To(BeEmpty())
+	g.Expect(served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request).Allowed).To(BeTrue())
+
+	refusing := all(stamped(versionOf123, "4"), rolledBack(leaving(versionOf1234, "4", refused)))
+	request = requestOf(t, deployment(t, refusing), deployment(t, refusing, repaired, stamped(versionOf1234, "5")))
+	g.Expect(served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request).Allowed).To(BeFalse())
+	g.Expect(seen.reported).To(HaveLen(1))
+	request = requestOf(t, deployment(t, refusing), deployment(t, refusing, repaired, stamped(versionOf1234, "5"), rolledBack(leaving(versionOf123, "5"))))
+	request.UserInfo.Username = "system:serviceaccount:altershieldoperator-system:altershieldoperator-controller-manager"
 	g.Expect(served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request).Allowed).To(BeTrue())
 }

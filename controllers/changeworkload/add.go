@@ -36,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
 )
@@ -60,8 +61,10 @@ type Reconciler struct {
 	// Live reads from the API server, to settle what the cache leaves open.
 	Live     client.Reader
 	Recorder events.EventRecorder
-	Metrics  *Metrics
-	Clock    clock.PassiveClock
+	// History keeps the templates of verified releases.
+	History *history.Keeper
+	Metrics *Metrics
+	Clock   clock.PassiveClock
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string
 	// Verifier hears of releases; nil where there is none.

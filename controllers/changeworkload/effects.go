@@ -152,20 +152,20 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 	return nil
 }
 
-// prune removes the ChangeWorkloads of other versions, and with them their ChangePods. The list may lag behind our own
+// prune removes the ChangeWorkloads of older releases, and with them their ChangePods. The list may lag behind our own
 // deletions; a read of the single object does not.
-func (r *Reconciler) prune(ctx context.Context, others []appv1alpha1.ChangeWorkload) error {
-	for i := range others {
-		key := client.ObjectKeyFromObject(&others[i])
+func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorkload) error {
+	for i := range older {
+		key := client.ObjectKeyFromObject(&older[i])
 		var other appv1alpha1.ChangeWorkload
 		err := r.Client.Get(ctx, key, &other)
-		if err == nil && other.DeletionTimestamp == nil && other.Spec.Release == others[i].Spec.Release {
-			err = r.Client.Delete(ctx, &other, client.Preconditions{UID: &others[i].UID, ResourceVersion: &other.ResourceVersion})
+		if err == nil && other.DeletionTimestamp == nil && other.Spec.Release == older[i].Spec.Release {
+			err = r.Client.Delete(ctx, &other, client.Preconditions{UID: &older[i].UID, ResourceVersion: &other.ResourceVersion})
 		}
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", key, err)
 		}
-		r.numbers.forget(recordOf(&others[i]))
+		r.numbers.forget(recordOf(&older[i]))
 	}
 	return nil
 }

@@ -20,9 +20,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -62,13 +60,12 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	if result.OptedIn, err = scope.OptedIn(ctx, r.Client, workload.Namespace); err != nil {
 		return nil, err
 	}
-	blocking, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigBlocking)
-	if err != nil {
+	if err := r.observeSettings(ctx, result); err != nil {
 		return nil, err
 	}
-	result.Blocking = blocking.Enable
 	release := lifecycle.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
 	result.Current = lifecycle.ReleaseOf(result.deployment) == release
+	result.RolledBack = lifecycle.RollbackFrom(appv1alpha1.RollbacksOf(result.deployment.Annotations), release)
 	result.Desired = ptr.Deref(result.deployment.Spec.Replicas, 1)
 	result.Paused = result.deployment.Spec.Paused
 	result.Rolling = lifecycle.IsRolling(result.deployment)
@@ -89,6 +86,21 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	result.WentBack = !result.Current &&
 		lifecycle.WentBack(append(result.Others, *workload), lifecycle.ReleaseOf(result.deployment).Version)
 	return result, nil
+}
+
+func (r *Reconciler) observeSettings(ctx context.Context, result *scene) error {
+	settings := map[string]appv1alpha1.ConfigValue{}
+	for _, name := range []string{appv1alpha1.ConfigBlocking, appv1alpha1.ConfigTemplateHistory, appv1alpha1.ConfigReleaseHistory} {
+		value, err := scope.Setting(ctx, r.Client, r.Namespace, name)
+		if err != nil {
+			return err
+		}
+		settings[name] = value
+	}
+	result.Blocking = settings[appv1alpha1.ConfigBlocking].Enable
+	result.Templates = lifecycle.Retention(settings[appv1alpha1.ConfigTemplateHistory])
+	result.Records = lifecycle.Retention(settings[appv1alpha1.ConfigReleaseHistory])
+	return nil
 }
 
 // observeBatches finds the ChangePods of the release and the highest number given so far. ChangePods that an earlier
@@ -126,7 +138,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 	if err != nil {
 		return err
 	}
-	replicaSet, unseen := stampedReplicaSet(replicaSets, workload.Spec.Reversion)
+	replicaSet, unseen := lifecycle.StampedReplicaSet(replicaSets, workload.Spec.Reversion)
 	if replicaSet == nil {
 		return nil
 	}
@@ -150,39 +162,6 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 		result.Finished = append(result.Finished, lifecycle.Summarize(result.deployment.Name, pod))
 	}
 	return nil
-}
-
-// stampedReplicaSet is the ReplicaSet of the template that was stamped with a version: the oldest that carries it. A
-// template that was changed while no webhook looked still carries the version of the one before, and its pods must not
-// be taken for verified; unseen says that there is one.
-func stampedReplicaSet(replicaSets []appsv1.ReplicaSet, version string) (oldest *appsv1.ReplicaSet, unseen bool) {
-	for i := range replicaSets {
-		candidate := &replicaSets[i]
-		if candidate.Labels[appv1alpha1.LabelVersion] != version {
-			continue
-		}
-		unseen = oldest != nil
-		if oldest == nil || isOlder(candidate, oldest) {
-			oldest = candidate
-		}
-	}
-	return oldest, unseen
-}
-
-// isOlder goes by the revision where two ReplicaSets were created within the same second.
-func isOlder(a, b *appsv1.ReplicaSet) bool {
-	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.CreationTimestamp.Before(&b.CreationTimestamp)
-	}
-	return revisionOf(a) < revisionOf(b)
-}
-
-func revisionOf(replicaSet *appsv1.ReplicaSet) int64 {
-	revision, err := strconv.ParseInt(replicaSet.Annotations[scope.RevisionAnnotation], 10, 64)
-	if err != nil {
-		return math.MaxInt64 // not numbered yet: the newest
-	}
-	return revision
 }
 
 func (r *Reconciler) observeOthers(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {

@@ -69,13 +69,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	opened, openErr := r.openBatches(ctx, &workload, decision)
 	// A batch that can't be opened, by a quota say, must not keep the outcome of the others from being seen.
-	if err := errors.Join(openErr, r.writeStatus(ctx, &workload, scene, decision)); err != nil {
+	if err := errors.Join(openErr, r.save(ctx, &workload, scene, decision)); err != nil {
 		return ctrl.Result{}, err
 	}
-	if decision.Prune {
-		if err := r.prune(ctx, lifecycle.Older(&workload, scene.Others)); err != nil {
-			return ctrl.Result{}, err
-		}
+	if err := r.prune(ctx, decision.Prune); err != nil {
+		return ctrl.Result{}, err
 	}
 	if opened < len(decision.Batches) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil

@@ -64,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deploymen
 	case !metav1.IsControlledBy(&workload, deployment):
 		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, &workload)
 	case workload.Spec.Release != release.Number: // it may be lower: nobody keeps the count while a namespace is opted out
-		err = r.recordAgain(ctx, &workload, release)
+		err = r.recordAgain(ctx, deployment, &workload, release)
 	}
 	if err == nil {
 		err = r.markProcessed(ctx, deployment, release)
@@ -104,6 +104,7 @@ func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, 
 		},
 	}
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = lifecycle.Stamp(r.Clock.Now())
+	lifecycle.DescribeRelease(&workload.Spec, deployment.Annotations, release)
 	if err := controllerutil.SetControllerReference(deployment, workload, r.Client.Scheme()); err != nil {
 		return fmt.Errorf("making Deployment %s the owner of ChangeWorkload %s: %w", deployment.Name, key, err)
 	}
@@ -117,7 +118,7 @@ func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, 
 }
 
 // recordAgain lets the ChangeWorkload of a version that is released once more check it anew.
-func (r *Reconciler) recordAgain(ctx context.Context, workload *appv1alpha1.ChangeWorkload, release lifecycle.Release) error {
+func (r *Reconciler) recordAgain(ctx context.Context, deployment *appsv1.Deployment, workload *appv1alpha1.ChangeWorkload, release lifecycle.Release) error {
 	branch, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigBranch)
 	if err != nil {
 		return err
@@ -126,6 +127,7 @@ func (r *Reconciler) recordAgain(ctx context.Context, workload *appv1alpha1.Chan
 	workload.Spec.Release = release.Number
 	workload.Spec.CountThreshold = lifecycle.BatchSize(branch)
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = lifecycle.Stamp(r.Clock.Now())
+	lifecycle.DescribeRelease(&workload.Spec, deployment.Annotations, release)
 	if err := r.Client.Patch(ctx, workload, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("recording release %d in ChangeWorkload %s/%s: %w", release.Number, workload.Namespace, workload.Name, err)
 	}
@@ -163,17 +165,17 @@ func (r *Reconciler) markProcessed(ctx context.Context, deployment *appsv1.Deplo
 			"removed the label %s: the Deployment is not suspended", appv1alpha1.LabelIgnoredSuspend)
 	}
 	if !recorded {
-		r.reportIgnoredSuspend(deployment, release)
+		r.report(deployment, release)
 	}
 	return nil
 }
 
-// reportIgnoredSuspend tells who took this release through a suspension, as the webhook recorded it.
-func (r *Reconciler) reportIgnoredSuspend(deployment *appsv1.Deployment, release lifecycle.Release) {
-	record, found := appv1alpha1.IgnoredSuspendOf(deployment.Annotations)
-	if !found || record.Version != release.Version || record.Release != release.Number {
-		return
+// report tells who made this release, and who let it through what denied it, as the webhook recorded them.
+func (r *Reconciler) report(deployment *appsv1.Deployment, release lifecycle.Release) {
+	r.Recorder.Eventf(deployment, nil, corev1.EventTypeNormal, appv1alpha1.EventReleaseRecorded, "Record",
+		"%s", lifecycle.ReleaseNote(deployment.Annotations, release))
+	if record, found := lifecycle.IgnoredSuspendOf(deployment.Annotations, release); found {
+		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventSuspensionIgnored, "Record",
+			"%s used ignored-suspend to let release %s through at %s", record.User, record.Version, record.Time.UTC().Format(time.RFC3339))
 	}
-	r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventSuspensionIgnored, "Record",
-		"%s let release %s through the suspension at %s", record.User, record.Version, record.Time.UTC().Format(time.RFC3339))
 }

@@ -18,6 +18,7 @@ package lifecycle_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -63,11 +64,21 @@ func TestTheAdviceBesideADenial(t *testing.T) {
 		{"doesn't send back to the version whose pods failed just now",
 			[]appv1alpha1.ChangeWorkload{other(version, 3, failing), other(repair, 2, failing, remembering(version))}, version,
 			[]string{seeSleep, "pod sleep-2 failed its check: find error (see: kubectl describe changeworkload -n default sleep--x--6a8ff823a5011291b0f02a1d83c2222d)", bypass}},
+		{"doesn't speak of what failed before the newest verified release",
+			[]appv1alpha1.ChangeWorkload{other(repair, 1, failing), other(older, 2, success), other(version, 3, failing)}, version,
+			[]string{seeSleep, bypass, "going back to a verified version needs no label: 0123456789abcdef0123456789abcdef"}},
+		{"doesn't send back to the version that is being checked again",
+			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(older, 2, stored("Running", "Unknown", "Verifying"), remembering(older, "b"))}, older,
+			[]string{"release 0123456789abcdef0123456789abcdef is being checked; the suspension is lifted when it succeeds", seeSleep, bypass,
+				"going back to a verified version needs no label: b"}},
+		{"names ten verified versions at most, those with a record first",
+			[]appv1alpha1.ChangeWorkload{other(version, 9, failing, remembering("j", "i", "h", "g", "f", "e", "d", "c", "b", "a")), other("z", 8, success), other("h", 7, success)}, version,
+			[]string{seeSleep, bypass, "going back to a verified version needs no label: z, h, j, i, g, f, e, d, c, b"}},
 		{"says how to get a repair in although nothing is known",
 			nil, version, []string{bypass}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(lifecycle.DenialAdvice(row.workloads, row.version)).To(Equal(row.advice))
+			NewWithT(t).Expect(lifecycle.DenialAdvice(row.workloads, row.version, nil, now)).To(Equal(row.advice))
 		})
 	}
 }
@@ -80,10 +91,19 @@ func TestAVersionWhosePodsFailedIsNoLongerVerifiedHoweverOftenItSucceededBefore(
 	NewWithT(t).Expect(lifecycle.IsVerified(workloads, older)).To(BeFalse())
 }
 
+func TestTheAdviceBesideADenialDoesNotSendBackToARefusedVersion(t *testing.T) {
+	g := NewWithT(t)
+	workloads := []appv1alpha1.ChangeWorkload{other(version, 2, stored("Suspend", "False", "PodsFailed"), remembering(older, "b"))}
+	rollbacks := []appv1alpha1.Rollback{refusedUntil(rollback(older, 1, "b"), now.Add(time.Hour))}
+	g.Expect(lifecycle.DenialAdvice(workloads, version, rollbacks, now)).To(ContainElement("going back to a verified version needs no label: b"))
+	g.Expect(lifecycle.DenialAdvice(workloads, version, rollbacks, now.Add(time.Hour))).To(ContainElement(
+		"going back to a verified version needs no label: 0123456789abcdef0123456789abcdef, b"), "once its refusal is over")
+}
+
 func TestAFailureThatWasTakenBackIsNotAdvisedWithAnEmptyReason(t *testing.T) {
 	g := NewWithT(t)
 	takenBack := other(version, 1, stored("Suspend", "False", "PodsFailed"))
-	for _, advice := range lifecycle.DenialAdvice([]appv1alpha1.ChangeWorkload{takenBack}, repair) {
+	for _, advice := range lifecycle.DenialAdvice([]appv1alpha1.ChangeWorkload{takenBack}, repair, nil, now) {
 		g.Expect(advice).NotTo(HavePrefix(" "), "an older release stays Suspend although no pod of it is failed any more")
 	}
 }

@@ -19,6 +19,7 @@ package lifecycle_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -204,6 +205,14 @@ func messageOf(conditions []metav1.Condition, kind string) string {
 	return ""
 }
 
+func versionsOf(workloads []appv1alpha1.ChangeWorkload) []string {
+	versions := make([]string, 0, len(workloads))
+	for i := range workloads {
+		versions = append(versions, workloads[i].Spec.Reversion)
+	}
+	return versions
+}
+
 func sizes(batches [][]appv1alpha1.PodSummary) []int {
 	result := make([]int, 0, len(batches))
 	for _, batch := range batches {
@@ -228,9 +237,9 @@ func (s *story) decide() lifecycle.Decision {
 		s.seen.Batches = append(s.seen.Batches, newBatch(pods, openedAt(s.now)))
 	}
 	s.seen.Suspended = (s.seen.Suspended || decision.Suspend) && !decision.Lift
-	if decision.Prune {
-		s.seen.Others = nil
-	}
+	s.seen.Others = slices.DeleteFunc(slices.Clone(s.seen.Others), func(other appv1alpha1.ChangeWorkload) bool {
+		return slices.Contains(versionsOf(decision.Prune), other.Spec.Reversion)
+	})
 	if decision.WriteStatus {
 		s.store(decision.Status)
 	}

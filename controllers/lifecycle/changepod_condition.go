@@ -139,13 +139,15 @@ const maxText = 1024
 // EventNote shortens a text to what fits into an Event: one that is too long would be refused, and nobody told.
 func EventNote(text string) string { return shortText(text) }
 
-// shortText cuts a text to maxText, between two characters.
-func shortText(text string) string {
-	if len(text) <= maxText {
+func shortText(text string) string { return Shorten(text, maxText) }
+
+// Shorten cuts a text to limit bytes, between two characters.
+func Shorten(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
 	const ending = "..."
-	cut := maxText - len(ending)
+	cut := limit - len(ending)
 	for !utf8.RuneStart(text[cut]) {
 		cut--
 	}

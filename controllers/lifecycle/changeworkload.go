@@ -46,6 +46,12 @@ type Observation struct {
 	Blocking bool
 	// WentBack says that the Deployment moved on from this release to a version that was verified before.
 	WentBack bool
+	// RolledBack is the rollback that ended this release, nil where none did.
+	RolledBack *appv1alpha1.Rollback
+	// Templates is how many pod templates of verified versions are kept, 0 where none are.
+	Templates int
+	// Records is how many ChangeWorkloads of older releases are kept, 0 where none are.
+	Records int
 	// Verifier is what is known of who checks the batches.
 	Verifier Verifier
 	// Finished are the finished pods of this release that are not on their way out, in the order in which they go into
@@ -88,8 +94,10 @@ type Decision struct {
 	// Pause says that the rollout has to be paused, Resume that the operator's pause has to end, Override that a user has
 	// ended it.
 	Pause, Resume, Override bool
-	// Prune says that the ChangeWorkloads of older releases have done their duty.
-	Prune bool
+	// Keep says that the release was verified just now, so that its pod template is to be kept.
+	Keep bool
+	// Prune are the ChangeWorkloads of older releases that have done their duty.
+	Prune []appv1alpha1.ChangeWorkload
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
 	Wait time.Duration
 }
@@ -107,13 +115,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		keepUnverified(&status, appv1alpha1.ReasonNamespaceOptedOut,
 			"the namespace is not labelled admission-webhook-altershield=enabled: nothing is checked until it is")
 	case len(tally.failed) > 0:
-		status.Status = appv1alpha1.ChangeWorkloadSuspend
-		setVerified(&status, metav1.ConditionFalse, appv1alpha1.ReasonPodsFailed, Failures(tally.failed))
-		if seen.Current {
-			decision.Suspend = seen.Blocking && !seen.Suspended
-			setSuspended(&status, seen.Blocking || seen.Suspended, seen)
-			decision.await(&status, workload, tally, seen, now)
-		}
+		decision.suspend(&status, workload, tally, seen, now)
 	case !seen.Current:
 		if status.Status == appv1alpha1.ChangeWorkloadSuspend {
 			status.Status = appv1alpha1.ChangeWorkloadRunning // the verdict was taken back
@@ -130,6 +132,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		status.Status = waitingPhase(status.Status)
 		decision.await(&status, workload, tally, seen, now)
 	}
+	setRolledBack(&status, seen.RolledBack)
 	decision.hold(seen, len(tally.failed) > 0)
 	switch {
 	case !seen.Current:
@@ -162,19 +165,34 @@ func startOf(workload *appv1alpha1.ChangeWorkload) appv1alpha1.ChangeWorkloadSta
 	}
 }
 
+// suspend keeps further releases out because of the failed pods of the present one. Those of a release that the Deployment
+// moved on from do so until the suspension ends.
+func (d *Decision) suspend(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time) {
+	status.Status = appv1alpha1.ChangeWorkloadSuspend
+	setVerified(status, metav1.ConditionFalse, appv1alpha1.ReasonPodsFailed, Failures(tally.failed))
+	switch {
+	case seen.Current:
+		d.Suspend = seen.Blocking && !seen.Suspended
+		setSuspended(status, seen.Blocking || seen.Suspended, seen)
+		d.await(status, workload, tally, seen, now)
+	case !seen.Suspended && seen.Records > 0: // where no record stays this one is about to be removed
+		endSuspended(status)
+	}
+}
+
 // succeed settles a release whose pods passed. It stays settled: pods that join later by scaling or rescheduling are
 // not a release.
 func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, tally tally) {
 	status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
 	if !isSettled(workload, status) {
 		setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonAllPodsPassed, tally.success())
+		d.Keep = seen.Templates > 0 && !seen.Unseen // an unseen template is not that of the release
 	}
 	d.Unchecked = tally.unchecked
 	liftSuspended(status)
-	older := Older(workload, seen.Others)
-	status.VerifiedVersions = rememberVerified(status.VerifiedVersions, workload.Spec.Reversion, older)
+	status.VerifiedVersions = rememberVerified(status.VerifiedVersions, workload.Spec.Reversion, older(workload, seen.Others))
 	d.Lift = seen.Suspended
-	d.Prune = len(older) > 0
+	d.Prune = surplus(workload, seen.Others, seen.Records)
 }
 
 // await opens the batches that are due and sets the deadline of the next one.

@@ -64,7 +64,8 @@ func TestAReleaseThatTheDeploymentMovedOnFrom(t *testing.T) {
 			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
 			g.Expect(decision.Status.Conditions).To(haveCondition("Verified", row.verified, row.reason))
 			g.Expect(messageOf(decision.Status.Conditions, "Verified")).To(Equal(row.message))
-			g.Expect(decision.Suspend || decision.Lift || decision.Prune).To(BeFalse(), "it never touches the Deployment")
+			g.Expect(decision.Suspend || decision.Lift).To(BeFalse(), "it never touches the Deployment")
+			g.Expect(decision.Prune).To(BeEmpty())
 			g.Expect(decision.Batches).To(BeEmpty())
 			g.Expect(decision.Status.WaitDeadline).To(BeNil())
 		})
@@ -102,7 +103,8 @@ func TestANamespaceThatLeftChangeControl(t *testing.T) {
 			decision := lifecycle.Decide(row.workload, row.seen, now)
 			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
 			g.Expect(decision.Status.Conditions).To(haveCondition("Verified", row.verified, row.reason))
-			g.Expect(decision.Suspend || decision.Lift || decision.Prune).To(BeFalse())
+			g.Expect(decision.Suspend || decision.Lift || decision.Keep).To(BeFalse())
+			g.Expect(decision.Prune).To(BeEmpty())
 			g.Expect(decision.Batches).To(BeEmpty())
 			g.Expect(decision.Status.WaitDeadline).To(BeNil())
 		})
@@ -226,7 +228,7 @@ func TestVerifiedVersionsAreSavedBeforeTheirChangeWorkloadsAreRemoved(t *testing
 	decision := lifecycle.Decide(newWorkload(stored("Success", "True", "AllPodsPassed"), release(2), func(workload *appv1alpha1.ChangeWorkload) {
 		workload.Status.ObservedRelease = 2
 	}), see(5, passed(1, 5), others(late)), now)
-	g.Expect(decision.Prune).To(BeTrue())
+	g.Expect(versionsOf(decision.Prune)).To(HaveExactElements(older))
 	g.Expect(decision.Status.VerifiedVersions).To(HaveExactElements(older))
 	g.Expect(decision.WriteStatus).To(BeTrue(), "removing the object would lose the version for good")
 }
@@ -239,4 +241,81 @@ func TestWhatTheDeploymentMovedOnFromKeepsWhatWasSeenOfIt(t *testing.T) {
 	decision := lifecycle.Decide(workload, see(9, moved), now)
 	g.Expect(decision.Status.Counts).To(Equal(appv1alpha1.PodCounts{Desired: 5, Passed: 4}))
 	g.Expect(decision.Status.DefenseCheckPassPods).To(Equal(pods(1, 4)))
+}
+
+func keepsTemplates(seen *lifecycle.Observation) { seen.Templates = 10 }
+
+func TestTheTemplateOfAReleaseIsKeptWhenItIsVerified(t *testing.T) {
+	success := stored("Success", "True", "AllPodsPassed")
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		seen     lifecycle.Observation
+		keep     bool
+	}{
+		{"at once", newWorkload(), see(5, keepsTemplates, passed(1, 5)), true},
+		{"once the verdict is corrected", newWorkload(suspendedBefore), see(5, keepsTemplates, suspended, passed(1, 5)), true},
+		{"when the version is verified again", newWorkload(success, release(3)), see(5, keepsTemplates, passed(1, 5)), true},
+		{"when there are pods to check at last", newWorkload(stored("Success", "Unknown", "NoReplicas")), see(3, keepsTemplates, passed(1, 3)), true},
+		{"but not while templates aren't kept", newWorkload(), see(5, passed(1, 5)), false},
+		{"but not each time it is looked at", newWorkload(success), see(5, keepsTemplates, passed(1, 5)), false},
+		{"but not without pods to check", newWorkload(), see(0, keepsTemplates), false},
+		{"but not before all pods passed", newWorkload(), see(5, keepsTemplates, passed(1, 4)), false},
+		{"but not when a pod failed", newWorkload(), see(5, keepsTemplates, failed(1, 5, "sleep-2")), false},
+		{"but not when the template was changed unseen", newWorkload(), see(5, keepsTemplates, unseen, passed(1, 5)), false},
+		{"but not once the Deployment has moved on", newWorkload(), see(5, keepsTemplates, moved, passed(1, 5)), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			decision := lifecycle.Decide(row.workload, row.seen, now)
+			g.Expect(decision.Keep).To(Equal(row.keep))
+			if row.keep {
+				g.Expect(decision.WriteStatus).To(BeTrue(), "or it would be kept again and again")
+			}
+		})
+	}
+}
+
+// wentBackFrom is the rollback that ended the release.
+func wentBackFrom(seen *lifecycle.Observation) {
+	moved(seen)
+	seen.RolledBack = &appv1alpha1.Rollback{
+		Version: version, Release: 1, To: older, ToRelease: 3, Reason: "PodsNotRunning", Message: "pod sleep-1: ImagePullBackOff",
+		Time: metav1.NewTime(now.In(time.FixedZone("CST", 8*3600))),
+	}
+}
+
+func TestAReleaseThatTheDeploymentWentBackFromSaysSoOnce(t *testing.T) {
+	const message = "the Deployment went back to version 0123456789abcdef0123456789abcdef (release 3) at 2026-11-21T10:00:00Z: pod sleep-1: ImagePullBackOff"
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		verified string
+	}{
+		{"when it ran", newWorkload(stored("Running", "Unknown", "Verifying")), "Verified is Unknown: Superseded"},
+		{"when it was superseded already", newWorkload(stored("Running", "Unknown", "Superseded")), "Verified is Unknown: Superseded"},
+		{"when it was verified", newWorkload(stored("Success", "True", "AllPodsPassed")), "Verified is True: AllPodsPassed"},
+		{"when the server refused it", newWorkload(stored("Failed", "Unknown", "OrderRefused")), "Verified is Unknown: OrderRefused"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := &story{t: t, workload: row.workload, seen: see(5, wentBackFrom), now: now}
+			g.Expect(s.decide().WriteStatus).To(BeTrue())
+			g.Expect(s.workload.Status.Conditions).To(haveCondition("RolledBack", "True", "PodsNotRunning"))
+			g.Expect(messageOf(s.workload.Status.Conditions, "RolledBack")).To(Equal(message))
+			g.Expect(told(s.workload.Status.Conditions, "Verified")).To(Equal(row.verified))
+			s.now = s.now.Add(time.Hour)
+			g.Expect(s.decide().WriteStatus).To(BeFalse())
+			s.seen.RolledBack = nil
+			g.Expect(s.decide().WriteStatus).To(BeFalse(), "what the Deployment forgets stays known")
+		})
+	}
+	t.Run("and no longer when its version is released again", func(t *testing.T) {
+		g := NewWithT(t)
+		s := &story{t: t, workload: newWorkload(), seen: see(5, wentBackFrom), now: now}
+		s.decide()
+		s.workload.Spec.Release, s.seen = 4, see(5)
+		s.decide()
+		g.Expect(told(s.workload.Status.Conditions, "RolledBack")).To(Equal("RolledBack is absent"))
+	})
 }

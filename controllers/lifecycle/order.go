@@ -112,7 +112,7 @@ func endOf(verified bool, seen Observation) appv1alpha1.OrderState {
 		return appv1alpha1.OrderSuccess
 	case seen.Current:
 		return ""
-	case seen.WentBack:
+	case seen.WentBack, seen.RolledBack != nil:
 		return appv1alpha1.OrderRollback
 	}
 	return appv1alpha1.OrderCancel

@@ -108,6 +108,9 @@ func TestAReleaseIsAnnouncedAndItsEndIsTold(t *testing.T) {
 		{"and although its version is released again",
 			newWorkload(stored("Success", "True", "AllPodsPassed"), release(3), orderIn("Open", 1)), see(5, verifiedBy), lifecycle.OrderPlan{Close: "SUCCESS"}},
 		{"one that the Deployment went back from ends with ROLLBACK", newWorkload(orderIn("Open", 1)), see(5, verifiedBy, wentBack), lifecycle.OrderPlan{Close: "ROLLBACK"}},
+		{"so does one that was rolled back, whatever to", newWorkload(orderIn("Open", 1)), see(5, verifiedBy, wentBackFrom), lifecycle.OrderPlan{Close: "ROLLBACK"}},
+		{"but one that was verified before it was rolled back ends with SUCCESS",
+			newWorkload(stored("Success", "True", "AllPodsPassed"), orderIn("Open", 1)), see(5, verifiedBy, wentBackFrom), lifecycle.OrderPlan{Close: "SUCCESS"}},
 		{"the order of an earlier release of the version is ended first", newWorkload(release(3), orderIn("Open", 1)), see(5, verifiedBy), lifecycle.OrderPlan{Close: "CANCEL"}},
 		{"and then the new one is announced", newWorkload(release(3), orderIn("CANCEL", 1)), see(5, verifiedBy), lifecycle.OrderPlan{Open: true}},
 		{"after a refused order the version may be released again", newWorkload(release(3), orderIn("Refused", 1)), see(5, verifiedBy), lifecycle.OrderPlan{Open: true}},
@@ -177,7 +180,8 @@ func TestARefusedReleaseStaysFailedUntilTheNextOne(t *testing.T) {
 	decision = lifecycle.Decide(workload, see(5, verifiedBy, finished(pods(1, 5))), now.Add(time.Hour))
 	g.Expect(string(decision.Status.Status)).To(Equal("Failed"))
 	g.Expect(decision.Batches).To(BeEmpty())
-	g.Expect(decision.Suspend || decision.Lift || decision.Prune).To(BeFalse())
+	g.Expect(decision.Suspend || decision.Lift || decision.Keep).To(BeFalse())
+	g.Expect(decision.Prune).To(BeEmpty())
 
 	workload.Spec.Release = 2
 	decision = lifecycle.Decide(workload, see(5, verifiedBy, finished(pods(1, 5))), now.Add(time.Hour))
@@ -292,7 +296,6 @@ func TestASuccessTellsOfPodsThatNobodyChecked(t *testing.T) {
 }
 
 func TestADeletionWaitsForTheServerForFiftySecondsAtMost(t *testing.T) {
-	deleted := func(w *appv1alpha1.ChangeWorkload) { w.DeletionTimestamp = &metav1.Time{Time: now} }
 	for _, row := range []struct {
 		name       string
 		workload   *appv1alpha1.ChangeWorkload

@@ -143,7 +143,11 @@ func TestTheOutcomeOfARelease(t *testing.T) {
 			g.Expect(decision.Status.Conditions).To(haveCondition("Verified", row.verified, row.reason))
 			g.Expect(decision.Suspend).To(Equal(row.suspend), "suspend")
 			g.Expect(decision.Lift).To(Equal(row.lift), "lift")
-			g.Expect(decision.Prune).To(Equal(row.prune), "prune")
+			pruned := []string{}
+			if row.prune {
+				pruned = []string{older}
+			}
+			g.Expect(versionsOf(decision.Prune)).To(Equal(pruned), "prune")
 			g.Expect(sizes(decision.Batches)).To(HaveExactElements(row.batches), "batches")
 			if row.status == "Success" {
 				g.Expect(decision.Status.WaitDeadline).To(BeNil())

@@ -17,7 +17,6 @@ limitations under the License.
 package lifecycle
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -74,29 +73,6 @@ func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 		remembered = remembered || slices.Contains(workloads[i].Status.VerifiedVersions, version)
 	}
 	return remembered
-}
-
-// newestFirst orders ChangeWorkloads of one Deployment by their release.
-func newestFirst(workloads []appv1alpha1.ChangeWorkload) []*appv1alpha1.ChangeWorkload {
-	ordered := make([]*appv1alpha1.ChangeWorkload, len(workloads))
-	for i := range workloads {
-		ordered[i] = &workloads[i]
-	}
-	slices.SortFunc(ordered, func(a, b *appv1alpha1.ChangeWorkload) int {
-		return cmp.Compare(b.Spec.Release, a.Spec.Release)
-	})
-	return ordered
-}
-
-// Older are those of a Deployment's ChangeWorkloads whose release came before that of workload.
-func Older(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWorkload) []appv1alpha1.ChangeWorkload {
-	var older []appv1alpha1.ChangeWorkload
-	for i := range others {
-		if others[i].Spec.Release < workload.Spec.Release {
-			older = append(older, others[i])
-		}
-	}
-	return older
 }
 
 // IsSettled says whether a release was verified. It was not by the Success of a release that had no pods to check.

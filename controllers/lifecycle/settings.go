@@ -34,6 +34,9 @@ import (
 // MaxBatchSize is the most pods that one ChangePod holds, which keeps the object far below etcd's limit of 1.5 MB.
 const MaxBatchSize = 500
 
+// maxHistory is the most templates or records that are kept of a Deployment.
+const maxHistory = 100
+
 // DefaultSettings are the OpsConfigInfo specs that the operator creates where they are missing, as documented.
 func DefaultSettings() map[string]appv1alpha1.OpsConfigInfoSpec {
 	return map[string]appv1alpha1.OpsConfigInfoSpec{
@@ -42,6 +45,21 @@ func DefaultSettings() map[string]appv1alpha1.OpsConfigInfoSpec {
 		},
 		appv1alpha1.ConfigBranch: {
 			Type: appv1alpha1.TypeBranch, Content: "10", Remark: "Enabling Batch Protection",
+		},
+		appv1alpha1.ConfigStuckRollback: {
+			Type: appv1alpha1.TypeStuckRollback, Enable: true, Content: "2m", Remark: "Roll back releases whose pods don't run for this long",
+		},
+		appv1alpha1.ConfigSuspendedRollback: {
+			Type: appv1alpha1.TypeSuspendedRollback, Remark: "Roll back suspended releases without being asked",
+		},
+		appv1alpha1.ConfigRefusal: {
+			Type: appv1alpha1.TypeRefusal, Enable: true, Content: "24h", Remark: "Refuse versions that were rolled back for this long",
+		},
+		appv1alpha1.ConfigTemplateHistory: {
+			Type: appv1alpha1.TypeTemplateHistory, Enable: true, Content: "10", Remark: "Keep this many verified pod templates of each Deployment",
+		},
+		appv1alpha1.ConfigReleaseHistory: {
+			Type: appv1alpha1.TypeReleaseHistory, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each Deployment",
 		},
 	}
 }
@@ -52,12 +70,41 @@ func CheckSetting(name string, spec appv1alpha1.OpsConfigInfoSpec) error {
 	if spec.Type != expected {
 		return fmt.Errorf("spec.type of %q must be %q, not %q", name, expected, spec.Type)
 	}
-	if name == appv1alpha1.ConfigBranch && spec.Enable {
-		if size, err := strconv.Atoi(spec.Content); err != nil || size < 1 || size > MaxBatchSize {
-			return fmt.Errorf("spec.content of %q must be a whole number from 1 to %d, not %q", name, MaxBatchSize, spec.Content)
+	if !spec.Enable {
+		return nil
+	}
+	switch name {
+	case appv1alpha1.ConfigBranch:
+		return checkCount(name, spec.Content, MaxBatchSize)
+	case appv1alpha1.ConfigTemplateHistory, appv1alpha1.ConfigReleaseHistory:
+		return checkCount(name, spec.Content, maxHistory)
+	case appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigRefusal:
+		if _, err := parsePeriod(spec.Content); err != nil {
+			return fmt.Errorf("spec.content of %q must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h, not %q", name, spec.Content)
 		}
 	}
 	return nil
+}
+
+func checkCount(name, content string, limit int) error {
+	if count, err := strconv.Atoi(content); err != nil || count < 1 || count > limit {
+		return fmt.Errorf("spec.content of %q must be a whole number from 1 to %d, not %q", name, limit, content)
+	}
+	return nil
+}
+
+// parsePeriod reads a whole number of seconds, minutes or hours, with five digits at most.
+func parsePeriod(content string) (time.Duration, error) {
+	units := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
+	if content == "" || len(content) > 6 {
+		return 0, fmt.Errorf("%q has not 2 to 6 characters", content)
+	}
+	digits, unit := content[:len(content)-1], content[len(content)-1:]
+	count, err := strconv.ParseUint(digits, 10, 32)
+	if err != nil || units[unit] == 0 || count == 0 {
+		return 0, fmt.Errorf("%q is no whole number of seconds, minutes or hours", content)
+	}
+	return time.Duration(count) * units[unit], nil
 }
 
 // Setting is the value in effect for the setting of this name, given its object or nil: the spec where it can be used,
@@ -81,6 +128,24 @@ func BatchSize(branch appv1alpha1.ConfigValue) int32 {
 		return 1
 	}
 	return int32(min(max(size, 1), MaxBatchSize))
+}
+
+// Period is the time that the value of "stuck-rollback" or "refusal" gives: 0 while it is off.
+func Period(value appv1alpha1.ConfigValue) time.Duration {
+	period, err := parsePeriod(value.Content)
+	if !value.Enable || err != nil {
+		return 0
+	}
+	return period
+}
+
+// Retention is how many the value of "template-history" or "release-history" keeps: 0 while it is off.
+func Retention(value appv1alpha1.ConfigValue) int {
+	count, err := strconv.Atoi(value.Content)
+	if !value.Enable || err != nil {
+		return 0
+	}
+	return min(max(count, 0), maxHistory)
 }
 
 // AssessSetting notes in the status of an OpsConfigInfo whether the operator, which reads its settings in this

@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -67,6 +68,30 @@ func liftSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
 	}
 }
 
+// endSuspended is for a release whose pods stay failed although the suspension is over.
+func endSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
+	if meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionSuspended) {
+		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonLifted,
+			"the Deployment has moved on and is no longer suspended")
+	}
+}
+
+// wasLifted says that the suspension has ended that a release brought.
+func wasLifted(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	suspended := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionSuspended)
+	return suspended != nil && suspended.Reason == appv1alpha1.ReasonLifted
+}
+
+// setRolledBack says that the Deployment went back from the release. That stays known when the Deployment forgets about it.
+func setRolledBack(status *appv1alpha1.ChangeWorkloadStatus, rollback *appv1alpha1.Rollback) {
+	if rollback == nil {
+		return
+	}
+	setCondition(status, appv1alpha1.ConditionRolledBack, metav1.ConditionTrue, string(rollback.Reason), fmt.Sprintf(
+		"the Deployment went back to version %s (release %d) at %s: %s",
+		rollback.To, rollback.ToRelease, rollback.Time.UTC().Format(time.RFC3339), rollback.Message))
+}
+
 // setCondition leaves the transition time open: finish stamps it with the time of the decision.
 func setCondition(status *appv1alpha1.ChangeWorkloadStatus, kind string, value metav1.ConditionStatus, reason, message string) {
 	existing := meta.FindStatusCondition(status.Conditions, kind)
@@ -87,14 +112,14 @@ func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return verified != nil && verified.Reason == appv1alpha1.ReasonNoReplicas
 }
 
-// rememberVerified adds the verified versions of older ChangeWorkloads, which are about to be removed, newest first. A
+// rememberVerified adds the verified versions of older ChangeWorkloads, which are removed sooner or later, newest first. A
 // version that failed when it was released last is verified no more.
 func rememberVerified(known []string, own string, others []appv1alpha1.ChangeWorkload) []string {
 	var versions, failed []string
 	for _, other := range newestFirst(others) {
 		if IsSettled(other) {
 			versions = append(versions, other.Spec.Reversion)
-		} else if other.Status.Status == appv1alpha1.ChangeWorkloadSuspend {
+		} else if hasFailed(other) {
 			failed = append(failed, other.Spec.Reversion)
 		}
 		versions = append(versions, other.Status.VerifiedVersions...)

@@ -144,6 +144,8 @@ func TestASettingIsReadInTheOperatorsNamespace(t *testing.T) {
 		To(Equal(appv1alpha1.ConfigValue{Enable: true, Content: "20"}))
 	g.Expect(scope.Setting(t.Context(), reader, "altershieldoperator-system", "blocking")).
 		To(Equal(appv1alpha1.ConfigValue{Enable: true}), "a missing one has its default")
+	g.Expect(scope.Setting(t.Context(), reader, "altershieldoperator-system", "stuck-rollback")).
+		To(Equal(appv1alpha1.ConfigValue{Enable: true, Content: "2m"}), "a missing one has its default")
 	_, err := scope.Setting(t.Context(), readerOf(t, unreadable()), "altershieldoperator-system", "branch")
 	g.Expect(err).To(MatchError("reading OpsConfigInfo altershieldoperator-system/branch: not synced"))
 }

@@ -20,10 +20,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// RevisionAnnotation numbers the ReplicaSets of a Deployment; the deployment controller writes it.
-const RevisionAnnotation = "deployment.kubernetes.io/revision"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
 
 // The functions below keep of an object what a reconciler reads. An object from the cache is therefore never sent back
 // whole: every write is a patch of the fields that the operator owns.
@@ -47,6 +46,7 @@ func slimDeployment(object any) (any, error) {
 	slim.Spec.Replicas = deployment.Spec.Replicas
 	slim.Spec.Paused = deployment.Spec.Paused
 	slim.Spec.MinReadySeconds = deployment.Spec.MinReadySeconds
+	slim.Spec.Strategy.Type = deployment.Spec.Strategy.Type
 	slim.Status.Replicas = deployment.Status.Replicas
 	slim.Status.UpdatedReplicas = deployment.Status.UpdatedReplicas
 	return slim, nil
@@ -58,9 +58,11 @@ func slimReplicaSet(object any) (any, error) {
 		return object, nil
 	}
 	slim := &appsv1.ReplicaSet{ObjectMeta: slimMeta(replicaSet.ObjectMeta)}
-	if revision, numbered := replicaSet.Annotations[RevisionAnnotation]; numbered {
-		slim.Annotations = map[string]string{RevisionAnnotation: revision}
+	if revision, numbered := replicaSet.Annotations[lifecycle.RevisionAnnotation]; numbered {
+		slim.Annotations = map[string]string{lifecycle.RevisionAnnotation: revision}
 	}
+	slim.Spec.Replicas = replicaSet.Spec.Replicas
+	slim.Status.ReadyReplicas = replicaSet.Status.ReadyReplicas
 	return slim, nil
 }
 
@@ -72,14 +74,46 @@ func slimPod(object any) (any, error) {
 	slim := &corev1.Pod{ObjectMeta: slimMeta(pod.ObjectMeta)}
 	slim.Spec.Hostname = pod.Spec.Hostname
 	slim.Status.PodIP = pod.Status.PodIP
+	slim.Status.Phase = pod.Status.Phase
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			slim.Status.Conditions = []corev1.PodCondition{{
+		switch {
+		case condition.Type == corev1.PodReady:
+			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{
 				Type: condition.Type, Status: condition.Status, LastTransitionTime: condition.LastTransitionTime,
-			}}
+			})
+		case condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse:
+			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{
+				Type: condition.Type, Status: condition.Status, Reason: condition.Reason, Message: condition.Message,
+			})
 		}
 	}
+	slim.Status.InitContainerStatuses = slimContainers(pod.Status.InitContainerStatuses)
+	slim.Status.ContainerStatuses = slimContainers(pod.Status.ContainerStatuses)
 	return slim, nil
+}
+
+// slimContainers keeps those that don't run and didn't end well, so that a healthy pod takes up no memory with them. What a
+// container wrote before it ended is not kept: it may hold a secret.
+func slimContainers(statuses []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var troubled []corev1.ContainerStatus
+	for i := range statuses {
+		status := &statuses[i]
+		if status.State.Waiting == nil && (status.State.Terminated == nil || status.State.Terminated.ExitCode == 0) {
+			continue
+		}
+		slim := corev1.ContainerStatus{Name: status.Name, RestartCount: status.RestartCount, State: corev1.ContainerState{Waiting: status.State.Waiting}}
+		slim.State.Terminated = slimEnd(status.State.Terminated)
+		slim.LastTerminationState.Terminated = slimEnd(status.LastTerminationState.Terminated)
+		troubled = append(troubled, slim)
+	}
+	return troubled
+}
+
+func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
+	if end == nil {
+		return nil
+	}
+	return &corev1.ContainerStateTerminated{ExitCode: end.ExitCode, Reason: end.Reason, FinishedAt: end.FinishedAt}
 }
 
 func slimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {

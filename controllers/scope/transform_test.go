@@ -27,6 +27,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,6 +88,10 @@ func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "sleep", Image: "busybox"}}}}
 	deploymentMeta := kept()
 	deploymentMeta.Generation, deploymentMeta.Annotations = 7, map[string]string{"note": "b"}
+	replicaSetFull, replicaSetKept := full(), kept()
+	replicaSetFull.Annotations["deployment.kubernetes.io/revision"] = "3"
+	replicaSetKept.Annotations = map[string]string{"deployment.kubernetes.io/revision": "3"}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
 	for _, row := range []struct {
 		name         string
 		object, want client.Object
@@ -94,32 +99,90 @@ func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
 		{"of a Namespace its labels",
 			&corev1.Namespace{ObjectMeta: full(), Spec: corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{"kubernetes"}}, Status: corev1.NamespaceStatus{Phase: "Active"}},
 			&corev1.Namespace{ObjectMeta: kept()}},
-		{"of a Deployment also generation, annotations, replicas, paused, minReadySeconds and how far its rollout is",
+		{"of a Deployment also generation, annotations, replicas, paused, minReadySeconds, the strategy's type and how far its rollout is",
 			&appsv1.Deployment{ObjectMeta: full(),
 				Spec: appsv1.DeploymentSpec{Replicas: ptr.To(int32(5)), Paused: true, MinReadySeconds: 3, Template: template,
-					Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "sleep"}}},
-				Status: appsv1.DeploymentStatus{Replicas: 5, UpdatedReplicas: 4, Conditions: []appsv1.DeploymentCondition{{Type: "Available"}}}},
-			&appsv1.Deployment{ObjectMeta: deploymentMeta, Spec: appsv1.DeploymentSpec{Replicas: ptr.To(int32(5)), Paused: true, MinReadySeconds: 3},
-				Status: appsv1.DeploymentStatus{Replicas: 5, UpdatedReplicas: 4}}},
-		{"of a ReplicaSet its labels and owners",
-			&appsv1.ReplicaSet{ObjectMeta: full(), Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To(int32(5)), Template: template}, Status: appsv1.ReplicaSetStatus{Replicas: 5}},
-			&appsv1.ReplicaSet{ObjectMeta: kept()}},
-		{"of a Pod also host name, address and readiness",
+					Strategy: appsv1.DeploymentStrategy{Type: "RollingUpdate", RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1))}},
+					Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "sleep"}}, ProgressDeadlineSeconds: ptr.To(int32(600))},
+				Status: appsv1.DeploymentStatus{Replicas: 5, UpdatedReplicas: 4, ReadyReplicas: 3, Conditions: []appsv1.DeploymentCondition{{Type: "Available"}}}},
+			&appsv1.Deployment{ObjectMeta: deploymentMeta, Spec: appsv1.DeploymentSpec{Replicas: ptr.To(int32(5)), Paused: true, MinReadySeconds: 3,
+				Strategy: appsv1.DeploymentStrategy{Type: "RollingUpdate"}}, Status: appsv1.DeploymentStatus{Replicas: 5, UpdatedReplicas: 4}}},
+		{"of a ReplicaSet also its revision, its replicas and how many of them are ready",
+			&appsv1.ReplicaSet{ObjectMeta: replicaSetFull,
+				Spec:   appsv1.ReplicaSetSpec{Replicas: ptr.To(int32(5)), Template: template, MinReadySeconds: 3},
+				Status: appsv1.ReplicaSetStatus{Replicas: 5, ReadyReplicas: 4, AvailableReplicas: 3, FullyLabeledReplicas: 5}},
+			&appsv1.ReplicaSet{ObjectMeta: replicaSetKept, Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To(int32(5))}, Status: appsv1.ReplicaSetStatus{ReadyReplicas: 4}}},
+		{"of a ReplicaSet without a revision no annotation",
+			&appsv1.ReplicaSet{ObjectMeta: full(), Status: appsv1.ReplicaSetStatus{Replicas: 5}}, &appsv1.ReplicaSet{ObjectMeta: kept()}},
+		{"of a Pod also host name, address, phase and readiness",
 			&corev1.Pod{ObjectMeta: full(),
 				Spec: corev1.PodSpec{Hostname: "db", NodeName: "node-1", Containers: template.Spec.Containers},
-				Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198", HostIP: "10.0.0.1",
+				Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198", HostIP: "10.0.0.1", Message: "a", Reason: "b",
 					Conditions: []corev1.PodCondition{
 						{Type: "PodScheduled", Status: "True", LastTransitionTime: now},
 						{Type: "Ready", Status: "True", LastTransitionTime: now, LastProbeTime: now, Reason: "a", Message: "b"},
 						{Type: "ContainersReady", Status: "True", LastTransitionTime: now},
 					},
-					ContainerStatuses: []corev1.ContainerStatus{{Name: "sleep"}}}},
-			&corev1.Pod{ObjectMeta: kept(), Spec: corev1.PodSpec{Hostname: "db"}, Status: corev1.PodStatus{PodIP: "10.244.1.198",
+					ContainerStatuses: []corev1.ContainerStatus{{Name: "sleep", State: running}}}},
+			&corev1.Pod{ObjectMeta: kept(), Spec: corev1.PodSpec{Hostname: "db"}, Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198",
 				Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True", LastTransitionTime: now}}}}},
-		{"of a Pod that isn't scheduled just as much", &corev1.Pod{ObjectMeta: full()}, &corev1.Pod{ObjectMeta: kept()}},
+		{"of a Pod that isn't ready just as much",
+			&corev1.Pod{ObjectMeta: full(), Status: corev1.PodStatus{Conditions: []corev1.PodCondition{
+				{Type: "Ready", Status: "False", LastTransitionTime: now, Reason: "ContainersNotReady", Message: "a"},
+				{Type: "ContainersReady", Status: "False", LastTransitionTime: now}}}},
+			&corev1.Pod{ObjectMeta: kept(), Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "False", LastTransitionTime: now}}}}},
+		{"of a Pod that isn't scheduled also why",
+			&corev1.Pod{ObjectMeta: full(), Status: corev1.PodStatus{Phase: "Pending", Conditions: []corev1.PodCondition{
+				{Type: "PodScheduled", Status: "False", LastTransitionTime: now, LastProbeTime: now, Reason: "Unschedulable", Message: "0/3 nodes"}}}},
+			&corev1.Pod{ObjectMeta: kept(), Status: corev1.PodStatus{Phase: "Pending", Conditions: []corev1.PodCondition{
+				{Type: "PodScheduled", Status: "False", Reason: "Unschedulable", Message: "0/3 nodes"}}}}},
+		{"of a Pod without a status no more", &corev1.Pod{ObjectMeta: full()}, &corev1.Pod{ObjectMeta: kept()}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			NewWithT(t).Expect(transform(t, row.object)).To(Equal(row.want))
+		})
+	}
+}
+
+func TestOfAPodTheContainersInTroubleAreKept(t *testing.T) {
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 5m0s"}}
+	// ended is how a container ended, with what it wrote and whatever else is told of that.
+	ended := func(code int32, reason string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: code, Signal: 9, Reason: reason, Message: "s3cr3t", StartedAt: now, FinishedAt: now, ContainerID: "containerd://1",
+		}}
+	}
+	slimEnd := func(code int32, reason string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: now}}
+	}
+	for _, row := range []struct {
+		name     string
+		statuses []corev1.ContainerStatus
+		want     []corev1.ContainerStatus
+	}{
+		{"not one that runs", []corev1.ContainerStatus{{Name: "app", State: running}}, nil},
+		{"not one that runs again after it failed", []corev1.ContainerStatus{{Name: "app", State: running, LastTerminationState: ended(1, "Error"), RestartCount: 3}}, nil},
+		{"not one that ended well", []corev1.ContainerStatus{{Name: "app", State: ended(0, "Completed")}}, nil},
+		{"not one that nothing is known of", []corev1.ContainerStatus{{Name: "app"}}, nil},
+		{"one that waits, with why it ended before", []corev1.ContainerStatus{{Name: "app", Image: "busybox", ImageID: "sha256:0f", ContainerID: "containerd://2",
+			Started: ptr.To(false), State: waiting, LastTerminationState: ended(137, "OOMKilled"), RestartCount: 3}},
+			[]corev1.ContainerStatus{{Name: "app", State: waiting, LastTerminationState: slimEnd(137, "OOMKilled"), RestartCount: 3}}},
+		{"one that waits after it ended well", []corev1.ContainerStatus{{Name: "app", State: waiting, LastTerminationState: ended(0, "Completed")}},
+			[]corev1.ContainerStatus{{Name: "app", State: waiting, LastTerminationState: slimEnd(0, "Completed")}}},
+		{"one that ended badly, without what it wrote", []corev1.ContainerStatus{{Name: "app", State: ended(1, "Error"), Ready: true}},
+			[]corev1.ContainerStatus{{Name: "app", State: slimEnd(1, "Error")}}},
+		{"those alone, in their order", []corev1.ContainerStatus{{Name: "a", State: waiting}, {Name: "b", State: running}, {Name: "c", State: ended(2, "Error")}},
+			[]corev1.ContainerStatus{{Name: "a", State: waiting}, {Name: "c", State: slimEnd(2, "Error")}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(transform(t, &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: row.statuses}})).
+				To(Equal(&corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: row.want}}))
+			g.Expect(transform(t, &corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: row.statuses}})).
+				To(Equal(&corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: row.want}}))
+			g.Expect(transform(t, &corev1.Pod{Status: corev1.PodStatus{EphemeralContainerStatuses: row.statuses}})).
+				To(Equal(&corev1.Pod{}), "nobody waits for what was attached to look around")
 		})
 	}
 }
@@ -146,6 +209,10 @@ func TestAPodInTheCacheIsSmall(t *testing.T) {
 	pod.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(strings.Repeat(" ", 4096))
 	for i := range 20 {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: fmt.Sprint(i), Image: "busybox"})
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: fmt.Sprint(i), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: "s3cr3t"}},
+		})
 	}
 	raw, err := json.Marshal(transform(t, pod))
 	g.Expect(err).NotTo(HaveOccurred())

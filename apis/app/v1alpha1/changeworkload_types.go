@@ -59,6 +59,21 @@ type ChangeWorkloadSpec struct {
 	CreateTime string `json:"createTime"`
 	// createTimeUnix is createTime in Unix seconds.
 	CreateTimeUnix int64 `json:"createTimeUnix"`
+	// releasedBy is the user who made the release, as the API server knows them; of a rollback, who asked for it, or the
+	// operator.
+	// +optional
+	ReleasedBy string `json:"releasedBy,omitempty"`
+	// changes are what the release changed of the pod template, one a line. Values that may be secret are not shown.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	// +optional
+	Changes []string `json:"changes,omitempty"`
+	// ignoredSuspend says that the release used the label ignored-suspend to get in.
+	// +optional
+	IgnoredSuspend bool `json:"ignoredSuspend,omitempty"`
+	// rollback says that the release is a rollback, and of what.
+	// +optional
+	Rollback *Rollback `json:"rollback,omitempty"`
 }
 
 // ChangeWorkloadStatus says how far the check of a release is.
@@ -126,7 +141,7 @@ type ChangeWorkloadStatus struct {
 	// +listType=atomic
 	// +optional
 	EarlyVerdicts []EarlyVerdict `json:"earlyVerdicts,omitempty"`
-	// conditions are Verified, Suspended and Ordered.
+	// conditions are Verified, Suspended, Ordered and RolledBack.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -164,6 +179,7 @@ type PodCounts struct {
 // +kubebuilder:printcolumn:name="DESIRED",type=integer,JSONPath=`.status.counts.desired`,priority=1
 // +kubebuilder:printcolumn:name="PASSED",type=integer,JSONPath=`.status.counts.passed`,priority=1
 // +kubebuilder:printcolumn:name="FAILED",type=integer,JSONPath=`.status.counts.failed`,priority=1
+// +kubebuilder:printcolumn:name="BY",type=string,JSONPath=`.spec.releasedBy`,priority=1
 // +kubebuilder:printcolumn:name="REASON",type=string,JSONPath=`.status.conditions[?(@.type=="Verified")].reason`,priority=1
 type ChangeWorkload struct {
 	metav1.TypeMeta `json:",inline"`

@@ -26,6 +26,9 @@ const (
 	// ConditionOrdered on a ChangeWorkload: True once AlterShield Server has the change order of the release, False when it
 	// refused it, Unknown while it can't be reached.
 	ConditionOrdered = "Ordered"
+	// ConditionRolledBack on a ChangeWorkload: True when the Deployment went back from this release. Its reasons are those of
+	// RollbackReason.
+	ConditionRolledBack = "RolledBack"
 	// ConditionEffective on an OpsConfigInfo: True when the operator acts by it as it stands.
 	ConditionEffective = "Effective"
 )
@@ -114,6 +117,17 @@ const (
 
 // Reasons of Events.
 const (
+	// EventReleaseRecorded on a Deployment: a release began; the note says whose, and what changed.
+	EventReleaseRecorded = "ReleaseRecorded"
+	// EventReleaseRolledBack on a Deployment: it went back to an earlier version; the note says why.
+	EventReleaseRolledBack = "ReleaseRolledBack"
+	// EventReleaseNotRolledBack on a Deployment: its release doesn't start or failed, or somebody asked for a rollback, but it
+	// can't go back; the note says why.
+	EventReleaseNotRolledBack = "ReleaseNotRolledBack"
+	// EventReleaseRefused on a Deployment: a version that was rolled back came again and was refused.
+	EventReleaseRefused = "ReleaseRefused"
+	// EventHistoryNotKept on a Deployment: the template of a verified release could not be kept; the note says why.
+	EventHistoryNotKept = "HistoryNotKept"
 	// EventReleaseSucceeded on a Deployment: the release is verified.
 	EventReleaseSucceeded = "ReleaseSucceeded"
 	// EventReleaseSuspended on a Deployment: a pod failed and further releases are denied.

@@ -28,20 +28,44 @@ const (
 	ConfigBranch = "branch"
 	// TypeBranch is the type of ConfigBranch.
 	TypeBranch = "isBranch"
+	// ConfigStuckRollback decides whether a release whose pods don't run is rolled back, and after how long.
+	ConfigStuckRollback = "stuck-rollback"
+	// TypeStuckRollback is the type of ConfigStuckRollback.
+	TypeStuckRollback = "isStuckRollback"
+	// ConfigSuspendedRollback decides whether a suspended release is rolled back without being asked.
+	ConfigSuspendedRollback = "suspended-rollback"
+	// TypeSuspendedRollback is the type of ConfigSuspendedRollback.
+	TypeSuspendedRollback = "isSuspendedRollback"
+	// ConfigRefusal decides whether a version that was rolled back is refused, and for how long.
+	ConfigRefusal = "refusal"
+	// TypeRefusal is the type of ConfigRefusal.
+	TypeRefusal = "isRefusal"
+	// ConfigTemplateHistory decides whether the pod templates of verified versions are kept, and how many.
+	ConfigTemplateHistory = "template-history"
+	// TypeTemplateHistory is the type of ConfigTemplateHistory.
+	TypeTemplateHistory = "isTemplateHistory"
+	// ConfigReleaseHistory decides whether the ChangeWorkloads of past releases are kept, and how many.
+	ConfigReleaseHistory = "release-history"
+	// TypeReleaseHistory is the type of ConfigReleaseHistory.
+	TypeReleaseHistory = "isReleaseHistory"
 )
 
 // OpsConfigInfoSpec is one setting.
 //
 // +kubebuilder:validation:XValidation:rule="!(self.type == 'isBranch' && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|[1-4][0-9][0-9]|500)$'))",message="content must be a whole number from 1 to 500 while isBranch is enabled: the number of pods in a batch"
+// +kubebuilder:validation:XValidation:rule="!(self.type in ['isStuckRollback', 'isRefusal'] && self.enable) || (has(self.content) && self.content.matches('^[1-9][0-9]{0,4}[smh]$'))",message="content must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h while isStuckRollback or isRefusal is enabled"
+// +kubebuilder:validation:XValidation:rule="!(self.type in ['isTemplateHistory', 'isReleaseHistory'] && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|100)$'))",message="content must be a whole number from 1 to 100 while isTemplateHistory or isReleaseHistory is enabled: how many are kept of each Deployment"
 type OpsConfigInfoSpec struct {
-	// type says which setting this is: isBlockingUp or isBranch.
+	// type says which setting this is: isBlockingUp, isBranch, isStuckRollback, isSuspendedRollback, isRefusal,
+	// isTemplateHistory or isReleaseHistory.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Type string `json:"type"`
 	// enable switches the setting on.
 	// +optional
 	Enable bool `json:"enable"`
-	// content is the value of the setting, where it has one: for isBranch the number of pods in a batch.
+	// content is the value of the setting, where it has one: for isBranch the number of pods in a batch, for isStuckRollback
+	// and isRefusal a time such as 2m, for isTemplateHistory and isReleaseHistory how many are kept of each Deployment.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Content string `json:"content,omitempty"`

@@ -65,6 +65,22 @@ const (
 	// the time (RFC 3339), the version and the number of the release. Written by the mutating webhook.
 	AnnotationIgnoredSuspendBy = "altershield.defense.antgroup.com/ignored-suspend-by"
 
+	// AnnotationReleasedBy on a Deployment holds a ReleaseRecord in JSON: who made its present release, and what changed.
+	// Written by the mutating webhook.
+	AnnotationReleasedBy = "altershield.defense.antgroup.com/released-by"
+
+	// AnnotationRollback on a Deployment asks for a rollback: RollbackNewest, or the version to go back to. Written by users,
+	// consumed by the rollback Runnable.
+	AnnotationRollback = "altershield.defense.antgroup.com/rollback"
+	// RollbackNewest asks for the newest verified version other than the present one.
+	RollbackNewest = "true"
+	// AnnotationRollbackBy on a Deployment holds the name of the user who wrote AnnotationRollback. Written by the mutating
+	// webhook, consumed with it.
+	AnnotationRollbackBy = "altershield.defense.antgroup.com/rollback-by"
+	// AnnotationRollbacks on a Deployment holds a JSON list of Rollback, newest first, one for each version that it went back
+	// from: what was rolled back, why, and until when it is refused. Written with each rollback.
+	AnnotationRollbacks = "altershield.defense.antgroup.com/rollbacks"
+
 	// AnnotationHeld on a Deployment holds the number of the release whose rollout the operator paused, so that its pause is
 	// told from a user's; HeldOverridden follows the number once a user has resumed that rollout. Written by the
 	// ChangeWorkload reconciler, dropped by the mutating webhook when a release begins.

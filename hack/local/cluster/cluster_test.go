@@ -17,12 +17,16 @@ limitations under the License.
 package cluster
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +35,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
@@ -55,6 +61,8 @@ func TestCluster(t *testing.T) {
 
 	t.Run("runs a Deployment", func(t *testing.T) { runsADeployment(t, clients) })
 	t.Run("plays slow and stuck pods", func(t *testing.T) { playsSlowAndStuckPods(t, clients) })
+	t.Run("plays pods that can't start", func(t *testing.T) { playsPodsThatCannotStart(t, clients) })
+	t.Run("crashes a pod on demand", func(t *testing.T) { crashesAPodOnDemand(t, clients) })
 	t.Run("gives a service account its own rights", func(t *testing.T) { limitsServiceAccounts(t, cluster) })
 	t.Run("is kept when it is started again", func(t *testing.T) {
 		g := NewWithT(t)
@@ -128,6 +136,150 @@ func playsSlowAndStuckPods(t *testing.T, clients kubernetes.Interface) {
 	g.Expect(readySince(pods[0]).Sub(pods[0].Status.StartTime.Time)).To(BeNumerically(">=", 2*time.Second))
 }
 
+func playsPodsThatCannotStart(t *testing.T, clients kubernetes.Interface) {
+	for name, test := range map[string]struct {
+		start, setup, sleep string // the label's value, and the images of the pod's init container and its container
+		says                []string
+	}{
+		"missing-image": {sleep: "busybox:missing", says: []string{
+			`Pending; setup Completed; sleep waits: ErrImagePull (failed to pull and unpack image "busybox:missing": not found)`,
+			`Pending; setup Completed; sleep waits: ImagePullBackOff (Back-off pulling image "busybox:missing")`,
+		}},
+		"missing-init-image": {setup: "busybox:missing", says: []string{
+			`Pending; setup waits: ErrImagePull (failed to pull and unpack image "busybox:missing": not found); sleep waits: PodInitializing ()`,
+			`Pending; setup waits: ImagePullBackOff (Back-off pulling image "busybox:missing"); sleep waits: PodInitializing ()`,
+		}},
+		"config-error": {start: "config-error", says: []string{
+			`Pending; sleep waits: CreateContainerConfigError (secret "absent" not found)`,
+		}},
+		"init": {start: "init", says: []string{
+			"Pending; setup waits: CrashLoopBackOff (back-off 5s restarting failed container=setup pod=init_default(UID)) " +
+				"after Error 1, restarts: 1; sleep waits: PodInitializing ()",
+			"Pending; setup waits: CrashLoopBackOff (back-off 5s restarting failed container=setup pod=init_default(UID)) " +
+				"after Error 1, restarts: 2; sleep waits: PodInitializing ()",
+		}},
+		"crash": {start: "crash", says: []string{
+			"Running; ready; setup Completed; sleep runs",
+			"Running; setup Completed; sleep waits: CrashLoopBackOff " +
+				"(back-off 5s restarting failed container=sleep pod=crash_default(UID)) after Error 1, restarts: 1",
+			"Running; ready; setup Completed; sleep runs after Error 1, restarts: 2",
+			"Running; setup Completed; sleep waits: CrashLoopBackOff " +
+				"(back-off 5s restarting failed container=sleep pod=crash_default(UID)) after Error 1, restarts: 2",
+		}},
+		"crash-at-once": {start: "crash-at-once", says: []string{
+			"Running; setup Completed; sleep waits: CrashLoopBackOff " +
+				"(back-off 5s restarting failed container=sleep pod=crash-at-once_default(UID)) after Error 1, restarts: 1",
+			"Running; setup Completed; sleep waits: CrashLoopBackOff " +
+				"(back-off 5s restarting failed container=sleep pod=crash-at-once_default(UID)) after Error 1, restarts: 2",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := NewWithT(t)
+			pod := twoContainers(name)
+			pod.Labels["local.altershield.io/start"] = test.start
+			pod.Spec.InitContainers[0].Image = cmp.Or(test.setup, "busybox")
+			pod.Spec.Containers[0].Image = cmp.Or(test.sleep, "busybox")
+			story := follow(t, clients, pod)
+			var says []string
+			for range test.says {
+				says = append(says, story.next(t.Context(), patience))
+			}
+			g.Expect(says).To(Equal(test.says))
+		})
+	}
+}
+
+func crashesAPodOnDemand(t *testing.T, clients kubernetes.Interface) {
+	g := NewWithT(t)
+	ctx := t.Context()
+	label := func(crash string) {
+		patch := fmt.Appendf(nil, `{"metadata":{"labels":{"local.altershield.io/crash":%s}}}`, crash)
+		_, err := clients.CoreV1().Pods(metav1.NamespaceDefault).Patch(ctx, "crash-now", types.MergePatchType, patch, metav1.PatchOptions{})
+		g.Expect(err).NotTo(HaveOccurred())
+	}
+	story := follow(t, clients, twoContainers("crash-now"))
+	g.Expect(story.next(ctx, patience)).To(Equal("Running; ready; setup Completed; sleep runs"))
+
+	label(`"now"`)
+	g.Expect(story.next(ctx, patience)).To(Equal("Running; setup Completed; sleep waits: CrashLoopBackOff " +
+		"(back-off 5s restarting failed container=sleep pod=crash-now_default(UID)) after Error 1, restarts: 1"))
+	g.Expect(story.next(ctx, 6*time.Second)).To(BeEmpty(), "longer than the back-off")
+
+	label("null")
+	g.Expect(story.next(ctx, patience)).To(Equal("Running; ready; setup Completed; sleep runs after Error 1, restarts: 2"))
+}
+
+// story is what happens to a pod.
+type story struct {
+	events <-chan watch.Event
+	last   string
+}
+
+// follow creates a pod and tells its story. The pod is deleted at the end of the test, and has to go then.
+func follow(t *testing.T, clients kubernetes.Interface, pod *corev1.Pod) *story {
+	g := NewWithT(t)
+	pods := clients.CoreV1().Pods(metav1.NamespaceDefault)
+	watcher, err := pods.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + pod.Name})
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = pods.Create(t.Context(), pod, metav1.CreateOptions{})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() {
+		watcher.Stop()
+		ctx := context.WithoutCancel(t.Context())
+		g.Expect(pods.Delete(ctx, pod.Name, metav1.DeleteOptions{})).To(Succeed())
+		g.Eventually(podsOf(ctx, clients, pod.Name)).WithTimeout(patience).Should(BeEmpty())
+	})
+	return &story{events: watcher.ResultChan()}
+}
+
+// next waits for the pod's status to say something else of its containers. It is empty if it doesn't within the timeout.
+func (s *story) next(ctx context.Context, timeout time.Duration) string {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return ""
+		case event := <-s.events:
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok {
+				return fmt.Sprintf("the watch ended: %+v", event)
+			}
+			if said := says(pod); len(pod.Status.ContainerStatuses) > 0 && said != s.last {
+				s.last = said
+				return said
+			}
+		}
+	}
+}
+
+// says puts a pod's status into words that are the same for each pod of its name.
+func says(pod *corev1.Pod) string {
+	words := []string{string(pod.Status.Phase)}
+	if !readySince(*pod).IsZero() {
+		words = append(words, "ready")
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		words = append(words, status.Name+" "+containerSays(status))
+	}
+	return strings.ReplaceAll(strings.Join(words, "; "), string(pod.UID), "UID")
+}
+
+func containerSays(status corev1.ContainerStatus) string {
+	said := "runs"
+	if terminated := status.State.Terminated; terminated != nil {
+		said = terminated.Reason
+	}
+	if waiting := status.State.Waiting; waiting != nil {
+		said = fmt.Sprintf("waits: %s (%s)", waiting.Reason, waiting.Message)
+	}
+	if last := status.LastTerminationState.Terminated; last != nil {
+		said += fmt.Sprintf(" after %s %d, restarts: %d", last.Reason, last.ExitCode, status.RestartCount)
+	}
+	return said
+}
+
 func readySince(pod corev1.Pod) time.Time {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
@@ -183,6 +335,16 @@ func sleepers(name string, replicas int32) *appsv1.Deployment {
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "sleep", Image: "busybox"}}},
 			},
+		},
+	}
+}
+
+func twoContainers(name string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}},
+		Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{{Name: "setup", Image: "busybox"}},
+			Containers:     []corev1.Container{{Name: "sleep", Image: "busybox"}},
 		},
 	}
 }

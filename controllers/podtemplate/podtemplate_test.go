@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package webhooks
+package podtemplate
 
 import (
 	"encoding/json"
@@ -80,7 +80,7 @@ func TestTheVersionDoesNotDependOnTheOrderOfKeys(t *testing.T) {
 
 func TestATemplateThatOurTypesCanNotReadHasNoVersion(t *testing.T) {
 	g := NewWithT(t)
-	_, err := newTemplate(deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec"))).version()
+	_, err := Of(deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec"))).Version()
 	g.Expect(err).To(MatchError("spec.template.spec.terminationGracePeriodSeconds: a string can't stand here"))
 }
 
@@ -111,9 +111,9 @@ func TestTemplatesAreTheSameRelease(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			one, two := newTemplate(deployment(t, row.old)), newTemplate(deployment(t, row.new))
-			g.Expect(one.equal(two)).To(Equal(row.same))
-			g.Expect(two.equal(one)).To(Equal(row.same))
+			one, two := Of(deployment(t, row.old)), Of(deployment(t, row.new))
+			g.Expect(one.Equal(two)).To(Equal(row.same))
+			g.Expect(two.Equal(one)).To(Equal(row.same))
 		})
 	}
 }
@@ -121,7 +121,7 @@ func TestTemplatesAreTheSameRelease(t *testing.T) {
 func TestTakingTheTemplateLeavesTheDeploymentAsItIs(t *testing.T) {
 	g := NewWithT(t)
 	given := deployment(t, stamped(versionOf123, "1"))
-	_, err := newTemplate(given).version()
+	_, err := Of(given).Version()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(given).To(Equal(deployment(t, stamped(versionOf123, "1"))))
 }
@@ -143,12 +143,12 @@ func FuzzTheVersionOfATemplate(f *testing.F) {
 		if json.Unmarshal(raw, &given) != nil {
 			return
 		}
-		taken := newTemplate(given)
-		version, err := taken.version()
+		taken := Of(given)
+		version, err := taken.Version()
 		if err == nil && !hex32.MatchString(version) {
 			t.Errorf("the version %q is not 32 hex digits", version)
 		}
-		if again, _ := newTemplate(given).version(); again != version || !newTemplate(given).equal(taken) {
+		if again, _ := Of(given).Version(); again != version || !Of(given).Equal(taken) {
 			t.Errorf("the same template gives %q and %q", version, again)
 		}
 	})

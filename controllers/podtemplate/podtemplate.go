@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package webhooks
+// Package podtemplate tells one release from another: it compares pod templates and computes their versions.
+package podtemplate
 
 import (
 	"bytes"
@@ -26,24 +27,33 @@ import (
 	"maps"
 	"reflect"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// template is a pod template as the API server sent it, without the labels that the operator owns. It stays untyped, so
-// that fields newer than our types take part in every comparison.
-type template map[string]any
+// Template is a pod template as the API server sent it, without the labels that the operator and the deployment controller
+// own. It stays untyped, so that fields newer than our types take part in every comparison.
+type Template map[string]any
 
-// newTemplate takes the pod template out of a Deployment and leaves the Deployment as it is.
-func newTemplate(deployment map[string]any) template {
-	spec, _ := deployment["spec"].(map[string]any)
+// OwnedLabels are the keys of a pod template that nobody but the operator writes. A template that brought the Finished
+// label along would have its pods checked before they are ready.
+func OwnedLabels() []string {
+	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelOperateFinished}
+}
+
+// Of takes the pod template out of a Deployment or ReplicaSet, and leaves the object as it is.
+func Of(workload map[string]any) Template {
+	spec, _ := workload["spec"].(map[string]any)
 	raw, _ := spec["template"].(map[string]any)
 	bare := maps.Clone(raw)
 	metadata, _ := raw["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
 	if labels != nil {
 		labels = maps.Clone(labels)
-		for _, key := range ownedTemplateLabels() {
+		for _, key := range append(OwnedLabels(), appsv1.DefaultDeploymentUniqueLabelKey) {
 			delete(labels, key)
 		}
 		metadata = maps.Clone(metadata)
@@ -64,16 +74,17 @@ func newTemplate(deployment map[string]any) template {
 	return bare
 }
 
-// equal says whether two templates are the same release. It compares what is stored, never versions: a library that
+// Equal says whether two templates are the same release. It compares what is stored, never versions: a library that
 // marshals the same template differently must not restart anybody's pods.
-func (t template) equal(other template) bool {
+func (t Template) Equal(other Template) bool {
 	return reflect.DeepEqual(t, other)
 }
 
-// version is the release version of a template: the MD5, in hex, of its compact JSON as the v1 types marshal it with
+// Version is the release version of a template: the MD5, in hex, of its compact JSON as the v1 types marshal it with
 // metadata.creationTimestamp null, which gives the values of the documents. A template with fields that these types
-// don't know has those fields in its version too, so that two releases never share one.
-func (t template) version() (string, error) {
+// don't know has those fields in its version too, so that two releases never share one. It fails where a field has a value
+// that the v1 types can't hold.
+func (t Template) Version() (string, error) {
 	raw, err := json.Marshal(t)
 	if err != nil {
 		return "", fmt.Errorf("marshalling the pod template: %w", err)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package changeworkload
+package lifecycle_test
 
 import (
 	"testing"
@@ -23,6 +23,8 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
 func TestTheStampedReplicaSetIsTheOldestThatCarriesTheVersion(t *testing.T) {
@@ -53,7 +55,7 @@ func TestTheStampedReplicaSetIsTheOldestThatCarriesTheVersion(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			stamped, unseen := stampedReplicaSet(row.replicaSets, "v1")
+			stamped, unseen := lifecycle.StampedReplicaSet(row.replicaSets, "v1")
 			g.Expect(unseen).To(Equal(row.unseen))
 			if row.stamped == "" {
 				g.Expect(stamped).To(BeNil())

@@ -1,0 +1,60 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// save writes the decision down, after the template that a verified release leaves to the history: what is verified already
+// is not kept again. That the API server doesn't take the template holds up no release.
+func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) error {
+	var notKept error
+	if decision.Keep {
+		notKept = r.keepTemplate(ctx, workload, scene)
+	}
+	if notKept != nil && !errors.Is(notKept, history.ErrNotKept) {
+		return notKept
+	}
+	if err := r.writeStatus(ctx, workload, scene, decision); err != nil {
+		return err
+	}
+	if notKept != nil {
+		r.Recorder.Eventf(scene.deployment, workload, corev1.EventTypeWarning, appv1alpha1.EventHistoryNotKept, "Keep", "%s",
+			lifecycle.EventNote(fmt.Sprintf("release %s: %v", workload.Spec.Reversion, notKept)))
+	}
+	return nil
+}
+
+// keepTemplate keeps the template of a release that is verified, and removes those that are too many. It does so even where
+// the new one was refused: a quota may leave no room for it until the number of templates to keep is lowered.
+func (r *Reconciler) keepTemplate(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene) error {
+	release := lifecycle.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
+	err := r.History.Keep(ctx, scene.deployment, release)
+	if err != nil && !errors.Is(err, history.ErrNotKept) {
+		return err
+	}
+	return errors.Join(err, r.History.Prune(ctx, scene.deployment, release, scene.Templates, lifecycle.FailedVersions(scene.Others)))
+}

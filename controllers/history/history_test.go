@@ -1,0 +1,218 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package history_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+)
+
+func TestTheTemplateOfAVerifiedReleaseIsKept(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, 3)
+	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	g.Expect(c.calls).To(HaveExactElements("get", "create"), "a release costs no more")
+
+	var kept appsv1.ControllerRevision
+	version := c.version()
+	g.Expect(c.kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}, &kept)).To(Succeed())
+	g.Expect(kept.Labels).To(Equal(map[string]string{
+		"admission-webhook-altershield.antgroup.com/version": version, "app.kubernetes.io/deployment-name": "sleep"}))
+	yes := true
+	g.Expect(kept.OwnerReferences).To(HaveExactElements(metav1.OwnerReference{
+		APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "uid-1", Controller: &yes, BlockOwnerDeletion: &yes}))
+	g.Expect(kept.Revision).To(Equal(int64(3)))
+	g.Expect(string(kept.Data.Raw)).To(MatchJSON(`{"spec":{"template":{
+		"metadata": {"labels": {"app": "sleep"}},
+		"spec": {
+			"containers": [{"name": "sleep", "image": "busybox", "env": [{"name": "PASSWORD", "value": "hunter2"}]}],
+			"terminationGracePeriodSeconds": 30, "fieldOfTomorrow": {"size": 9007199254740993}
+		}
+	}}}`))
+	g.Expect(kept.Annotations).To(HaveLen(1))
+	g.Expect(kept.Annotations["altershield.defense.antgroup.com/released-by"]).To(MatchJSON(
+		`{"user": "alice", "time": "2026-11-21T10:00:00Z", "version": "` + version + `", "release": 3}`))
+}
+
+func TestWhatIsKeptIsTheTemplateItself(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, 3)
+	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	listed, err := c.keeper().List(t.Context(), slim())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(listed).To(HaveLen(1))
+	g.Expect(listed[0].Version).To(Equal(c.version()))
+	g.Expect(listed[0].Release).To(Equal(int64(3)))
+	g.Expect(listed[0].Template.Equal(podtemplate.Of(c.live.Object))).To(BeTrue(), "numbers are of the same types, too")
+	g.Expect(listed[0].Template.Version()).To(Equal(c.version()))
+}
+
+func TestKeepingAgainWritesNothing(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, 3)
+	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	c.calls = nil
+	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	g.Expect(c.calls).To(HaveExactElements("get", "create", "get"))
+}
+
+func TestAVersionThatIsVerifiedAgainTakesTheNumberOfItsNewestRelease(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, 3)
+	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	key := client.ObjectKey{Namespace: "default", Name: "sleep--x--" + c.version()}
+	var kept appsv1.ControllerRevision
+	g.Expect(c.kube.Get(t.Context(), key, &kept)).To(Succeed())
+	kept.Labels = nil
+	kept.Annotations["note"] = "of a user"
+	g.Expect(c.kube.Update(t.Context(), &kept)).To(Succeed())
+
+	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(7))).To(Succeed())
+	data := kept.Data.Raw
+	g.Expect(c.kube.Get(t.Context(), key, &kept)).To(Succeed())
+	g.Expect(kept.Revision).To(Equal(int64(7)))
+	g.Expect(kept.Data.Raw).To(MatchJSON(data))
+	g.Expect(kept.Labels).To(HaveKeyWithValue("app.kubernetes.io/deployment-name", "sleep"), "it wouldn't be found without")
+	g.Expect(kept.Annotations).To(HaveKeyWithValue("note", "of a user"))
+	g.Expect(kept.Annotations["altershield.defense.antgroup.com/released-by"]).To(ContainSubstring(`"release":7`))
+}
+
+func TestNothingIsKeptOfAnotherRelease(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*cluster)
+	}{
+		{"the Deployment is gone", func(c *cluster) { c.live = nil }},
+		{"the Deployment is going", func(c *cluster) { c.live.SetDeletionTimestamp(&metav1.Time{Time: metav1.Now().Time}) }},
+		{"another Deployment has its name", func(c *cluster) { c.live.SetUID("uid-2") }},
+		{"the Deployment has moved on", func(c *cluster) { c.use("busybox:1.37"); c.release(4) }},
+		{"the version was released again", func(c *cluster) { c.release(5) }},
+		{"the template was changed while no webhook looked", func(c *cluster) { c.use("busybox:1.37") }},
+		{"the Deployment left change control", func(c *cluster) { c.live.SetLabels(nil) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			c := newCluster(t, 3)
+			release := c.release(3)
+			row.change(c)
+			g.Expect(c.keeper().Keep(t.Context(), slim(), release)).To(Succeed())
+			g.Expect(c.calls).To(HaveExactElements("get"))
+		})
+	}
+}
+
+func TestWhatADeletedDeploymentOfTheSameNameLeftMakesRoom(t *testing.T) {
+	g := NewWithT(t)
+	version := newCluster(t, 3).version()
+	c := newCluster(t, 3, newRevision(version, 9, ownedBy("uid-0")))
+	err := c.keeper().Keep(t.Context(), slim(), c.release(3))
+	g.Expect(err).To(MatchError("ControllerRevision default/sleep--x--" + version +
+		" was not of this Deployment: it was removed, and the template is to be kept once more"))
+	g.Expect(errors.Is(err, history.ErrNotKept)).To(BeFalse())
+	g.Expect(c.revisions()).To(BeEmpty())
+	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	g.Expect(c.revisions()).To(HaveLen(1))
+}
+
+func TestWhatSomebodyHoldsWhileItIsDeletedHoldsUpNoRelease(t *testing.T) {
+	g := NewWithT(t)
+	version := newCluster(t, 3).version()
+	c := newCluster(t, 3, newRevision(version, 2, beingDeleted))
+	err := c.keeper().Keep(t.Context(), slim(), c.release(3))
+	g.Expect(err).To(MatchError("the template history is not kept: ControllerRevision default/sleep--x--" + version + " is still being deleted"))
+	g.Expect(err).To(MatchError(history.ErrNotKept))
+}
+
+func TestATemplateThatIsTooLargeIsNotKept(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, 3)
+	g.Expect(unstructured.SetNestedField(c.live.Object, strings.Repeat("x", 1<<20), "spec", "template", "metadata", "annotations", "note")).To(Succeed())
+	err := c.keeper().Keep(t.Context(), slim(), c.release(3))
+	g.Expect(err).To(MatchError(history.ErrNotKept))
+	g.Expect(err.Error()).To(HavePrefix("the template history is not kept: the pod template of Deployment default/sleep has 1048"))
+	g.Expect(c.calls).To(HaveExactElements("get"))
+}
+
+func TestWhatTheAPIServerRefusesEachTimeIsToldFromWhatMayWorkNextTime(t *testing.T) {
+	resource := schema.GroupResource{Group: "apps", Resource: "controllerrevisions"}
+	for _, row := range []struct {
+		name  string
+		err   error
+		final bool
+	}{
+		{"a quota", apierrors.NewForbidden(resource, "x", errors.New("exceeded quota")), true},
+		{"an object that is invalid", apierrors.NewInvalid(schema.GroupKind{Kind: "ControllerRevision"}, "x", nil), true},
+		{"an object that is too large", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), true},
+		{"a webhook's bad request", apierrors.NewBadRequest("no"), true},
+		{"an API server that is busy", apierrors.NewTooManyRequests("later", 1), false},
+		{"an API server that fails", apierrors.NewInternalError(errors.New("etcd is down")), false},
+		{"a connection that breaks", errors.New("connection refused"), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			version := newCluster(t, 3).version()
+			keep := func(c *cluster) error { return c.keeper().Keep(t.Context(), slim(), c.release(3)) }
+			prune := func(c *cluster) error {
+				return c.keeper().Prune(t.Context(), slim(), lifecycle.Release{Version: "c", Number: 3}, 1, nil)
+			}
+			for _, call := range []struct {
+				verb     string
+				do       func(*cluster) error
+				existing *appsv1.ControllerRevision
+			}{
+				{"create", keep, newRevision("a", 1)},
+				{"patch", keep, newRevision(version, 1)},
+				{"delete", keep, newRevision(version, 1, ownedBy("uid-0"))},
+				{"list", prune, newRevision("a", 1)},
+				{"delete", prune, newRevision("a", 1)},
+			} {
+				g := NewWithT(t)
+				c := newCluster(t, 3, call.existing)
+				c.refuse = func(verb string) error {
+					if verb == call.verb {
+						return row.err
+					}
+					return nil
+				}
+				err := call.do(c)
+				g.Expect(err).To(MatchError(row.err), call.verb)
+				g.Expect(errors.Is(err, history.ErrNotKept)).To(Equal(row.final), call.verb)
+			}
+		})
+	}
+}
+
+func TestADeploymentThatCanNotBeReadIsTriedAgain(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, 3)
+	c.refuse = func(string) error { return errors.New("connection refused") }
+	err := c.keeper().Keep(t.Context(), slim(), c.release(3))
+	g.Expect(err).To(MatchError("reading Deployment default/sleep: connection refused"))
+	g.Expect(errors.Is(err, history.ErrNotKept)).To(BeFalse())
+}

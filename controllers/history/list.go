@@ -1,0 +1,106 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package history
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// List lists what is kept of a Deployment, newest release first. It leaves out what can't be read.
+func (k *Keeper) List(ctx context.Context, deployment *appsv1.Deployment) ([]Revision, error) {
+	owned, err := k.owned(ctx, deployment)
+	if err != nil {
+		return nil, err
+	}
+	var revisions []Revision
+	for i := range owned {
+		template, err := templateOf(&owned[i])
+		if err != nil {
+			ctrl.LoggerFrom(ctx).V(1).Info("A ControllerRevision is left out", "revision", client.ObjectKeyFromObject(&owned[i]), "reason", err.Error())
+			continue
+		}
+		revisions = append(revisions, Revision{Version: versionOf(&owned[i]), Release: owned[i].Revision, Template: template})
+	}
+	return revisions, nil
+}
+
+// Prune removes what is kept of versions that failed since, and more than the newest retain, of which that of release is one.
+// The error wraps ErrNotKept where there is no point in another attempt.
+func (k *Keeper) Prune(ctx context.Context, deployment *appsv1.Deployment, release lifecycle.Release, retain int, failed []string) error {
+	// From the watch cache of the API server, which makes it cheap: what it lags behind is left for the next time.
+	owned, err := k.owned(ctx, deployment, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})
+	if err != nil {
+		return markFinal(err)
+	}
+	for _, revision := range surplus(owned, release.Version, retain, failed) {
+		if err := k.remove(ctx, revision); err != nil {
+			return markFinal(err)
+		}
+	}
+	return nil
+}
+
+// surplus goes through revisions, newest first. That of version may be missing there, as it was made just now, but it takes
+// its place, and stays even where the count of releases began anew.
+func surplus(revisions []appsv1.ControllerRevision, version string, retain int, failed []string) []*appsv1.ControllerRevision {
+	var going []*appsv1.ControllerRevision
+	room := retain - 1
+	for i := range revisions {
+		of := versionOf(&revisions[i])
+		switch {
+		case of == version:
+		case room <= 0, slices.Contains(failed, of):
+			going = append(going, &revisions[i])
+		default:
+			room--
+		}
+	}
+	return going
+}
+
+func versionOf(revision *appsv1.ControllerRevision) string {
+	return revision.Labels[appv1alpha1.LabelVersion]
+}
+
+// owned lists the revisions that a Deployment controls, newest release first. Their label may be that of another Deployment,
+// or of a deleted one of the same name.
+func (k *Keeper) owned(ctx context.Context, deployment *appsv1.Deployment, options ...client.ListOption) ([]appsv1.ControllerRevision, error) {
+	var list appsv1.ControllerRevisionList
+	options = append(options, client.InNamespace(deployment.Namespace),
+		client.MatchingLabels{appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(deployment.Name)})
+	if err := k.Live.List(ctx, &list, options...); err != nil {
+		return nil, fmt.Errorf("listing the ControllerRevisions of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	}
+	owned := slices.DeleteFunc(list.Items, func(revision appsv1.ControllerRevision) bool {
+		return !metav1.IsControlledBy(&revision, deployment) || revision.DeletionTimestamp != nil
+	})
+	slices.SortFunc(owned, func(a, b appsv1.ControllerRevision) int {
+		return cmp.Or(cmp.Compare(b.Revision, a.Revision), b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	return owned, nil
+}

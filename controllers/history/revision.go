@@ -1,0 +1,95 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+)
+
+// maxData is the most bytes that are kept of one template, which stays below etcd's limit of 1.5 MB: beyond it the API server
+// fails as if it were to be asked again.
+const maxData = 1 << 20
+
+// Revision is the pod template of a verified version.
+type Revision struct {
+	// Version is the version of the template.
+	Version string
+	// Release is the number of the last release of the version that was verified.
+	Release int64
+	// Template is the pod template.
+	Template podtemplate.Template
+}
+
+// newRevision is the template of a Deployment at a release, with who released it when.
+func newRevision(live *unstructured.Unstructured, release lifecycle.Release) (*appsv1.ControllerRevision, error) {
+	revision := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: live.GetNamespace(),
+			Name:      lifecycle.ChangeWorkloadName(live.GetName(), release.Version),
+			Labels: map[string]string{
+				appv1alpha1.LabelVersion:        release.Version,
+				appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(live.GetName()),
+			},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(live, live.GroupVersionKind())},
+		},
+		Revision: release.Number,
+	}
+	data, err := json.Marshal(map[string]any{"spec": map[string]any{"template": podtemplate.Of(live.Object)}})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the pod template of Deployment %s/%s: %w", live.GetNamespace(), live.GetName(), err)
+	}
+	if len(data) > maxData {
+		return nil, fmt.Errorf("%w: the pod template of Deployment %s/%s has %d bytes, more than %d",
+			ErrNotKept, live.GetNamespace(), live.GetName(), len(data), maxData)
+	}
+	revision.Data = runtime.RawExtension{Raw: data}
+	if record, found := lifecycle.ReleaseRecordOf(live.GetAnnotations(), release); found {
+		record.Changes = nil // they may be long, and the ChangeWorkload has them
+		note, err := json.Marshal(record)
+		if err != nil {
+			return nil, fmt.Errorf("encoding who released Deployment %s/%s: %w", live.GetNamespace(), live.GetName(), err)
+		}
+		revision.Annotations = map[string]string{appv1alpha1.AnnotationReleasedBy: string(note)}
+	}
+	return revision, nil
+}
+
+// templateOf takes the template out of a revision. Its numbers are of the types that an unstructured Deployment has, so that
+// the two can be compared.
+func templateOf(revision *appsv1.ControllerRevision) (podtemplate.Template, error) {
+	var data map[string]any
+	if err := utiljson.Unmarshal(revision.Data.Raw, &data); err != nil {
+		return nil, fmt.Errorf("decoding its data: %w", err)
+	}
+	template := podtemplate.Of(data)
+	if len(template) == 0 {
+		return nil, errors.New("its data holds no pod template")
+	}
+	return template, nil
+}

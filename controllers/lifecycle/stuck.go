@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// StuckPods are pods that don't run although their time is over.
+type StuckPods struct {
+	// First is when the time of the first of them was over.
+	First time.Time
+	// Message names some of them and says what they wait for; empty where there are none.
+	Message string
+	// Next is how long until the time of another pod that doesn't run is over, 0 where there is none.
+	Next time.Duration
+}
+
+// FindStuck looks at now for pods of a release that have not come to run within threshold of their creation.
+func FindStuck(pods []corev1.Pod, threshold time.Duration, now time.Time) StuckPods {
+	var stuck StuckPods
+	var troubles []string
+	for i := range pods {
+		pod := &pods[i]
+		if !DoesNotRun(pod) || crashedLater(pod, threshold) {
+			continue
+		}
+		deadline := pod.CreationTimestamp.Add(threshold)
+		if left := deadline.Sub(now); left > 0 {
+			if stuck.Next == 0 || left < stuck.Next {
+				stuck.Next = left
+			}
+			continue
+		}
+		if stuck.First.IsZero() || deadline.Before(stuck.First) {
+			stuck.First = deadline
+		}
+		troubles = append(troubles, fmt.Sprintf("pod %s: %s", pod.Name, trouble(pod)))
+	}
+	if len(troubles) > 0 {
+		stuck.Message = strings.Join(troubles[:min(len(troubles), maxNamedPods)], "; ") + andMore(len(troubles))
+	}
+	return stuck
+}
+
+// DoesNotRun says that a pod waits to be scheduled, or that one of its containers waits to be started: for its image, for
+// what it is configured with, for an init container, or after a crash. It is not asked whether the pod is ready. Pods that
+// Kubernetes has given up, such as evicted ones, are replaced: they say nothing of their release.
+func DoesNotRun(pod *corev1.Pod) bool {
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return false
+	case pod.Status.Phase == corev1.PodRunning:
+		return waitingContainer(pod.Status.ContainerStatuses) != nil
+	}
+	return pod.Status.Phase == corev1.PodPending || pod.Status.Phase == ""
+}
+
+// crashedLater says that a pod which doesn't run completed its release, so that something else is the matter with it. The
+// pods of a release that crashes soon may be ready for a moment, too: those that crash within twice the threshold are not
+// excused.
+func crashedLater(pod *corev1.Pod, threshold time.Duration) bool {
+	if !IsFinished(pod) {
+		return false
+	}
+	crashed := waitingContainer(pod.Status.ContainerStatuses)
+	if crashed == nil || crashed.LastTerminationState.Terminated == nil {
+		return true
+	}
+	return crashed.LastTerminationState.Terminated.FinishedAt.After(pod.CreationTimestamp.Add(2 * threshold))
+}
+
+// waitingContainer is the first container that waits, nil where none does.
+func waitingContainer(statuses []corev1.ContainerStatus) *corev1.ContainerStatus {
+	for i := range statuses {
+		if statuses[i].State.Waiting != nil {
+			return &statuses[i]
+		}
+	}
+	return nil
+}
+
+// trouble says what a pod waits for. What a container wrote before it ended is not told: it may hold a secret.
+func trouble(pod *corev1.Pod) string {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return strings.TrimSuffix(condition.Reason+": "+condition.Message, ": ")
+		}
+	}
+	for _, init := range pod.Status.InitContainerStatuses {
+		if text := containerTrouble(&init); text != "" {
+			return "init " + text
+		}
+	}
+	for _, container := range pod.Status.ContainerStatuses {
+		if text := containerTrouble(&container); text != "" {
+			return text
+		}
+	}
+	return "it is pending"
+}
+
+func containerTrouble(status *corev1.ContainerStatus) string {
+	end := status.LastTerminationState.Terminated
+	if status.State.Terminated != nil {
+		end = status.State.Terminated
+	}
+	switch waiting := status.State.Waiting; {
+	case end != nil && end.ExitCode != 0:
+		return fmt.Sprintf("container %s ended with exit code %d, %d restarts", status.Name, end.ExitCode, status.RestartCount)
+	case waiting != nil && waiting.Message != "":
+		return fmt.Sprintf("container %s: %s: %s", status.Name, waiting.Reason, waiting.Message)
+	case waiting != nil:
+		return fmt.Sprintf("container %s: %s", status.Name, waiting.Reason)
+	}
+	return ""
+}

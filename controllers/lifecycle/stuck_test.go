@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// podOfAge is a pod that was created so long before now, and was not scheduled yet.
+func podOfAge(age time.Duration, changes ...func(*corev1.Pod)) corev1.Pod {
+	pod := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "sleep-1", CreationTimestamp: metav1.NewTime(now.Add(-age)), Labels: map[string]string{}},
+		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	for _, change := range changes {
+		change(&pod)
+	}
+	return pod
+}
+
+func inPhase(phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Status.Phase = phase }
+}
+
+func unschedulable(pod *corev1.Pod) {
+	pod.Status.Conditions = []corev1.PodCondition{{Type: "PodScheduled", Status: "False", Reason: "Unschedulable", Message: "0/4 nodes are available"}}
+}
+
+func waiting(reason, message string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "sleep", State: corev1.ContainerState{
+			Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message},
+		}}}
+	}
+}
+
+// crashLooping waits for its third restart; it crashed so long before now.
+func crashLooping(ago time.Duration) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		waiting("CrashLoopBackOff", "back-off 20s restarting failed container")(pod)
+		pod.Status.Phase = corev1.PodRunning
+		pod.Status.ContainerStatuses[0].RestartCount = 2
+		pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+			ExitCode: 3, FinishedAt: metav1.NewTime(now.Add(-ago)),
+		}
+	}
+}
+
+func failingInit(pod *corev1.Pod) {
+	waiting("PodInitializing", "")(pod)
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{
+		Name: "migrate", RestartCount: 4,
+		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}},
+	}}
+}
+
+func finishedLabel(pod *corev1.Pod) {
+	pod.Labels["altershield.defense.antgroup.com/operate-finished"] = "1795255000"
+}
+
+func goingAway(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: now} }
+
+func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		pod     corev1.Pod
+		message string
+	}{
+		{"when it can't be scheduled", podOfAge(2*time.Minute, unschedulable), "pod sleep-1: Unschedulable: 0/4 nodes are available"},
+		{"when nobody has looked at it", podOfAge(2 * time.Minute), "pod sleep-1: it is pending"},
+		{"when its status is empty", podOfAge(2*time.Minute, inPhase("")), "pod sleep-1: it is pending"},
+		{"when its image can't be pulled", podOfAge(2*time.Minute, waiting("ErrImagePull", "not found")), "pod sleep-1: container sleep: ErrImagePull: not found"},
+		{"when its container can't be created", podOfAge(2*time.Minute, waiting("CreateContainerConfigError", `secret "absent" not found`)),
+			`pod sleep-1: container sleep: CreateContainerConfigError: secret "absent" not found`},
+		{"while its image is still being pulled", podOfAge(2*time.Minute, waiting("ContainerCreating", "")), "pod sleep-1: container sleep: ContainerCreating"},
+		{"when an init container fails", podOfAge(2*time.Minute, failingInit), "pod sleep-1: init container migrate ended with exit code 1, 4 restarts"},
+		{"when it crashes again and again", podOfAge(2*time.Minute, crashLooping(time.Second)), "pod sleep-1: container sleep ended with exit code 3, 2 restarts"},
+		{"when it crashes although it was ready for a moment", podOfAge(2*time.Minute, crashLooping(time.Second), finishedLabel),
+			"pod sleep-1: container sleep ended with exit code 3, 2 restarts"},
+		{"when it was ready for a moment, and crashed within twice that time", podOfAge(4*time.Minute, crashLooping(0), finishedLabel),
+			"pod sleep-1: container sleep ended with exit code 3, 2 restarts"},
+		{"but not before", podOfAge(2*time.Minute-time.Millisecond, unschedulable), ""},
+		{"but not when it runs without being ready", podOfAge(time.Hour, inPhase(corev1.PodRunning)), ""},
+		{"but not when it ran and crashes later", podOfAge(time.Hour, crashLooping(time.Second), finishedLabel), ""},
+		{"but not when it crashed later by a moment", podOfAge(4*time.Minute+time.Second, crashLooping(0), finishedLabel), ""},
+		{"but not when it ran and its node came up again", podOfAge(time.Hour, inPhase(corev1.PodRunning), waiting("ContainerCreating", ""), finishedLabel), ""},
+		{"but not when it is on its way out", podOfAge(time.Hour, goingAway), ""},
+		{"but not when it was evicted", podOfAge(time.Hour, inPhase(corev1.PodFailed)), ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(lifecycle.FindStuck([]corev1.Pod{row.pod}, 2*time.Minute, now).Message).To(Equal(row.message))
+		})
+	}
+}
+
+func TestTheTimeOfTheNextPodIsKnownExactly(t *testing.T) {
+	g := NewWithT(t)
+	pods := []corev1.Pod{
+		podOfAge(10*time.Second, unschedulable), podOfAge(30*time.Second, unschedulable), podOfAge(20*time.Second, unschedulable),
+		podOfAge(50*time.Second, inPhase(corev1.PodRunning)), podOfAge(55*time.Second, goingAway),
+	}
+	g.Expect(lifecycle.FindStuck(pods, time.Minute, now)).To(Equal(lifecycle.StuckPods{Next: 30 * time.Second}))
+	g.Expect(lifecycle.FindStuck(pods[3:], time.Minute, now)).To(Equal(lifecycle.StuckPods{}))
+	g.Expect(lifecycle.FindStuck(nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{}))
+}
+
+func TestTheFirstStuckPodSaysSinceWhen(t *testing.T) {
+	g := NewWithT(t)
+	pods := []corev1.Pod{podOfAge(70*time.Second, unschedulable), podOfAge(90*time.Second, unschedulable), podOfAge(80*time.Second, unschedulable)}
+	stuck := lifecycle.FindStuck(pods, time.Minute, now)
+	g.Expect(stuck.First).To(Equal(now.Add(-30 * time.Second)))
+	g.Expect(stuck.Next).To(BeZero())
+}
+
+func TestOfManyStuckPodsFiveAreNamed(t *testing.T) {
+	var pods []corev1.Pod
+	for range 1000 {
+		pods = append(pods, podOfAge(time.Hour))
+	}
+	NewWithT(t).Expect(lifecycle.FindStuck(pods, time.Minute, now).Message).To(HaveSuffix("pod sleep-1: it is pending and 995 more"))
+}

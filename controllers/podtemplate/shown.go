@@ -1,0 +1,232 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podtemplate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxLine is the most characters of a line, and of a path or value in it.
+const maxLine = 200
+
+// The lists below decide alone what people get to read: a field is only to be added where nobody can keep a secret in it.
+
+// isShown says whether the values of a field are shown. What identifies an element of a list is in the path anyway.
+func isShown(pattern string) bool {
+	if end := strings.LastIndex(pattern, "[]."); end >= 0 && pattern[end+len("[]."):] == mergeKey(pattern[:end]) {
+		return true
+	}
+	if field, found := strings.CutPrefix(pattern, "spec.containers[]."); found {
+		return isShownOfContainer(field)
+	}
+	if field, found := strings.CutPrefix(pattern, "spec.volumes[]."); found {
+		return isShownOfVolume(field)
+	}
+	switch pattern {
+	case "metadata.labels[]",
+		"spec.activeDeadlineSeconds", "spec.automountServiceAccountToken", "spec.dnsPolicy", "spec.enableServiceLinks",
+		"spec.hostIPC", "spec.hostNetwork", "spec.hostPID", "spec.hostUsers", "spec.nodeName", "spec.nodeSelector[]",
+		"spec.os.name", "spec.overhead[]", "spec.preemptionPolicy", "spec.priority", "spec.priorityClassName",
+		"spec.resources.limits[]", "spec.resources.requests[]", "spec.restartPolicy", "spec.runtimeClassName",
+		"spec.schedulerName", "spec.serviceAccount", "spec.serviceAccountName", "spec.setHostnameAsFQDN",
+		"spec.shareProcessNamespace", "spec.terminationGracePeriodSeconds",
+		"spec.securityContext.appArmorProfile.type", "spec.securityContext.fsGroup",
+		"spec.securityContext.fsGroupChangePolicy", "spec.securityContext.runAsGroup",
+		"spec.securityContext.runAsNonRoot", "spec.securityContext.runAsUser",
+		"spec.securityContext.seccompProfile.type", "spec.securityContext.windowsOptions.hostProcess",
+		"spec.tolerations[].effect", "spec.tolerations[].operator", "spec.tolerations[].tolerationSeconds",
+		"spec.topologySpreadConstraints[].maxSkew", "spec.topologySpreadConstraints[].minDomains",
+		"spec.topologySpreadConstraints[].whenUnsatisfiable":
+		return true
+	default:
+		return false
+	}
+}
+
+func isShownOfContainer(field string) bool {
+	switch field {
+	case "image", "imagePullPolicy", "restartPolicy", "stdin", "stdinOnce", "terminationMessagePolicy", "tty",
+		"env[].valueFrom.configMapKeyRef.key", "env[].valueFrom.configMapKeyRef.name",
+		"env[].valueFrom.configMapKeyRef.optional", "env[].valueFrom.secretKeyRef.key",
+		"env[].valueFrom.secretKeyRef.name", "env[].valueFrom.secretKeyRef.optional",
+		"envFrom[].configMapRef.name", "envFrom[].configMapRef.optional",
+		"envFrom[].secretRef.name", "envFrom[].secretRef.optional",
+		"lifecycle.*.sleep.seconds",
+		"ports[].hostPort", "ports[].name", "ports[].protocol",
+		"*Probe.failureThreshold", "*Probe.grpc.port", "*Probe.httpGet.port", "*Probe.httpGet.scheme",
+		"*Probe.initialDelaySeconds", "*Probe.periodSeconds", "*Probe.successThreshold", "*Probe.tcpSocket.port",
+		"*Probe.terminationGracePeriodSeconds", "*Probe.timeoutSeconds",
+		"resources.limits[]", "resources.requests[]",
+		"securityContext.allowPrivilegeEscalation", "securityContext.appArmorProfile.type",
+		"securityContext.privileged", "securityContext.procMount", "securityContext.readOnlyRootFilesystem",
+		"securityContext.runAsGroup", "securityContext.runAsNonRoot", "securityContext.runAsUser",
+		"securityContext.seccompProfile.type", "securityContext.windowsOptions.hostProcess",
+		"volumeDevices[].name", "volumeMounts[].mountPropagation", "volumeMounts[].name", "volumeMounts[].readOnly":
+		return true
+	default:
+		return false
+	}
+}
+
+func isShownOfVolume(field string) bool {
+	switch field {
+	case "configMap.name", "configMap.optional", "csi.driver", "csi.nodePublishSecretRef.name", "csi.readOnly",
+		"emptyDir.medium", "emptyDir.sizeLimit", "persistentVolumeClaim.claimName", "persistentVolumeClaim.readOnly",
+		"projected.sources[].configMap.name", "projected.sources[].configMap.optional",
+		"projected.sources[].secret.name", "projected.sources[].secret.optional",
+		"secret.optional", "secret.secretName":
+		return true
+	default:
+		return false
+	}
+}
+
+// mergeKey is the field that identifies an element of a list; empty where none does.
+func mergeKey(list string) string {
+	switch list {
+	case "spec.containers", "spec.dnsConfig.options", "spec.imagePullSecrets", "spec.resourceClaims",
+		"spec.schedulingGates", "spec.securityContext.sysctls", "spec.volumes",
+		"spec.containers[].env", "spec.containers[].lifecycle.*.httpGet.httpHeaders",
+		"spec.containers[].*Probe.httpGet.httpHeaders", "spec.containers[].resources.claims":
+		return "name"
+	case "spec.containers[].ports":
+		return "containerPort"
+	case "spec.containers[].volumeDevices":
+		return "devicePath"
+	case "spec.containers[].volumeMounts":
+		return "mountPath"
+	case "spec.hostAliases":
+		return "ip"
+	case "spec.readinessGates":
+		return "conditionType"
+	case "spec.tolerations", "spec.volumes[].configMap.items", "spec.volumes[].secret.items",
+		"spec.volumes[].projected.sources[].configMap.items", "spec.volumes[].projected.sources[].secret.items":
+		return "key"
+	case "spec.topologySpreadConstraints":
+		return "topologyKey"
+	default:
+		return ""
+	}
+}
+
+// isMap says whether an object has keys of people's own choice.
+func (p place) isMap() bool {
+	switch p.pattern[strings.LastIndex(p.pattern, ".")+1:] {
+	case "annotations", "labels", "limits", "matchLabels", "nodeSelector", "overhead", "requests", "volumeAttributes":
+		return true
+	default:
+		return false
+	}
+}
+
+// describe says how a value changed that is looked at as a whole.
+func describe(at place, old, updated any) string {
+	isReadable := isShown(at.pattern) && isScalar(old) && isScalar(updated)
+	hidden := "value not shown"
+	if isList(old) || isList(updated) {
+		hidden = "values not shown"
+	}
+	switch {
+	case old == absent{} && isReadable:
+		return "added " + legible(text(updated))
+	case updated == absent{} && isReadable:
+		return "removed (was " + legible(text(old)) + ")"
+	case old == absent{} || updated == absent{}:
+		return presence(old) + ", " + hidden
+	case isReadable && legible(text(old)) != legible(text(updated)): // else only their type differs, or their ends
+		return legible(text(old)) + " -> " + legible(text(updated))
+	default:
+		return "changed, " + hidden
+	}
+}
+
+// presence says whether a value came or went.
+func presence(old any) string {
+	if old == (absent{}) {
+		return "added"
+	}
+	return "removed"
+}
+
+// imageOf adds the image of a container to the line that says that it came or went.
+func imageOf(list place, element map[string]any) string {
+	image, isText := element["image"].(string)
+	if list.pattern != "spec.containers" || !isText {
+		return ""
+	}
+	return ", image " + legible(image)
+}
+
+// isScalar also takes what is absent.
+func isScalar(value any) bool {
+	_, isObject := value.(map[string]any)
+	return !isObject && !isList(value)
+}
+
+func isList(value any) bool {
+	_, isList := value.([]any)
+	return isList
+}
+
+func isNumber(value any) bool {
+	switch value.(type) {
+	case int64, float64:
+		return true
+	default:
+		return false
+	}
+}
+
+func text(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return value
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
+// legible quotes a text that would break its line, or that could be mistaken for another part of it.
+func legible(text string) string {
+	text = cut(text)
+	isUnclear := func(char rune) bool { return !strconv.IsPrint(char) || strings.ContainsRune(` "[]`, char) }
+	if text == "" || strings.ContainsFunc(text, isUnclear) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// cut shortens a text to what a line holds.
+func cut(text string) string {
+	count, last := 0, 0
+	for at := range text {
+		count++
+		if count == maxLine {
+			last = at
+		}
+		if count > maxLine {
+			return text[:last] + "…"
+		}
+	}
+	return text
+}

@@ -1,0 +1,40 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollback
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics counts rollbacks.
+type Metrics struct {
+	rollbacks *prometheus.CounterVec
+}
+
+// NewMetrics registers the counter.
+func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
+	metrics := &Metrics{rollbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "altershield_rollbacks_total",
+		Help: "Rollbacks by their reason: PodsNotRunning, PodsFailed or Requested.",
+	}, []string{"reason"})}
+	if err := registry.Register(metrics.rollbacks); err != nil {
+		return nil, fmt.Errorf("registering the metrics of rollbacks: %w", err)
+	}
+	return metrics, nil
+}

@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollback
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// ObstacleReason says in one word why a Deployment can't go back.
+type ObstacleReason string
+
+const (
+	// ObstaclePaused means: a user has paused the Deployment.
+	ObstaclePaused ObstacleReason = "Paused"
+	// ObstacleRecreate means: the strategy is Recreate, so no older pods are there any more.
+	ObstacleRecreate ObstacleReason = "RecreateStrategy"
+	// ObstacleNoHealthyReplicaSet means: no older ReplicaSet still runs all its pods.
+	ObstacleNoHealthyReplicaSet ObstacleReason = "NoHealthyReplicaSet"
+	// ObstacleNoVerifiedVersion means: no other version was verified, or its template is gone.
+	ObstacleNoVerifiedVersion ObstacleReason = "NoVerifiedVersion"
+	// ObstacleUnknownVersion means: the version that was asked for was not verified, or is the present one, or is refused.
+	ObstacleUnknownVersion ObstacleReason = "UnknownVersion"
+	// ObstacleAlreadyRolledBack means: the version was rolled back before; that is done once without being asked.
+	ObstacleAlreadyRolledBack ObstacleReason = "AlreadyRolledBack"
+	// ObstacleIsRollback means: the release is a rollback itself.
+	ObstacleIsRollback ObstacleReason = "IsRollback"
+	// ObstacleNotControlled means: the Deployment is not under change control.
+	ObstacleNotControlled ObstacleReason = "NotControlled"
+	// ObstacleMovedOn means: the Deployment is at another release by now.
+	ObstacleMovedOn ObstacleReason = "MovedOn"
+)
+
+// Obstacle says why a Deployment can't go back. Another attempt would meet it again.
+type Obstacle struct {
+	// Reason is for programs.
+	Reason ObstacleReason
+	// Message is for people.
+	Message string
+}
+
+func (o *Obstacle) Error() string { return o.Message }
+
+// obstacleOf says why a Deployment can't go back at all, whatever there is to go back to; nil where it can.
+func obstacleOf(deployment *appsv1.Deployment, optedIn bool, request Request) error {
+	release := lifecycle.ReleaseOf(deployment)
+	switch {
+	case release.Version == "" || !optedIn || deployment.DeletionTimestamp != nil:
+		return &Obstacle{ObstacleNotControlled, fmt.Sprintf(
+			"deployment %s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", deployment.Name)}
+	case request.From != lifecycle.Release{} && request.From != release:
+		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s is at another release by now", deployment.Name)}
+	case deployment.Spec.Paused && lifecycle.HoldOf(deployment, release.Number) != lifecycle.Held:
+		return &Obstacle{ObstaclePaused, fmt.Sprintf(
+			"deployment %s is paused by a user, so that a rollback would have no effect: kubectl rollout resume", deployment.Name)}
+	case request.Reason == appv1alpha1.RollbackPodsNotRunning && deployment.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
+		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of deployment %s is Recreate, so that no older ReplicaSet runs", deployment.Name)}
+	}
+	return repetition(deployment.Name, release, appv1alpha1.RollbacksOf(deployment.Annotations), request)
+}
+
+// repetition keeps rollbacks from chasing one another: one follows another only if somebody says where to.
+func repetition(deployment string, release lifecycle.Release, rollbacks []appv1alpha1.Rollback, request Request) error {
+	if request.To == "" && lifecycle.RollbackTo(rollbacks, release.Number) != nil {
+		return &Obstacle{ObstacleIsRollback, fmt.Sprintf(
+			"release %d of deployment %s is a rollback itself: name the version to go back to", release.Number, deployment)}
+	}
+	if request.Reason == appv1alpha1.RollbackRequested {
+		return nil
+	}
+	for i := range rollbacks {
+		if rollbacks[i].Version == release.Version && rollbacks[i].IsAutomatic() {
+			return &Obstacle{ObstacleAlreadyRolledBack, fmt.Sprintf(
+				"version %s of deployment %s was rolled back before, which is done once without being asked", release.Version, deployment)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package rollback takes Deployments back to an earlier pod template. Nothing else of the operator writes templates.
+package rollback
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
+)
+
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// maxMessage keeps the record of a rollback short, in bytes.
+const maxMessage = 400
+
+// Roller takes Deployments back. Every replica may do so, as a resourceVersion keeps two of them from doing it at once.
+type Roller struct {
+	Client client.Client
+	// Live reads from the API server: the cache holds no templates.
+	Live     client.Reader
+	History  *history.Keeper
+	Recorder events.EventRecorder
+	Metrics  *Metrics
+	Clock    clock.PassiveClock
+	// Namespace is where the OpsConfigInfo objects are.
+	Namespace string
+}
+
+// RollBack sets the pod template of a Deployment to an earlier one, which is a release like any other, and records it. The
+// error is an Obstacle where the Deployment can't go back, and a conflict where it changed meanwhile.
+func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Rollback, error) {
+	scene, err := r.observe(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	template, err := r.target(ctx, request, scene)
+	if err != nil {
+		return nil, err
+	}
+	// Not the version that the target carries: a library may hash the same template differently today.
+	version, err := template.Version()
+	if err != nil {
+		return nil, fmt.Errorf("computing the version that Deployment %s goes back to: %w", request.Deployment, err)
+	}
+	refusal, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigRefusal)
+	if err != nil {
+		return nil, err
+	}
+	made := record(request, scene.past.Release, version, lifecycle.Period(refusal), r.Clock.Now())
+	made.ToRelease = lifecycle.ReleaseNumber(scene.deployment.Annotations) + 1 // as the webhook will count
+	patch, err := patchOf(scene.raw, template, lifecycle.RememberRollback(scene.past.Rollbacks, made))
+	if err != nil {
+		return nil, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
+	}
+	if err := r.Client.Patch(ctx, scene.deployment, patch); err != nil {
+		return nil, fmt.Errorf("rolling back Deployment %s: %w", request.Deployment, err)
+	}
+	r.Metrics.rollbacks.WithLabelValues(string(made.Reason)).Inc()
+	r.Recorder.Eventf(scene.deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseRolledBack, "RollBack", "%s",
+		lifecycle.EventNote(describe(made)))
+	return &made, nil
+}
+
+// scene is a Deployment as it is, with its past.
+type scene struct {
+	raw        *unstructured.Unstructured
+	deployment *appsv1.Deployment
+	past       lifecycle.Past
+}
+
+// observe finds out whether the Deployment could go back at all.
+func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
+	raw := &unstructured.Unstructured{}
+	raw.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	if err := r.Live.Get(ctx, request.Deployment, raw); err != nil {
+		return nil, fmt.Errorf("reading Deployment %s: %w", request.Deployment, err)
+	}
+	deployment := &appsv1.Deployment{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, deployment); err != nil {
+		return nil, fmt.Errorf("decoding Deployment %s: %w", request.Deployment, err)
+	}
+	optedIn, err := scope.OptedIn(ctx, r.Client, deployment.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	if obstacle := obstacleOf(deployment, optedIn, request); obstacle != nil {
+		return nil, obstacle
+	}
+	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, deployment.Namespace, deployment.UID)
+	if err != nil {
+		return nil, err
+	}
+	return &scene{raw: raw, deployment: deployment, past: lifecycle.Past{
+		Release:   lifecycle.ReleaseOf(deployment),
+		Workloads: workloads,
+		Rollbacks: appv1alpha1.RollbacksOf(deployment.Annotations),
+	}}, nil
+}
+
+// record is what is remembered of a rollback.
+func record(request Request, from lifecycle.Release, to string, refusal time.Duration, now time.Time) appv1alpha1.Rollback {
+	made := appv1alpha1.Rollback{
+		Version: from.Version, Release: from.Number, To: to,
+		Reason: request.Reason, Message: lifecycle.Shorten(request.Message, maxMessage), User: request.User,
+		Time: metav1.NewTime(now.Truncate(time.Second)),
+	}
+	if refusal > 0 {
+		until := metav1.NewTime(now.Add(refusal).Truncate(time.Second))
+		made.RefusedUntil = &until
+	}
+	return made
+}
+
+func describe(made appv1alpha1.Rollback) string {
+	note := fmt.Sprintf("release %d, version %s, goes back to version %s: %s", made.Release, made.Version, made.To, made.Message)
+	if made.RefusedUntil != nil {
+		note += fmt.Sprintf("; the version is refused until %s", made.RefusedUntil.UTC().Format(time.RFC3339))
+	}
+	return note
+}

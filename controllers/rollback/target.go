@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollback
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/mark"
+	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+)
+
+// target finds the template to go back to.
+func (r *Roller) target(ctx context.Context, request Request, scene *scene) (podtemplate.Template, error) {
+	replicaSets, err := r.replicaSets(ctx, scene.deployment)
+	if err != nil {
+		return nil, err
+	}
+	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
+		return r.healthyOlder(scene, replicaSets)
+	}
+	return r.verified(ctx, request, scene, replicaSets)
+}
+
+// healthyOlder is the template of the newest older ReplicaSet that is healthy, which may be from before the Deployment came
+// under change control.
+func (r *Roller) healthyOlder(scene *scene, replicaSets replicaSets) (podtemplate.Template, error) {
+	older := scene.past.HealthyOlder(replicaSets.typed, r.Clock.Now())
+	if older == nil {
+		return nil, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf("no older ReplicaSet of deployment %s still runs all its pods", scene.deployment.Name)}
+	}
+	return podtemplate.Of(replicaSets.raw[older.UID]), nil
+}
+
+// verified is the template of the version that was asked for, or of the newest verified one: the one that is kept, or that of
+// a ReplicaSet which is still there.
+func (r *Roller) verified(ctx context.Context, request Request, scene *scene, replicaSets replicaSets) (podtemplate.Template, error) {
+	revisions, err := r.History.List(ctx, scene.deployment)
+	if err != nil {
+		return nil, err
+	}
+	templates := map[string]podtemplate.Template{}
+	for i := range replicaSets.typed {
+		if version := replicaSets.typed[i].Labels[appv1alpha1.LabelVersion]; version != "" {
+			templates[version] = podtemplate.Of(replicaSets.raw[replicaSets.typed[i].UID])
+		}
+	}
+	for _, revision := range revisions {
+		scene.past.Kept = append(scene.past.Kept, revision.Version)
+		templates[revision.Version] = revision.Template
+	}
+	targets := slices.DeleteFunc(scene.past.VerifiedTargets(r.Clock.Now()), func(version string) bool { return templates[version] == nil })
+	switch {
+	case request.To != "" && !slices.Contains(targets, request.To):
+		return nil, unknownVersion(scene.deployment.Name, request.To, targets)
+	case request.To != "":
+		return templates[request.To], nil
+	case len(targets) == 0:
+		return nil, &Obstacle{ObstacleNoVerifiedVersion, fmt.Sprintf("deployment %s has no other verified version to go back to", scene.deployment.Name)}
+	}
+	return templates[targets[0]], nil
+}
+
+func unknownVersion(deployment, version string, targets []string) error {
+	message := fmt.Sprintf("deployment %s can't go back to version %q, which is none of its verified versions", deployment, version)
+	if len(targets) > 0 {
+		message += ": " + strings.Join(targets, ", ")
+	}
+	return &Obstacle{ObstacleUnknownVersion, message}
+}
+
+// replicaSets are those that a Deployment controls, also as they were sent.
+type replicaSets struct {
+	typed []appsv1.ReplicaSet
+	raw   map[types.UID]map[string]any
+}
+
+func (r *Roller) replicaSets(ctx context.Context, deployment *appsv1.Deployment) (replicaSets, error) {
+	selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector)
+	if err != nil {
+		return replicaSets{}, fmt.Errorf("reading the selector of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSetList"))
+	if err := r.Live.List(ctx, list, client.InNamespace(deployment.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return replicaSets{}, fmt.Errorf("listing the ReplicaSets of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	}
+	found := replicaSets{raw: map[types.UID]map[string]any{}}
+	for _, item := range list.Items {
+		if !metav1.IsControlledBy(&item, deployment) { // another Deployment may have the same selector
+			continue
+		}
+		var replicaSet appsv1.ReplicaSet
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &replicaSet); err != nil {
+			return replicaSets{}, fmt.Errorf("decoding ReplicaSet %s/%s: %w", item.GetNamespace(), item.GetName(), err)
+		}
+		found.typed = append(found.typed, replicaSet)
+		found.raw[replicaSet.UID] = item.Object
+	}
+	return found, nil
+}
+
+// operation is one operation of a JSON patch (RFC 6902).
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// patchOf replaces the template of a Deployment as it was read, and nothing else of its spec.
+func patchOf(deployment *unstructured.Unstructured, template podtemplate.Template, rollbacks []appv1alpha1.Rollback) (client.Patch, error) {
+	recorded, err := json.Marshal(rollbacks)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the record: %w", err)
+	}
+	operations := []operation{
+		// Whoever changes the Deployment meanwhile isn't overruled: the API server answers with a conflict.
+		{Op: "replace", Path: "/metadata/resourceVersion", Value: deployment.GetResourceVersion()},
+		{Op: "replace", Path: "/spec/template", Value: template},
+	}
+	annotations := deployment.GetAnnotations()
+	if annotations == nil {
+		operations = append(operations, operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
+	}
+	operations = append(operations, operation{Op: "add", Path: annotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded)})
+	for _, request := range []string{appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy} {
+		if _, present := annotations[request]; present {
+			operations = append(operations, operation{Op: "remove", Path: annotationPath(request)})
+		}
+	}
+	patch, err := json.Marshal(operations)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the patch: %w", err)
+	}
+	return client.RawPatch(types.JSONPatchType, patch), nil
+}
+
+func annotationPath(key string) string {
+	return "/metadata/annotations/" + mark.PointerSegment(key)
+}

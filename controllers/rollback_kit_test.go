@@ -1,0 +1,142 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+const (
+	versionLabel = "admission-webhook-altershield.antgroup.com/version"
+	firstVersion = "c6c45d23c098bdf181853a85b60b5d74"
+	// missingImage can't be pulled by any node here.
+	missingImage = `{"spec":{"template":{"spec":{"containers":[{"name":"sleep","image":"busybox:missing"}]}}}}`
+)
+
+// patchSleep changes the Deployment sleep by a strategic merge patch, as a user would.
+func patchSleep(ctx context.Context, namespace, patch string) (string, error) {
+	return kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "-p", patch)
+}
+
+// released is the version that the Deployment sleep is at.
+func released(ctx context.Context, namespace string) func() string {
+	return func() string { return labelsOf(ctx, namespace)()[versionLabel] }
+}
+
+// backAtFirst waits until the sample is back at its first version, as if nothing had happened.
+func backAtFirst(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
+	Eventually(releases(ctx, namespace)).Should(Equal(map[string]string{first: "Success"}))
+	Eventually(readyPods(ctx, namespace)).Should(Equal([]string{firstVersion + " x5"}))
+	Expect(labelsOf(ctx, namespace)()).To(HaveKeyWithValue("altershield.defense.antgroup.com/defense-status", "processed"))
+	deployment := get(ctx, namespace, "sleep")
+	Expect(deployment.Spec.Template.Labels).To(HaveKeyWithValue("test", "123"))
+	Expect(deployment.Spec.Paused).To(BeFalse())
+}
+
+// readyPods counts the ready pods of each version. A namespace that has others as well says so.
+func readyPods(ctx context.Context, namespace string) func() []string {
+	return func() []string {
+		var pods corev1.PodList
+		if err := kube.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
+			return []string{err.Error()}
+		}
+		counts := map[string]int{}
+		for _, pod := range pods.Items {
+			if isReady(&pod) {
+				counts[pod.Labels[versionLabel]]++
+			} else {
+				counts["not ready: "+pod.Labels[versionLabel]]++
+			}
+		}
+		var result []string
+		for version, count := range counts {
+			result = append(result, fmt.Sprintf("%s x%d", version, count))
+		}
+		slices.Sort(result)
+		return result
+	}
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
+		return condition.Type == "Ready" && condition.Status == "True"
+	})
+}
+
+// rollbacksOf are those that the Deployment sleep remembers.
+func rollbacksOf(ctx context.Context, namespace string) []appv1alpha1.Rollback {
+	GinkgoHelper()
+	return appv1alpha1.RollbacksOf(get(ctx, namespace, "sleep").Annotations)
+}
+
+// notes are those of the Events about Deployments with this reason; each Event counts once, however often it happened.
+func notes(ctx context.Context, namespace, reason string) func() []string {
+	return func() []string {
+		var list eventsv1.EventList
+		if err := kube.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+			return []string{err.Error()}
+		}
+		var result []string
+		for _, event := range list.Items {
+			if event.Reason == reason && event.Regarding.Kind == "Deployment" {
+				result = append(result, event.Note)
+			}
+		}
+		return result
+	}
+}
+
+// twoVerified releases the sample and then its repair, and waits for both to be verified.
+func twoVerified(ctx context.Context, namespace string, changes ...func(*appsv1.Deployment)) (second string) {
+	GinkgoHelper()
+	Expect(kube.Create(ctx, sleep(namespace, changes...))).To(Succeed())
+	verified(ctx, namespace, "sleep")
+	output, err := release(ctx, namespace, "1234")
+	Expect(err).NotTo(HaveOccurred(), output)
+	second = verified(ctx, namespace, "sleep").Spec.Reversion
+	Eventually(releases(ctx, namespace)).Should(HaveLen(1))
+	return second
+}
+
+// revisions are the kept templates of a namespace as kubectl shows them: name, controller and revision.
+func revisions(ctx context.Context, namespace string) []string {
+	GinkgoHelper()
+	output, err := kubectl(ctx, "-n", namespace, "get", "controllerrevisions", "--no-headers")
+	Expect(err).NotTo(HaveOccurred(), output)
+	var rows []string
+	for line := range strings.Lines(output) {
+		if fields := strings.Fields(line); !strings.HasPrefix(line, "No resources found") {
+			rows = append(rows, strings.Join(fields[:3], " "))
+		}
+	}
+	slices.Sort(rows)
+	return rows
+}

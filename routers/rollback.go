@@ -1,0 +1,146 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package routers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
+)
+
+// Roller takes Deployments back to an earlier version.
+type Roller interface {
+	// RollBack writes the rollback. The error is a *rollback.Obstacle where another attempt would not help, a conflict where
+	// the Deployment has changed meanwhile, and otherwise what the API server said.
+	RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error)
+}
+
+// maxRollbackAttempts is how often a rollback is tried on a Deployment that changes: controllers write its status any time.
+const maxRollbackAttempts = 3
+
+// rollbacks takes a Deployment back for who may patch it.
+type rollbacks struct {
+	// live reads from the API server.
+	live   client.Reader
+	roller Roller
+	access access
+}
+
+// wayBack tells of a rollback that is made; its pods follow.
+type wayBack struct {
+	reply
+	Namespace   string `json:"namespace"`
+	Name        string `json:"name"`
+	FromVersion string `json:"fromVersion"`
+	FromRelease int64  `json:"fromRelease"`
+	ToVersion   string `json:"toVersion"`
+	ToRelease   int64  `json:"toRelease"`
+}
+
+func (r *rollbacks) handle(w http.ResponseWriter, request *http.Request, _ func()) (int, any) {
+	wanted, err := r.receive(w, request)
+	made := &appv1alpha1.Rollback{}
+	if err == nil {
+		made, err = r.rollBack(request.Context(), wanted)
+	}
+	log := ctrl.LoggerFrom(request.Context()).WithValues("deployment", wanted.Deployment, "user", wanted.User)
+	var denied *denial
+	switch {
+	case errors.As(err, &denied):
+		return denied.answer(w)
+	case err != nil:
+		log.Error(err, "A rollback that was asked for failed")
+		// The rollback may be written all the same, where only the answer of the API server didn't arrive.
+		return http.StatusInternalServerError, reply{Message: fmt.Sprintf(
+			"deployment %s may not have gone back: look at it before you try again; the log of the operator says what failed", wanted.Deployment)}
+	}
+	log.Info("A Deployment goes back, as was asked for", "from", made.Version, "fromRelease", made.Release, "to", made.To, "toRelease", made.ToRelease)
+	return http.StatusOK, told(wanted.Deployment, made)
+}
+
+// receive finds out what is asked for, and whether the caller may ask for it. The error is a denial, unless the API server
+// could not be asked.
+func (r *rollbacks) receive(w http.ResponseWriter, request *http.Request) (rollback.Request, error) {
+	asked, err := readWish(w, request)
+	if err != nil {
+		return rollback.Request{}, err
+	}
+	wanted := rollback.Request{
+		Deployment: client.ObjectKey{Namespace: asked.Namespace, Name: asked.Name}, To: asked.Version, Reason: appv1alpha1.RollbackRequested,
+	}
+	wanted.User, err = r.access.check(request, authorizationv1.ResourceAttributes{
+		Verb: "patch", Group: appsv1.GroupName, Resource: "deployments", Namespace: asked.Namespace, Name: asked.Name,
+	})
+	wanted.Message = wanted.User + " asked for it"
+	return wanted, err
+}
+
+func told(deployment client.ObjectKey, made *appv1alpha1.Rollback) wayBack {
+	return wayBack{
+		reply: reply{Success: true, Message: fmt.Sprintf("deployment %s goes back from version %s (release %d) to version %s (release %d)",
+			deployment, made.Version, made.Release, made.To, made.ToRelease)},
+		Namespace: deployment.Namespace, Name: deployment.Name,
+		FromVersion: made.Version, FromRelease: made.Release, ToVersion: made.To, ToRelease: made.ToRelease,
+	}
+}
+
+// rollBack tries again where the Deployment changes meanwhile. The error is a denial where the caller can do something
+// about it.
+func (r *rollbacks) rollBack(ctx context.Context, wanted rollback.Request) (*appv1alpha1.Rollback, error) {
+	var deployment appsv1.Deployment
+	if err := r.live.Get(ctx, wanted.Deployment, &deployment); err != nil {
+		return nil, refusal(wanted.Deployment, fmt.Errorf("reading Deployment %s: %w", wanted.Deployment, err))
+	}
+	// An attempt after a conflict must not leave a release that was made meanwhile, maybe a repair.
+	wanted.From = lifecycle.ReleaseOf(&deployment)
+	made, err := r.roller.RollBack(ctx, wanted)
+	for attempt := 1; attempt < maxRollbackAttempts && apierrors.IsConflict(err); attempt++ {
+		made, err = r.roller.RollBack(ctx, wanted)
+	}
+	return made, refusal(wanted.Deployment, err)
+}
+
+// refusal makes a denial of what the caller can do something about.
+func refusal(deployment client.ObjectKey, err error) error {
+	var obstacle *rollback.Obstacle
+	var status apierrors.APIStatus
+	switch {
+	case errors.As(err, &obstacle):
+		return &denial{http.StatusConflict, obstacle.Message}
+	case apierrors.IsNotFound(err):
+		return &denial{http.StatusNotFound, fmt.Sprintf("deployment %s does not exist or is not under change control", deployment)}
+	case apierrors.IsConflict(err):
+		return &denial{http.StatusConflict, "the Deployment is changing: try again"}
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		// The caller could have had this from the API server: they may patch the Deployment.
+		if errors.As(err, &status) {
+			return &denial{http.StatusConflict, status.Status().Message}
+		}
+	}
+	return err
+}

@@ -1,0 +1,274 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package routers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
+)
+
+const rollbackPath = "/openapi/altershield/deployment/rollback"
+
+// roller makes the rollbacks that it is asked for. It notes them.
+type roller struct {
+	// fails are what the next attempts end with.
+	fails []error
+	// during is what happens while it works.
+	during func(context.Context) error
+	asked  []rollback.Request
+}
+
+func (r *roller) RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error) {
+	r.asked = append(r.asked, request)
+	if r.during != nil {
+		if err := r.during(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.fails) >= len(r.asked) {
+		return nil, fmt.Errorf("rolling back Deployment %s: %w", request.Deployment, r.fails[len(r.asked)-1])
+	}
+	made := &appv1alpha1.Rollback{
+		Version: request.From.Version, Release: request.From.Number, To: request.To, ToRelease: request.From.Number + 1,
+		Reason: request.Reason, Message: request.Message, User: request.User,
+	}
+	if made.To == "" {
+		made.To = oldest
+	}
+	return made, nil
+}
+
+// newRollbackBench has an API server with alice, who may take the first of its Deployments back, but not the second.
+func newRollbackBench(t testing.TB) (*bench, *reviews) {
+	t.Helper()
+	api := &reviews{}
+	return newBench(t, api.funcs(), suspendedDeployment("default", "sleep"), suspendedDeployment("default", "awake")), api
+}
+
+// takeBack sends alice's request for a rollback.
+func (b *bench) takeBack(t testing.TB, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), "PUT", rollbackPath, strings.NewReader(body))
+	request.Header.Set("Authorization", "Bearer of-alice")
+	return b.serveHTTP(request)
+}
+
+func TestADeploymentGoesBackForWhoMayPatchIt(t *testing.T) {
+	for _, row := range []struct {
+		name, body, asked, to string
+	}{
+		{"to the version that they name", `{"namespace":"default","name":"sleep","version":"0123456789abcdef0123456789abcdef"}`,
+			"0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"},
+		{"to whichever is best", `{"namespace":"default","name":"sleep"}`, "", "00000000000000000000000000000001"},
+		{"to whichever is best, with spaces around", " {\"namespace\": \"default\", \"name\": \"sleep\", \"version\": \"\"}\r\n", "", "00000000000000000000000000000001"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b, _ := newRollbackBench(t)
+			answer := b.takeBack(t, row.body)
+			g.Expect(answer.Code).To(Equal(200))
+			g.Expect(answer.Header().Get("Content-Type")).To(Equal("application/json"))
+			g.Expect(answer.Body.String()).To(MatchJSON(`{"success": true, "retry": false,
+				"msg": "deployment default/sleep goes back from version c6c45d23c098bdf181853a85b60b5d74 (release 4) to version ` + row.to + ` (release 5)",
+				"namespace": "default", "name": "sleep", "fromVersion": "c6c45d23c098bdf181853a85b60b5d74", "fromRelease": 4,
+				"toVersion": "` + row.to + `", "toRelease": 5}`))
+			g.Expect(b.roller.asked).To(HaveExactElements(rollback.Request{
+				Deployment: client.ObjectKey{Namespace: "default", Name: "sleep"},
+				From:       lifecycle.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4},
+				To:         row.asked, Reason: "Requested", Message: "alice asked for it", User: "alice",
+			}))
+			log := string(b.log.Contents())
+			g.Expect(strings.Count(log, "\n")).To(Equal(1))
+			for _, part := range []string{`"level":"info"`, `"deployment":{"name":"sleep","namespace":"default"}`, `"user":"alice"`,
+				`"from":"c6c45d23c098bdf181853a85b60b5d74","fromRelease":4,"to":"` + row.to + `","toRelease":5`} {
+				g.Expect(log).To(ContainSubstring(part))
+			}
+			g.Expect(log).NotTo(ContainSubstring("of-alice"))
+		})
+	}
+}
+
+func TestWhoMayTakeADeploymentBack(t *testing.T) {
+	const show = "show a token of the cluster in the header Authorization: Bearer"
+	const lookFirst = "deployment default/sleep may not have gone back: look at it before you try again; the log of the operator says what failed"
+	for _, row := range []struct {
+		name, authorization, deployment, down string
+		code                                  int
+		message                               string
+	}{
+		{"nobody without a token", "", "sleep", "", 401, show},
+		{"nobody with a password", "Basic of-alice", "sleep", "", 401, show},
+		{"nobody whose token is unknown", "Bearer of-mallory", "sleep", "", 401, "the cluster doesn't know the token"},
+		{"nobody who may not patch this one", "Bearer of-alice", "awake", "", 403,
+			`user \"alice\" cannot patch resource \"deployments\" named \"awake\" in API group \"apps\" in the namespace \"default\"`},
+		{"nobody who may not even know whether it is there", "Bearer of-alice", "dream", "", 403,
+			`user \"alice\" cannot patch resource \"deployments\" named \"dream\" in API group \"apps\" in the namespace \"default\"`},
+		{"nobody whose rights can't be found out", "Bearer of-alice", "sleep", "*v1.SubjectAccessReview", 500, lookFirst},
+		{"nobody who can't be told from others", "Bearer of-alice", "sleep", "*v1.TokenReview", 500, lookFirst},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b, api := newRollbackBench(t)
+			api.down = row.down
+			request := httptest.NewRequestWithContext(t.Context(), "PUT", rollbackPath, strings.NewReader(`{"namespace":"default","name":"`+row.deployment+`"}`))
+			request.Header.Set("Authorization", row.authorization)
+			answer := b.serveHTTP(request)
+			g.Expect(answer.Code).To(Equal(row.code))
+			g.Expect(answer.Header().Get("WWW-Authenticate")).To(Equal(map[int]string{401: "Bearer"}[row.code]))
+			g.Expect(answer.Body.String()).To(beFailure(row.message))
+			g.Expect(b.roller.asked).To(BeEmpty())
+			g.Expect(string(b.log.Contents())).NotTo(ContainSubstring("of-"))
+		})
+	}
+}
+
+func TestWhyADeploymentDoesNotGoBack(t *testing.T) {
+	deployments, deployment := schema.GroupResource{Group: "apps", Resource: "deployments"}, schema.GroupKind{Group: "apps", Kind: "Deployment"}
+	conflict := apierrors.NewConflict(deployments, "sleep", errors.New("the object has been modified"))
+	denied := func(code int32, reason, message string) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: code, Reason: metav1.StatusReason(reason), Message: message}}
+	}
+	const lookFirst = "deployment default/sleep may not have gone back: look at it before you try again; the log of the operator says what failed"
+	for _, row := range []struct {
+		name     string
+		fails    []error
+		attempts int
+		code     int
+		message  string
+	}{
+		{"it can't", []error{&rollback.Obstacle{Reason: "NoVerifiedVersion", Message: "deployment sleep has no other verified version to go back to"}}, 1,
+			409, "deployment sleep has no other verified version to go back to"},
+		{"it is gone by now", []error{apierrors.NewNotFound(deployments, "sleep")}, 1,
+			404, "deployment default/sleep does not exist or is not under change control"},
+		{"it changes all the time", []error{conflict, conflict, conflict}, 3, 409, "the Deployment is changing: try again"},
+		{"it changed, and then it can't", []error{conflict, &rollback.Obstacle{Reason: "MovedOn", Message: "deployment sleep is at another release by now"}}, 2,
+			409, "deployment sleep is at another release by now"},
+		{"a webhook denies it", []error{denied(403, "not today", `admission webhook "policy.example.com" denied the request: not today`)}, 1,
+			409, `admission webhook \"policy.example.com\" denied the request: not today`},
+		{"a webhook denies it in fewer words", []error{denied(400, "", `admission webhook "policy.example.com" denied the request`)}, 1,
+			409, `admission webhook \"policy.example.com\" denied the request`},
+		{"the old template is not valid any more", []error{apierrors.NewInvalid(deployment, "sleep", field.ErrorList{
+			field.Required(field.NewPath("spec", "template"), "")})}, 1,
+			409, `Deployment.apps \"sleep\" is invalid: spec.template: Required value`},
+		{"the API server fails", []error{apierrors.NewInternalError(errors.New("etcd is away"))}, 1, 500, lookFirst},
+		{"the API server is down", []error{errors.New("connection refused")}, 1, 500, lookFirst},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b, _ := newRollbackBench(t)
+			b.roller.fails = row.fails
+			answer := b.takeBack(t, `{"namespace":"default","name":"sleep"}`)
+			g.Expect(answer.Code).To(Equal(row.code))
+			g.Expect(answer.Body.String()).To(beFailure(row.message))
+			g.Expect(b.roller.asked).To(HaveLen(row.attempts))
+			log := string(b.log.Contents())
+			if row.code != 500 {
+				g.Expect(log).To(BeEmpty())
+				return
+			}
+			g.Expect(strings.Count(log, `"level":"error"`)).To(Equal(1))
+			g.Expect(log).To(And(ContainSubstring(row.fails[0].Error()), ContainSubstring(`"deployment":{"name":"sleep","namespace":"default"}`),
+				ContainSubstring(`"user":"alice"`)))
+			g.Expect(log).NotTo(ContainSubstring("of-alice"))
+		})
+	}
+}
+
+func TestARollbackIsTriedAgainOnTheSameReleaseOfAChangingDeployment(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newRollbackBench(t)
+	conflict := apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", errors.New("the object has been modified"))
+	b.roller.fails = []error{conflict, conflict}
+	b.roller.during = func(ctx context.Context) error { // somebody else takes it back
+		deployment := suspendedDeployment("default", "sleep")
+		return b.kube.Patch(ctx, deployment, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{
+			"labels":{"admission-webhook-altershield.antgroup.com/version":"0123456789abcdef0123456789abcdef"},
+			"annotations":{"altershield.defense.antgroup.com/release":"5"}}}`)))
+	}
+	g.Expect(b.takeBack(t, `{"namespace":"default","name":"sleep"}`).Code).To(Equal(200))
+	g.Expect(b.roller.asked).To(HaveLen(3))
+	for _, request := range b.roller.asked {
+		g.Expect(request.From).To(Equal(lifecycle.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4}))
+	}
+}
+
+func TestADeploymentThatCanNotBeReadDoesNotGoBack(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		fault   error
+		code    int
+		message string
+	}{
+		{"as it doesn't exist", apierrors.NewNotFound(schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep"), 404,
+			"deployment default/sleep does not exist or is not under change control"},
+		{"as the API server is down", errors.New("connection refused"), 500,
+			"deployment default/sleep may not have gone back: look at it before you try again; the log of the operator says what failed"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			funcs := (&reviews{}).funcs()
+			funcs.Get = func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				return row.fault
+			}
+			b := newBench(t, funcs)
+			answer := b.takeBack(t, `{"namespace":"default","name":"sleep"}`)
+			g.Expect(answer.Code).To(Equal(row.code))
+			g.Expect(answer.Body.String()).To(beFailure(row.message))
+			g.Expect(b.roller.asked).To(BeEmpty())
+		})
+	}
+}
+
+func TestRollbacksTakeUpTheRoomOfPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		b := newBench(t, (&reviews{}).funcs(), changePod("PostSubmitted", ""))
+		// Bodies that don't arrive keep them there.
+		body, end := io.Pipe()
+		var callers sync.WaitGroup
+		for range 64 {
+			callers.Go(func() { b.serveHTTP(httptest.NewRequestWithContext(t.Context(), "PUT", rollbackPath, body)) })
+		}
+		synctest.Wait()
+		request := httptest.NewRequestWithContext(t.Context(), "GET", "/openapi/altershield/suspend/deployment?namespace=default", nil)
+		request.Header.Set("Authorization", "Bearer of-alice")
+		g.Expect(b.serveHTTP(request).Code).To(Equal(503))
+		g.Expect(b.callBack(t, bodyOf("POST", "pass")).Code).To(Equal(200))
+		g.Expect(end.Close()).To(Succeed())
+		callers.Wait()
+		g.Expect(b.serveHTTP(request).Code).To(Equal(200))
+	})
+}

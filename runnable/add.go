@@ -1,0 +1,174 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package runnable takes releases back that don't start, that failed their check, or that somebody wants to be rid of.
+package runnable
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
+)
+
+const concurrency = 5
+
+// +kubebuilder:rbac:groups="",resources=namespaces;pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads;opsconfiginfoes,verbs=get;list;watch
+
+// Roller takes Deployments back. Errors that are a rollback.Obstacle are final, others are worth another attempt.
+type Roller interface {
+	RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error)
+}
+
+// Rollback decides which Deployments go back. It runs on the leader, sleeps while nothing changes, and wakes exactly when the
+// time of a pod is over.
+type Rollback struct {
+	Client client.Client
+	// Live reads from the API server, to settle what the cache leaves open.
+	Live     client.Reader
+	Roller   Roller
+	Recorder events.EventRecorder
+	Metrics  *Metrics
+	Clock    clock.PassiveClock
+	// Namespace is where the OpsConfigInfo objects are.
+	Namespace string
+
+	told *told
+}
+
+// SetupWithManager adds the Runnable to the manager. Every event is mapped to the key of the Deployment, so that none is ever
+// rolled back twice at a time.
+func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
+	r.told = newTold()
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("rollback").
+		For(&appsv1.Deployment{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(phaseChanged())).
+		Owns(&appsv1.ReplicaSet{}, builder.WithPredicates(recovered())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(stopsRunning())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(settingChanged(r.Namespace))).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("setting up the rollback Runnable: %w", err)
+	}
+	return nil
+}
+
+// stopsRunning passes pods that don't run yet, and pods that stop.
+func stopsRunning() predicate.Predicate {
+	idle := func(object client.Object) bool {
+		pod, ok := object.(*corev1.Pod)
+		return ok && lifecycle.DoesNotRun(pod)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return idle(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !idle(e.ObjectOld) && idle(e.ObjectNew) },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+// recovered passes ReplicaSets that become healthy: there may be something to go back to now.
+func recovered() predicate.Predicate {
+	healthy := func(object client.Object) bool {
+		replicaSet, ok := object.(*appsv1.ReplicaSet)
+		return ok && lifecycle.IsHealthy(replicaSet)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !healthy(e.ObjectOld) && healthy(e.ObjectNew) },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+// phaseChanged passes ChangeWorkloads that come to another status.
+func phaseChanged() predicate.Predicate {
+	phase := func(object client.Object) appv1alpha1.ChangeWorkloadPhase {
+		workload, ok := object.(*appv1alpha1.ChangeWorkload)
+		if !ok {
+			return ""
+		}
+		return workload.Status.Status
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return phase(e.ObjectOld) != phase(e.ObjectNew) },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+func settingChanged(namespace string) predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(object client.Object) bool {
+		return object.GetNamespace() == namespace &&
+			(object.GetName() == appv1alpha1.ConfigStuckRollback || object.GetName() == appv1alpha1.ConfigSuspendedRollback)
+	})
+}
+
+func (r *Rollback) ofPod(ctx context.Context, pod client.Object) []reconcile.Request {
+	deployment, err := index.DeploymentOf(ctx, r.Client, pod)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the Deployment of a pod", "pod", client.ObjectKeyFromObject(pod))
+		return nil
+	}
+	if deployment == nil {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(deployment)}}
+}
+
+func (r *Rollback) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	return r.list(ctx, namespace.GetName())
+}
+
+func (r *Rollback) everywhere(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.list(ctx, "")
+}
+
+func (r *Rollback) list(ctx context.Context, namespace string) []reconcile.Request {
+	var deployments appsv1.DeploymentList
+	err := r.Client.List(ctx, &deployments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing Deployments", "namespace", namespace)
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(deployments.Items))
+	for i := range deployments.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&deployments.Items[i])})
+	}
+	return requests
+}

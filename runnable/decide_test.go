@@ -1,0 +1,97 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package runnable
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
+)
+
+func TestADeployment(t *testing.T) {
+	second := lifecycle.Release{Version: "b", Number: 2}
+	stuck := lifecycle.StuckPods{Message: "pod b-1: it is pending", Next: 7 * time.Second}
+	request := func(reason appv1alpha1.RollbackReason, message, user, to string) rollback.Request {
+		return rollback.Request{From: second, Reason: reason, Message: message, User: user, To: to}
+	}
+	notRunning := request("PodsNotRunning", "pod b-1: it is pending", "", "")
+	failed := request("PodsFailed", "pod b-1 failed its check", "", "")
+	rolledBack := func(release int64) []appv1alpha1.Rollback {
+		return []appv1alpha1.Rollback{{Version: "a", Release: 1}, {Version: "b", Release: release}}
+	}
+	for _, row := range []struct {
+		name string
+		seen Observation
+		want Decision
+	}{
+		{"that nothing is the matter with stays", Observation{}, Decision{}},
+		{"goes back when its pods don't run", Observation{Stuck: stuck}, Decision{Requests: []rollback.Request{notRunning}, Wait: 7 * time.Second}},
+		{"waits for the moment at which its pods should be running", Observation{Stuck: lifecycle.StuckPods{Next: time.Second}}, Decision{Wait: time.Second}},
+		{"stays when its release is over, whatever its pods do", Observation{Stuck: stuck, Over: true, Verified: true}, Decision{}},
+		{"goes back when its release is verified but old pods are left, and new ones don't run",
+			Observation{Stuck: stuck, Verified: true}, Decision{Requests: []rollback.Request{notRunning}, Wait: 7 * time.Second}},
+		{"stays suspended when pods failed", Observation{Failures: "pod b-1 failed its check"}, Decision{}},
+		{"goes back when pods failed and that is switched on", Observation{Failures: "pod b-1 failed its check", OnSuspension: true},
+			Decision{Requests: []rollback.Request{failed}}},
+		{"prefers a verified version to a ReplicaSet", Observation{Failures: "pod b-1 failed its check", OnSuspension: true, Stuck: stuck},
+			Decision{Requests: []rollback.Request{failed, notRunning}, Wait: 7 * time.Second}},
+		{"goes back on request", Observation{Requested: ptr.To("true"), RequestedBy: "alice", Over: true},
+			Decision{Requests: []rollback.Request{request("Requested", "alice asked for it", "alice", "")}}},
+		{"goes back on the request of nobody known", Observation{Requested: ptr.To("true"), Over: true},
+			Decision{Requests: []rollback.Request{request("Requested", "somebody asked for it", "", "")}}},
+		{"goes back to the version that was asked for, before anything else", Observation{Requested: ptr.To("a"), RequestedBy: "alice", Stuck: stuck},
+			Decision{Requests: []rollback.Request{request("Requested", "alice asked for it", "alice", "a"), notRunning}, Wait: 7 * time.Second}},
+		{"whose version was rolled back once is forgiven when it is verified", Observation{Verified: true, Over: true, Rollbacks: rolledBack(1)}, Decision{Forgive: "b"}},
+		{"whose version was rolled back once is not forgiven before", Observation{Rollbacks: rolledBack(1)}, Decision{}},
+		{"that is about to leave a verified release is not forgiven for that", Observation{Verified: true, Over: true, Rollbacks: rolledBack(2)}, Decision{}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			row.seen.OptedIn, row.seen.Release = true, second
+			g.Expect(Decide(row.seen)).To(Equal(row.want))
+			row.seen.OptedIn = false
+			g.Expect(Decide(row.seen)).To(Equal(Decision{}), "and is left alone where its namespace is not under change control")
+			row.seen.OptedIn, row.seen.Release = true, lifecycle.Release{}
+			g.Expect(Decide(row.seen)).To(Equal(Decision{}), "and where it was never released")
+		})
+	}
+}
+
+func TestAnObstacleIsToldOnceForEachRelease(t *testing.T) {
+	g := NewWithT(t)
+	told := newTold()
+	sleep, other := client.ObjectKey{Name: "sleep"}, client.ObjectKey{Name: "other"}
+	first, second := lifecycle.Release{Version: "a", Number: 1}, lifecycle.Release{Version: "b", Number: 2}
+	paused, recreate := remark{"PodsNotRunning", "Paused"}, remark{"PodsNotRunning", "RecreateStrategy"}
+	g.Expect(told.first(sleep, first, paused)).To(BeTrue())
+	g.Expect(told.first(sleep, first, paused)).To(BeFalse())
+	g.Expect(told.first(sleep, first, recreate)).To(BeTrue())
+	g.Expect(told.first(sleep, first, paused)).To(BeFalse(), "two that alternate are told once each")
+	g.Expect(told.first(sleep, first, remark{"PodsFailed", "Paused"})).To(BeTrue())
+	g.Expect(told.first(other, first, paused)).To(BeTrue())
+	g.Expect(told.first(sleep, second, paused)).To(BeTrue())
+	told.forget(sleep)
+	g.Expect(told.first(sleep, second, paused)).To(BeTrue())
+	g.Expect(told.of).To(HaveLen(2))
+}

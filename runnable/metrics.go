@@ -1,0 +1,41 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package runnable
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics measures how soon stuck releases are noticed.
+type Metrics struct {
+	delay prometheus.Histogram
+}
+
+// NewMetrics registers the histogram.
+func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
+	metrics := &Metrics{delay: prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "altershield_stuck_rollback_delay_seconds",
+		Help:    "Time from the moment at which a pod of a release should have been running to the rollback of the release.",
+		Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+	})}
+	if err := registry.Register(metrics.delay); err != nil {
+		return nil, fmt.Errorf("registering the metrics of stuck releases: %w", err)
+	}
+	return metrics, nil
+}

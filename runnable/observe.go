@@ -1,0 +1,90 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package runnable
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
+)
+
+func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (Observation, error) {
+	seen := Observation{
+		Release:     lifecycle.ReleaseOf(deployment),
+		RequestedBy: deployment.Annotations[appv1alpha1.AnnotationRollbackBy],
+		Rollbacks:   appv1alpha1.RollbacksOf(deployment.Annotations),
+	}
+	if value, requested := deployment.Annotations[appv1alpha1.AnnotationRollback]; requested {
+		seen.Requested = &value
+	}
+	var err error
+	if seen.OptedIn, err = scope.OptedIn(ctx, r.Client, deployment.Namespace); err != nil {
+		return seen, err
+	}
+	automatic, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigSuspendedRollback)
+	if err != nil {
+		return seen, err
+	}
+	seen.OnSuspension = automatic.Enable
+	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, deployment.Namespace, deployment.UID)
+	if err != nil {
+		return seen, err
+	}
+	for i := range workloads {
+		workload := &workloads[i]
+		if workload.Spec.Reversion != seen.Release.Version || workload.Spec.Release != seen.Release.Number {
+			continue
+		}
+		seen.Verified = lifecycle.IsSettled(workload)
+		seen.Over = seen.Verified && !lifecycle.IsRolling(deployment)
+		if workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend && lifecycle.IsSuspended(deployment) {
+			seen.Failures = lifecycle.Failures(workload.Status.DefenseCheckFailPods)
+		}
+	}
+	if !seen.OptedIn || seen.Over {
+		return seen, nil
+	}
+	seen.Stuck, err = r.stuck(ctx, deployment, seen.Release)
+	return seen, err
+}
+
+// stuck looks at the pods of the release, by the ReplicaSet of this Deployment alone.
+func (r *Rollback) stuck(ctx context.Context, deployment *appsv1.Deployment, release lifecycle.Release) (lifecycle.StuckPods, error) {
+	setting, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigStuckRollback)
+	threshold := lifecycle.Period(setting)
+	if err != nil || threshold == 0 {
+		return lifecycle.StuckPods{}, err
+	}
+	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, deployment.Namespace, deployment.UID)
+	if err != nil {
+		return lifecycle.StuckPods{}, err
+	}
+	replicaSet, unseen := lifecycle.StampedReplicaSet(replicaSets, release.Version)
+	if replicaSet == nil || unseen {
+		return lifecycle.StuckPods{}, nil
+	}
+	pods, err := index.PodsOf(ctx, r.Client, deployment.Namespace, replicaSet.UID)
+	if err != nil {
+		return lifecycle.StuckPods{}, err
+	}
+	return lifecycle.FindStuck(pods, threshold, r.Clock.Now()), nil
+}

@@ -1,0 +1,90 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// refusalSentence says why and until when a version is refused. It is the same each time, and has no control characters:
+// the API server drops warnings with such.
+func refusalSentence(deployment string, rollback *appv1alpha1.Rollback) string {
+	return strings.Map(func(char rune) rune {
+		if unicode.IsControl(char) {
+			return ' '
+		}
+		return char
+	}, fmt.Sprintf("deployment %s refuses version %s: it was rolled back at %s because %s; it is refused until %s",
+		deployment, rollback.Version, rollback.Time.UTC().Format(time.RFC3339), cause(rollback), refusedUntil(rollback)))
+}
+
+// refusalAdvice lists the ways in.
+func refusalAdvice(rollback *appv1alpha1.Rollback) []string {
+	return []string{
+		"to release something else, change the pod template: only this very template is refused",
+		fmt.Sprintf("to let this version through, set the label %s=%s on the Deployment in the same update",
+			appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue),
+		"or wait until " + refusedUntil(rollback),
+	}
+}
+
+func cause(rollback *appv1alpha1.Rollback) string {
+	switch {
+	case rollback.Message != "":
+		return rollback.Message
+	case rollback.Reason == appv1alpha1.RollbackPodsNotRunning:
+		return "its pods didn't run"
+	case rollback.Reason == appv1alpha1.RollbackPodsFailed:
+		return "its pods failed their check"
+	case rollback.User != "":
+		return rollback.User + " asked for it"
+	}
+	return "somebody asked for it"
+}
+
+func refusedUntil(rollback *appv1alpha1.Rollback) string {
+	return rollback.RefusedUntil.UTC().Format(time.RFC3339)
+}
+
+// report tells whoever watches the Deployment that a release of it was refused.
+func (v *deploymentValidator) report(asked release, sentence string) {
+	if ptr.Deref(asked.request.DryRun, false) {
+		return
+	}
+	namespace, name := asked.request.Namespace, asked.request.Name
+	// Repetitions become one Event where both references are the same, whatever the note: the first has no resourceVersion,
+	// which changes meanwhile, and the second tells one version from another.
+	v.recorder.Eventf(
+		&corev1.ObjectReference{
+			APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: namespace, Name: name, UID: asked.deployment,
+		},
+		&corev1.ObjectReference{
+			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: namespace,
+			Name: lifecycle.ChangeWorkloadName(name, asked.version),
+		},
+		corev1.EventTypeWarning, appv1alpha1.EventReleaseRefused, "Admit", "%s", lifecycle.EventNote(sentence))
+}

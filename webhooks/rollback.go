@@ -1,0 +1,77 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"slices"
+	"time"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// settleRequest notes who asks for a rollback. A request that was there before stays with the user who made it.
+func (m marks) settleRequest(old, updated marks, user string) {
+	switch updated.annotations[appv1alpha1.AnnotationRollback] {
+	case "":
+		delete(m.annotations, appv1alpha1.AnnotationRollbackBy)
+	case old.annotations[appv1alpha1.AnnotationRollback]:
+	default:
+		m.annotations[appv1alpha1.AnnotationRollbackBy] = user
+	}
+}
+
+// settleRollback keeps what the operator writes with its own rollback. Somebody else's release may take a request back, but
+// asks for none: kubectl rollout undo brings the annotations of an old ReplicaSet, a request that was met long ago among them.
+func (m marks) settleRollback(old, updated marks, by author) {
+	if by.isOperator {
+		restore(m.annotations, updated.annotations, []string{appv1alpha1.AnnotationRollbacks, appv1alpha1.AnnotationRollbackBy})
+		return
+	}
+	if updated.annotations[appv1alpha1.AnnotationRollback] == "" {
+		delete(m.annotations, appv1alpha1.AnnotationRollbackBy)
+		return
+	}
+	restore(m.annotations, old.annotations, []string{appv1alpha1.AnnotationRollback})
+}
+
+// releaser is the user whose release it is: of the operator's own rollback, who asked for it.
+func releaser(updated marks, by author, release int64) string {
+	if by.isOperator {
+		if made := updated.rollbackTo(release); made != nil && made.User != "" {
+			return made.User
+		}
+	}
+	return by.user
+}
+
+// rollbackTo is the newest rollback where it is the one that makes the given release, else nil. It doesn't look at the
+// version: another webhook may change a template that the Deployment goes back to.
+func (m marks) rollbackTo(release int64) *appv1alpha1.Rollback {
+	rollbacks := appv1alpha1.RollbacksOf(m.annotations)
+	if len(rollbacks) == 0 || rollbacks[0].ToRelease != release {
+		return nil
+	}
+	return &rollbacks[0]
+}
+
+// refusesAny says whether any version at all is refused at now.
+func refusesAny(rollbacks []appv1alpha1.Rollback, now time.Time) bool {
+	return slices.ContainsFunc(rollbacks, func(rollback appv1alpha1.Rollback) bool {
+		return lifecycle.RefusalOf(rollbacks, rollback.Version, now) != nil
+	})
+}
