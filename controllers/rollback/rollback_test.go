@@ -1,0 +1,415 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollback_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
+)
+
+var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// versionOfBad is what the labels say: nobody computes the version of the template that is left.
+const versionOfBad = "f0000000000000000000000000000bad"
+
+// sleep is a Deployment at its second release, whose image is bad.
+func sleep(changes ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	deployment := decode(`{"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": {"namespace": "default", "name": "sleep", "uid": "d-1",
+			"labels": {"admission-webhook-altershield.antgroup.com/version": "` + versionOfBad + `"},
+			"annotations": {"altershield.defense.antgroup.com/release": "2", "note": "mine"}},
+		"spec": {"replicas": 5, "selector": {"matchLabels": {"app": "sleep"}}, "strategy": {"type": "RollingUpdate"},
+			"template": {"metadata": {"labels": {"app": "sleep", "admission-webhook-altershield.antgroup.com/version": "` + versionOfBad + `"}},
+				"spec": {"containers": [{"name": "sleep", "image": "bad"}]}}}}`)
+	for _, change := range changes {
+		change(deployment)
+	}
+	return deployment
+}
+
+func annotation(key, value string) func(*unstructured.Unstructured) {
+	return func(object *unstructured.Unstructured) {
+		annotations := object.GetAnnotations()
+		annotations["altershield.defense.antgroup.com/"+key] = value
+		object.SetAnnotations(annotations)
+	}
+}
+
+func paused(object *unstructured.Unstructured) {
+	_ = unstructured.SetNestedField(object.Object, true, "spec", "paused")
+}
+
+func recreating(object *unstructured.Unstructured) {
+	_ = unstructured.SetNestedField(object.Object, "Recreate", "spec", "strategy", "type")
+}
+
+func unstamped(object *unstructured.Unstructured) { object.SetLabels(nil) }
+
+// replicaSet has two pods, as many of them ready as it says, and a template with an image.
+func replicaSet(version, image string, revision int, ready int) *unstructured.Unstructured {
+	return decode(fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+		"metadata": {"namespace": "default", "name": "sleep-%d", "uid": "rs-%d", "annotations": {"deployment.kubernetes.io/revision": "%d"},
+			"labels": {"app": "sleep", "admission-webhook-altershield.antgroup.com/version": "%s"},
+			"ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "sleep", "uid": "d-1", "controller": true}]},
+		"spec": {"replicas": 2, "selector": {"matchLabels": {"app": "sleep"}},
+			"template": {"metadata": {"labels": {"app": "sleep", "pod-template-hash": "5f", "admission-webhook-altershield.antgroup.com/version": "%s"}},
+				"spec": {"containers": [{"name": "sleep", "image": "%s"}]}}},
+		"status": {"replicas": 2, "readyReplicas": %d}}`, revision, revision, revision, version, version, image, ready))
+}
+
+// stranger makes a ReplicaSet that of another Deployment with the same selector.
+func stranger(replicaSet *unstructured.Unstructured) *unstructured.Unstructured {
+	replicaSet.SetName("stranger")
+	owners := replicaSet.GetOwnerReferences()
+	owners[0].UID = "d-2"
+	replicaSet.SetOwnerReferences(owners)
+	return replicaSet
+}
+
+// kept is a verified template.
+func kept(version, image string, release int) *unstructured.Unstructured {
+	return decode(fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": %d,
+		"metadata": {"namespace": "default", "name": "sleep--x--%s",
+			"labels": {"app.kubernetes.io/deployment-name": "sleep", "admission-webhook-altershield.antgroup.com/version": "%s"},
+			"ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "sleep", "uid": "d-1", "controller": true}]},
+		"data": {"spec": {"template": {"metadata": {"labels": {"app": "sleep"}}, "spec": {"containers": [{"name": "sleep", "image": "%s"}]}}}}}`,
+		release, version, version, image))
+}
+
+func workload(version, phase string, release int64) *appv1alpha1.ChangeWorkload {
+	return &appv1alpha1.ChangeWorkload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--" + version, OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "d-1", Controller: ptr.To(true),
+		}}},
+		Spec:   appv1alpha1.ChangeWorkloadSpec{Reversion: version, Release: release},
+		Status: appv1alpha1.ChangeWorkloadStatus{Status: appv1alpha1.ChangeWorkloadPhase(phase), ObservedRelease: release},
+	}
+}
+
+func decode(text string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON([]byte(text)); err != nil {
+		panic(err)
+	}
+	return object
+}
+
+// bench is a Roller and what it sent.
+type bench struct {
+	*rollback.Roller
+	recorder *events.FakeRecorder
+	patches  []string
+}
+
+// newBench has the namespace default under change control, and these objects. answer is what the API server says to a patch.
+func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, appv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	metrics, err := rollback.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{recorder: events.NewFakeRecorder(5)}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithIndex(&appv1alpha1.ChangeWorkload{}, "metadata.controller.uid", func(object client.Object) []string {
+			return []string{string(object.GetOwnerReferences()[0].UID)}
+		}).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Patch: func(_ context.Context, _ client.WithWatch, object client.Object, patch client.Patch, _ ...client.PatchOption) error {
+				data, err := patch.Data(object)
+				if patch.Type() != types.JSONPatchType || err != nil {
+					t.Errorf("no JSON patch: %s, %v", patch.Type(), err)
+				}
+				b.patches = append(b.patches, string(data))
+				return answer
+			},
+		}).Build()
+	b.Roller = &rollback.Roller{
+		Client: kube, Live: kube, History: &history.Keeper{Client: kube, Live: kube}, Recorder: b.recorder, Metrics: metrics,
+		Clock: clocktesting.NewFakePassiveClock(now), Namespace: "altershieldoperator-system",
+	}
+	return b
+}
+
+func optedIn() client.Object {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+}
+
+func request(reason appv1alpha1.RollbackReason, to string) rollback.Request {
+	asked := rollback.Request{Deployment: client.ObjectKey{Namespace: "default", Name: "sleep"}, Reason: reason, To: to, Message: "find error"}
+	if reason == "Requested" {
+		asked.User, asked.Message = "alice", "alice asked for it"
+	}
+	return asked
+}
+
+// imageOf is the image that the one patch goes back to.
+func (b *bench) imageOf(t *testing.T) string {
+	t.Helper()
+	if len(b.patches) != 1 {
+		t.Fatalf("%d patches", len(b.patches))
+	}
+	var operations []struct {
+		Path  string
+		Value any
+	}
+	if err := json.Unmarshal([]byte(b.patches[0]), &operations); err != nil {
+		t.Fatal(err)
+	}
+	for _, operation := range operations {
+		if template, isObject := operation.Value.(map[string]any); isObject && operation.Path == "/spec/template" {
+			return template["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["image"].(string)
+		}
+	}
+	return ""
+}
+
+func TestADeploymentGoesBackToTheTemplate(t *testing.T) {
+	bad := replicaSet(versionOfBad, "bad", 2, 0)
+	for _, row := range []struct {
+		name    string
+		asked   rollback.Request
+		objects []client.Object
+		image   string
+	}{
+		{"of the healthy ReplicaSet of before when its pods don't run", request("PodsNotRunning", ""),
+			[]client.Object{bad, replicaSet("a", "good", 1, 2)}, "good"},
+		{"of its own ReplicaSet, not of one with the same labels", request("PodsNotRunning", ""),
+			[]client.Object{bad, replicaSet("y", "older", 0, 2), stranger(replicaSet("a", "strange", 1, 2))}, "older"},
+		{"of the newest verified version when its pods failed", request("PodsFailed", ""),
+			[]client.Object{bad, replicaSet("a", "good", 1, 2), kept("y", "kept", 7), kept("z", "older", 5)}, "kept"},
+		{"of a verified version that only a ReplicaSet has", request("PodsFailed", ""),
+			[]client.Object{bad, replicaSet("a", "good", 1, 0), verified("a", 1)}, "good"},
+		{"that is kept, although its ReplicaSet is there, too", request("Requested", "a"),
+			[]client.Object{bad, replicaSet("a", "good", 1, 0), kept("a", "kept", 1)}, "kept"},
+		{"of the version that was asked for", request("Requested", "z"), []client.Object{bad, kept("y", "kept", 7), kept("z", "older", 5)}, "older"},
+		{"of another version where the newest failed since", request("Requested", ""),
+			[]client.Object{bad, kept("y", "kept", 7), kept("z", "older", 5), workload("y", "Suspend", 7)}, "older"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, nil, append(row.objects, sleep(), optedIn())...)
+			_, err := b.RollBack(t.Context(), row.asked)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(b.imageOf(t)).To(Equal(row.image))
+		})
+	}
+}
+
+// verified is a release that all pods passed.
+func verified(version string, release int64) *appv1alpha1.ChangeWorkload {
+	object := workload(version, "Success", release)
+	object.Status.Conditions = []metav1.Condition{{Type: "Verified", Status: "True", Reason: "AllPodsPassed"}}
+	return object
+}
+
+func TestARollbackChangesTheTemplateAndItsRecordAlone(t *testing.T) {
+	g := NewWithT(t)
+	before := `[{"version":"z","release":1,"to":"y","toRelease":2,"reason":"PodsFailed","time":"2026-11-20T10:00:00Z"}]`
+	deployment := sleep(annotation("rollbacks", before), annotation("rollback", "true"), annotation("rollback-by", "alice"))
+	deployment.SetResourceVersion("77")
+	b := newBench(t, nil, deployment, optedIn(), replicaSet(versionOfBad, "bad", 2, 0), kept("a", "good", 1))
+	made, err := b.RollBack(t.Context(), request("Requested", "a"))
+	g.Expect(err).NotTo(HaveOccurred())
+	until := metav1.NewTime(now.Add(24 * time.Hour))
+	g.Expect(*made).To(Equal(appv1alpha1.Rollback{
+		Version: versionOfBad, Release: 2, To: made.To, ToRelease: 3, Reason: "Requested", Message: "alice asked for it", User: "alice",
+		Time: metav1.NewTime(now), RefusedUntil: &until,
+	}))
+	g.Expect(made.To).To(MatchRegexp("^[0-9a-f]{32}$"), "the version that the webhook will compute, not what somebody called the template")
+	record := `[{\"version\":\"` + versionOfBad + `\",\"release\":2,\"to\":\"` + made.To + `\",\"toRelease\":3,\"reason\":\"Requested\",` +
+		`\"message\":\"alice asked for it\",\"user\":\"alice\",\"time\":\"2026-11-21T10:00:00Z\",\"refusedUntil\":\"2026-11-22T10:00:00Z\"},` +
+		`{\"version\":\"z\",\"release\":1,\"to\":\"y\",\"toRelease\":2,\"reason\":\"PodsFailed\",\"time\":\"2026-11-20T10:00:00Z\"}]`
+	g.Expect(b.patches).To(HaveExactElements(MatchJSON(`[
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": "77"},
+		{"op": "replace", "path": "/spec/template", "value": {"metadata": {"labels": {"app": "sleep"}}, "spec": {"containers": [{"name": "sleep", "image": "good"}]}}},
+		{"op": "add", "path": "/metadata/annotations/altershield.defense.antgroup.com~1rollbacks", "value": "` + record + `"},
+		{"op": "remove", "path": "/metadata/annotations/altershield.defense.antgroup.com~1rollback"},
+		{"op": "remove", "path": "/metadata/annotations/altershield.defense.antgroup.com~1rollback-by"}]`)))
+	g.Expect(b.recorder.Events).To(Receive(Equal("Warning ReleaseRolledBack release 2, version " + versionOfBad + ", goes back to version " + made.To +
+		": alice asked for it; the version is refused until 2026-11-22T10:00:00Z")))
+}
+
+func TestATemplateGoesBackWithoutTheLabelsOfThoseWhoManageIt(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, nil, sleep(), optedIn(), replicaSet(versionOfBad, "bad", 2, 0), replicaSet("a", "good", 1, 2))
+	_, err := b.RollBack(t.Context(), request("PodsNotRunning", ""))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.patches[0]).NotTo(Or(ContainSubstring("pod-template-hash"), ContainSubstring("antgroup.com/version")))
+}
+
+func TestNothingIsRefusedWhereThatIsSwitchedOff(t *testing.T) {
+	g := NewWithT(t)
+	off := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: "altershieldoperator-system", Name: "refusal"}, Spec: appv1alpha1.OpsConfigInfoSpec{Type: "isRefusal"}}
+	b := newBench(t, nil, sleep(), optedIn(), off, kept("a", "good", 1))
+	made, err := b.RollBack(t.Context(), request("PodsFailed", ""))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(made.RefusedUntil).To(BeNil())
+	g.Expect(made.User).To(BeEmpty())
+	g.Expect(b.recorder.Events).To(Receive(HaveSuffix(": find error")))
+}
+
+func TestADeploymentDoesNotGoBack(t *testing.T) {
+	refused := `[{"version":"a","release":1,"to":"y","toRelease":7,"reason":"PodsFailed","time":"2026-11-20T10:00:00Z","refusedUntil":"2026-11-22T10:00:00Z"}]`
+	left := func(reason string, toRelease int) func(*unstructured.Unstructured) {
+		return annotation("rollbacks", fmt.Sprintf(`[{"version":"%s","release":1,"to":"y","toRelease":%d,"reason":%q,"time":"2026-11-20T10:00:00Z"}]`, versionOfBad, toRelease, reason))
+	}
+	from := func(release lifecycle.Release) rollback.Request {
+		asked := request("PodsFailed", "")
+		asked.From = release
+		return asked
+	}
+	healthy := []client.Object{replicaSet(versionOfBad, "bad", 2, 0), replicaSet("y", "good", 1, 2), kept("a", "good", 1)}
+	for _, row := range []struct {
+		name       string
+		asked      rollback.Request
+		deployment *unstructured.Unstructured
+		objects    []client.Object
+		reason     rollback.ObstacleReason
+		message    string
+	}{
+		{"that was never released", request("PodsFailed", ""), sleep(unstamped), append(healthy, optedIn()), "NotControlled",
+			"deployment sleep is not under change control: label its namespace admission-webhook-altershield=enabled and release it once"},
+		{"whose namespace is not under change control", request("PodsFailed", ""), sleep(), healthy, "NotControlled",
+			"deployment sleep is not under change control: label its namespace admission-webhook-altershield=enabled and release it once"},
+		{"that is at another version by now", from(lifecycle.Release{Version: "b", Number: 2}), sleep(), append(healthy, optedIn()), "MovedOn",
+			"deployment sleep is at another release by now"},
+		{"that released the same version again", from(lifecycle.Release{Version: versionOfBad, Number: 1}), sleep(), append(healthy, optedIn()), "MovedOn",
+			"deployment sleep is at another release by now"},
+		{"that a user paused", request("Requested", "a"), sleep(paused), append(healthy, optedIn()), "Paused",
+			"deployment sleep is paused by a user, so that a rollback would have no effect: kubectl rollout resume"},
+		{"that a user paused after they had resumed it", request("Requested", "a"), sleep(paused, annotation("held", "2-overridden")), append(healthy, optedIn()), "Paused",
+			"deployment sleep is paused by a user, so that a rollback would have no effect: kubectl rollout resume"},
+		{"whose pods don't run, with the strategy Recreate", request("PodsNotRunning", ""), sleep(recreating), append(healthy, optedIn()), "RecreateStrategy",
+			"the strategy of deployment sleep is Recreate, so that no older ReplicaSet runs"},
+		{"whose pods don't run, without a healthy ReplicaSet of before", request("PodsNotRunning", ""), sleep(),
+			[]client.Object{optedIn(), replicaSet(versionOfBad, "bad", 2, 0), replicaSet("a", "good", 1, 1)}, "NoHealthyReplicaSet",
+			"no older ReplicaSet of deployment sleep still runs all its pods"},
+		{"without a verified version", request("PodsFailed", ""), sleep(), []client.Object{optedIn(), replicaSet("a", "good", 1, 2)}, "NoVerifiedVersion",
+			"deployment sleep has no other verified version to go back to"},
+		{"to a version whose template is gone", request("PodsFailed", ""), sleep(), []client.Object{optedIn(), verified("a", 1)}, "NoVerifiedVersion",
+			"deployment sleep has no other verified version to go back to"},
+		{"to a version that was never verified", request("Requested", "b"), sleep(), append(healthy, optedIn()), "UnknownVersion",
+			`deployment sleep can't go back to version "b", which is none of its verified versions: a`},
+		{"to a version that is refused", request("Requested", "a"), sleep(annotation("rollbacks", refused)), append(healthy, optedIn()), "UnknownVersion",
+			`deployment sleep can't go back to version "a", which is none of its verified versions`},
+		{"to the version that it is at", request("Requested", versionOfBad), sleep(), append(healthy, optedIn(), kept(versionOfBad, "bad", 2)), "UnknownVersion",
+			`deployment sleep can't go back to version "` + versionOfBad + `", which is none of its verified versions: a`},
+		{"a second time without being asked", request("PodsNotRunning", ""), sleep(left("PodsNotRunning", 9)), append(healthy, optedIn()), "AlreadyRolledBack",
+			"version " + versionOfBad + " of deployment sleep was rolled back before, which is done once without being asked"},
+		{"from a rollback without being asked", request("PodsFailed", ""), sleep(left("Requested", 2)), append(healthy, optedIn()), "IsRollback",
+			"release 2 of deployment sleep is a rollback itself: name the version to go back to"},
+		{"from a rollback, asked without a version", request("Requested", ""), sleep(left("Requested", 2)), append(healthy, optedIn()), "IsRollback",
+			"release 2 of deployment sleep is a rollback itself: name the version to go back to"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, nil, append(row.objects, row.deployment)...)
+			_, err := b.RollBack(t.Context(), row.asked)
+			var obstacle *rollback.Obstacle
+			g.Expect(errors.As(err, &obstacle)).To(BeTrue(), "%v", err)
+			g.Expect(*obstacle).To(Equal(rollback.Obstacle{Reason: row.reason, Message: row.message}))
+			g.Expect(b.patches).To(BeEmpty())
+			g.Expect(b.recorder.Events).To(BeEmpty())
+		})
+	}
+}
+
+func TestADeploymentGoesBackAllTheSame(t *testing.T) {
+	left := func(reason string, toRelease int) func(*unstructured.Unstructured) {
+		return annotation("rollbacks", fmt.Sprintf(`[{"version":"%s","release":1,"to":"y","toRelease":%d,"reason":%q,"time":"2026-11-20T10:00:00Z"}]`, versionOfBad, toRelease, reason))
+	}
+	for _, row := range []struct {
+		name       string
+		asked      rollback.Request
+		deployment *unstructured.Unstructured
+	}{
+		{"while the operator holds it", request("PodsNotRunning", ""), sleep(paused, annotation("held", "2"))},
+		{"when its pods failed, whatever its strategy", request("PodsFailed", ""), sleep(recreating)},
+		{"when somebody asks again", request("Requested", ""), sleep(left("PodsNotRunning", 9))},
+		{"without being asked for the first time, after somebody asked before", request("PodsNotRunning", ""), sleep(left("Requested", 9))},
+		{"after another version was rolled back", request("PodsNotRunning", ""),
+			sleep(annotation("rollbacks", `[{"version":"z","release":1,"to":"y","toRelease":9,"reason":"PodsNotRunning","time":"2026-11-20T10:00:00Z"}]`))},
+		{"from a rollback to a version by name", request("Requested", "a"), sleep(left("PodsNotRunning", 2))},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b := newBench(t, nil, row.deployment, optedIn(), replicaSet(versionOfBad, "bad", 2, 0), replicaSet("y", "good", 1, 2), kept("a", "good", 1))
+			_, err := b.RollBack(t.Context(), row.asked)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			NewWithT(t).Expect(b.imageOf(t)).To(Equal("good"))
+		})
+	}
+}
+
+func TestARollbackThatTheAPIServerDoesNotTakeIsNotTold(t *testing.T) {
+	g := NewWithT(t)
+	conflict := apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", errors.New("it has been modified"))
+	b := newBench(t, conflict, sleep(), optedIn(), kept("a", "good", 1))
+	_, err := b.RollBack(t.Context(), request("PodsFailed", ""))
+	g.Expect(apierrors.IsConflict(err)).To(BeTrue(), "%v", err)
+	g.Expect(err).To(MatchError(HavePrefix("rolling back Deployment default/sleep: ")))
+	g.Expect(b.recorder.Events).To(BeEmpty())
+}
+
+func TestADeploymentThatIsGoneIsNotFound(t *testing.T) {
+	_, err := newBench(t, nil, optedIn()).RollBack(t.Context(), request("PodsFailed", ""))
+	NewWithT(t).Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%v", err)
+}
+
+func TestALongMessageIsCutInTheRecord(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, nil, sleep(), optedIn(), kept("a", "good", 1))
+	asked := request("PodsFailed", "")
+	for range 100 {
+		asked.Message += " find error"
+	}
+	made, err := b.RollBack(t.Context(), asked)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(made.Message).To(HaveLen(400))
+	g.Expect(made.IsSound()).To(BeTrue())
+}

@@ -1,0 +1,262 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package runnable
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
+)
+
+var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+var sleepKey = ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: "sleep"}}
+
+// roller takes requests and answers them one after the other.
+type roller struct {
+	requests []rollback.Request
+	answers  []error
+}
+
+func (r *roller) RollBack(_ context.Context, request rollback.Request) (*appv1alpha1.Rollback, error) {
+	r.requests = append(r.requests, request)
+	answer := r.answers[0]
+	if len(r.answers) > 1 {
+		r.answers = r.answers[1:]
+	}
+	return &appv1alpha1.Rollback{}, answer
+}
+
+// bench is a Runnable for the Deployment sleep, which is at its second release b.
+type bench struct {
+	*Rollback
+	roller   *roller
+	recorder *events.FakeRecorder
+}
+
+func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, appv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	metrics, err := NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := func(object client.Object) []string {
+		controller := metav1.GetControllerOfNoCopy(object)
+		if controller == nil {
+			return nil
+		}
+		return []string{string(controller.UID)}
+	}
+	building := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
+	for _, kind := range []client.Object{&appsv1.ReplicaSet{}, &corev1.Pod{}, &appv1alpha1.ChangeWorkload{}} {
+		building.WithIndex(kind, "metadata.controller.uid", owner)
+	}
+	kube := building.Build()
+	b := &bench{roller: &roller{answers: answers}, recorder: events.NewFakeRecorder(5)}
+	b.Rollback = &Rollback{
+		Client: kube, Live: kube, Roller: b.roller, Recorder: b.recorder, Metrics: metrics,
+		Clock: clocktesting.NewFakePassiveClock(now), Namespace: "altershieldoperator-system", told: newTold(),
+	}
+	return b
+}
+
+func (b *bench) annotations(t *testing.T) map[string]string {
+	t.Helper()
+	var deployment appsv1.Deployment
+	if err := b.Client.Get(t.Context(), sleepKey.NamespacedName, &deployment); err != nil {
+		t.Fatal(err)
+	}
+	return deployment.Annotations
+}
+
+// events are those so far.
+func (b *bench) events() []string {
+	var told []string
+	for {
+		select {
+		case event := <-b.recorder.Events:
+			told = append(told, event)
+		default:
+			return told
+		}
+	}
+}
+
+func meta(name, uid string, owner *metav1.OwnerReference) metav1.ObjectMeta {
+	made := metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(uid), Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": "b"}}
+	if owner != nil {
+		made.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	return made
+}
+
+// stuckSleep is a Deployment with a pod that is pending for so long.
+func stuckSleep(age time.Duration, annotations ...string) []client.Object {
+	deployment := &appsv1.Deployment{ObjectMeta: meta("sleep", "d-1", nil)}
+	deployment.Annotations = map[string]string{"altershield.defense.antgroup.com/release": "2"}
+	for i := 0; i < len(annotations); i += 2 {
+		deployment.Annotations["altershield.defense.antgroup.com/"+annotations[i]] = annotations[i+1]
+	}
+	replicaSet := &appsv1.ReplicaSet{ObjectMeta: meta("sleep-b", "rs-1", metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment")))}
+	pod := &corev1.Pod{ObjectMeta: meta("sleep-b-1", "p-1", metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet")))}
+	pod.CreationTimestamp = metav1.NewTime(now.Add(-age))
+	return []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, deployment, replicaSet, pod}
+}
+
+func TestAStuckReleaseIsRolledBackAtItsDeadline(t *testing.T) {
+	g := NewWithT(t)
+	early := newBench(t, []error{nil}, stuckSleep(80*time.Second)...)
+	g.Expect(early.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 40 * time.Second}))
+	g.Expect(early.roller.requests).To(BeEmpty())
+
+	late := newBench(t, []error{nil}, stuckSleep(121*time.Second)...)
+	g.Expect(late.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
+	g.Expect(late.roller.requests).To(HaveExactElements(rollback.Request{
+		Deployment: sleepKey.NamespacedName, From: lifecycle.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: it is pending",
+	}))
+	var delay dto.Metric
+	g.Expect(late.Metrics.delay.Write(&delay)).To(Succeed())
+	g.Expect(delay.Histogram.GetSampleSum()).To(BeEquivalentTo(1), "a second late")
+	g.Expect(late.events()).To(BeEmpty(), "whoever rolls back tells it")
+}
+
+func TestWhatCanNotBeRolledBackIsToldOnce(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{&rollback.Obstacle{Reason: "Paused", Message: "it is paused"}}, stuckSleep(time.Hour)...)
+	for range 3 {
+		g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
+	}
+	g.Expect(b.roller.requests).To(HaveLen(3), "it may have become possible")
+	g.Expect(b.events()).To(Equal([]string{
+		"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: it is paused (it was to be, because pod sleep-b-1: it is pending)",
+	}))
+}
+
+func TestARequestThatCanNotBeMetIsTurnedDown(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{&rollback.Obstacle{Reason: "Paused", Message: "it is paused"}},
+		stuckSleep(time.Second, "rollback", "true", "rollback-by", "alice", "note", "mine")...)
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
+	g.Expect(b.annotations(t)).To(Equal(map[string]string{"altershield.defense.antgroup.com/release": "2", "altershield.defense.antgroup.com/note": "mine"}))
+	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: it is paused (it was to be, because alice asked for it)"}))
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
+	g.Expect(b.roller.requests).To(HaveLen(1))
+}
+
+func TestARequestOfAnUnknownUserIsTurnedDown(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{&rollback.Obstacle{Reason: "UnknownVersion", Message: "unknown"}}, stuckSleep(time.Second, "rollback", "z")...)
+	_, err := b.Reconcile(t.Context(), sleepKey)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.annotations(t)).To(HaveLen(1))
+}
+
+func TestARollbackIsTriedAgain(t *testing.T) {
+	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	for _, row := range []struct {
+		name   string
+		answer error
+		result ctrl.Result
+		fails  bool
+	}{
+		{"soon when the Deployment changed meanwhile", apierrors.NewConflict(deployments, "sleep", errors.New("modified")), ctrl.Result{RequeueAfter: 50 * time.Millisecond}, false},
+		{"with pauses when the API server fails", apierrors.NewInternalError(errors.New("etcd")), ctrl.Result{}, true},
+		{"at the next event when the Deployment has moved on", &rollback.Obstacle{Reason: "MovedOn", Message: "it moved on"}, ctrl.Result{}, false},
+		{"never when the Deployment is gone", apierrors.NewNotFound(deployments, "sleep"), ctrl.Result{}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, []error{row.answer}, stuckSleep(time.Hour)...)
+			result, err := b.Reconcile(t.Context(), sleepKey)
+			g.Expect(err != nil).To(Equal(row.fails), "%v", err)
+			g.Expect(result).To(Equal(row.result))
+			g.Expect(b.roller.requests).To(HaveLen(1))
+			g.Expect(b.events()).To(BeEmpty())
+		})
+	}
+}
+
+func TestARefusedWayBackLeavesTheOther(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{&rollback.Obstacle{Reason: "NoVerifiedVersion", Message: "none"}, nil}, stuckSleep(time.Hour, "rollback", "true", "rollback-by", "alice")...)
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
+	g.Expect(b.roller.requests).To(HaveLen(2))
+	g.Expect(b.roller.requests[1].Reason).To(BeEquivalentTo("PodsNotRunning"))
+}
+
+func TestAVersionThatIsVerifiedAfterItsRollbackIsForgiven(t *testing.T) {
+	for _, row := range []struct {
+		name, rollbacks string
+		left            any
+	}{
+		{"and nothing is left", `[{"version":"b","release":1}]`, nil},
+		{"and others stay", `[{"version":"b","release":1},{"version":"a","release":1,"to":"b","toRelease":2,"reason":"PodsFailed","time":null}]`,
+			`[{"version":"a","release":1,"to":"b","toRelease":2,"reason":"PodsFailed","time":null}]`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			objects := stuckSleep(time.Second, "rollbacks", row.rollbacks)
+			verified := &appv1alpha1.ChangeWorkload{ObjectMeta: meta("sleep--x--b", "w-1", metav1.NewControllerRef(objects[1], appsv1.SchemeGroupVersion.WithKind("Deployment")))}
+			verified.Spec.Reversion, verified.Spec.Release = "b", 2
+			verified.Status.Status, verified.Status.ObservedRelease = "Success", 2
+			b := newBench(t, nil, append(objects, verified)...)
+			_, err := b.Reconcile(t.Context(), sleepKey)
+			g.Expect(err).NotTo(HaveOccurred())
+			if row.left == nil {
+				g.Expect(b.annotations(t)).NotTo(HaveKey("altershield.defense.antgroup.com/rollbacks"))
+				return
+			}
+			g.Expect(b.annotations(t)).To(HaveKeyWithValue("altershield.defense.antgroup.com/rollbacks", row.left))
+		})
+	}
+}
+
+func TestADeploymentThatIsGoneIsForgotten(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, nil)
+	b.told.first(sleepKey.NamespacedName, lifecycle.Release{}, remark{})
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
+	g.Expect(b.told.of).To(BeEmpty())
+}
