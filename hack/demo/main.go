@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Command demo plays the documented walkthrough on a control plane of its own: a release is recorded and checked, a bad
-// verdict suspends it, the next release is denied, a repair gets in. Then the same with a test server that gives the
-// verdicts. It shows what a person would type and see, checks each step, and exits non-zero if one differs.
+// verdict suspends it, the next release is denied, a repair gets in, releases that can't start or that nobody wants go back.
+// Then releases that a test server gives the verdicts of. It shows what a person would type and see, checks each step, and exits non-zero if one differs.
 package main
 
 import (
@@ -94,7 +94,7 @@ func withoutServer(ctx context.Context, plane *cluster.Cluster, options operator
 		return err
 	}
 	defer func() { err = errors.Join(err, running.Stop(context.WithoutCancel(ctx))) }()
-	return stage.play(ctx, walkthrough())
+	return stage.play(ctx, append(walkthrough(), selfHealing()...))
 }
 
 // withServer plays releases that a test server checks.

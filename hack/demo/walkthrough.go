@@ -41,7 +41,7 @@ type scene struct {
 
 func walkthrough() []scene {
 	return []scene{
-		{"Two settings are there", settingsAreThere},
+		{"The settings are there", settingsAreThere},
 		{"A namespace is opted in", optIn},
 		{"A release is recorded and its pods are checked", releaseIsChecked},
 		{"A verdict is set to unpass, which simulates a fault", verdictFails},
@@ -54,7 +54,8 @@ func walkthrough() []scene {
 }
 
 func settingsAreThere(ctx context.Context, s *stage) error {
-	return s.await(ctx, expectRows([]string{"blocking"}, []string{"branch"}),
+	return s.await(ctx, expectRows([]string{"blocking"}, []string{"branch"}, []string{"refusal"}, []string{"release-history"},
+		[]string{"stuck-rollback"}, []string{"suspended-rollback"}, []string{"template-history"}),
 		"get", "opsconfiginfo", "-n", "altershieldoperator-system")
 }
 

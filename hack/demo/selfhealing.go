@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// selfHealing are the scenes in which releases go back.
+func selfHealing() []scene {
+	return []scene{
+		{"A release whose image can't be pulled goes back", stuckReleaseGoesBack},
+		{"The same image is refused, another one gets in", rolledBackVersionIsRefused},
+		{"A release goes back on request, to a template that was kept", releaseGoesBackOnRequest},
+	}
+}
+
+func stuckReleaseGoesBack(ctx context.Context, s *stage) error {
+	good, err := current(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := s.await(ctx, expectRows([]string{good, "Success"}), "get", "changeworkloads"); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.out, "# By default pods may take two minutes to run.")
+	if err := s.must(ctx, "patched", "patch", "opsconfiginfo", "stuck-rollback", "-n", "altershieldoperator-system",
+		"--type=merge", "-p", `{"spec":{"content":"8s"}}`); err != nil {
+		return err
+	}
+	if err := s.must(ctx, "updated", "set", "image", "deployment/sleep", "sleep=busybox:missing"); err != nil {
+		return err
+	}
+	stuck := func(pods string) error {
+		if strings.Count(pods, "Running") != 4 || strings.Count(pods, "ErrImagePull") != 3 {
+			return errors.New("4 pods should run and 3 not")
+		}
+		return nil
+	}
+	if err := s.await(ctx, stuck, "get", "pods", "-l", "app=sleep"); err != nil {
+		return err
+	}
+	if err := s.await(ctx, expectRows([]string{"sleep", "5/5", "5", "5"}), "get", "deployment", "sleep"); err != nil {
+		return err
+	}
+	if err := s.await(ctx, expectRows([]string{good, "Success"}), "get", "changeworkloads"); err != nil {
+		return err
+	}
+	return s.await(ctx, contains("goes back to version "+strings.TrimPrefix(good, "sleep--x--")), "events", "--for", "deployment/sleep", "--types=Warning")
+}
+
+func rolledBackVersionIsRefused(ctx context.Context, s *stage) error {
+	printed, failed, err := s.run(ctx, "set", "image", "deployment/sleep", "sleep=busybox:missing")
+	if err != nil {
+		return err
+	}
+	if !failed || !strings.Contains(printed, "deployment sleep refuses version ") {
+		return errors.New("the same image should be refused")
+	}
+	if err := s.must(ctx, "updated", "set", "image", "deployment/sleep", "sleep=busybox:1.37"); err != nil {
+		return err
+	}
+	name, err := current(ctx, s)
+	if err != nil {
+		return err
+	}
+	return s.await(ctx, expectRows([]string{name, "Success"}), "get", "changeworkloads")
+}
+
+func releaseGoesBackOnRequest(ctx context.Context, s *stage) error {
+	if err := s.must(ctx, "deployment.apps/sleep", "get", "controllerrevisions"); err != nil {
+		return err
+	}
+	left, err := current(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := s.must(ctx, "annotated", "annotate", "deployment", "sleep", "altershield.defense.antgroup.com/rollback=true"); err != nil {
+		return err
+	}
+	if err := s.await(ctx, contains(strings.TrimPrefix(left, "sleep--x--")+", goes back to version "), "events", "--for", "deployment/sleep", "--types=Warning"); err != nil {
+		return err
+	}
+	name, err := current(ctx, s)
+	if err != nil {
+		return err
+	}
+	if name == left {
+		return fmt.Errorf("the Deployment should have left %s", left)
+	}
+	return s.await(ctx, expectRows([]string{name, "Success"}), "get", "changeworkloads", "-o", "wide")
+}
+
+func contains(text string) func(string) error {
+	return func(printed string) error {
+		if !strings.Contains(printed, text) {
+			return fmt.Errorf("it should say %q", text)
+		}
+		return nil
+	}
+}
