@@ -21,7 +21,6 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -55,10 +54,9 @@ func HoldOf(deployment *appsv1.Deployment, release int64) Hold {
 	return Held
 }
 
-// IsRolling says that a Deployment still has pods of other versions, or lacks some of its own.
+// IsRolling says that a Deployment still has pods of other versions.
 func IsRolling(deployment *appsv1.Deployment) bool {
-	return deployment.Status.Replicas > deployment.Status.UpdatedReplicas ||
-		deployment.Status.UpdatedReplicas < ptr.Deref(deployment.Spec.Replicas, 1)
+	return deployment.Status.Replicas > deployment.Status.UpdatedReplicas
 }
 
 // hold stops the rollout of a release that failed, once, and lets it go on when nothing is failed any more. A pause that is

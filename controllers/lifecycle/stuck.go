@@ -17,7 +17,9 @@ limitations under the License.
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +30,7 @@ import (
 type StuckPods struct {
 	// First is when the time of the first of them was over.
 	First time.Time
-	// Message names some of them and says what they wait for; empty where there are none.
+	// Message says what they wait for, and names a pod for each trouble; empty where there are none.
 	Message string
 	// Next is how long until the time of another pod that doesn't run is over, 0 where there is none.
 	Next time.Duration
@@ -37,7 +39,7 @@ type StuckPods struct {
 // FindStuck looks at now for pods of a release that have not come to run within threshold of their creation.
 func FindStuck(pods []corev1.Pod, threshold time.Duration, now time.Time) StuckPods {
 	var stuck StuckPods
-	var troubles []string
+	count, named := 0, map[string]string{}
 	for i := range pods {
 		pod := &pods[i]
 		if !DoesNotRun(pod) || crashedLater(pod, threshold) {
@@ -53,12 +55,27 @@ func FindStuck(pods []corev1.Pod, threshold time.Duration, now time.Time) StuckP
 		if stuck.First.IsZero() || deadline.Before(stuck.First) {
 			stuck.First = deadline
 		}
-		troubles = append(troubles, fmt.Sprintf("pod %s: %s", pod.Name, trouble(pod)))
+		count++
+		if text := trouble(pod); len(named) < maxNamedPods || named[text] != "" {
+			named[text] = min(cmp.Or(named[text], pod.Name), pod.Name)
+		}
 	}
-	if len(troubles) > 0 {
-		stuck.Message = strings.Join(troubles[:min(len(troubles), maxNamedPods)], "; ") + andMore(len(troubles))
-	}
+	stuck.Message = stuckMessage(named, count)
 	return stuck
+}
+
+// stuckMessage names a pod for each trouble, always the same one.
+func stuckMessage(named map[string]string, count int) string {
+	var parts []string
+	for text, pod := range named {
+		parts = append(parts, fmt.Sprintf("pod %s: %s", pod, text))
+	}
+	slices.Sort(parts)
+	message := strings.Join(parts, "; ")
+	if more := count - len(parts); more > 0 {
+		message += fmt.Sprintf(" (and %d more)", more)
+	}
+	return message
 }
 
 // DoesNotRun says that a pod waits to be scheduled, or that one of its containers waits to be started: for its image, for

@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -134,10 +135,22 @@ func TestTheFirstStuckPodSaysSinceWhen(t *testing.T) {
 	g.Expect(stuck.Next).To(BeZero())
 }
 
-func TestOfManyStuckPodsFiveAreNamed(t *testing.T) {
+func TestOfManyStuckPodsOneIsNamedForEachTrouble(t *testing.T) {
+	g := NewWithT(t)
 	var pods []corev1.Pod
-	for range 1000 {
-		pods = append(pods, podOfAge(time.Hour))
+	for i := range 1000 {
+		pods = append(pods, podOfAge(time.Hour, unschedulable, called(fmt.Sprintf("sleep-%03d", 999-i))))
 	}
-	NewWithT(t).Expect(lifecycle.FindStuck(pods, time.Minute, now).Message).To(HaveSuffix("pod sleep-1: it is pending and 995 more"))
+	g.Expect(lifecycle.FindStuck(pods, time.Minute, now).Message).To(Equal("pod sleep-000: Unschedulable: 0/4 nodes are available (and 999 more)"))
+	pods = append(pods[:2], podOfAge(time.Hour, waiting("ErrImagePull", ""), called("sleep-2")))
+	g.Expect(lifecycle.FindStuck(pods, time.Minute, now).Message).To(Equal(
+		"pod sleep-2: container sleep: ErrImagePull; pod sleep-998: Unschedulable: 0/4 nodes are available (and 1 more)"))
+	for i := range 10 {
+		pods = append(pods, podOfAge(time.Hour, waiting(fmt.Sprintf("Trouble%d", i), ""), called(fmt.Sprintf("sleep-t%d", i))))
+	}
+	g.Expect(lifecycle.FindStuck(pods, time.Minute, now).Message).To(HaveSuffix("pod sleep-t2: container sleep: Trouble2 (and 8 more)"))
+}
+
+func called(name string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Name = name }
 }
