@@ -106,7 +106,7 @@ func (o *options) bindServer(flags *flag.FlagSet) {
 	flags.StringVar(&o.failurePolicy, "altershield-failure-policy", failurePass,
 		"What a batch counts as that AlterShield Server did not check, because it refused or was not there in time: pass or fail.")
 	flags.StringVar(&o.callbackAddress, "callback-bind-address", ":8080",
-		"Address of the callbacks of AlterShield Server and of the questions of people. 0 turns it off.")
+		"Address of the callbacks of AlterShield Server, and of the questions and rollbacks of people, who send their token. 0 turns it off.")
 	flags.StringVar(&o.callbackCertDir, "callback-cert-dir", "",
 		"Directory of the certificate for --callback-bind-address: tls.crt and tls.key, read again when they change. Empty: no TLS, "+
 			"since AlterShield Server v1.0 sends no server name and knows only the certificate authorities of its Java.")

@@ -78,7 +78,7 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 		For(&appsv1.Deployment{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(phaseChanged())).
-		Owns(&appsv1.ReplicaSet{}, builder.WithPredicates(recovered())).
+		Owns(&appsv1.ReplicaSet{}, builder.WithPredicates(turned())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(stopsRunning())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(settingChanged(r.Namespace))).
@@ -103,15 +103,19 @@ func stopsRunning() predicate.Predicate {
 	}
 }
 
-// recovered passes ReplicaSets that become healthy: there may be something to go back to now.
-func recovered() predicate.Predicate {
-	healthy := func(object client.Object) bool {
+// turned passes ReplicaSets that become healthy, as there may be something to go back to now, and those whose pods can't be
+// created any more. New ones pass, too: their pods may have been seen before.
+func turned() predicate.Predicate {
+	state := func(object client.Object) (healthy, failing bool) {
 		replicaSet, ok := object.(*appsv1.ReplicaSet)
-		return ok && lifecycle.IsHealthy(replicaSet)
+		return ok && lifecycle.IsHealthy(replicaSet), ok && lifecycle.CreationFailure(replicaSet) != nil
 	}
 	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool { return !healthy(e.ObjectOld) && healthy(e.ObjectNew) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			wasHealthy, wasFailing := state(e.ObjectOld)
+			healthy, failing := state(e.ObjectNew)
+			return healthy && !wasHealthy || failing && !wasFailing
+		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 }

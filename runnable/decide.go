@@ -31,8 +31,8 @@ type Observation struct {
 	OptedIn bool
 	// Release is what the Deployment is at.
 	Release lifecycle.Release
-	// Requested is the value of the annotation that asks for a rollback, nil where it is absent.
-	Requested *string
+	// Requested is the value of the annotation that asks for a rollback, empty where nobody does.
+	Requested string
 	// RequestedBy is who set it.
 	RequestedBy string
 	// Over says that the release was verified and no pod of another version is left.
@@ -66,8 +66,8 @@ func Decide(seen Observation) Decision {
 	if !seen.OptedIn || seen.Release.Version == "" {
 		return decision
 	}
-	if seen.Requested != nil {
-		decision.ask(seen, appv1alpha1.RollbackRequested, askedFor(seen.RequestedBy))
+	if seen.Requested != "" {
+		decision.ask(seen, appv1alpha1.RollbackRequested, fmt.Sprintf("%s asked for it", seen.RequestedBy))
 	}
 	if seen.OnSuspension && seen.Failures != "" {
 		decision.ask(seen, appv1alpha1.RollbackPodsFailed, seen.Failures)
@@ -86,19 +86,12 @@ func Decide(seen Observation) Decision {
 	return decision
 }
 
-func askedFor(user string) string {
-	if user == "" {
-		return "somebody asked for it"
-	}
-	return fmt.Sprintf("%s asked for it", user)
-}
-
 func (d *Decision) ask(seen Observation, reason appv1alpha1.RollbackReason, message string) {
 	request := rollback.Request{From: seen.Release, Reason: reason, Message: message}
 	if reason == appv1alpha1.RollbackRequested {
-		request.User = seen.RequestedBy
-		if *seen.Requested != appv1alpha1.RollbackNewest {
-			request.To = *seen.Requested
+		request.User, request.Annotation = seen.RequestedBy, seen.Requested
+		if seen.Requested != appv1alpha1.RollbackNewest {
+			request.To = seen.Requested
 		}
 	}
 	d.Requests = append(d.Requests, request)

@@ -17,11 +17,11 @@ limitations under the License.
 package runnable
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -33,7 +33,11 @@ func TestADeployment(t *testing.T) {
 	second := lifecycle.Release{Version: "b", Number: 2}
 	stuck := lifecycle.StuckPods{Message: "pod b-1: it is pending", Next: 7 * time.Second}
 	request := func(reason appv1alpha1.RollbackReason, message, user, to string) rollback.Request {
-		return rollback.Request{From: second, Reason: reason, Message: message, User: user, To: to}
+		asked := rollback.Request{From: second, Reason: reason, Message: message, User: user, To: to}
+		if reason == "Requested" {
+			asked.Annotation = cmp.Or(to, "true")
+		}
+		return asked
 	}
 	notRunning := request("PodsNotRunning", "pod b-1: it is pending", "", "")
 	failed := request("PodsFailed", "pod b-1 failed its check", "", "")
@@ -56,11 +60,9 @@ func TestADeployment(t *testing.T) {
 			Decision{Requests: []rollback.Request{failed}}},
 		{"prefers a verified version to a ReplicaSet", Observation{Failures: "pod b-1 failed its check", OnSuspension: true, Stuck: stuck},
 			Decision{Requests: []rollback.Request{failed, notRunning}, Wait: 7 * time.Second}},
-		{"goes back on request", Observation{Requested: ptr.To("true"), RequestedBy: "alice", Over: true},
+		{"goes back on request", Observation{Requested: "true", RequestedBy: "alice", Over: true},
 			Decision{Requests: []rollback.Request{request("Requested", "alice asked for it", "alice", "")}}},
-		{"goes back on the request of nobody known", Observation{Requested: ptr.To("true"), Over: true},
-			Decision{Requests: []rollback.Request{request("Requested", "somebody asked for it", "", "")}}},
-		{"goes back to the version that was asked for, before anything else", Observation{Requested: ptr.To("a"), RequestedBy: "alice", Stuck: stuck},
+		{"goes back to the version that was asked for, before anything else", Observation{Requested: "a", RequestedBy: "alice", Stuck: stuck},
 			Decision{Requests: []rollback.Request{request("Requested", "alice asked for it", "alice", "a"), notRunning}, Wait: 7 * time.Second}},
 		{"whose version was rolled back once is forgiven when it is verified", Observation{Verified: true, Over: true, Rollbacks: rolledBack(1)}, Decision{Forgive: "b"}},
 		{"whose version was rolled back once is not forgiven before", Observation{Rollbacks: rolledBack(1)}, Decision{}},
@@ -83,15 +85,30 @@ func TestAnObstacleIsToldOnceForEachRelease(t *testing.T) {
 	told := newTold()
 	sleep, other := client.ObjectKey{Name: "sleep"}, client.ObjectKey{Name: "other"}
 	first, second := lifecycle.Release{Version: "a", Number: 1}, lifecycle.Release{Version: "b", Number: 2}
-	paused, recreate := remark{"PodsNotRunning", "Paused"}, remark{"PodsNotRunning", "RecreateStrategy"}
-	g.Expect(told.first(sleep, first, paused)).To(BeTrue())
-	g.Expect(told.first(sleep, first, paused)).To(BeFalse())
-	g.Expect(told.first(sleep, first, recreate)).To(BeTrue())
-	g.Expect(told.first(sleep, first, paused)).To(BeFalse(), "two that alternate are told once each")
-	g.Expect(told.first(sleep, first, remark{"PodsFailed", "Paused"})).To(BeTrue())
-	g.Expect(told.first(other, first, paused)).To(BeTrue())
-	g.Expect(told.first(sleep, second, paused)).To(BeTrue())
+	g.Expect(told.first(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
+	g.Expect(told.first(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeFalse())
+	g.Expect(told.first(sleep, attempt{first, "PodsNotRunning"}, "RecreateStrategy", now)).To(BeTrue())
+	g.Expect(told.first(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeFalse(), "two that alternate are told once each")
+	g.Expect(told.first(sleep, attempt{first, "PodsFailed"}, "Paused", now)).To(BeTrue())
+	g.Expect(told.first(other, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
+	g.Expect(told.first(sleep, attempt{second, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
 	told.forget(sleep)
-	g.Expect(told.first(sleep, second, paused)).To(BeTrue())
+	g.Expect(told.first(sleep, attempt{second, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
 	g.Expect(told.of).To(HaveLen(2))
+}
+
+func TestAnObstacleIsLookedForAgainAfterAMinute(t *testing.T) {
+	g := NewWithT(t)
+	told, sleep := newTold(), client.ObjectKey{Name: "sleep"}
+	second := lifecycle.Release{Version: "b", Number: 2}
+	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, now)).To(BeZero())
+	told.first(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now)
+	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, now.Add(20*time.Second))).To(Equal(40 * time.Second))
+	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, now.Add(time.Minute))).To(BeZero())
+	g.Expect(told.rest(sleep, attempt{second, "PodsFailed"}, now)).To(BeZero(), "another reason")
+	g.Expect(told.rest(sleep, attempt{lifecycle.Release{Version: "c", Number: 3}, "PodsNotRunning"}, now)).To(BeZero(), "another release")
+	told.first(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now.Add(time.Minute))
+	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, now.Add(90*time.Second))).To(Equal(30 * time.Second))
+	told.first(sleep, attempt{second, "PodsFailed"}, "Paused", now)
+	g.Expect(told.rest(sleep, attempt{second, "PodsFailed"}, now)).To(BeZero(), "the cache tells when a pause ends")
 }

@@ -30,11 +30,9 @@ import (
 func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (Observation, error) {
 	seen := Observation{
 		Release:     lifecycle.ReleaseOf(deployment),
+		Requested:   deployment.Annotations[appv1alpha1.AnnotationRollback],
 		RequestedBy: deployment.Annotations[appv1alpha1.AnnotationRollbackBy],
 		Rollbacks:   appv1alpha1.RollbacksOf(deployment.Annotations),
-	}
-	if value, requested := deployment.Annotations[appv1alpha1.AnnotationRollback]; requested {
-		seen.Requested = &value
 	}
 	var err error
 	if seen.OptedIn, err = scope.OptedIn(ctx, r.Client, deployment.Namespace); err != nil {
@@ -86,5 +84,5 @@ func (r *Rollback) stuck(ctx context.Context, deployment *appsv1.Deployment, rel
 	if err != nil {
 		return lifecycle.StuckPods{}, err
 	}
-	return lifecycle.FindStuck(pods, threshold, r.Clock.Now()), nil
+	return lifecycle.FindStuck(replicaSet, pods, threshold, r.Clock.Now()), nil
 }

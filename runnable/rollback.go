@@ -58,14 +58,18 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	decision := Decide(seen)
+	wait := decision.Wait
 	for _, request := range decision.Requests {
 		request.Deployment = key.NamespacedName
-		over, err := r.try(ctx, deployment, seen, request)
+		over, again, err := r.try(ctx, deployment, seen, request)
 		if apierrors.IsConflict(err) {
 			return ctrl.Result{RequeueAfter: retryWait}, nil
 		}
 		if over || err != nil {
 			return ctrl.Result{}, err
+		}
+		if again > 0 && (wait == 0 || again < wait) {
+			wait = again
 		}
 	}
 	if decision.Forgive != "" {
@@ -73,42 +77,56 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 			return ctrl.Result{}, err
 		}
 	}
-	return ctrl.Result{RequeueAfter: decision.Wait}, nil
+	return ctrl.Result{RequeueAfter: wait}, nil
 }
 
-// try makes one rollback; over says that nothing else is to be tried, since it was made, or the Deployment is another by now.
-func (r *Rollback) try(ctx context.Context, deployment *appsv1.Deployment, seen Observation, request rollback.Request) (over bool, err error) {
-	_, err = r.Roller.RollBack(ctx, request)
-	var obstacle *rollback.Obstacle
+// try makes one rollback. over says that nothing else is to be tried, since it was made, or the Deployment is another by now;
+// again is when to look once more whether the obstacle that was met is still there, 0 where an event will tell.
+func (r *Rollback) try(ctx context.Context, deployment *appsv1.Deployment, seen Observation, request rollback.Request) (over bool, again time.Duration, err error) {
+	asked := attempt{seen.Release, request.Reason}
+	obstacle := rollback.ObstacleOf(deployment, seen.OptedIn, request) // what the cache knows costs no call
+	if obstacle == nil {
+		if rest := r.told.rest(request.Deployment, asked, r.Clock.Now()); rest > 0 {
+			return false, rest, nil
+		}
+		_, err = r.Roller.RollBack(ctx, request)
+	}
 	switch {
-	case err == nil:
+	case obstacle == nil && err == nil:
 		if request.Reason == appv1alpha1.RollbackPodsNotRunning {
 			r.Metrics.delay.Observe(max(r.Clock.Now().Sub(seen.Stuck.First), 0).Seconds())
 		}
-		return true, nil
+		return true, 0, nil
 	case apierrors.IsNotFound(err):
-		return true, nil
-	case !errors.As(err, &obstacle):
-		return false, err
+		return true, 0, nil
+	case obstacle == nil && !errors.As(err, &obstacle):
+		return false, 0, err
 	case obstacle.Reason == rollback.ObstacleMovedOn:
-		return true, nil // its event brings the next decision
+		return true, 0, nil // its event brings the next decision
 	}
+	return false, 0, r.tell(ctx, deployment, asked, request, obstacle)
+}
+
+// tell says once why a rollback can't be made. A request is turned down each time.
+func (r *Rollback) tell(ctx context.Context, deployment *appsv1.Deployment, asked attempt, request rollback.Request, obstacle *rollback.Obstacle) error {
 	if request.Reason == appv1alpha1.RollbackRequested {
-		if err := r.turnDown(ctx, deployment); err != nil {
-			return false, err
+		if err := r.turnDown(ctx, deployment, request); err != nil {
+			return err
 		}
-	} else if !r.told.first(request.Deployment, seen.Release, remark{request.Reason, obstacle.Reason}) {
-		return false, nil
+	} else if !r.told.first(request.Deployment, asked, obstacle.Reason, r.Clock.Now()) {
+		return nil
 	}
 	r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRolledBack, "RollBack", "%s",
 		lifecycle.EventNote(fmt.Sprintf("release %d, version %s, is not rolled back: %s (it was to be, because %s)",
-			seen.Release.Number, seen.Release.Version, obstacle.Message, request.Message)))
-	return false, nil
+			asked.release.Number, asked.release.Version, obstacle.Message, request.Message)))
+	return nil
 }
 
-// turnDown removes a request that can't be met: left there it would take a later release back.
-func (r *Rollback) turnDown(ctx context.Context, deployment *appsv1.Deployment) error {
-	change := mark.Change{Unannotate: []string{appv1alpha1.AnnotationRollback}}
+// turnDown removes a request that can't be met, unless it is another one by now: left there it would take a later release back.
+func (r *Rollback) turnDown(ctx context.Context, deployment *appsv1.Deployment, request rollback.Request) error {
+	change := mark.Change{
+		Unannotate: []string{appv1alpha1.AnnotationRollback}, Given: map[string]string{appv1alpha1.AnnotationRollback: request.Annotation},
+	}
 	if _, present := deployment.Annotations[appv1alpha1.AnnotationRollbackBy]; present {
 		change.Unannotate = append(change.Unannotate, appv1alpha1.AnnotationRollbackBy)
 	}

@@ -38,6 +38,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
@@ -164,33 +166,57 @@ func TestAStuckReleaseIsRolledBackAtItsDeadline(t *testing.T) {
 
 func TestWhatCanNotBeRolledBackIsToldOnce(t *testing.T) {
 	g := NewWithT(t)
-	b := newBench(t, []error{&rollback.Obstacle{Reason: "Paused", Message: "it is paused"}}, stuckSleep(time.Hour)...)
+	b := newBench(t, []error{&rollback.Obstacle{Reason: "NoHealthyReplicaSet", Message: "none is healthy"}}, stuckSleep(time.Hour)...)
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}), "nothing is asked while nothing changes")
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: time.Minute}), "a pod crashed once more")
+	g.Expect(b.roller.requests).To(HaveLen(1))
+	b.Clock = clocktesting.NewFakePassiveClock(now.Add(time.Minute))
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
+	g.Expect(b.roller.requests).To(HaveLen(2), "it may have become possible")
+	g.Expect(b.events()).To(Equal([]string{
+		"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: none is healthy (it was to be, because pod sleep-b-1: it is pending)",
+	}))
+}
+
+func TestWhatTheCacheKnowsIsNotAsked(t *testing.T) {
+	g := NewWithT(t)
+	objects := stuckSleep(time.Hour)
+	objects[1].(*appsv1.Deployment).Spec.Paused = true
+	b := newBench(t, []error{nil}, objects...)
 	for range 3 {
 		g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	}
-	g.Expect(b.roller.requests).To(HaveLen(3), "it may have become possible")
-	g.Expect(b.events()).To(Equal([]string{
-		"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: it is paused (it was to be, because pod sleep-b-1: it is pending)",
-	}))
+	g.Expect(b.roller.requests).To(BeEmpty())
+	g.Expect(b.events()).To(HaveExactElements(ContainSubstring("deployment sleep is paused by a user")))
 }
 
 func TestARequestThatCanNotBeMetIsTurnedDown(t *testing.T) {
 	g := NewWithT(t)
-	b := newBench(t, []error{&rollback.Obstacle{Reason: "Paused", Message: "it is paused"}},
+	b := newBench(t, []error{&rollback.Obstacle{Reason: "UnknownVersion", Message: "it is unknown"}},
 		stuckSleep(time.Second, "rollback", "true", "rollback-by", "alice", "note", "mine")...)
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
 	g.Expect(b.annotations(t)).To(Equal(map[string]string{"altershield.defense.antgroup.com/release": "2", "altershield.defense.antgroup.com/note": "mine"}))
-	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: it is paused (it was to be, because alice asked for it)"}))
+	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: it is unknown (it was to be, because alice asked for it)"}))
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
 	g.Expect(b.roller.requests).To(HaveLen(1))
 }
 
 func TestARequestOfAnUnknownUserIsTurnedDown(t *testing.T) {
 	g := NewWithT(t)
-	b := newBench(t, []error{&rollback.Obstacle{Reason: "UnknownVersion", Message: "unknown"}}, stuckSleep(time.Second, "rollback", "z")...)
+	b := newBench(t, []error{nil}, stuckSleep(time.Second, "rollback", "z")...)
 	_, err := b.Reconcile(t.Context(), sleepKey)
 	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.roller.requests).To(BeEmpty())
 	g.Expect(b.annotations(t)).To(HaveLen(1))
+	g.Expect(b.events()).To(HaveExactElements(ContainSubstring("nobody is known to have asked for a rollback of deployment sleep")))
+}
+
+func TestAnEmptyRequestIsNone(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{nil}, stuckSleep(time.Second, "rollback", "")...)
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
+	g.Expect(b.roller.requests).To(BeEmpty())
+	g.Expect(b.events()).To(BeEmpty())
 }
 
 func TestARollbackIsTriedAgain(t *testing.T) {
@@ -256,7 +282,64 @@ func TestAVersionThatIsVerifiedAfterItsRollbackIsForgiven(t *testing.T) {
 func TestADeploymentThatIsGoneIsForgotten(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, nil)
-	b.told.first(sleepKey.NamespacedName, lifecycle.Release{}, remark{})
+	b.told.first(sleepKey.NamespacedName, attempt{}, "Paused", now)
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.told.of).To(BeEmpty())
+}
+
+func TestTheRunnableLooks(t *testing.T) {
+	pending := &corev1.Pod{Status: corev1.PodStatus{Phase: "Pending"}}
+	running := &corev1.Pod{Status: corev1.PodStatus{Phase: "Running"}}
+	replicaSet := func(desired, ready int32, failing bool) *appsv1.ReplicaSet {
+		made := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Replicas: &desired}, Status: appsv1.ReplicaSetStatus{ReadyReplicas: ready}}
+		if failing {
+			made.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: "ReplicaFailure", Status: "True"}}
+		}
+		return made
+	}
+	workload := func(phase appv1alpha1.ChangeWorkloadPhase) *appv1alpha1.ChangeWorkload {
+		return &appv1alpha1.ChangeWorkload{Status: appv1alpha1.ChangeWorkloadStatus{Status: phase}}
+	}
+	setting := func(namespace, name string) *appv1alpha1.OpsConfigInfo {
+		return &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	}
+	settings := settingChanged("altershieldoperator-system")
+	for _, row := range []struct {
+		name  string
+		on    predicate.Predicate
+		event any
+		looks bool
+	}{
+		{"when a pod is created", stopsRunning(), event.CreateEvent{Object: pending}, true},
+		{"not when a pod is seen that runs", stopsRunning(), event.CreateEvent{Object: running}, false},
+		{"when a pod stops running", stopsRunning(), event.UpdateEvent{ObjectOld: running, ObjectNew: pending}, true},
+		{"not when a pod starts running", stopsRunning(), event.UpdateEvent{ObjectOld: pending, ObjectNew: running}, false},
+		{"not when a pod still doesn't run", stopsRunning(), event.UpdateEvent{ObjectOld: pending, ObjectNew: pending}, false},
+		{"not when a pod goes", stopsRunning(), event.DeleteEvent{Object: pending}, false},
+		{"when a ReplicaSet is created, whose pods may have been seen before", turned(), event.CreateEvent{Object: replicaSet(2, 0, false)}, true},
+		{"when a ReplicaSet becomes healthy", turned(), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 2, false)}, true},
+		{"when a ReplicaSet can't create its pods any more", turned(), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 1, true)}, true},
+		{"not when a ReplicaSet becomes unhealthy", turned(), event.UpdateEvent{ObjectOld: replicaSet(2, 2, false), ObjectNew: replicaSet(2, 1, false)}, false},
+		{"not when a ReplicaSet stays as it was", turned(), event.UpdateEvent{ObjectOld: replicaSet(2, 2, true), ObjectNew: replicaSet(2, 2, true)}, false},
+		{"not when a ReplicaSet goes", turned(), event.DeleteEvent{Object: replicaSet(2, 2, false)}, false},
+		{"when a release comes to another status", phaseChanged(), event.UpdateEvent{ObjectOld: workload("Running"), ObjectNew: workload("Suspend")}, true},
+		{"not when a release stays at its status", phaseChanged(), event.UpdateEvent{ObjectOld: workload("Running"), ObjectNew: workload("Running")}, false},
+		{"when the setting stuck-rollback changes", settings, event.CreateEvent{Object: setting("altershieldoperator-system", "stuck-rollback")}, true},
+		{"when the setting suspended-rollback changes", settings, event.DeleteEvent{Object: setting("altershieldoperator-system", "suspended-rollback")}, true},
+		{"not when another setting changes", settings, event.CreateEvent{Object: setting("altershieldoperator-system", "branch")}, false},
+		{"not when there is an object of that name elsewhere", settings, event.CreateEvent{Object: setting("default", "stuck-rollback")}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			looks := false
+			switch seen := row.event.(type) {
+			case event.CreateEvent:
+				looks = row.on.Create(seen)
+			case event.UpdateEvent:
+				looks = row.on.Update(seen)
+			case event.DeleteEvent:
+				looks = row.on.Delete(seen)
+			}
+			NewWithT(t).Expect(looks).To(Equal(row.looks))
+		})
+	}
 }

@@ -19,6 +19,7 @@ package runnable
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,6 +27,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
+
+// restTime is how long a rollback that met an obstacle is not tried again: pods that crash again and again would have the API
+// server asked each time.
+const restTime = time.Minute
 
 // told remembers of each Deployment what was said about its release that can't be rolled back, so that one Event says it,
 // however often the pods crash. A restarted operator says it once more.
@@ -42,24 +47,56 @@ type remarks struct {
 type remark struct {
 	asked    appv1alpha1.RollbackReason
 	obstacle rollback.ObstacleReason
+	// at is when the obstacle was met last.
+	at time.Time
+}
+
+// attempt is a rollback of a release for a reason.
+type attempt struct {
+	release lifecycle.Release
+	asked   appv1alpha1.RollbackReason
 }
 
 func newTold() *told { return &told{of: map[client.ObjectKey]remarks{}} }
 
-// first says whether this is to be said of a release for the first time, and remembers it.
-func (t *told) first(deployment client.ObjectKey, release lifecycle.Release, said remark) bool {
+// first says whether an obstacle is met for the first time, and remembers it.
+func (t *told) first(deployment client.ObjectKey, tried attempt, obstacle rollback.ObstacleReason, now time.Time) bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	known := t.of[deployment]
-	if known.release != release {
-		known = remarks{release: release}
+	if known.release != tried.release {
+		known = remarks{release: tried.release}
 	}
-	if slices.Contains(known.said, said) {
+	at := slices.IndexFunc(known.said, func(said remark) bool { return said.asked == tried.asked && said.obstacle == obstacle })
+	if at >= 0 {
+		known.said[at].at = now
 		return false
 	}
-	known.said = append(known.said, said)
+	known.said = append(known.said, remark{tried.asked, obstacle, now})
 	t.of[deployment] = known
 	return true
+}
+
+// rest is how long to leave a rollback alone that met an obstacle a while ago.
+func (t *told) rest(deployment client.ObjectKey, tried attempt, now time.Time) time.Duration {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	var rest time.Duration
+	if known := t.of[deployment]; known.release == tried.release {
+		for _, said := range known.said {
+			if said.asked == tried.asked && !isCached(said.obstacle) {
+				rest = max(rest, said.at.Add(restTime).Sub(now))
+			}
+		}
+	}
+	return rest
+}
+
+// isCached says that the cache tells of an obstacle, and of its end, without a call.
+func isCached(obstacle rollback.ObstacleReason) bool {
+	return slices.Contains([]rollback.ObstacleReason{
+		rollback.ObstaclePaused, rollback.ObstacleRecreate, rollback.ObstacleIsRollback, rollback.ObstacleAlreadyRolledBack,
+	}, obstacle)
 }
 
 func (t *told) forget(deployment client.ObjectKey) {

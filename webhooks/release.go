@@ -117,7 +117,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 		stamped.settleRequest(old, updated, by.user)
 		return stamped, nil
 	}
-	stamped.settleRollback(old, updated, by)
+	stamped.settleRollback(updated, by)
 	version, err := updated.template.Version()
 	if err != nil {
 		return marks{}, err

@@ -35,18 +35,16 @@ func (m marks) settleRequest(old, updated marks, user string) {
 	}
 }
 
-// settleRollback keeps what the operator writes with its own rollback. Somebody else's release may take a request back, but
-// asks for none: kubectl rollout undo brings the annotations of an old ReplicaSet, a request that was met long ago among them.
-func (m marks) settleRollback(old, updated marks, by author) {
+// settleRollback keeps what the operator writes with its own rollback. Somebody else's release ends every request, as it was
+// made for the release before, and asks for none: kubectl rollout undo brings the annotations of an old ReplicaSet, a request
+// that was met long ago among them.
+func (m marks) settleRollback(updated marks, by author) {
 	if by.isOperator {
 		restore(m.annotations, updated.annotations, []string{appv1alpha1.AnnotationRollbacks, appv1alpha1.AnnotationRollbackBy})
 		return
 	}
-	if updated.annotations[appv1alpha1.AnnotationRollback] == "" {
-		delete(m.annotations, appv1alpha1.AnnotationRollbackBy)
-		return
-	}
-	restore(m.annotations, old.annotations, []string{appv1alpha1.AnnotationRollback})
+	delete(m.annotations, appv1alpha1.AnnotationRollback)
+	delete(m.annotations, appv1alpha1.AnnotationRollbackBy)
 }
 
 // releaser is the user whose release it is: of the operator's own rollback, who asked for it.

@@ -56,5 +56,9 @@ func (r *Reconciler) keepTemplate(ctx context.Context, workload *appv1alpha1.Cha
 	if err != nil && !errors.Is(err, history.ErrNotKept) {
 		return err
 	}
-	return errors.Join(err, r.History.Prune(ctx, scene.deployment, release, scene.Templates, lifecycle.FailedVersions(scene.Others)))
+	pruneErr := r.History.Prune(ctx, scene.deployment, release, scene.Templates, lifecycle.FailedVersions(scene.Others))
+	if pruneErr != nil && !errors.Is(pruneErr, history.ErrNotKept) {
+		return pruneErr
+	}
+	return errors.Join(err, pruneErr)
 }

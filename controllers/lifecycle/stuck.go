@@ -23,10 +23,11 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
-// StuckPods are pods that don't run although their time is over.
+// StuckPods are pods that don't run although their time is over, or that could not be created in that time.
 type StuckPods struct {
 	// First is when the time of the first of them was over.
 	First time.Time
@@ -36,24 +37,15 @@ type StuckPods struct {
 	Next time.Duration
 }
 
-// FindStuck looks at now for pods of a release that have not come to run within threshold of their creation.
-func FindStuck(pods []corev1.Pod, threshold time.Duration, now time.Time) StuckPods {
+// FindStuck looks at now for pods of a ReplicaSet that have not come to run within threshold of their creation, and for those
+// that could not be created for that long.
+func FindStuck(replicaSet *appsv1.ReplicaSet, pods []corev1.Pod, threshold time.Duration, now time.Time) StuckPods {
 	var stuck StuckPods
 	count, named := 0, map[string]string{}
 	for i := range pods {
 		pod := &pods[i]
-		if !DoesNotRun(pod) || crashedLater(pod, threshold) {
+		if !DoesNotRun(pod) || crashedLater(pod, threshold) || !stuck.isOver(pod.CreationTimestamp.Add(threshold), now) {
 			continue
-		}
-		deadline := pod.CreationTimestamp.Add(threshold)
-		if left := deadline.Sub(now); left > 0 {
-			if stuck.Next == 0 || left < stuck.Next {
-				stuck.Next = left
-			}
-			continue
-		}
-		if stuck.First.IsZero() || deadline.Before(stuck.First) {
-			stuck.First = deadline
 		}
 		count++
 		if text := trouble(pod); len(named) < maxNamedPods || named[text] != "" {
@@ -61,7 +53,35 @@ func FindStuck(pods []corev1.Pod, threshold time.Duration, now time.Time) StuckP
 		}
 	}
 	stuck.Message = stuckMessage(named, count)
+	if failure := CreationFailure(replicaSet); failure != nil && stuck.isOver(failure.LastTransitionTime.Add(threshold), now) {
+		parts := slices.DeleteFunc([]string{stuck.Message, fmt.Sprintf("pods can't be created: %s", failure.Message)}, func(part string) bool { return part == "" })
+		stuck.Message = strings.Join(parts, "; ")
+	}
 	return stuck
+}
+
+// isOver says whether a deadline is over, and remembers it.
+func (s *StuckPods) isOver(deadline, now time.Time) bool {
+	if left := deadline.Sub(now); left > 0 {
+		if s.Next == 0 || left < s.Next {
+			s.Next = left
+		}
+		return false
+	}
+	if s.First.IsZero() || deadline.Before(s.First) {
+		s.First = deadline
+	}
+	return true
+}
+
+// CreationFailure says that pods of a ReplicaSet can't be created, for a quota say; nil where they can.
+func CreationFailure(replicaSet *appsv1.ReplicaSet) *appsv1.ReplicaSetCondition {
+	for i := range replicaSet.Status.Conditions {
+		if condition := &replicaSet.Status.Conditions[i]; condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue {
+			return condition
+		}
+	}
+	return nil
 }
 
 // stuckMessage names a pod for each trouble, always the same one.
@@ -80,13 +100,14 @@ func stuckMessage(named map[string]string, count int) string {
 
 // DoesNotRun says that a pod waits to be scheduled, or that one of its containers waits to be started: for its image, for
 // what it is configured with, for an init container, or after a crash. It is not asked whether the pod is ready. Pods that
-// Kubernetes has given up, such as evicted ones, are replaced: they say nothing of their release.
+// Kubernetes has given up, such as evicted ones, are replaced: they say nothing of their release, nor do those that somebody
+// keeps from being scheduled for now.
 func DoesNotRun(pod *corev1.Pod) bool {
 	switch {
-	case pod.DeletionTimestamp != nil:
+	case pod.DeletionTimestamp != nil, isGated(pod):
 		return false
 	case pod.Status.Phase == corev1.PodRunning:
-		return waitingContainer(pod.Status.ContainerStatuses) != nil
+		return waitingContainer(pod) != nil
 	}
 	return pod.Status.Phase == corev1.PodPending || pod.Status.Phase == ""
 }
@@ -98,21 +119,37 @@ func crashedLater(pod *corev1.Pod, threshold time.Duration) bool {
 	if !IsFinished(pod) {
 		return false
 	}
-	crashed := waitingContainer(pod.Status.ContainerStatuses)
+	crashed := waitingContainer(pod)
 	if crashed == nil || crashed.LastTerminationState.Terminated == nil {
 		return true
 	}
 	return crashed.LastTerminationState.Terminated.FinishedAt.After(pod.CreationTimestamp.Add(2 * threshold))
 }
 
-// waitingContainer is the first container that waits, nil where none does.
-func waitingContainer(statuses []corev1.ContainerStatus) *corev1.ContainerStatus {
-	for i := range statuses {
-		if statuses[i].State.Waiting != nil {
-			return &statuses[i]
+// waitingContainer is the first container that waits, nil where none does. In a pod that runs a waiting init container is a
+// sidecar that crashed.
+func waitingContainer(pod *corev1.Pod) *corev1.ContainerStatus {
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			if statuses[i].State.Waiting != nil {
+				return &statuses[i]
+			}
 		}
 	}
 	return nil
+}
+
+// isGated says that a scheduling gate keeps a pod back, as a quota controller may.
+func isGated(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
+		return condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonSchedulingGated
+	})
+}
+
+// isTold says that the kubelet explains a reason by names alone. Others, PostStartHookError among them, may bring commands
+// and what they wrote, and so secrets.
+func isTold(reason string) bool {
+	return slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}, reason)
 }
 
 // trouble says what a pod waits for. What a container wrote before it ended is not told: it may hold a secret.
@@ -143,7 +180,7 @@ func containerTrouble(status *corev1.ContainerStatus) string {
 	switch waiting := status.State.Waiting; {
 	case end != nil && end.ExitCode != 0:
 		return fmt.Sprintf("container %s ended with exit code %d, %d restarts", status.Name, end.ExitCode, status.RestartCount)
-	case waiting != nil && waiting.Message != "":
+	case waiting != nil && waiting.Message != "" && isTold(waiting.Reason):
 		return fmt.Sprintf("container %s: %s: %s", status.Name, waiting.Reason, waiting.Message)
 	case waiting != nil:
 		return fmt.Sprintf("container %s: %s", status.Name, waiting.Reason)

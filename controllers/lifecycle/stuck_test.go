@@ -22,6 +22,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -77,6 +78,15 @@ func failingInit(pod *corev1.Pod) {
 	}}
 }
 
+func crashingSidecar(pod *corev1.Pod) {
+	failingInit(pod)
+	pod.Status.InitContainerStatuses[0].Name, pod.Status.ContainerStatuses = "proxy", nil
+}
+
+func gated(pod *corev1.Pod) {
+	pod.Status.Conditions = []corev1.PodCondition{{Type: "PodScheduled", Status: "False", Reason: "SchedulingGated"}}
+}
+
 func finishedLabel(pod *corev1.Pod) {
 	pod.Labels["altershield.defense.antgroup.com/operate-finished"] = "1795255000"
 }
@@ -102,16 +112,20 @@ func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
 			"pod sleep-1: container sleep ended with exit code 3, 2 restarts"},
 		{"when it was ready for a moment, and crashed within twice that time", podOfAge(4*time.Minute, crashLooping(0), finishedLabel),
 			"pod sleep-1: container sleep ended with exit code 3, 2 restarts"},
+		{"when a sidecar crashes again and again", podOfAge(2*time.Minute, inPhase(corev1.PodRunning), crashingSidecar), "pod sleep-1: init container proxy ended with exit code 1, 4 restarts"},
+		{"without telling what a hook wrote", podOfAge(2*time.Minute, inPhase(corev1.PodRunning), waiting("PostStartHookError", "curl -u admin:hunter2 failed")),
+			"pod sleep-1: container sleep: PostStartHookError"},
 		{"but not before", podOfAge(2*time.Minute-time.Millisecond, unschedulable), ""},
 		{"but not when it runs without being ready", podOfAge(time.Hour, inPhase(corev1.PodRunning)), ""},
 		{"but not when it ran and crashes later", podOfAge(time.Hour, crashLooping(time.Second), finishedLabel), ""},
 		{"but not when it crashed later by a moment", podOfAge(4*time.Minute+time.Second, crashLooping(0), finishedLabel), ""},
 		{"but not when it ran and its node came up again", podOfAge(time.Hour, inPhase(corev1.PodRunning), waiting("ContainerCreating", ""), finishedLabel), ""},
+		{"but not when somebody keeps it from being scheduled", podOfAge(time.Hour, gated), ""},
 		{"but not when it is on its way out", podOfAge(time.Hour, goingAway), ""},
 		{"but not when it was evicted", podOfAge(time.Hour, inPhase(corev1.PodFailed)), ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(lifecycle.FindStuck([]corev1.Pod{row.pod}, 2*time.Minute, now).Message).To(Equal(row.message))
+			NewWithT(t).Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{row.pod}, 2*time.Minute, now).Message).To(Equal(row.message))
 		})
 	}
 }
@@ -122,15 +136,15 @@ func TestTheTimeOfTheNextPodIsKnownExactly(t *testing.T) {
 		podOfAge(10*time.Second, unschedulable), podOfAge(30*time.Second, unschedulable), podOfAge(20*time.Second, unschedulable),
 		podOfAge(50*time.Second, inPhase(corev1.PodRunning)), podOfAge(55*time.Second, goingAway),
 	}
-	g.Expect(lifecycle.FindStuck(pods, time.Minute, now)).To(Equal(lifecycle.StuckPods{Next: 30 * time.Second}))
-	g.Expect(lifecycle.FindStuck(pods[3:], time.Minute, now)).To(Equal(lifecycle.StuckPods{}))
-	g.Expect(lifecycle.FindStuck(nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{}))
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, time.Minute, now)).To(Equal(lifecycle.StuckPods{Next: 30 * time.Second}))
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods[3:], time.Minute, now)).To(Equal(lifecycle.StuckPods{}))
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{}))
 }
 
 func TestTheFirstStuckPodSaysSinceWhen(t *testing.T) {
 	g := NewWithT(t)
 	pods := []corev1.Pod{podOfAge(70*time.Second, unschedulable), podOfAge(90*time.Second, unschedulable), podOfAge(80*time.Second, unschedulable)}
-	stuck := lifecycle.FindStuck(pods, time.Minute, now)
+	stuck := lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, time.Minute, now)
 	g.Expect(stuck.First).To(Equal(now.Add(-30 * time.Second)))
 	g.Expect(stuck.Next).To(BeZero())
 }
@@ -141,14 +155,35 @@ func TestOfManyStuckPodsOneIsNamedForEachTrouble(t *testing.T) {
 	for i := range 1000 {
 		pods = append(pods, podOfAge(time.Hour, unschedulable, called(fmt.Sprintf("sleep-%03d", 999-i))))
 	}
-	g.Expect(lifecycle.FindStuck(pods, time.Minute, now).Message).To(Equal("pod sleep-000: Unschedulable: 0/4 nodes are available (and 999 more)"))
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, time.Minute, now).Message).To(Equal("pod sleep-000: Unschedulable: 0/4 nodes are available (and 999 more)"))
 	pods = append(pods[:2], podOfAge(time.Hour, waiting("ErrImagePull", ""), called("sleep-2")))
-	g.Expect(lifecycle.FindStuck(pods, time.Minute, now).Message).To(Equal(
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, time.Minute, now).Message).To(Equal(
 		"pod sleep-2: container sleep: ErrImagePull; pod sleep-998: Unschedulable: 0/4 nodes are available (and 1 more)"))
 	for i := range 10 {
 		pods = append(pods, podOfAge(time.Hour, waiting(fmt.Sprintf("Trouble%d", i), ""), called(fmt.Sprintf("sleep-t%d", i))))
 	}
-	g.Expect(lifecycle.FindStuck(pods, time.Minute, now).Message).To(HaveSuffix("pod sleep-t2: container sleep: Trouble2 (and 8 more)"))
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, time.Minute, now).Message).To(HaveSuffix("pod sleep-t2: container sleep: Trouble2 (and 8 more)"))
+}
+
+// withoutQuota is a ReplicaSet whose pods could not be created for so long.
+func withoutQuota(age time.Duration) *appsv1.ReplicaSet {
+	return &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{
+		Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: "exceeded quota: pods", LastTransitionTime: metav1.NewTime(now.Add(-age)),
+	}}}}
+}
+
+func TestPodsThatCanNotBeCreatedAreStuckToo(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(lifecycle.FindStuck(withoutQuota(70*time.Second), nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{
+		First: now.Add(-10 * time.Second), Message: "pods can't be created: exceeded quota: pods",
+	}))
+	g.Expect(lifecycle.FindStuck(withoutQuota(50*time.Second), nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{Next: 10 * time.Second}))
+	both := lifecycle.FindStuck(withoutQuota(70*time.Second), []corev1.Pod{podOfAge(80 * time.Second)}, time.Minute, now)
+	g.Expect(both.Message).To(Equal("pod sleep-1: it is pending; pods can't be created: exceeded quota: pods"))
+	g.Expect(both.First).To(Equal(now.Add(-20 * time.Second)))
+	again := withoutQuota(time.Hour)
+	again.Status.Conditions[0].Status = "False"
+	g.Expect(lifecycle.FindStuck(again, nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{}), "they can by now")
 }
 
 func called(name string) func(*corev1.Pod) {

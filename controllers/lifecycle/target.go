@@ -66,9 +66,7 @@ func (p Past) VerifiedTargets(now time.Time) []string {
 
 // failed says that a version failed when it was released last.
 func (p Past) failed(version string) bool {
-	return slices.ContainsFunc(p.Workloads, func(workload appv1alpha1.ChangeWorkload) bool {
-		return workload.Spec.Reversion == version && workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend
-	})
+	return slices.Contains(FailedVersions(p.Workloads), version)
 }
 
 // HealthyOlder is the newest ReplicaSet, of those that the Deployment controls, that is older than the one of its release

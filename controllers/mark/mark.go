@@ -41,6 +41,8 @@ type Change struct {
 	Unannotate []string
 	// Pause pauses the Deployment, Resume ends a pause.
 	Pause, Resume bool
+	// Given are annotations that the change was decided by: it is not made once one has another value.
+	Given map[string]string
 }
 
 // IsEmpty says that there is nothing to write.
@@ -48,8 +50,8 @@ func (c Change) IsEmpty() bool {
 	return len(c.Set)+len(c.Remove)+len(c.Annotate)+len(c.Unannotate) == 0 && !c.Pause && !c.Resume
 }
 
-// operation is one operation of a JSON patch (RFC 6902).
-type operation struct {
+// Operation is one operation of a JSON patch (RFC 6902).
+type Operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
@@ -95,7 +97,16 @@ func (c Change) movedOn(read, current *appsv1.Deployment) bool {
 	return current.UID != read.UID ||
 		current.Labels[appv1alpha1.LabelVersion] != read.Labels[appv1alpha1.LabelVersion] ||
 		current.Annotations[appv1alpha1.AnnotationRelease] != read.Annotations[appv1alpha1.AnnotationRelease] ||
-		(c.Pause || c.Resume) && current.Generation != read.Generation
+		(c.Pause || c.Resume) && current.Generation != read.Generation || !c.isGiven(current)
+}
+
+func (c Change) isGiven(deployment *appsv1.Deployment) bool {
+	for key, value := range c.Given {
+		if present, found := deployment.Annotations[key]; !found || present != value {
+			return false
+		}
+	}
+	return true
 }
 
 func (c Change) isMadeIn(deployment *appsv1.Deployment) bool {
@@ -122,46 +133,50 @@ func (c Change) isMadeIn(deployment *appsv1.Deployment) bool {
 	return (!c.Pause || deployment.Spec.Paused) && (!c.Resume || !deployment.Spec.Paused)
 }
 
-func (c Change) operations(deployment *appsv1.Deployment) []operation {
-	operations := []operation{
+func (c Change) operations(deployment *appsv1.Deployment) []Operation {
+	operations := []Operation{
 		{Op: "test", Path: "/metadata/uid", Value: deployment.UID},
 		{Op: "test", Path: labelPath(appv1alpha1.LabelVersion), Value: deployment.Labels[appv1alpha1.LabelVersion]},
 	}
 	if release, counted := deployment.Annotations[appv1alpha1.AnnotationRelease]; counted {
-		operations = append(operations, operation{
-			Op: "test", Path: annotationPath(appv1alpha1.AnnotationRelease), Value: release,
+		operations = append(operations, Operation{
+			Op: "test", Path: AnnotationPath(appv1alpha1.AnnotationRelease), Value: release,
 		})
 	}
+	for key, value := range c.Given {
+		operations = append(operations, Operation{Op: "test", Path: AnnotationPath(key), Value: value})
+	}
 	for key, value := range c.Set {
-		operations = append(operations, operation{Op: "add", Path: labelPath(key), Value: value})
+		operations = append(operations, Operation{Op: "add", Path: labelPath(key), Value: value})
 	}
 	for _, key := range c.Remove {
-		operations = append(operations, operation{Op: "remove", Path: labelPath(key)})
+		operations = append(operations, Operation{Op: "remove", Path: labelPath(key)})
 	}
 	if len(c.Annotate) > 0 && deployment.Annotations == nil {
-		operations = append(operations, operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
+		operations = append(operations, Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
 	}
 	for key, value := range c.Annotate {
-		operations = append(operations, operation{Op: "add", Path: annotationPath(key), Value: value})
+		operations = append(operations, Operation{Op: "add", Path: AnnotationPath(key), Value: value})
 	}
 	for _, key := range c.Unannotate {
-		operations = append(operations, operation{Op: "remove", Path: annotationPath(key)})
+		operations = append(operations, Operation{Op: "remove", Path: AnnotationPath(key)})
 	}
 	if c.Pause || c.Resume {
 		// The generation changes with the spec alone: whoever pauses or resumes meanwhile isn't overruled.
-		operations = append(operations, operation{Op: "test", Path: "/metadata/generation", Value: deployment.Generation})
+		operations = append(operations, Operation{Op: "test", Path: "/metadata/generation", Value: deployment.Generation})
 	}
 	if c.Pause {
-		operations = append(operations, operation{Op: "add", Path: "/spec/paused", Value: true})
+		operations = append(operations, Operation{Op: "add", Path: "/spec/paused", Value: true})
 	}
 	if c.Resume {
 		// Removed, not set to false, so that the operator owns nothing of the spec afterwards.
-		operations = append(operations, operation{Op: "remove", Path: "/spec/paused"})
+		operations = append(operations, Operation{Op: "remove", Path: "/spec/paused"})
 	}
 	return operations
 }
 
-func annotationPath(key string) string {
+// AnnotationPath is where an annotation is, as a JSON pointer.
+func AnnotationPath(key string) string {
 	return "/metadata/annotations/" + PointerSegment(key)
 }
 

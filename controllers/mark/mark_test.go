@@ -102,6 +102,10 @@ func TestAChangeIsGuardedByTheObjectAndItsRelease(t *testing.T) {
 			"[" + testUID + "," + testVersion + "," + testRelease +
 				`,{"op":"remove","path":"/metadata/annotations/altershield.defense.antgroup.com~1held"}` +
 				`,{"op":"test","path":"/metadata/generation","value":7},{"op":"remove","path":"/spec/paused"}]`},
+		{"a request that the change was decided by is tested", func(*appsv1.Deployment) {},
+			mark.Change{Unannotate: []string{"rollback"}, Given: map[string]string{"rollback": "true"}},
+			"[" + testUID + "," + testVersion + "," + testRelease +
+				`,{"op":"test","path":"/metadata/annotations/rollback","value":"true"},{"op":"remove","path":"/metadata/annotations/rollback"}]`},
 		{"a Deployment without annotations gets one", func(deployment *appsv1.Deployment) { deployment.Annotations = nil },
 			mark.Change{Annotate: map[string]string{"a": "b"}},
 			"[" + testUID + "," + testVersion + `,{"op":"add","path":"/metadata/annotations","value":{}}` +
@@ -187,6 +191,22 @@ func TestTheAnswerToAChange(t *testing.T) {
 			g.Expect(err).To(MatchError(HavePrefix(row.message)))
 			g.Expect(errors.Is(err, row.answer)).To(BeTrue())
 		})
+	}
+}
+
+func TestAChangeThatWasDecidedByARequestIsLeftWhereThatIsAnotherByNow(t *testing.T) {
+	invalid := apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", "test failed", 0, false)
+	change := mark.Change{Unannotate: []string{"rollback"}, Given: map[string]string{"rollback": "true"}}
+	for request, refused := range map[string]bool{"true": true, "other": false, "": false} {
+		g := NewWithT(t)
+		live := sleep()
+		live.Annotations["rollback"] = request
+		if request == "" {
+			delete(live.Annotations, "rollback")
+		}
+		_, written, err := apply(t, sleep(), change, invalid, live)
+		g.Expect(written).To(BeFalse(), request)
+		g.Expect(err != nil).To(Equal(refused), request)
 	}
 }
 

@@ -45,6 +45,12 @@ const (
 	ObstacleIsRollback ObstacleReason = "IsRollback"
 	// ObstacleNotControlled means: the Deployment is not under change control.
 	ObstacleNotControlled ObstacleReason = "NotControlled"
+	// ObstacleNoUser means: nobody is known to have asked for it.
+	ObstacleNoUser ObstacleReason = "NoUser"
+	// ObstacleSameTemplate means: the Deployment has the template already that it would go back to.
+	ObstacleSameTemplate ObstacleReason = "SameTemplate"
+	// ObstacleDenied means: the API server doesn't take the template, which a policy may forbid by now.
+	ObstacleDenied ObstacleReason = "Denied"
 	// ObstacleMovedOn means: the Deployment is at another release by now.
 	ObstacleMovedOn ObstacleReason = "MovedOn"
 )
@@ -59,15 +65,20 @@ type Obstacle struct {
 
 func (o *Obstacle) Error() string { return o.Message }
 
-// obstacleOf says why a Deployment can't go back at all, whatever there is to go back to; nil where it can.
-func obstacleOf(deployment *appsv1.Deployment, optedIn bool, request Request) error {
+// ObstacleOf says why a Deployment can't go back at all, whatever there is to go back to; nil where it can. It needs nothing
+// but the Deployment as the cache has it, and whether its namespace is under change control.
+func ObstacleOf(deployment *appsv1.Deployment, optedIn bool, request Request) *Obstacle {
 	release := lifecycle.ReleaseOf(deployment)
 	switch {
 	case release.Version == "" || !optedIn || deployment.DeletionTimestamp != nil:
 		return &Obstacle{ObstacleNotControlled, fmt.Sprintf(
 			"deployment %s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", deployment.Name)}
-	case request.From != lifecycle.Release{} && request.From != release:
+	case request.From != lifecycle.Release{} && request.From != release,
+		request.Annotation != "" && request.Annotation != deployment.Annotations[appv1alpha1.AnnotationRollback]:
 		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s is at another release by now", deployment.Name)}
+	case request.Reason == appv1alpha1.RollbackRequested && request.User == "":
+		return &Obstacle{ObstacleNoUser, fmt.Sprintf(
+			"nobody is known to have asked for a rollback of deployment %s, since no webhook looked: set the annotation again", deployment.Name)}
 	case deployment.Spec.Paused && lifecycle.HoldOf(deployment, release.Number) != lifecycle.Held:
 		return &Obstacle{ObstaclePaused, fmt.Sprintf(
 			"deployment %s is paused by a user, so that a rollback would have no effect: kubectl rollout resume", deployment.Name)}
@@ -78,7 +89,7 @@ func obstacleOf(deployment *appsv1.Deployment, optedIn bool, request Request) er
 }
 
 // repetition keeps rollbacks from chasing one another: one follows another only if somebody says where to.
-func repetition(deployment string, release lifecycle.Release, rollbacks []appv1alpha1.Rollback, request Request) error {
+func repetition(deployment string, release lifecycle.Release, rollbacks []appv1alpha1.Rollback, request Request) *Obstacle {
 	if request.To == "" && lifecycle.RollbackTo(rollbacks, release.Number) != nil {
 		return &Obstacle{ObstacleIsRollback, fmt.Sprintf(
 			"release %d of deployment %s is a rollback itself: name the version to go back to", release.Number, deployment)}

@@ -38,4 +38,7 @@ type Request struct {
 	Message string
 	// User asks for it; empty where the operator decided.
 	User string
+	// Annotation is the value of the annotation that asks for it; empty where nobody asked in this way. Once the Deployment has
+	// another one, that is another request.
+	Annotation string
 }

@@ -24,6 +24,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,6 +36,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/index"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
 )
 
@@ -69,6 +71,9 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	if err != nil {
 		return nil, err
 	}
+	if template.Equal(podtemplate.Of(scene.raw.Object)) {
+		return nil, &Obstacle{ObstacleSameTemplate, fmt.Sprintf("deployment %s has that pod template already", request.Deployment.Name)}
+	}
 	// Not the version that the target carries: a library may hash the same template differently today.
 	version, err := template.Version()
 	if err != nil {
@@ -85,7 +90,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 		return nil, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
 	}
 	if err := r.Client.Patch(ctx, scene.deployment, patch); err != nil {
-		return nil, fmt.Errorf("rolling back Deployment %s: %w", request.Deployment, err)
+		return nil, refused(request, err)
 	}
 	r.Metrics.rollbacks.WithLabelValues(string(made.Reason)).Inc()
 	r.Recorder.Eventf(scene.deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseRolledBack, "RollBack", "%s",
@@ -115,7 +120,7 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	if obstacle := obstacleOf(deployment, optedIn, request); obstacle != nil {
+	if obstacle := ObstacleOf(deployment, optedIn, request); obstacle != nil {
 		return nil, obstacle
 	}
 	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, deployment.Namespace, deployment.UID)
@@ -141,6 +146,15 @@ func record(request Request, from lifecycle.Release, to string, refusal time.Dur
 		made.RefusedUntil = &until
 	}
 	return made
+}
+
+// refused tells what the API server denies each time, such as an image that a policy forbids by now, from what may work the
+// next time.
+func refused(request Request, err error) error {
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) {
+		return &Obstacle{ObstacleDenied, fmt.Sprintf("deployment %s can't take its earlier pod template: %s", request.Deployment.Name, err)}
+	}
+	return fmt.Errorf("rolling back Deployment %s: %w", request.Deployment, err)
 }
 
 func describe(made appv1alpha1.Rollback) string {

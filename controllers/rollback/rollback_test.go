@@ -304,6 +304,8 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 		asked.From = release
 		return asked
 	}
+	anonymous, annotated := request("Requested", ""), request("Requested", "a")
+	anonymous.User, annotated.Annotation = "", "a"
 	healthy := []client.Object{replicaSet(versionOfBad, "bad", 2, 0), replicaSet("y", "good", 1, 2), kept("a", "good", 1)}
 	for _, row := range []struct {
 		name       string
@@ -335,11 +337,21 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 		{"to a version whose template is gone", request("PodsFailed", ""), sleep(), []client.Object{optedIn(), verified("a", 1)}, "NoVerifiedVersion",
 			"deployment sleep has no other verified version to go back to"},
 		{"to a version that was never verified", request("Requested", "b"), sleep(), append(healthy, optedIn()), "UnknownVersion",
-			`deployment sleep can't go back to version "b", which is none of its verified versions: a`},
+			`deployment sleep can't go back to version "b", which is none of the verified versions that are open to it now: a`},
 		{"to a version that is refused", request("Requested", "a"), sleep(annotation("rollbacks", refused)), append(healthy, optedIn()), "UnknownVersion",
-			`deployment sleep can't go back to version "a", which is none of its verified versions`},
+			`deployment sleep can't go back to version "a", which is none of the verified versions that are open to it now`},
 		{"to the version that it is at", request("Requested", versionOfBad), sleep(), append(healthy, optedIn(), kept(versionOfBad, "bad", 2)), "UnknownVersion",
-			`deployment sleep can't go back to version "` + versionOfBad + `", which is none of its verified versions: a`},
+			`deployment sleep can't go back to version "` + versionOfBad + `", which is none of the verified versions that are open to it now: a`},
+		{"on the request of nobody known", anonymous, sleep(annotation("rollback", "true")), append(healthy, optedIn()), "NoUser",
+			"nobody is known to have asked for a rollback of deployment sleep, since no webhook looked: set the annotation again"},
+		{"on a request that became another one", annotated, sleep(annotation("rollback", "b")), append(healthy, optedIn()), "MovedOn",
+			"deployment sleep is at another release by now"},
+		{"on a request that was taken back", annotated, sleep(), append(healthy, optedIn()), "MovedOn", "deployment sleep is at another release by now"},
+		{"to a version whose template was changed while no webhook looked", request("PodsFailed", ""), sleep(),
+			[]client.Object{optedIn(), verified("a", 1), replicaSet("a", "verified", 1, 2), replicaSet("a", "unseen", 0, 0)}, "NoVerifiedVersion",
+			"deployment sleep has no other verified version to go back to"},
+		{"to the template that it has already", request("PodsFailed", ""), sleep(), []client.Object{optedIn(), verified("a", 1), replicaSet("a", "bad", 1, 2)}, "SameTemplate",
+			"deployment sleep has that pod template already"},
 		{"a second time without being asked", request("PodsNotRunning", ""), sleep(left("PodsNotRunning", 9)), append(healthy, optedIn()), "AlreadyRolledBack",
 			"version " + versionOfBad + " of deployment sleep was rolled back before, which is done once without being asked"},
 		{"from a rollback without being asked", request("PodsFailed", ""), sleep(left("Requested", 2)), append(healthy, optedIn()), "IsRollback",
@@ -394,6 +406,22 @@ func TestARollbackThatTheAPIServerDoesNotTakeIsNotTold(t *testing.T) {
 	g.Expect(apierrors.IsConflict(err)).To(BeTrue(), "%v", err)
 	g.Expect(err).To(MatchError(HavePrefix("rolling back Deployment default/sleep: ")))
 	g.Expect(b.recorder.Events).To(BeEmpty())
+}
+
+func TestATemplateThatThePolicyForbidsByNowIsAnObstacle(t *testing.T) {
+	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	for _, answer := range []error{
+		apierrors.NewForbidden(deployments, "sleep", errors.New("images of this registry are forbidden")),
+		apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "sleep", nil),
+		apierrors.NewBadRequest("denied"), apierrors.NewRequestEntityTooLargeError("too large"),
+	} {
+		g := NewWithT(t)
+		_, err := newBench(t, answer, sleep(), optedIn(), kept("a", "good", 1)).RollBack(t.Context(), request("PodsFailed", ""))
+		var obstacle *rollback.Obstacle
+		g.Expect(errors.As(err, &obstacle)).To(BeTrue(), "%v", err)
+		g.Expect(obstacle.Reason).To(BeEquivalentTo("Denied"))
+		g.Expect(obstacle.Message).To(Equal("deployment sleep can't take its earlier pod template: " + answer.Error()))
+	}
 }
 
 func TestADeploymentThatIsGoneIsNotFound(t *testing.T) {

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/mark"
 	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
 )
@@ -64,12 +65,7 @@ func (r *Roller) verified(ctx context.Context, request Request, scene *scene, re
 	if err != nil {
 		return nil, err
 	}
-	templates := map[string]podtemplate.Template{}
-	for i := range replicaSets.typed {
-		if version := replicaSets.typed[i].Labels[appv1alpha1.LabelVersion]; version != "" {
-			templates[version] = podtemplate.Of(replicaSets.raw[replicaSets.typed[i].UID])
-		}
-	}
+	templates := replicaSets.templates()
 	for _, revision := range revisions {
 		scene.past.Kept = append(scene.past.Kept, revision.Version)
 		templates[revision.Version] = revision.Template
@@ -86,8 +82,21 @@ func (r *Roller) verified(ctx context.Context, request Request, scene *scene, re
 	return templates[targets[0]], nil
 }
 
+// templates are those that carry a version. A version that two ReplicaSets carry is left out: its template was changed while
+// no webhook looked, and nobody verified that.
+func (s replicaSets) templates() map[string]podtemplate.Template {
+	templates := map[string]podtemplate.Template{}
+	for i := range s.typed {
+		version := s.typed[i].Labels[appv1alpha1.LabelVersion]
+		if stamped, unseen := lifecycle.StampedReplicaSet(s.typed, version); version != "" && !unseen {
+			templates[version] = podtemplate.Of(s.raw[stamped.UID])
+		}
+	}
+	return templates
+}
+
 func unknownVersion(deployment, version string, targets []string) error {
-	message := fmt.Sprintf("deployment %s can't go back to version %q, which is none of its verified versions", deployment, version)
+	message := fmt.Sprintf("deployment %s can't go back to version %q, which is none of the verified versions that are open to it now", deployment, version)
 	if len(targets) > 0 {
 		message += ": " + strings.Join(targets, ", ")
 	}
@@ -125,32 +134,25 @@ func (r *Roller) replicaSets(ctx context.Context, deployment *appsv1.Deployment)
 	return found, nil
 }
 
-// operation is one operation of a JSON patch (RFC 6902).
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
-
 // patchOf replaces the template of a Deployment as it was read, and nothing else of its spec.
 func patchOf(deployment *unstructured.Unstructured, template podtemplate.Template, rollbacks []appv1alpha1.Rollback) (client.Patch, error) {
 	recorded, err := json.Marshal(rollbacks)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
-	operations := []operation{
+	operations := []mark.Operation{
 		// Whoever changes the Deployment meanwhile isn't overruled: the API server answers with a conflict.
 		{Op: "replace", Path: "/metadata/resourceVersion", Value: deployment.GetResourceVersion()},
 		{Op: "replace", Path: "/spec/template", Value: template},
 	}
 	annotations := deployment.GetAnnotations()
 	if annotations == nil {
-		operations = append(operations, operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
+		operations = append(operations, mark.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
 	}
-	operations = append(operations, operation{Op: "add", Path: annotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded)})
+	operations = append(operations, mark.Operation{Op: "add", Path: mark.AnnotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded)})
 	for _, request := range []string{appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy} {
 		if _, present := annotations[request]; present {
-			operations = append(operations, operation{Op: "remove", Path: annotationPath(request)})
+			operations = append(operations, mark.Operation{Op: "remove", Path: mark.AnnotationPath(request)})
 		}
 	}
 	patch, err := json.Marshal(operations)
@@ -158,8 +160,4 @@ func patchOf(deployment *unstructured.Unstructured, template podtemplate.Templat
 		return nil, fmt.Errorf("encoding the patch: %w", err)
 	}
 	return client.RawPatch(types.JSONPatchType, patch), nil
-}
-
-func annotationPath(key string) string {
-	return "/metadata/annotations/" + mark.PointerSegment(key)
 }

@@ -63,6 +63,9 @@ func slimReplicaSet(object any) (any, error) {
 	}
 	slim.Spec.Replicas = replicaSet.Spec.Replicas
 	slim.Status.ReadyReplicas = replicaSet.Status.ReadyReplicas
+	if failure := lifecycle.CreationFailure(replicaSet); failure != nil {
+		slim.Status.Conditions = []appsv1.ReplicaSetCondition{*failure}
+	}
 	return slim, nil
 }
 

@@ -109,9 +109,15 @@ func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
 				Strategy: appsv1.DeploymentStrategy{Type: "RollingUpdate"}}, Status: appsv1.DeploymentStatus{Replicas: 5, UpdatedReplicas: 4}}},
 		{"of a ReplicaSet also its revision, its replicas and how many of them are ready",
 			&appsv1.ReplicaSet{ObjectMeta: replicaSetFull,
-				Spec:   appsv1.ReplicaSetSpec{Replicas: ptr.To(int32(5)), Template: template, MinReadySeconds: 3},
-				Status: appsv1.ReplicaSetStatus{Replicas: 5, ReadyReplicas: 4, AvailableReplicas: 3, FullyLabeledReplicas: 5}},
+				Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To(int32(5)), Template: template, MinReadySeconds: 3},
+				Status: appsv1.ReplicaSetStatus{Replicas: 5, ReadyReplicas: 4, AvailableReplicas: 3, FullyLabeledReplicas: 5,
+					Conditions: []appsv1.ReplicaSetCondition{{Type: "ReplicaFailure", Status: "False"}, {Type: "Other", Status: "True"}}}},
 			&appsv1.ReplicaSet{ObjectMeta: replicaSetKept, Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To(int32(5))}, Status: appsv1.ReplicaSetStatus{ReadyReplicas: 4}}},
+		{"of a ReplicaSet whose pods can't be created why",
+			&appsv1.ReplicaSet{ObjectMeta: full(), Status: appsv1.ReplicaSetStatus{
+				Conditions: []appsv1.ReplicaSetCondition{{Type: "Other"}, {Type: "ReplicaFailure", Status: "True", LastTransitionTime: now, Reason: "a", Message: "b"}}}},
+			&appsv1.ReplicaSet{ObjectMeta: kept(), Status: appsv1.ReplicaSetStatus{
+				Conditions: []appsv1.ReplicaSetCondition{{Type: "ReplicaFailure", Status: "True", LastTransitionTime: now, Reason: "a", Message: "b"}}}}},
 		{"of a ReplicaSet without a revision no annotation",
 			&appsv1.ReplicaSet{ObjectMeta: full(), Status: appsv1.ReplicaSetStatus{Replicas: 5}}, &appsv1.ReplicaSet{ObjectMeta: kept()}},
 		{"of a Pod also host name, address, phase and readiness",

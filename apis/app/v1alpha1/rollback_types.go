@@ -72,7 +72,7 @@ func (r *Rollback) IsAutomatic() bool { return r.Reason != RollbackRequested }
 // ChangeWorkload that repeats nonsense would be refused.
 func (r *Rollback) IsSound() bool {
 	known := r.Reason == RollbackPodsNotRunning || r.Reason == RollbackPodsFailed || r.Reason == RollbackRequested
-	return known && len(r.Message) <= maxRollbackMessage
+	return known && !r.Time.IsZero() && len(r.Message) <= maxRollbackMessage
 }
 
 // RollbacksOf reads the rollbacks of a Deployment from its annotations, newest first.
