@@ -44,46 +44,41 @@ func image(name string) func(*appsv1.Deployment) {
 var _ = Describe("A client that applies what is in Git again and again", Serial, func() {
 	BeforeEach(func(ctx context.Context) { configure(ctx, "stuck-rollback", `{"spec":{"content":"5s"}}`) })
 
-	for how, apply := range map[string][]string{
-		"as kubectl apply":     {"apply", "-f", "-"},
-		"by server-side apply": {"apply", "--server-side", "--force-conflicts", "--field-manager=git", "-f", "-"},
-	} {
-		It("doesn't bring a bad version back, and gets a repair in at once: "+how, func(ctx context.Context) {
-			namespace := controlledNamespace(ctx)
-			output, err := kubectlWith(ctx, manifest(namespace, image("busybox")), apply...)
-			Expect(err).NotTo(HaveOccurred(), output)
-			verified(ctx, namespace, "sleep")
+	DescribeTable("doesn't bring a bad version back, and gets a repair in at once", func(ctx context.Context, apply ...string) {
+		namespace := controlledNamespace(ctx)
+		output, err := kubectlWith(ctx, manifest(namespace, image("busybox")), apply...)
+		Expect(err).NotTo(HaveOccurred(), output)
+		verified(ctx, namespace, "sleep")
+		output, err = kubectlWith(ctx, manifest(namespace, image("busybox:missing")), apply...)
+		Expect(err).NotTo(HaveOccurred(), output)
+		bad := released(ctx, namespace)()
+
+		refused := 0
+		for began := time.Now(); time.Since(began) < duration("GITOPS_TIME", 30*time.Second); {
 			output, err = kubectlWith(ctx, manifest(namespace, image("busybox:missing")), apply...)
-			Expect(err).NotTo(HaveOccurred(), output)
-			bad := released(ctx, namespace)()
-
-			refused := 0
-			for began := time.Now(); time.Since(began) < 30*time.Second; {
-				output, err = kubectlWith(ctx, manifest(namespace, image("busybox:missing")), apply...)
-				if err != nil {
-					refused++
-					Expect(output).To(ContainSubstring("Error from server (deployment sleep refuses this version)"))
-				} else {
-					Expect(refused).To(BeZero(), "once it is refused it stays so")
-				}
-				select {
-				case <-time.After(2 * time.Second):
-				case <-ctx.Done():
-				}
+			if err != nil {
+				refused++
+				Expect(output).To(ContainSubstring("Error from server (deployment sleep refuses this version)"))
+			} else {
+				Expect(refused).To(BeZero(), "once it is refused it stays so")
 			}
-			Expect(refused).To(BeNumerically(">", 3))
-			Expect(get(ctx, namespace, "sleep").Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/release", "3"), "good, bad, and good again")
-			Expect(readyPods(ctx, namespace)()).To(Equal([]string{firstVersion + " x5"}))
-			Expect(notes(ctx, namespace, "ReleaseRolledBack")()).To(HaveLen(1))
-			Expect(notes(ctx, namespace, "ReleaseRefused")()).To(ConsistOf(ContainSubstring(bad)))
+			pause(ctx, 2*time.Second)
+		}
+		Expect(refused).To(BeNumerically(">", 3))
+		Expect(get(ctx, namespace, "sleep").Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/release", "3"), "good, bad, and good again")
+		Expect(readyPods(ctx, namespace)()).To(Equal([]string{firstVersion + " x5"}))
+		Expect(notes(ctx, namespace, "ReleaseRolledBack")()).To(HaveLen(1))
+		Expect(notes(ctx, namespace, "ReleaseRefused")()).To(ConsistOf(ContainSubstring(bad)))
 
-			output, err = kubectlWith(ctx, manifest(namespace, image("busybox:1.37")), apply...)
-			Expect(err).NotTo(HaveOccurred(), output)
-			repaired := verified(ctx, namespace, "sleep")
-			Expect(strings.Join(repaired.Spec.Changes, "")).To(ContainSubstring("busybox -> busybox:1.37"))
-			Eventually(readyPods(ctx, namespace)).Should(Equal([]string{repaired.Spec.Reversion + " x5"}))
-		})
-	}
+		output, err = kubectlWith(ctx, manifest(namespace, image("busybox:1.37")), apply...)
+		Expect(err).NotTo(HaveOccurred(), output)
+		repaired := verified(ctx, namespace, "sleep")
+		Expect(strings.Join(repaired.Spec.Changes, "")).To(ContainSubstring("busybox -> busybox:1.37"))
+		Eventually(readyPods(ctx, namespace)).Should(Equal([]string{repaired.Spec.Reversion + " x5"}))
+	},
+		Entry("as kubectl apply", "apply", "-f", "-"),
+		Entry("by server-side apply", "apply", "--server-side", "--force-conflicts", "--field-manager=git", "-f", "-"),
+	)
 
 	It("gets the version in again when its refusal is over", func(ctx context.Context) {
 		configure(ctx, "refusal", `{"spec":{"content":"4s"}}`)

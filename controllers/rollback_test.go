@@ -96,6 +96,18 @@ var _ = Describe("A rollback on request", func() {
 		Expect(released(ctx, namespace)()).To(Equal(second))
 	})
 
+	It("that is empty is none, and one that a release overtakes is not met", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		second := twoVerified(ctx, namespace)
+		annotate(ctx, namespace, "")
+		Consistently(released(ctx, namespace)).Should(Equal(second))
+		output, err := patchSleep(ctx, namespace, `{"metadata":{"annotations":{"altershield.defense.antgroup.com/rollback":"true"}},"spec":{"template":{"metadata":{"labels":{"test":"repaired"}}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(get(ctx, namespace, "sleep").Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/rollback"))
+		third := verified(ctx, namespace, "sleep").Spec.Reversion
+		Consistently(released(ctx, namespace)).Should(Equal(third))
+	})
+
 	It("of a rollback needs a version, so that a request in Git doesn't swing between two", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		second := twoVerified(ctx, namespace)

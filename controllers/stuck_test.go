@@ -85,7 +85,18 @@ var _ = Describe("A release that can't start", Serial, func() {
 		backAtFirst(ctx, namespace)
 	})
 
+	It("goes back when its pods can't be created", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		output, err := patchSleep(ctx, namespace, `{"spec":{"template":{"spec":{"serviceAccountName":"absent"}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(notes(ctx, namespace, "ReleaseRolledBack")).Should(ConsistOf(ContainSubstring("pods can't be created: pods \"sleep-")))
+		backAtFirst(ctx, namespace)
+	})
+
 	It("goes back while it is suspended and held", func(ctx context.Context) {
+		configure(ctx, "stuck-rollback", `{"spec":{"content":"20s"}}`)
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		verified(ctx, namespace, "sleep")

@@ -64,7 +64,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	programs, err := assets.Ensure(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	dir := GinkgoT().TempDir()
-	plane, err = cluster.Start(ctx, cluster.Options{Dir: dir, Assets: programs, AuditLog: true})
+	plane, err = cluster.Start(ctx, cluster.Options{Dir: dir, Assets: programs, AuditLog: true, AuditReadsOf: operator.User})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx context.Context) { Expect(plane.Stop(ctx)).To(Succeed()) })
 

@@ -57,6 +57,8 @@ type Options struct {
 	Detached bool
 	// AuditLog writes every write request to Dir/audit.log, a JSON object a line.
 	AuditLog bool
+	// AuditReadsOf is a user whose other requests are written to the audit log, too.
+	AuditReadsOf string
 	// Log receives a line for each step; nil for none.
 	Log io.Writer
 }

@@ -45,13 +45,15 @@ const (
 //go:embed stages
 var stages embed.FS
 
-// auditPolicy logs who wrote what, without bodies.
+// auditPolicy logs who wrote what, and all that one user asks for, without bodies.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
 - level: Metadata
   verbs: [create, update, patch, delete, deletecollection]
+- level: Metadata
+  users: [%q]
 - level: None
 `
 
@@ -192,7 +194,7 @@ func (c *Cluster) writeState() error {
 	return writeFiles(map[string][]byte{
 		c.path(stagesFile):      allStages,
 		c.path(schedulerFile):   []byte(c.schedulerConfig()),
-		c.path(auditPolicyFile): []byte(auditPolicy),
+		c.path(auditPolicyFile): fmt.Appendf(nil, auditPolicy, c.options.AuditReadsOf),
 	})
 }
 
