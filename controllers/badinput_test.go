@@ -31,7 +31,21 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-var _ = Describe("Unusual releases", func() {
+var (
+	_ = Describe("Unusual releases", unusualReleases)
+	_ = Describe("Objects touched by hand", touchedByHand)
+
+	_ = Describe("With every rollback switched on, and little patience", Serial, func() {
+		BeforeEach(func(ctx context.Context) {
+			configure(ctx, "stuck-rollback", `{"spec":{"content":"5s"}}`)
+			configure(ctx, "suspended-rollback", `{"spec":{"enable":true}}`)
+		})
+		Context("unusual releases", unusualReleases)
+		Context("objects touched by hand", touchedByHand)
+	})
+)
+
+func unusualReleases() {
 	It("of a Deployment with the longest name that its pods allow", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		long := strings.Repeat("n", 242)
@@ -223,9 +237,9 @@ var _ = Describe("Unusual releases", func() {
 		Eventually(func() int32 { return get(ctx, namespace, "sleep").Status.ReadyReplicas }).Should(BeEquivalentTo(4))
 		Consistently(func() int { return len(changePods(ctx, namespace)) }).Should(Equal(2))
 	})
-})
+}
 
-var _ = Describe("Objects touched by hand", func() {
+func touchedByHand() {
 	It("an unpass for a pod that doesn't exist suspends, and the ChangePod says so", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
@@ -319,7 +333,7 @@ var _ = Describe("Objects touched by hand", func() {
 		Expect(err).To(HaveOccurred())
 		Expect(output).To(ContainSubstring("the pods of a batch can't be changed"))
 	})
-})
+}
 
 func statuses(ctx context.Context, namespace string) []string {
 	var result []string
