@@ -25,6 +25,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // manifest is the sample as it lies in Git.
@@ -79,6 +80,27 @@ var _ = Describe("A client that applies what is in Git again and again", Serial,
 		Entry("as kubectl apply", "apply", "-f", "-"),
 		Entry("by server-side apply", "apply", "--server-side", "--force-conflicts", "--field-manager=git", "-f", "-"),
 	)
+
+	It("doesn't bring it back either where the bad file also left something out", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		good := func(deployment *appsv1.Deployment) {
+			deployment.Spec.Template.Spec.NodeSelector = map[string]string{"kubernetes.io/os": "linux"}
+			deployment.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "MODE", Value: "fast"}}
+		}
+		output, err := kubectlWith(ctx, manifest(namespace, good), "apply", "-f", "-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		before := verified(ctx, namespace, "sleep").Spec.Reversion
+		output, err = kubectlWith(ctx, manifest(namespace, image("busybox:missing")), "apply", "-f", "-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(released(ctx, namespace)).Should(Equal(before))
+		output, err = kubectlWith(ctx, manifest(namespace, image("busybox:missing")), "apply", "-f", "-")
+		Expect(err).To(HaveOccurred(), output)
+		Expect(output).To(ContainSubstring("deployment sleep refuses this version"))
+		output, err = kubectlWith(ctx, manifest(namespace, image("busybox:1.37")), "apply", "-f", "-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(get(ctx, namespace, "sleep").Spec.Template.Spec.NodeSelector).To(BeEmpty(), "what no file names any more is gone")
+		Expect(get(ctx, namespace, "sleep").Spec.Template.Spec.Containers[0].Env).To(BeEmpty())
+	})
 
 	It("gets the version in again when its refusal is over", func(ctx context.Context) {
 		configure(ctx, "refusal", `{"spec":{"content":"4s"}}`)

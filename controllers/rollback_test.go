@@ -29,6 +29,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
 // putRollback asks the operator for a rollback, with a token of the cluster.
@@ -106,6 +108,24 @@ var _ = Describe("A rollback on request", func() {
 		Expect(get(ctx, namespace, "sleep").Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/rollback"))
 		third := verified(ctx, namespace, "sleep").Spec.Reversion
 		Consistently(released(ctx, namespace)).Should(Equal(third))
+	})
+
+	It("is forgotten once the version was forced in again and verified", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		second := twoVerified(ctx, namespace)
+		annotate(ctx, namespace, "true")
+		backAtFirst(ctx, namespace)
+		output, err := release(ctx, namespace, "1234")
+		Expect(err).To(HaveOccurred())
+		Expect(output).To(ContainSubstring("because admin asked for it"))
+		repairSleep(ctx, namespace, 5)
+		Expect(verified(ctx, namespace, "sleep").Spec.Reversion).To(Equal(second))
+		Eventually(func() []appv1alpha1.Rollback { return rollbacksOf(ctx, namespace) }).Should(BeEmpty())
+		output, err = release(ctx, namespace, "123")
+		Expect(err).NotTo(HaveOccurred(), output)
+		verified(ctx, namespace, "sleep")
+		output, err = release(ctx, namespace, "1234")
+		Expect(err).NotTo(HaveOccurred(), output)
 	})
 
 	It("of a rollback needs a version, so that a request in Git doesn't swing between two", func(ctx context.Context) {

@@ -102,6 +102,17 @@ var _ = Describe("A release that AlterShield Server checks", Ordered, ContinueOn
 		Eventually(labelsOf(ctx, namespace)).ShouldNot(HaveKey("altershield.defense.antgroup.com/suspend"))
 	})
 
+	It("ends with ROLLBACK when its pods don't run, and the version before is checked again", func(ctx context.Context) {
+		configure(ctx, "stuck-rollback", `{"spec":{"content":"5s"}}`)
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		output, err := patchSleep(ctx, namespace, missingImage)
+		Expect(err).NotTo(HaveOccurred(), output)
+		backAtFirst(ctx, namespace)
+		Eventually(ordersOf).WithArguments(namespace).Should(HaveExactElements("SUCCESS", "ROLLBACK", "SUCCESS"))
+	})
+
 	It("fails when the check before a batch fails: that counts as an explicit fail", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.AddRule(altershield.Rule{Name: "change freeze", Message: "until Monday", Stage: "PRE", Verdict: "INCONC"})

@@ -74,6 +74,21 @@ func TestWhatIsKeptIsTheTemplateItself(t *testing.T) {
 	g.Expect(listed[0].Template.Version()).To(Equal(c.version()))
 }
 
+func TestWhatKubectlApplyRemembersIsKeptWithTheTemplate(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, 3)
+	release := c.release(3)
+	annotations := c.live.GetAnnotations()
+	annotations["kubectl.kubernetes.io/last-applied-configuration"] = `{"spec":{"replicas":5,"template":{"spec":{"of":"the file","size":9007199254740993}}}}`
+	c.live.SetAnnotations(annotations)
+	g.Expect(c.keeper().Keep(t.Context(), slim(), release)).To(Succeed())
+	revisions, err := c.keeper().List(t.Context(), slim())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(revisions).To(HaveLen(1))
+	g.Expect(revisions[0].Template).To(Equal(podtemplate.Of(c.live.Object)))
+	g.Expect(revisions[0].Applied).To(Equal(podtemplate.Template{"spec": map[string]any{"of": "the file", "size": int64(9007199254740993)}}))
+}
+
 func TestKeepingAgainWritesNothing(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)

@@ -39,12 +39,12 @@ func (k *Keeper) List(ctx context.Context, deployment *appsv1.Deployment) ([]Rev
 	}
 	var revisions []Revision
 	for i := range owned {
-		template, err := templateOf(&owned[i])
+		revision, err := revisionOf(&owned[i])
 		if err != nil {
 			ctrl.LoggerFrom(ctx).V(1).Info("A ControllerRevision is left out", "revision", client.ObjectKeyFromObject(&owned[i]), "reason", err.Error())
 			continue
 		}
-		revisions = append(revisions, Revision{Version: versionOf(&owned[i]), Release: owned[i].Revision, Template: template})
+		revisions = append(revisions, revision)
 	}
 	return revisions, nil
 }

@@ -44,6 +44,8 @@ type Revision struct {
 	Release int64
 	// Template is the pod template.
 	Template podtemplate.Template
+	// Applied is the pod template of the file that was applied last by then, nil where kubectl apply kept none.
+	Applied podtemplate.Template
 }
 
 // newRevision is the template of a Deployment at a release, with who released it when.
@@ -60,7 +62,11 @@ func newRevision(live *unstructured.Unstructured, release lifecycle.Release) (*a
 		},
 		Revision: release.Number,
 	}
-	data, err := json.Marshal(map[string]any{"spec": map[string]any{"template": podtemplate.Of(live.Object)}})
+	content := map[string]any{"spec": map[string]any{"template": podtemplate.Of(live.Object)}}
+	if applied := podtemplate.Applied(live.GetAnnotations()); applied != nil {
+		content["lastApplied"] = map[string]any{"template": applied}
+	}
+	data, err := json.Marshal(content)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the pod template of Deployment %s/%s: %w", live.GetNamespace(), live.GetName(), err)
 	}
@@ -80,16 +86,18 @@ func newRevision(live *unstructured.Unstructured, release lifecycle.Release) (*a
 	return revision, nil
 }
 
-// templateOf takes the template out of a revision. Its numbers are of the types that an unstructured Deployment has, so that
-// the two can be compared.
-func templateOf(revision *appsv1.ControllerRevision) (podtemplate.Template, error) {
+// revisionOf takes out what newRevision put in. Numbers are of the types that an unstructured Deployment has, so that
+// templates can be compared.
+func revisionOf(kept *appsv1.ControllerRevision) (Revision, error) {
 	var data map[string]any
-	if err := utiljson.Unmarshal(revision.Data.Raw, &data); err != nil {
-		return nil, fmt.Errorf("decoding its data: %w", err)
+	if err := utiljson.Unmarshal(kept.Data.Raw, &data); err != nil {
+		return Revision{}, fmt.Errorf("decoding its data: %w", err)
 	}
-	template := podtemplate.Of(data)
-	if len(template) == 0 {
-		return nil, errors.New("its data holds no pod template")
+	revision := Revision{Version: versionOf(kept), Release: kept.Revision, Template: podtemplate.Of(data)}
+	if len(revision.Template) == 0 {
+		return Revision{}, errors.New("its data holds no pod template")
 	}
-	return template, nil
+	lastApplied, _ := data["lastApplied"].(map[string]any)
+	revision.Applied, _ = lastApplied["template"].(map[string]any)
+	return revision, nil
 }

@@ -67,15 +67,15 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	if err != nil {
 		return nil, err
 	}
-	template, err := r.target(ctx, request, scene)
+	back, err := r.target(ctx, request, scene)
 	if err != nil {
 		return nil, err
 	}
-	if template.Equal(podtemplate.Of(scene.raw.Object)) {
+	if back.template.Equal(podtemplate.Of(scene.raw.Object)) {
 		return nil, &Obstacle{ObstacleSameTemplate, fmt.Sprintf("deployment %s has that pod template already", request.Deployment.Name)}
 	}
 	// Not the version that the target carries: a library may hash the same template differently today.
-	version, err := template.Version()
+	version, err := back.template.Version()
 	if err != nil {
 		return nil, fmt.Errorf("computing the version that Deployment %s goes back to: %w", request.Deployment, err)
 	}
@@ -85,7 +85,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	}
 	made := record(request, scene.past.Release, version, lifecycle.Period(refusal), r.Clock.Now())
 	made.ToRelease = lifecycle.ReleaseNumber(scene.deployment.Annotations) + 1 // as the webhook will count
-	patch, err := patchOf(scene.raw, template, lifecycle.RememberRollback(scene.past.Rollbacks, made))
+	patch, err := patchOf(scene.raw, back, lifecycle.RememberRollback(scene.past.Rollbacks, made))
 	if err != nil {
 		return nil, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
 	}

@@ -275,6 +275,41 @@ func TestARollbackChangesTheTemplateAndItsRecordAlone(t *testing.T) {
 		": alice asked for it; the version is refused until 2026-11-22T10:00:00Z")))
 }
 
+func TestWhatKubectlApplyRemembersGoesBackToo(t *testing.T) {
+	lastApplied := func(object *unstructured.Unstructured) {
+		annotations := object.GetAnnotations()
+		annotations["kubectl.kubernetes.io/last-applied-configuration"] = `{"spec":{"replicas":5,"template":{"spec":{"of":"bad"}}}}`
+		object.SetAnnotations(annotations)
+	}
+	remembering := kept("a", "good", 1)
+	if err := unstructured.SetNestedField(remembering.Object, map[string]any{"spec": map[string]any{"of": "good"}}, "data", "lastApplied", "template"); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name       string
+		deployment *unstructured.Unstructured
+		kept       *unstructured.Unstructured
+		patched    bool
+	}{
+		{"where both are known", sleep(lastApplied), remembering, true},
+		{"not where nothing was applied", sleep(), remembering, false},
+		{"not where the history doesn't know it", sleep(lastApplied), kept("a", "good", 1), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, nil, row.deployment, optedIn(), row.kept)
+			_, err := b.RollBack(t.Context(), request("PodsFailed", ""))
+			g.Expect(err).NotTo(HaveOccurred())
+			if !row.patched {
+				g.Expect(b.patches[0]).NotTo(ContainSubstring("last-applied"))
+				return
+			}
+			g.Expect(b.patches[0]).To(ContainSubstring(`{"op":"add","path":"/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",` +
+				`"value":"{\"spec\":{\"replicas\":5,\"template\":{\"spec\":{\"of\":\"good\"}}}}\n"}`))
+		})
+	}
+}
+
 func TestATemplateGoesBackWithoutTheLabelsOfThoseWhoManageIt(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, nil, sleep(), optedIn(), replicaSet(versionOfBad, "bad", 2, 0), replicaSet("a", "good", 1, 2))

@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,21 +32,44 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/mark"
 	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
 )
 
+// target is what a Deployment goes back to.
+type target struct {
+	template podtemplate.Template
+	// applied is the template of the file that was applied last by then, nil where that isn't known.
+	applied podtemplate.Template
+}
+
 // target finds the template to go back to.
-func (r *Roller) target(ctx context.Context, request Request, scene *scene) (podtemplate.Template, error) {
+func (r *Roller) target(ctx context.Context, request Request, scene *scene) (target, error) {
 	replicaSets, err := r.replicaSets(ctx, scene.deployment)
 	if err != nil {
-		return nil, err
+		return target{}, err
 	}
+	revisions, err := r.History.List(ctx, scene.deployment)
+	if err != nil {
+		return target{}, err
+	}
+	var found target
 	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
-		return r.healthyOlder(scene, replicaSets)
+		found.template, err = r.healthyOlder(scene, replicaSets)
+	} else {
+		found.template, err = r.verified(request, scene, replicaSets, revisions)
 	}
-	return r.verified(ctx, request, scene, replicaSets)
+	if err != nil {
+		return target{}, err
+	}
+	for _, revision := range revisions {
+		if revision.Template.Equal(found.template) {
+			found.applied = revision.Applied
+		}
+	}
+	return found, nil
 }
 
 // healthyOlder is the template of the newest older ReplicaSet that is healthy, which may be from before the Deployment came
@@ -60,11 +84,7 @@ func (r *Roller) healthyOlder(scene *scene, replicaSets replicaSets) (podtemplat
 
 // verified is the template of the version that was asked for, or of the newest verified one: the one that is kept, or that of
 // a ReplicaSet which is still there.
-func (r *Roller) verified(ctx context.Context, request Request, scene *scene, replicaSets replicaSets) (podtemplate.Template, error) {
-	revisions, err := r.History.List(ctx, scene.deployment)
-	if err != nil {
-		return nil, err
-	}
+func (r *Roller) verified(request Request, scene *scene, replicaSets replicaSets, revisions []history.Revision) (podtemplate.Template, error) {
 	templates := replicaSets.templates()
 	for _, revision := range revisions {
 		scene.past.Kept = append(scene.past.Kept, revision.Version)
@@ -134,8 +154,10 @@ func (r *Roller) replicaSets(ctx context.Context, deployment *appsv1.Deployment)
 	return found, nil
 }
 
-// patchOf replaces the template of a Deployment as it was read, and nothing else of its spec.
-func patchOf(deployment *unstructured.Unstructured, template podtemplate.Template, rollbacks []appv1alpha1.Rollback) (client.Patch, error) {
+// patchOf replaces the template of a Deployment as it was read, and nothing else of its spec. What kubectl apply remembers goes
+// back with it: else the file of the version that is left, applied once more, would leave fields of the earlier one in place,
+// and so be a version that nobody refuses.
+func patchOf(deployment *unstructured.Unstructured, back target, rollbacks []appv1alpha1.Rollback) (client.Patch, error) {
 	recorded, err := json.Marshal(rollbacks)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record: %w", err)
@@ -143,13 +165,20 @@ func patchOf(deployment *unstructured.Unstructured, template podtemplate.Templat
 	operations := []mark.Operation{
 		// Whoever changes the Deployment meanwhile isn't overruled: the API server answers with a conflict.
 		{Op: "replace", Path: "/metadata/resourceVersion", Value: deployment.GetResourceVersion()},
-		{Op: "replace", Path: "/spec/template", Value: template},
+		{Op: "replace", Path: "/spec/template", Value: back.template},
 	}
 	annotations := deployment.GetAnnotations()
 	if annotations == nil {
 		operations = append(operations, mark.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
 	}
 	operations = append(operations, mark.Operation{Op: "add", Path: mark.AnnotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded)})
+	applied, changed, err := podtemplate.WithApplied(annotations, back.applied)
+	if err != nil {
+		return nil, err
+	}
+	if changed && back.applied != nil {
+		operations = append(operations, mark.Operation{Op: "add", Path: mark.AnnotationPath(corev1.LastAppliedConfigAnnotation), Value: applied})
+	}
 	for _, request := range []string{appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy} {
 		if _, present := annotations[request]; present {
 			operations = append(operations, mark.Operation{Op: "remove", Path: mark.AnnotationPath(request)})
