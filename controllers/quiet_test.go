@@ -69,9 +69,10 @@ var _ = Describe("An operator that has nothing to do", Serial, func() {
 		Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(HaveLen(1))
 		Eventually(notes(ctx, namespace, "ReleaseSuspended")).Should(HaveLen(1))
 		verified(ctx, namespace, "back")
+		Eventually(releases(ctx, namespace)).Should(HaveKeyWithValue(currentName(ctx, namespace, "stays"), "TimeOutPreThreshold"), "its last deadline")
 
 		quiet := func() []string { return busy(time.Now().Add(-20 * time.Second)) }
-		Eventually(quiet).Should(BeEmpty(), "twenty seconds of rest: counts of a status are written after two minutes")
+		Eventually(quiet).Should(BeEmpty(), "twenty seconds of rest")
 		began := time.Now()
 		idle := duration("IDLE_TIME", 20*time.Second)
 		pause(ctx, idle)
