@@ -69,6 +69,7 @@ var _ = Describe("An operator that has nothing to do", Serial, func() {
 		Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(HaveLen(1))
 		Eventually(notes(ctx, namespace, "ReleaseSuspended")).Should(HaveLen(1))
 		verified(ctx, namespace, "back")
+		Expect(busy(time.Time{})).To(ContainElement("get deployments "+namespace+"/back"), "what it reads is in the audit log")
 		Eventually(releases(ctx, namespace)).Should(HaveKeyWithValue(currentName(ctx, namespace, "stays"), "TimeOutPreThreshold"), "its last deadline")
 
 		quiet := func() []string { return busy(time.Now().Add(-20 * time.Second)) }

@@ -128,7 +128,6 @@ func (r *rollbacks) rollBack(ctx context.Context, wanted rollback.Request) (*app
 // refusal makes a denial of what the caller can do something about.
 func refusal(deployment client.ObjectKey, err error) error {
 	var obstacle *rollback.Obstacle
-	var status apierrors.APIStatus
 	switch {
 	case errors.As(err, &obstacle):
 		return &denial{http.StatusConflict, obstacle.Message}
@@ -136,11 +135,6 @@ func refusal(deployment client.ObjectKey, err error) error {
 		return &denial{http.StatusNotFound, fmt.Sprintf("deployment %s does not exist or is not under change control", deployment)}
 	case apierrors.IsConflict(err):
 		return &denial{http.StatusConflict, "the Deployment is changing: try again"}
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		// The caller could have had this from the API server: they may patch the Deployment.
-		if errors.As(err, &status) {
-			return &denial{http.StatusConflict, status.Status().Message}
-		}
 	}
 	return err
 }

@@ -48,7 +48,8 @@ const concurrency = 5
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads;opsconfiginfoes,verbs=get;list;watch
 
-// Roller takes Deployments back. Errors that are a rollback.Obstacle are final, others are worth another attempt.
+// Roller takes Deployments back. An error that is a rollback.Obstacle stays until something changes, others are worth another
+// attempt.
 type Roller interface {
 	RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error)
 }

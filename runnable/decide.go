@@ -17,6 +17,7 @@ limitations under the License.
 package runnable
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -45,6 +46,9 @@ type Observation struct {
 	Rollbacks []appv1alpha1.Rollback
 	// Stuck are the pods of the release that don't run although their time is over.
 	Stuck lifecycle.StuckPods
+	// WayBack says that the cache shows a healthy ReplicaSet to go back to; one from before the Deployment came under change
+	// control isn't there.
+	WayBack bool
 	// OnSuspension says that a suspended release is rolled back without being asked.
 	OnSuspension bool
 }
@@ -67,7 +71,7 @@ func Decide(seen Observation) Decision {
 		return decision
 	}
 	if seen.Requested != "" {
-		decision.ask(seen, appv1alpha1.RollbackRequested, fmt.Sprintf("%s asked for it", seen.RequestedBy))
+		decision.ask(seen, appv1alpha1.RollbackRequested, fmt.Sprintf("%s asked for it", cmp.Or(seen.RequestedBy, "somebody")))
 	}
 	if seen.OnSuspension && seen.Failures != "" {
 		decision.ask(seen, appv1alpha1.RollbackPodsFailed, seen.Failures)

@@ -61,28 +61,32 @@ func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (
 	if !seen.OptedIn || seen.Over {
 		return seen, nil
 	}
-	seen.Stuck, err = r.stuck(ctx, deployment, seen.Release)
+	err = r.observePods(ctx, deployment, workloads, &seen)
 	return seen, err
 }
 
-// stuck looks at the pods of the release, by the ReplicaSet of this Deployment alone.
-func (r *Rollback) stuck(ctx context.Context, deployment *appsv1.Deployment, release lifecycle.Release) (lifecycle.StuckPods, error) {
+// observePods looks at the pods of the release, by the ReplicaSet of this Deployment alone.
+func (r *Rollback) observePods(ctx context.Context, deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkload, seen *Observation) error {
 	setting, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigStuckRollback)
 	threshold := lifecycle.Period(setting)
 	if err != nil || threshold == 0 {
-		return lifecycle.StuckPods{}, err
+		return err
 	}
 	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, deployment.Namespace, deployment.UID)
 	if err != nil {
-		return lifecycle.StuckPods{}, err
+		return err
 	}
-	replicaSet, unseen := lifecycle.StampedReplicaSet(replicaSets, release.Version)
+	replicaSet, unseen := lifecycle.StampedReplicaSet(replicaSets, seen.Release.Version)
 	if replicaSet == nil || unseen {
-		return lifecycle.StuckPods{}, nil
+		return nil
 	}
 	pods, err := index.PodsOf(ctx, r.Client, deployment.Namespace, replicaSet.UID)
 	if err != nil {
-		return lifecycle.StuckPods{}, err
+		return err
 	}
-	return lifecycle.FindStuck(replicaSet, pods, threshold, r.Clock.Now()), nil
+	now := r.Clock.Now()
+	past := lifecycle.Past{Release: seen.Release, Workloads: workloads, Rollbacks: seen.Rollbacks}
+	seen.WayBack = past.HealthyOlder(replicaSets, now) != nil
+	seen.Stuck = lifecycle.FindStuck(replicaSet, pods, threshold, now)
+	return nil
 }

@@ -84,54 +84,61 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 // again is when to look once more whether the obstacle that was met is still there, 0 where an event will tell.
 func (r *Rollback) try(ctx context.Context, deployment *appsv1.Deployment, seen Observation, request rollback.Request) (over bool, again time.Duration, err error) {
 	asked := attempt{seen.Release, request.Reason}
-	obstacle := rollback.ObstacleOf(deployment, seen.OptedIn, request) // what the cache knows costs no call
-	if obstacle == nil {
-		if rest := r.told.rest(request.Deployment, asked, r.Clock.Now()); rest > 0 {
-			return false, rest, nil
-		}
-		_, err = r.Roller.RollBack(ctx, request)
+	if obstacle := rollback.ObstacleOf(deployment, seen.OptedIn, request); obstacle != nil { // what the cache knows costs no call
+		return r.stop(ctx, deployment, asked, request, obstacle)
 	}
+	if rest := r.told.rest(request.Deployment, asked, seen.WayBack, r.Clock.Now()); rest > 0 {
+		return false, rest, nil
+	}
+	_, err = r.Roller.RollBack(ctx, request)
+	var obstacle *rollback.Obstacle
 	switch {
-	case obstacle == nil && err == nil:
-		if request.Reason == appv1alpha1.RollbackPodsNotRunning {
-			r.Metrics.delay.Observe(max(r.Clock.Now().Sub(seen.Stuck.First), 0).Seconds())
-		}
-		return true, 0, nil
+	case errors.As(err, &obstacle):
+		return r.stop(ctx, deployment, asked, request, obstacle)
 	case apierrors.IsNotFound(err):
 		return true, 0, nil
-	case obstacle == nil && !errors.As(err, &obstacle):
+	case err != nil:
 		return false, 0, err
-	case obstacle.Reason == rollback.ObstacleMovedOn:
-		return true, 0, nil // its event brings the next decision
 	}
-	return false, 0, r.tell(ctx, deployment, asked, request, obstacle)
+	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
+		r.Metrics.delay.Observe(max(r.Clock.Now().Sub(seen.Stuck.First), 0).Seconds())
+	}
+	return true, 0, nil
 }
 
-// tell says once why a rollback can't be made. A request is turned down each time.
-func (r *Rollback) tell(ctx context.Context, deployment *appsv1.Deployment, asked attempt, request rollback.Request, obstacle *rollback.Obstacle) error {
-	if request.Reason == appv1alpha1.RollbackRequested {
-		if err := r.turnDown(ctx, deployment, request); err != nil {
-			return err
-		}
-	} else if !r.told.first(request.Deployment, asked, obstacle.Reason, r.Clock.Now()) {
-		return nil
+// stop tells why a rollback can't be made, once. A request is turned down each time.
+func (r *Rollback) stop(ctx context.Context, deployment *appsv1.Deployment, asked attempt, request rollback.Request, obstacle *rollback.Obstacle) (over bool, again time.Duration, err error) {
+	if obstacle.Reason == rollback.ObstacleMovedOn {
+		return true, 0, nil // its event brings the next decision
 	}
-	r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRolledBack, "RollBack", "%s",
-		lifecycle.EventNote(fmt.Sprintf("release %d, version %s, is not rolled back: %s (it was to be, because %s)",
-			asked.release.Number, asked.release.Version, obstacle.Message, request.Message)))
-	return nil
+	news := false
+	if request.Reason == appv1alpha1.RollbackRequested {
+		if news, err = r.turnDown(ctx, deployment, request); err != nil {
+			return false, 0, err
+		}
+	} else {
+		news = r.told.meet(request.Deployment, asked, obstacle.Reason, r.Clock.Now())
+		if obstacle.Reason == rollback.ObstacleDenied {
+			again = deniedTime
+		}
+	}
+	if news {
+		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRolledBack, "RollBack", "%s",
+			lifecycle.EventNote(fmt.Sprintf("release %d, version %s, is not rolled back: %s (it was to be, because %s)",
+				asked.release.Number, asked.release.Version, obstacle.Message, request.Message)))
+	}
+	return false, again, nil
 }
 
 // turnDown removes a request that can't be met, unless it is another one by now: left there it would take a later release back.
-func (r *Rollback) turnDown(ctx context.Context, deployment *appsv1.Deployment, request rollback.Request) error {
+func (r *Rollback) turnDown(ctx context.Context, deployment *appsv1.Deployment, request rollback.Request) (done bool, err error) {
 	change := mark.Change{
 		Unannotate: []string{appv1alpha1.AnnotationRollback}, Given: map[string]string{appv1alpha1.AnnotationRollback: request.Annotation},
 	}
 	if _, present := deployment.Annotations[appv1alpha1.AnnotationRollbackBy]; present {
 		change.Unannotate = append(change.Unannotate, appv1alpha1.AnnotationRollbackBy)
 	}
-	_, err := mark.Apply(ctx, r.Client, r.Live, deployment, change)
-	return err
+	return mark.Apply(ctx, r.Client, r.Live, deployment, change)
 }
 
 // forgive forgets the rollback of a version that was verified afterwards.

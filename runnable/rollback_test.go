@@ -178,6 +178,13 @@ func TestWhatCanNotBeRolledBackIsToldOnce(t *testing.T) {
 	}))
 }
 
+func TestWhatAPolicyDeniesIsTriedAgainLater(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{&rollback.Obstacle{Reason: "Denied", Message: "a policy forbids it"}}, stuckSleep(time.Hour)...)
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 10 * time.Minute}))
+	g.Expect(b.events()).To(HaveLen(1))
+}
+
 func TestWhatTheCacheKnowsIsNotAsked(t *testing.T) {
 	g := NewWithT(t)
 	objects := stuckSleep(time.Hour)
@@ -208,7 +215,8 @@ func TestARequestOfAnUnknownUserIsTurnedDown(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(b.roller.requests).To(BeEmpty())
 	g.Expect(b.annotations(t)).To(HaveLen(1))
-	g.Expect(b.events()).To(HaveExactElements(ContainSubstring("nobody is known to have asked for a rollback of deployment sleep")))
+	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: nobody is known to have asked for a rollback of " +
+		"deployment sleep, since no webhook looked: set the annotation again (it was to be, because somebody asked for it)"}))
 }
 
 func TestAnEmptyRequestIsNone(t *testing.T) {
@@ -282,7 +290,7 @@ func TestAVersionThatIsVerifiedAfterItsRollbackIsForgiven(t *testing.T) {
 func TestADeploymentThatIsGoneIsForgotten(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, nil)
-	b.told.first(sleepKey.NamespacedName, attempt{}, "Paused", now)
+	b.told.meet(sleepKey.NamespacedName, attempt{}, "Paused", now)
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.told.of).To(BeEmpty())
 }
@@ -293,7 +301,7 @@ func TestTheRunnableLooks(t *testing.T) {
 	replicaSet := func(desired, ready int32, failing bool) *appsv1.ReplicaSet {
 		made := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Replicas: &desired}, Status: appsv1.ReplicaSetStatus{ReadyReplicas: ready}}
 		if failing {
-			made.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: "ReplicaFailure", Status: "True"}}
+			made.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate"}}
 		}
 		return made
 	}

@@ -28,12 +28,16 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
-// restTime is how long a rollback that met an obstacle is not tried again: pods that crash again and again would have the API
-// server asked each time.
-const restTime = time.Minute
+const (
+	// restTime is how long a rollback that met an obstacle is not tried again: pods that crash again and again would have the API
+	// server asked each time.
+	restTime = time.Minute
+	// deniedTime is how long until a rollback that was denied is tried again: no event tells that a policy has changed.
+	deniedTime = 10 * time.Minute
+)
 
-// told remembers of each Deployment what was said about its release that can't be rolled back, so that one Event says it,
-// however often the pods crash. A restarted operator says it once more.
+// told remembers of each Deployment which obstacles its present release met, so that one Event says it, however often the pods
+// crash, and the API server isn't asked each time. A restarted operator says it once more.
 type told struct {
 	mutex sync.Mutex
 	of    map[client.ObjectKey]remarks
@@ -59,8 +63,8 @@ type attempt struct {
 
 func newTold() *told { return &told{of: map[client.ObjectKey]remarks{}} }
 
-// first says whether an obstacle is met for the first time, and remembers it.
-func (t *told) first(deployment client.ObjectKey, tried attempt, obstacle rollback.ObstacleReason, now time.Time) bool {
+// meet remembers an obstacle, and says whether it is met for the first time.
+func (t *told) meet(deployment client.ObjectKey, tried attempt, obstacle rollback.ObstacleReason, now time.Time) (first bool) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	known := t.of[deployment]
@@ -77,14 +81,16 @@ func (t *told) first(deployment client.ObjectKey, tried attempt, obstacle rollba
 	return true
 }
 
-// rest is how long to leave a rollback alone that met an obstacle a while ago.
-func (t *told) rest(deployment client.ObjectKey, tried attempt, now time.Time) time.Duration {
+// rest is how long to leave a rollback alone that met an obstacle a while ago. wayBack says that there is a healthy ReplicaSet
+// to go back to by now.
+func (t *told) rest(deployment client.ObjectKey, tried attempt, wayBack bool, now time.Time) time.Duration {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	var rest time.Duration
 	if known := t.of[deployment]; known.release == tried.release {
 		for _, said := range known.said {
-			if said.asked == tried.asked && !isCached(said.obstacle) {
+			over := wayBack && said.obstacle == rollback.ObstacleNoHealthyReplicaSet
+			if said.asked == tried.asked && !over && !isCached(said.obstacle) {
 				rest = max(rest, said.at.Add(restTime).Sub(now))
 			}
 		}
@@ -96,6 +102,7 @@ func (t *told) rest(deployment client.ObjectKey, tried attempt, now time.Time) t
 func isCached(obstacle rollback.ObstacleReason) bool {
 	return slices.Contains([]rollback.ObstacleReason{
 		rollback.ObstaclePaused, rollback.ObstacleRecreate, rollback.ObstacleIsRollback, rollback.ObstacleAlreadyRolledBack,
+		rollback.ObstacleNotControlled, rollback.ObstacleNoUser,
 	}, obstacle)
 }
 

@@ -126,8 +126,17 @@ func (k *Keeper) writeAgain(ctx context.Context, live *unstructured.Unstructured
 		}
 		return fmt.Errorf("ControllerRevision %s was not of this Deployment: it was removed, and the template is to be kept once more", key)
 	}
+	if !sameContent(&existing, wanted) { // it can't be changed
+		if err := k.remove(ctx, &existing); err != nil {
+			return err
+		}
+		if err := k.Client.Create(ctx, wanted, client.DisableReadYourWritesConsistency); err != nil {
+			return fmt.Errorf("creating ControllerRevision %s anew: %w", key, err)
+		}
+		return nil
+	}
 	before := existing.DeepCopy()
-	existing.Revision = wanted.Revision // the data is that of the version, and never changes
+	existing.Revision = wanted.Revision
 	existing.Labels = labels.Merge(existing.Labels, wanted.Labels)
 	existing.Annotations = labels.Merge(existing.Annotations, wanted.Annotations)
 	if equality.Semantic.DeepEqual(before, &existing) {

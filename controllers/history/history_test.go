@@ -89,6 +89,23 @@ func TestWhatKubectlApplyRemembersIsKeptWithTheTemplate(t *testing.T) {
 	g.Expect(revisions[0].Applied).To(Equal(podtemplate.Template{"spec": map[string]any{"of": "the file", "size": int64(9007199254740993)}}))
 }
 
+func TestWhatIsKeptIsMadeAnewWhereSomethingElseWasApplied(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, 3)
+	release := c.release(3)
+	g.Expect(c.keeper().Keep(t.Context(), slim(), release)).To(Succeed())
+	annotations := c.live.GetAnnotations()
+	annotations["kubectl.kubernetes.io/last-applied-configuration"] = `{"spec":{"template":{"spec":{"of":"the file"}}}}`
+	c.live.SetAnnotations(annotations)
+	c.calls = nil
+	g.Expect(c.keeper().Keep(t.Context(), slim(), release)).To(Succeed())
+	g.Expect(c.calls).To(Equal([]string{"get", "create", "get", "delete", "create"}), "the data of a ControllerRevision never changes")
+	revisions, err := c.keeper().List(t.Context(), slim())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(revisions).To(HaveLen(1))
+	g.Expect(revisions[0].Applied).To(Equal(podtemplate.Template{"spec": map[string]any{"of": "the file"}}))
+}
+
 func TestKeepingAgainWritesNothing(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)

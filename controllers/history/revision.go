@@ -86,6 +86,13 @@ func newRevision(live *unstructured.Unstructured, release lifecycle.Release) (*a
 	return revision, nil
 }
 
+// sameContent says whether two revisions of a version hold the same. Their templates do, but different files make it.
+func sameContent(a, b *appsv1.ControllerRevision) bool {
+	one, errOne := revisionOf(a)
+	two, errTwo := revisionOf(b)
+	return errOne == nil && errTwo == nil && one.Applied.Equal(two.Applied)
+}
+
 // revisionOf takes out what newRevision put in. Numbers are of the types that an unstructured Deployment has, so that
 // templates can be compared.
 func revisionOf(kept *appsv1.ControllerRevision) (Revision, error) {

@@ -44,7 +44,7 @@ func FindStuck(replicaSet *appsv1.ReplicaSet, pods []corev1.Pod, threshold time.
 	count, named := 0, map[string]string{}
 	for i := range pods {
 		pod := &pods[i]
-		if !DoesNotRun(pod) || crashedLater(pod, threshold) || !stuck.isOver(pod.CreationTimestamp.Add(threshold), now) {
+		if !DoesNotRun(pod) || crashedLater(pod, threshold) || !stuck.note(deadline(pod, threshold), now) {
 			continue
 		}
 		count++
@@ -53,15 +53,29 @@ func FindStuck(replicaSet *appsv1.ReplicaSet, pods []corev1.Pod, threshold time.
 		}
 	}
 	stuck.Message = stuckMessage(named, count)
-	if failure := CreationFailure(replicaSet); failure != nil && stuck.isOver(failure.LastTransitionTime.Add(threshold), now) {
-		parts := slices.DeleteFunc([]string{stuck.Message, fmt.Sprintf("pods can't be created: %s", failure.Message)}, func(part string) bool { return part == "" })
-		stuck.Message = strings.Join(parts, "; ")
+	if failure := CreationFailure(replicaSet); failure != nil && stuck.note(failure.LastTransitionTime.Add(threshold), now) {
+		if stuck.Message != "" {
+			stuck.Message += "; "
+		}
+		stuck.Message += "pods can't be created: " + failure.Message
 	}
 	return stuck
 }
 
-// isOver says whether a deadline is over, and remembers it.
-func (s *StuckPods) isOver(deadline, now time.Time) bool {
+// deadline is when a pod should be running. One that was scheduled only after that was kept back, by a scheduling gate say:
+// its time begins then.
+func deadline(pod *corev1.Pod, threshold time.Duration) time.Time {
+	end := pod.CreationTimestamp.Add(threshold)
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionTrue && condition.LastTransitionTime.After(end) {
+			return condition.LastTransitionTime.Add(threshold)
+		}
+	}
+	return end
+}
+
+// note remembers a deadline, and says whether it is over.
+func (s *StuckPods) note(deadline, now time.Time) bool {
 	if left := deadline.Sub(now); left > 0 {
 		if s.Next == 0 || left < s.Next {
 			s.Next = left
@@ -77,7 +91,9 @@ func (s *StuckPods) isOver(deadline, now time.Time) bool {
 // CreationFailure says that pods of a ReplicaSet can't be created, for a quota say; nil where they can.
 func CreationFailure(replicaSet *appsv1.ReplicaSet) *appsv1.ReplicaSetCondition {
 	for i := range replicaSet.Status.Conditions {
-		if condition := &replicaSet.Status.Conditions[i]; condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue {
+		condition := &replicaSet.Status.Conditions[i]
+		// The other reason is that pods can't be deleted.
+		if condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue && condition.Reason == "FailedCreate" {
 			return condition
 		}
 	}

@@ -83,6 +83,13 @@ func crashingSidecar(pod *corev1.Pod) {
 	pod.Status.InitContainerStatuses[0].Name, pod.Status.ContainerStatuses = "proxy", nil
 }
 
+// scheduled was put on a node so long before now.
+func scheduled(ago time.Duration) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: "PodScheduled", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-ago))}}
+	}
+}
+
 func gated(pod *corev1.Pod) {
 	pod.Status.Conditions = []corev1.PodCondition{{Type: "PodScheduled", Status: "False", Reason: "SchedulingGated"}}
 }
@@ -121,6 +128,9 @@ func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
 		{"but not when it crashed later by a moment", podOfAge(4*time.Minute+time.Second, crashLooping(0), finishedLabel), ""},
 		{"but not when it ran and its node came up again", podOfAge(time.Hour, inPhase(corev1.PodRunning), waiting("ContainerCreating", ""), finishedLabel), ""},
 		{"but not when somebody keeps it from being scheduled", podOfAge(time.Hour, gated), ""},
+		{"but not when it was scheduled late, as somebody kept it back", podOfAge(time.Hour, scheduled(time.Minute), waiting("ContainerCreating", "")), ""},
+		{"when it was scheduled late, two minutes after that", podOfAge(time.Hour, scheduled(2*time.Minute), waiting("ErrImagePull", "")), "pod sleep-1: container sleep: ErrImagePull"},
+		{"when it was scheduled in time, two minutes after its creation", podOfAge(2*time.Minute, scheduled(time.Minute), waiting("ErrImagePull", "")), "pod sleep-1: container sleep: ErrImagePull"},
 		{"but not when it is on its way out", podOfAge(time.Hour, goingAway), ""},
 		{"but not when it was evicted", podOfAge(time.Hour, inPhase(corev1.PodFailed)), ""},
 	} {
@@ -184,6 +194,9 @@ func TestPodsThatCanNotBeCreatedAreStuckToo(t *testing.T) {
 	again := withoutQuota(time.Hour)
 	again.Status.Conditions[0].Status = "False"
 	g.Expect(lifecycle.FindStuck(again, nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{}), "they can by now")
+	surplus := withoutQuota(time.Hour)
+	surplus.Status.Conditions[0].Reason = "FailedDelete"
+	g.Expect(lifecycle.FindStuck(surplus, nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{}), "it can't delete pods, which is no harm")
 }
 
 func called(name string) func(*corev1.Pod) {

@@ -97,7 +97,8 @@ func (c Change) movedOn(read, current *appsv1.Deployment) bool {
 	return current.UID != read.UID ||
 		current.Labels[appv1alpha1.LabelVersion] != read.Labels[appv1alpha1.LabelVersion] ||
 		current.Annotations[appv1alpha1.AnnotationRelease] != read.Annotations[appv1alpha1.AnnotationRelease] ||
-		(c.Pause || c.Resume) && current.Generation != read.Generation || !c.isGiven(current)
+		(c.Pause || c.Resume) && current.Generation != read.Generation ||
+		!c.isGiven(current)
 }
 
 func (c Change) isGiven(deployment *appsv1.Deployment) bool {

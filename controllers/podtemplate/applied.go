@@ -28,40 +28,38 @@ import (
 // Applied is the pod template of the file that was applied last, as kubectl apply keeps it in an annotation; nil where it
 // keeps none. It is what the next kubectl apply goes by to know which fields the file no longer has.
 func Applied(annotations map[string]string) Template {
-	manifest, err := lastApplied(annotations)
-	if err != nil {
-		return nil
-	}
-	spec, _ := manifest["spec"].(map[string]any)
+	spec := specOf(lastApplied(annotations))
 	template, _ := spec["template"].(map[string]any)
 	return template
 }
 
-// WithApplied is that annotation with another pod template in it. changed is false where there is no such annotation, or none
-// of a Deployment.
-func WithApplied(annotations map[string]string, template Template) (annotation string, changed bool, err error) {
-	if Applied(annotations) == nil {
-		return "", false, nil
+// WithApplied is that annotation with another pod template in it. It is empty where there is nothing to change: no such
+// annotation, or no template to put into it.
+func WithApplied(annotations map[string]string, template Template) (string, error) {
+	if template == nil || Applied(annotations) == nil {
+		return "", nil
 	}
-	manifest, err := lastApplied(annotations)
-	if err != nil {
-		return "", false, err
-	}
-	spec, _ := manifest["spec"].(map[string]any)
-	spec["template"] = template
+	manifest := lastApplied(annotations)
+	specOf(manifest)["template"] = template
 	var written strings.Builder
 	encoder := json.NewEncoder(&written) // ends with a line break, as kubectl's does
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(manifest); err != nil {
-		return "", false, fmt.Errorf("encoding the last applied configuration: %w", err)
+		return "", fmt.Errorf("encoding the last applied configuration: %w", err)
 	}
-	return written.String(), true, nil
+	return written.String(), nil
 }
 
-func lastApplied(annotations map[string]string) (map[string]any, error) {
-	manifest := map[string]any{}
-	if err := utiljson.Unmarshal([]byte(annotations[corev1.LastAppliedConfigAnnotation]), &manifest); err != nil {
-		return nil, fmt.Errorf("decoding the last applied configuration: %w", err)
+// lastApplied is nil where the annotation is no object.
+func lastApplied(annotations map[string]string) map[string]any {
+	var manifest map[string]any
+	if utiljson.Unmarshal([]byte(annotations[corev1.LastAppliedConfigAnnotation]), &manifest) != nil {
+		return nil
 	}
-	return manifest, nil
+	return manifest
+}
+
+func specOf(manifest map[string]any) map[string]any {
+	spec, _ := manifest["spec"].(map[string]any)
+	return spec
 }

@@ -41,11 +41,10 @@ func TestTheTemplateThatWasAppliedLast(t *testing.T) {
 
 func TestAnotherTemplateTakesThePlaceOfTheOneThatWasAppliedLast(t *testing.T) {
 	g := NewWithT(t)
-	annotation, changed, err := WithApplied(map[string]string{
+	annotation, err := WithApplied(map[string]string{
 		appliedKey: `{"kind":"Deployment","metadata":{"annotations":{"a":"<b>"}},"spec":{"replicas":9007199254740993,"template":{"spec":{"a":1}}}}`,
 	}, Template{"spec": object{"b": "x -> y"}})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(changed).To(BeTrue())
 	g.Expect(annotation).To(Equal(
 		`{"kind":"Deployment","metadata":{"annotations":{"a":"<b>"}},"spec":{"replicas":9007199254740993,"template":{"spec":{"b":"x -> y"}}}}` + "\n"))
 }
@@ -53,8 +52,7 @@ func TestAnotherTemplateTakesThePlaceOfTheOneThatWasAppliedLast(t *testing.T) {
 func TestWhereNothingWasAppliedNothingIsReplaced(t *testing.T) {
 	for _, annotations := range []map[string]string{nil, {appliedKey: ""}, {appliedKey: "nonsense"}, {appliedKey: `{"spec":{}}`}} {
 		g := NewWithT(t)
-		_, changed, err := WithApplied(annotations, Template{"spec": object{}})
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(changed).To(BeFalse())
+		g.Expect(WithApplied(annotations, Template{"spec": object{}})).To(BeEmpty())
 	}
+	NewWithT(t).Expect(WithApplied(map[string]string{appliedKey: `{"spec":{"template":{}}}`}, nil)).To(BeEmpty())
 }

@@ -73,8 +73,9 @@ func ObstacleOf(deployment *appsv1.Deployment, optedIn bool, request Request) *O
 	case release.Version == "" || !optedIn || deployment.DeletionTimestamp != nil:
 		return &Obstacle{ObstacleNotControlled, fmt.Sprintf(
 			"deployment %s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", deployment.Name)}
-	case request.From != lifecycle.Release{} && request.From != release,
-		request.Annotation != "" && request.Annotation != deployment.Annotations[appv1alpha1.AnnotationRollback]:
+	case request.Annotation != "" && request.Annotation != deployment.Annotations[appv1alpha1.AnnotationRollback]:
+		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s has another request by now, or none", deployment.Name)}
+	case request.From != lifecycle.Release{} && request.From != release:
 		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s is at another release by now", deployment.Name)}
 	case request.Reason == appv1alpha1.RollbackRequested && request.User == "":
 		return &Obstacle{ObstacleNoUser, fmt.Sprintf(
@@ -98,7 +99,7 @@ func repetition(deployment string, release lifecycle.Release, rollbacks []appv1a
 		return nil
 	}
 	for i := range rollbacks {
-		if rollbacks[i].Version == release.Version && rollbacks[i].IsAutomatic() {
+		if rollbacks[i].Version == release.Version && rollbacks[i].IsSound() && rollbacks[i].IsAutomatic() {
 			return &Obstacle{ObstacleAlreadyRolledBack, fmt.Sprintf(
 				"version %s of deployment %s was rolled back before, which is done once without being asked", release.Version, deployment)}
 		}

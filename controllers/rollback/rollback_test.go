@@ -269,7 +269,9 @@ func TestARollbackChangesTheTemplateAndItsRecordAlone(t *testing.T) {
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": "77"},
 		{"op": "replace", "path": "/spec/template", "value": {"metadata": {"labels": {"app": "sleep"}}, "spec": {"containers": [{"name": "sleep", "image": "good"}]}}},
 		{"op": "add", "path": "/metadata/annotations/altershield.defense.antgroup.com~1rollbacks", "value": "` + record + `"},
+		{"op": "add", "path": "/metadata/annotations/altershield.defense.antgroup.com~1rollback", "value": ""},
 		{"op": "remove", "path": "/metadata/annotations/altershield.defense.antgroup.com~1rollback"},
+		{"op": "add", "path": "/metadata/annotations/altershield.defense.antgroup.com~1rollback-by", "value": ""},
 		{"op": "remove", "path": "/metadata/annotations/altershield.defense.antgroup.com~1rollback-by"}]`)))
 	g.Expect(b.recorder.Events).To(Receive(Equal("Warning ReleaseRolledBack release 2, version " + versionOfBad + ", goes back to version " + made.To +
 		": alice asked for it; the version is refused until 2026-11-22T10:00:00Z")))
@@ -380,8 +382,8 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 		{"on the request of nobody known", anonymous, sleep(annotation("rollback", "true")), append(healthy, optedIn()), "NoUser",
 			"nobody is known to have asked for a rollback of deployment sleep, since no webhook looked: set the annotation again"},
 		{"on a request that became another one", annotated, sleep(annotation("rollback", "b")), append(healthy, optedIn()), "MovedOn",
-			"deployment sleep is at another release by now"},
-		{"on a request that was taken back", annotated, sleep(), append(healthy, optedIn()), "MovedOn", "deployment sleep is at another release by now"},
+			"deployment sleep has another request by now, or none"},
+		{"on a request that was taken back", annotated, sleep(), append(healthy, optedIn()), "MovedOn", "deployment sleep has another request by now, or none"},
 		{"to a version whose template was changed while no webhook looked", request("PodsFailed", ""), sleep(),
 			[]client.Object{optedIn(), verified("a", 1), replicaSet("a", "verified", 1, 2), replicaSet("a", "unseen", 0, 0)}, "NoVerifiedVersion",
 			"deployment sleep has no other verified version to go back to"},

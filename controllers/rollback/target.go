@@ -172,16 +172,18 @@ func patchOf(deployment *unstructured.Unstructured, back target, rollbacks []app
 		operations = append(operations, mark.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
 	}
 	operations = append(operations, mark.Operation{Op: "add", Path: mark.AnnotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded)})
-	applied, changed, err := podtemplate.WithApplied(annotations, back.applied)
+	applied, err := podtemplate.WithApplied(annotations, back.applied)
 	if err != nil {
 		return nil, err
 	}
-	if changed && back.applied != nil {
+	if applied != "" {
 		operations = append(operations, mark.Operation{Op: "add", Path: mark.AnnotationPath(corev1.LastAppliedConfigAnnotation), Value: applied})
 	}
 	for _, request := range []string{appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy} {
 		if _, present := annotations[request]; present {
-			operations = append(operations, mark.Operation{Op: "remove", Path: mark.AnnotationPath(request)})
+			// It may be gone by now: to remove what isn't there is an error that would hide the conflict.
+			operations = append(operations, mark.Operation{Op: "add", Path: mark.AnnotationPath(request), Value: ""},
+				mark.Operation{Op: "remove", Path: mark.AnnotationPath(request)})
 		}
 	}
 	patch, err := json.Marshal(operations)

@@ -84,9 +84,10 @@ func slimPod(object any) (any, error) {
 			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{
 				Type: condition.Type, Status: condition.Status, LastTransitionTime: condition.LastTransitionTime,
 			})
-		case condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse:
+		case condition.Type == corev1.PodScheduled && pod.Status.Phase != corev1.PodRunning:
 			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{
-				Type: condition.Type, Status: condition.Status, Reason: condition.Reason, Message: condition.Message,
+				Type: condition.Type, Status: condition.Status, LastTransitionTime: condition.LastTransitionTime,
+				Reason: condition.Reason, Message: condition.Message,
 			})
 		}
 	}

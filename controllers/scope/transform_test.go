@@ -115,9 +115,9 @@ func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
 			&appsv1.ReplicaSet{ObjectMeta: replicaSetKept, Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To(int32(5))}, Status: appsv1.ReplicaSetStatus{ReadyReplicas: 4}}},
 		{"of a ReplicaSet whose pods can't be created why",
 			&appsv1.ReplicaSet{ObjectMeta: full(), Status: appsv1.ReplicaSetStatus{
-				Conditions: []appsv1.ReplicaSetCondition{{Type: "Other"}, {Type: "ReplicaFailure", Status: "True", LastTransitionTime: now, Reason: "a", Message: "b"}}}},
+				Conditions: []appsv1.ReplicaSetCondition{{Type: "Other"}, {Type: "ReplicaFailure", Status: "True", LastTransitionTime: now, Reason: "FailedCreate", Message: "b"}}}},
 			&appsv1.ReplicaSet{ObjectMeta: kept(), Status: appsv1.ReplicaSetStatus{
-				Conditions: []appsv1.ReplicaSetCondition{{Type: "ReplicaFailure", Status: "True", LastTransitionTime: now, Reason: "a", Message: "b"}}}}},
+				Conditions: []appsv1.ReplicaSetCondition{{Type: "ReplicaFailure", Status: "True", LastTransitionTime: now, Reason: "FailedCreate", Message: "b"}}}}},
 		{"of a ReplicaSet without a revision no annotation",
 			&appsv1.ReplicaSet{ObjectMeta: full(), Status: appsv1.ReplicaSetStatus{Replicas: 5}}, &appsv1.ReplicaSet{ObjectMeta: kept()}},
 		{"of a Pod also host name, address, phase and readiness",
@@ -141,7 +141,10 @@ func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
 			&corev1.Pod{ObjectMeta: full(), Status: corev1.PodStatus{Phase: "Pending", Conditions: []corev1.PodCondition{
 				{Type: "PodScheduled", Status: "False", LastTransitionTime: now, LastProbeTime: now, Reason: "Unschedulable", Message: "0/3 nodes"}}}},
 			&corev1.Pod{ObjectMeta: kept(), Status: corev1.PodStatus{Phase: "Pending", Conditions: []corev1.PodCondition{
-				{Type: "PodScheduled", Status: "False", Reason: "Unschedulable", Message: "0/3 nodes"}}}}},
+				{Type: "PodScheduled", Status: "False", LastTransitionTime: now, Reason: "Unschedulable", Message: "0/3 nodes"}}}}},
+		{"of a Pod that doesn't run yet also when it was scheduled",
+			&corev1.Pod{ObjectMeta: full(), Status: corev1.PodStatus{Phase: "Pending", Conditions: []corev1.PodCondition{{Type: "PodScheduled", Status: "True", LastTransitionTime: now}}}},
+			&corev1.Pod{ObjectMeta: kept(), Status: corev1.PodStatus{Phase: "Pending", Conditions: []corev1.PodCondition{{Type: "PodScheduled", Status: "True", LastTransitionTime: now}}}}},
 		{"of a Pod without a status no more", &corev1.Pod{ObjectMeta: full()}, &corev1.Pod{ObjectMeta: kept()}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
