@@ -51,7 +51,7 @@ func pause(ctx context.Context, wait time.Duration) {
 
 var _ = Describe("An operator that has nothing to do", Serial, func() {
 	It("asks the API server for nothing, whatever is stuck, suspended or was rolled back", func(ctx context.Context) {
-		configure(ctx, "stuck-rollback", `{"spec":{"content":"3s"}}`)
+		patient(ctx)
 		namespace := controlledNamespace(ctx)
 		By("leaving a release that was rolled back, one that can't be, and a suspended one")
 		for _, name := range []string{"back", "stays", "suspended"} {
@@ -65,8 +65,10 @@ var _ = Describe("An operator that has nothing to do", Serial, func() {
 			Expect(err).NotTo(HaveOccurred(), output)
 		}
 		fail(ctx, namespace, currentName(ctx, namespace, "suspended")+"--x--1")
-		Eventually(notes(ctx, namespace, "ReleaseRolledBack")).Should(HaveLen(1))
-		Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(HaveLen(1))
+		losePatience(ctx, func() {
+			Eventually(notes(ctx, namespace, "ReleaseRolledBack")).Should(HaveLen(1))
+			Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(HaveLen(1))
+		})
 		Eventually(notes(ctx, namespace, "ReleaseSuspended")).Should(HaveLen(1))
 		verified(ctx, namespace, "back")
 		Expect(busy(time.Time{})).To(ContainElement("get deployments "+namespace+"/back"), "what it reads is in the audit log")

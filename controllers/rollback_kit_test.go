@@ -44,6 +44,48 @@ func patchSleep(ctx context.Context, namespace, patch string) (string, error) {
 	return kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "-p", patch)
 }
 
+// patient has no release rolled back because its pods don't run. A slow machine takes its time with good ones, too.
+func patient(ctx context.Context) {
+	GinkgoHelper()
+	configure(ctx, "stuck-rollback", `{"spec":{"enable":false}}`)
+}
+
+// losePatience rolls back what doesn't run at once, and lets everything else be.
+func losePatience(ctx context.Context, rolledBack func()) {
+	GinkgoHelper()
+	output, err := kubectl(ctx, "-n", system, "patch", "opsconfiginfo", "stuck-rollback", "--type=merge", "-p", `{"spec":{"enable":true,"content":"1s"}}`)
+	Expect(err).NotTo(HaveOccurred(), output)
+	rolledBack()
+	output, err = kubectl(ctx, "-n", system, "patch", "opsconfiginfo", "stuck-rollback", "--type=merge", "-p", `{"spec":{"enable":false}}`)
+	Expect(err).NotTo(HaveOccurred(), output)
+	Eventually(func() bool { return settingSeen(ctx, "stuck-rollback") }).Should(BeTrue())
+}
+
+// troubles are what the pods of a version wait for, each once, as their statuses say.
+func troubles(ctx context.Context, namespace, version string) func() []string {
+	return func() []string {
+		var pods corev1.PodList
+		if err := kube.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{versionLabel: version}); err != nil {
+			return []string{err.Error()}
+		}
+		var reasons []string
+		for _, pod := range pods.Items {
+			for _, condition := range pod.Status.Conditions {
+				if condition.Type == "PodScheduled" && condition.Status == "False" {
+					reasons = append(reasons, condition.Reason)
+				}
+			}
+			for _, status := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+				if status.State.Waiting != nil {
+					reasons = append(reasons, status.State.Waiting.Reason)
+				}
+			}
+		}
+		slices.Sort(reasons)
+		return slices.Compact(reasons)
+	}
+}
+
 // released is the version that the Deployment sleep is at.
 func released(ctx context.Context, namespace string) func() string {
 	return func() string { return labelsOf(ctx, namespace)()[versionLabel] }

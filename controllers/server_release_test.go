@@ -103,12 +103,13 @@ var _ = Describe("A release that AlterShield Server checks", Ordered, ContinueOn
 	})
 
 	It("ends with ROLLBACK when its pods don't run, and the version before is checked again", func(ctx context.Context) {
-		configure(ctx, "stuck-rollback", `{"spec":{"content":"5s"}}`)
+		patient(ctx)
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		verified(ctx, namespace, "sleep")
 		output, err := patchSleep(ctx, namespace, missingImage)
 		Expect(err).NotTo(HaveOccurred(), output)
+		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
 		backAtFirst(ctx, namespace)
 		Eventually(ordersOf).WithArguments(namespace).Should(HaveExactElements("SUCCESS", "ROLLBACK", "SUCCESS"))
 	})

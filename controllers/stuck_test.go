@@ -29,13 +29,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// patience is how long the pods of these specs may take to run.
-const patience = `{"spec":{"content":"8s"}}`
-
 var _ = Describe("A release that can't start", Serial, func() {
-	BeforeEach(func(ctx context.Context) { configure(ctx, "stuck-rollback", patience) })
+	BeforeEach(patient)
 
-	DescribeTable("goes back to the version before", func(ctx context.Context, patch, why string) {
+	DescribeTable("goes back to the version before", func(ctx context.Context, patch, trouble, why string) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		verified(ctx, namespace, "sleep")
@@ -44,7 +41,8 @@ var _ = Describe("A release that can't start", Serial, func() {
 		bad := released(ctx, namespace)()
 		Expect(bad).NotTo(Equal(firstVersion))
 
-		Eventually(released(ctx, namespace)).ShouldNot(Equal(bad))
+		Eventually(troubles(ctx, namespace, bad)).Should(ContainElement(trouble))
+		losePatience(ctx, func() { Eventually(released(ctx, namespace)).ShouldNot(Equal(bad)) })
 		record := rollbacksOf(ctx, namespace)
 		backAtFirst(ctx, namespace)
 		Expect(record).To(HaveLen(1))
@@ -63,16 +61,16 @@ var _ = Describe("A release that can't start", Serial, func() {
 		Expect(output).To(ContainSubstring("Error from server (deployment sleep refuses this version)"))
 		Expect(output).To(ContainSubstring(why))
 	},
-		Entry("when its image can't be pulled", missingImage, "container sleep: "),
-		Entry("when no node suits its pods", `{"spec":{"template":{"spec":{"nodeSelector":{"disk":"none"}}}}}`, "Unschedulable: 0/4 nodes are available"),
+		Entry("when its image can't be pulled", missingImage, "ErrImagePull", "container sleep: "),
+		Entry("when no node suits its pods", `{"spec":{"template":{"spec":{"nodeSelector":{"disk":"none"}}}}}`, "Unschedulable", "Unschedulable: 0/4 nodes are available"),
 		Entry("when its containers can't be created", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"config-error"}}}}}`,
-			`container sleep: CreateContainerConfigError: secret "absent" not found`),
+			"CreateContainerConfigError", `container sleep: CreateContainerConfigError: secret "absent" not found`),
 		Entry("when its containers crash at once", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"crash-at-once"}}}}}`,
-			"container sleep ended with exit code 1"),
+			"CrashLoopBackOff", "container sleep ended with exit code 1"),
 		Entry("when its containers crash after a second", `{"spec":{"minReadySeconds":4,"template":{"metadata":{"labels":{"local.altershield.io/start":"crash"}}}}}`,
-			"container sleep ended with exit code 1"),
+			"CrashLoopBackOff", "container sleep ended with exit code 1"),
 		Entry("when an init container fails", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"init"}},`+
-			`"spec":{"initContainers":[{"name":"migrate","image":"busybox"}]}}}}`, "init container migrate ended with exit code 1"),
+			`"spec":{"initContainers":[{"name":"migrate","image":"busybox"}]}}}}`, "CrashLoopBackOff", "init container migrate ended with exit code 1"),
 	)
 
 	It("goes back to a version from before the namespace was under change control", func(ctx context.Context) {
@@ -82,6 +80,8 @@ var _ = Describe("A release that can't start", Serial, func() {
 		optIn(ctx, namespace)
 		output, err := patchSleep(ctx, namespace, missingImage)
 		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(troubles(ctx, namespace, released(ctx, namespace)())).Should(ContainElement("ErrImagePull"))
+		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
 		backAtFirst(ctx, namespace)
 	})
 
@@ -91,12 +91,12 @@ var _ = Describe("A release that can't start", Serial, func() {
 		verified(ctx, namespace, "sleep")
 		output, err := patchSleep(ctx, namespace, `{"spec":{"template":{"spec":{"serviceAccountName":"absent"}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
+		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
 		Eventually(notes(ctx, namespace, "ReleaseRolledBack")).Should(ConsistOf(ContainSubstring("pods can't be created: pods \"sleep-")))
 		backAtFirst(ctx, namespace)
 	})
 
 	It("goes back while it is suspended and held", func(ctx context.Context) {
-		configure(ctx, "stuck-rollback", `{"spec":{"content":"20s"}}`)
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		verified(ctx, namespace, "sleep")
@@ -110,6 +110,8 @@ var _ = Describe("A release that can't start", Serial, func() {
 		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
 		Expect(get(ctx, namespace, "sleep").Spec.Paused).To(BeTrue())
 
+		Eventually(troubles(ctx, namespace, second[len("sleep--x--"):])).Should(ContainElement("Unschedulable"))
+		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
 		backAtFirst(ctx, namespace)
 		Eventually(labelsOf(ctx, namespace)).ShouldNot(HaveKey("altershield.defense.antgroup.com/suspend"))
 		Expect(rollbacksOf(ctx, namespace)[0].Message).To(ContainSubstring("Unschedulable"))
@@ -120,7 +122,8 @@ var _ = Describe("A release that can't start", Serial, func() {
 		suspended(ctx, namespace)
 		output, err := patchSleep(ctx, namespace, `{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
-		Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
+		Eventually(troubles(ctx, namespace, released(ctx, namespace)())).Should(ContainElement("ErrImagePull"))
+		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
 		Eventually(readyPods(ctx, namespace)).Should(Equal([]string{firstVersion + " x5"}))
 	})
 
@@ -134,10 +137,13 @@ var _ = Describe("A release that can't start", Serial, func() {
 		Eventually(readyPods(ctx, namespace)).Should(ContainElement("not ready: " + bad + " x3"))
 		output, err = kubectl(ctx, "-n", namespace, "rollout", "pause", "deployment", "sleep")
 		Expect(err).NotTo(HaveOccurred(), output)
-		Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(ConsistOf(ContainSubstring("deployment sleep is paused by a user")))
+		losePatience(ctx, func() {
+			Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(ConsistOf(ContainSubstring("deployment sleep is paused by a user")))
+		})
 		Expect(released(ctx, namespace)()).To(Equal(bad))
 		output, err = kubectl(ctx, "-n", namespace, "rollout", "resume", "deployment", "sleep")
 		Expect(err).NotTo(HaveOccurred(), output)
+		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
 		backAtFirst(ctx, namespace)
 	})
 
@@ -148,8 +154,10 @@ var _ = Describe("A release that can't start", Serial, func() {
 		output, err := patchSleep(ctx, namespace, missingImage)
 		Expect(err).NotTo(HaveOccurred(), output)
 		bad := released(ctx, namespace)()
-		Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(ConsistOf(ContainSubstring(why)))
-		Consistently(released(ctx, namespace)).Should(Equal(bad))
+		losePatience(ctx, func() {
+			Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(ConsistOf(ContainSubstring(why)))
+		})
+		Expect(released(ctx, namespace)()).To(Equal(bad))
 	},
 		Entry("with the strategy Recreate", func(deployment *appsv1.Deployment) {
 			deployment.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
@@ -168,20 +176,24 @@ var _ = Describe("A release that can't start", Serial, func() {
 		output, err := patchSleep(ctx, namespace, missingImage)
 		Expect(err).NotTo(HaveOccurred(), output)
 		bad := released(ctx, namespace)()
+		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
 		backAtFirst(ctx, namespace)
 		output, err = patchSleep(ctx, namespace, `{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"spec":{"containers":[{"name":"sleep","image":"busybox:missing"}]}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 		Expect(output).To(ContainSubstring("deployment sleep takes version " + bad + " again"))
 		Expect(released(ctx, namespace)()).To(Equal(bad))
-		Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(ConsistOf(ContainSubstring("was rolled back before")))
+		losePatience(ctx, func() {
+			Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(ConsistOf(ContainSubstring("was rolled back before")))
+		})
 		Expect(released(ctx, namespace)()).To(Equal(bad))
 	})
 
 	It("is not to blame for pods that ran and crash later", func(ctx context.Context) {
+		configure(ctx, "stuck-rollback", `{"spec":{"enable":true,"content":"20s"}}`)
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(3)))).To(Succeed())
 		verified(ctx, namespace, "sleep")
-		output, err := patchSleep(ctx, namespace, `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":1,"maxUnavailable":0}},"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"20s"}}}}}`)
+		output, err := patchSleep(ctx, namespace, `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":1,"maxUnavailable":0}},"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"45s"}}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 		second := currentName(ctx, namespace, "sleep")
 		Eventually(func() []string { return names(ctx, namespace) }).Should(ContainElement(second+"--x--1"), "the first pod ran for longer than twice the threshold")
@@ -197,7 +209,6 @@ var _ = Describe("A release that can't start", Serial, func() {
 	})
 
 	It("stays while that is switched off", func(ctx context.Context) {
-		configure(ctx, "stuck-rollback", `{"spec":{"enable":false}}`)
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		verified(ctx, namespace, "sleep")
@@ -206,7 +217,7 @@ var _ = Describe("A release that can't start", Serial, func() {
 		bad := released(ctx, namespace)()
 		Consistently(released(ctx, namespace)).WithTimeout(12 * time.Second).Should(Equal(bad))
 		By("switching it on: what is late by then goes back at once")
-		configure(ctx, "stuck-rollback", `{"spec":{"enable":true,"content":"1s"}}`)
+		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
 		backAtFirst(ctx, namespace)
 	})
 })

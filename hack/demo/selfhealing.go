@@ -40,21 +40,33 @@ func stuckReleaseGoesBack(ctx context.Context, s *stage) error {
 	if err := s.await(ctx, expectRows([]string{good, "Success"}), "get", "changeworkloads"); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out, "# By default pods may take two minutes to run.")
-	if err := s.must(ctx, "patched", "patch", "opsconfiginfo", "stuck-rollback", "-n", "altershieldoperator-system",
-		"--type=merge", "-p", `{"spec":{"content":"8s"}}`); err != nil {
-		return err
-	}
 	if err := s.must(ctx, "updated", "set", "image", "deployment/sleep", "sleep=busybox:missing"); err != nil {
 		return err
 	}
 	stuck := func(pods string) error {
-		if strings.Count(pods, "Running") != 4 || strings.Count(pods, "ErrImagePull") != 3 {
+		if strings.Count(pods, "Running") != 4 || strings.Count(pods, "ErrImagePull")+strings.Count(pods, "ImagePullBackOff") != 3 {
 			return errors.New("4 pods should run and 3 not")
 		}
 		return nil
 	}
 	if err := s.await(ctx, stuck, "get", "pods", "-l", "app=sleep"); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.out, "# By default pods may take two minutes to run. Nobody waits for that here.")
+	if err := startTime(ctx, s, "5s"); err != nil {
+		return err
+	}
+	back := func(label string) error {
+		if label != strings.TrimPrefix(good, "sleep--x--") {
+			return errors.New("the Deployment should be back at its version")
+		}
+		return nil
+	}
+	if err := s.await(ctx, back, "get", "deployment", "sleep", "-o",
+		`jsonpath={.metadata.labels.admission-webhook-altershield\.antgroup\.com/version}`); err != nil {
+		return err
+	}
+	if err := startTime(ctx, s, "2m"); err != nil {
 		return err
 	}
 	if err := s.await(ctx, expectRows([]string{"sleep", "5/5", "5", "5"}), "get", "deployment", "sleep"); err != nil {
@@ -64,6 +76,12 @@ func stuckReleaseGoesBack(ctx context.Context, s *stage) error {
 		return err
 	}
 	return s.await(ctx, contains("goes back to version "+strings.TrimPrefix(good, "sleep--x--")), "events", "--for", "deployment/sleep", "--types=Warning")
+}
+
+// startTime sets how long pods may take to run.
+func startTime(ctx context.Context, s *stage, time string) error {
+	return s.must(ctx, "patched", "patch", "opsconfiginfo", "stuck-rollback", "-n", "altershieldoperator-system",
+		"--type=merge", "-p", fmt.Sprintf(`{"spec":{"content":%q}}`, time))
 }
 
 func rolledBackVersionIsRefused(ctx context.Context, s *stage) error {
