@@ -157,23 +157,9 @@ func (r *Rollback) ofPod(ctx context.Context, pod client.Object) []reconcile.Req
 }
 
 func (r *Rollback) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return r.list(ctx, namespace.GetName())
+	return index.DeploymentRequests(ctx, r.Client, namespace.GetName())
 }
 
 func (r *Rollback) everywhere(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.list(ctx, "")
-}
-
-func (r *Rollback) list(ctx context.Context, namespace string) []reconcile.Request {
-	var deployments appsv1.DeploymentList
-	err := r.Client.List(ctx, &deployments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing Deployments", "namespace", namespace)
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(deployments.Items))
-	for i := range deployments.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&deployments.Items[i])})
-	}
-	return requests
+	return index.DeploymentRequests(ctx, r.Client, "")
 }

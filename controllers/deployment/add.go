@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
 )
 
@@ -84,14 +85,5 @@ func deleted() predicate.Predicate {
 }
 
 func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	var deployments appsv1.DeploymentList
-	if err := r.Client.List(ctx, &deployments, client.InNamespace(namespace.GetName()), client.DisableReadYourWritesConsistency); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the Deployments of a namespace that was opted in", "namespace", namespace.GetName())
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(deployments.Items))
-	for i := range deployments.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&deployments.Items[i])})
-	}
-	return requests
+	return index.DeploymentRequests(ctx, r.Client, namespace.GetName())
 }

@@ -33,6 +33,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
 )
 
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;create;patch;delete
@@ -65,7 +66,7 @@ func (k *Keeper) Keep(ctx context.Context, deployment *appsv1.Deployment, releas
 
 // markFinal tells what the API server refuses each time, by a quota say, from what may work the next time.
 func markFinal(err error) error {
-	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) {
+	if scope.IsDenied(err) {
 		return fmt.Errorf("%w: %w", ErrNotKept, err)
 	}
 	return err

@@ -27,7 +27,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -166,6 +168,21 @@ func listOwned(ctx context.Context, reader client.Reader, list client.ObjectList
 		return fmt.Errorf("listing %T in namespace %s by owner %s: %w", list, namespace, owner, err)
 	}
 	return nil
+}
+
+// DeploymentRequests are the keys of the Deployments under change control in a namespace; of every one where it is empty.
+func DeploymentRequests(ctx context.Context, reader client.Reader, namespace string) []reconcile.Request {
+	var deployments appsv1.DeploymentList
+	err := reader.List(ctx, &deployments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the Deployments under change control", "namespace", namespace)
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(deployments.Items))
+	for i := range deployments.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&deployments.Items[i])})
+	}
+	return requests
 }
 
 // DeploymentOf follows the owner references of a Pod or a ReplicaSet to its Deployment. It is nil where they don't lead

@@ -24,7 +24,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -151,7 +150,7 @@ func record(request Request, from lifecycle.Release, to string, refusal time.Dur
 // refused tells what the API server denies each time, such as an image that a policy forbids by now, from what may work the
 // next time.
 func refused(request Request, err error) error {
-	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) {
+	if scope.IsDenied(err) {
 		return &Obstacle{ObstacleDenied, fmt.Sprintf("deployment %s can't take its earlier pod template: %s", request.Deployment.Name, err)}
 	}
 	return fmt.Errorf("rolling back Deployment %s: %w", request.Deployment, err)

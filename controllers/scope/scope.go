@@ -77,6 +77,11 @@ func IsEnding(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
+// IsDenied says that the API server refuses a write each time, for a quota, a policy or its content: no reason to try again.
+func IsDenied(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
 // Setting is the value in effect for the setting of this name, read from the OpsConfigInfo in the operator's namespace.
 func Setting(ctx context.Context, reader client.Reader, namespace, name string) (appv1alpha1.ConfigValue, error) {
 	var object appv1alpha1.OpsConfigInfo
