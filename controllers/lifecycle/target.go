@@ -46,16 +46,8 @@ type Past struct {
 // VerifiedTargets are the versions that the Deployment may go back to, newest first: those that were verified, but for the
 // one that it is at, those that failed when they were released last, and those that are refused at now.
 func (p Past) VerifiedTargets(now time.Time) []string {
-	versions := slices.Clone(p.Kept)
-	for _, workload := range newestFirst(p.Workloads) {
-		for _, version := range append([]string{workload.Spec.Reversion}, workload.Status.VerifiedVersions...) {
-			if IsVerified(p.Workloads, version) {
-				versions = append(versions, version)
-			}
-		}
-	}
 	var targets []string
-	for _, version := range versions {
+	for _, version := range slices.Concat(p.Kept, verifiedVersions(p.Workloads, p.Release.Version)) {
 		usable := version != p.Release.Version && !p.failed(version) && RefusalOf(p.Rollbacks, version, now) == nil
 		if usable && !slices.Contains(targets, version) {
 			targets = append(targets, version)
