@@ -86,6 +86,16 @@ func troubles(ctx context.Context, namespace, version string) func() []string {
 	}
 }
 
+// goesBad verifies the sample, changes it to what is bad, and returns the version of that.
+func goesBad(ctx context.Context, namespace, patch string, changes ...func(*appsv1.Deployment)) (bad string) {
+	GinkgoHelper()
+	Expect(kube.Create(ctx, sleep(namespace, changes...))).To(Succeed())
+	verified(ctx, namespace, "sleep")
+	output, err := patchSleep(ctx, namespace, patch)
+	Expect(err).NotTo(HaveOccurred(), output)
+	return released(ctx, namespace)()
+}
+
 // released is the version that the Deployment sleep is at.
 func released(ctx context.Context, namespace string) func() string {
 	return func() string { return labelsOf(ctx, namespace)()[versionLabel] }

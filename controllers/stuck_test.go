@@ -34,11 +34,7 @@ var _ = Describe("A release that can't start", Serial, func() {
 
 	DescribeTable("goes back to the version before", func(ctx context.Context, patch, trouble, why string) {
 		namespace := controlledNamespace(ctx)
-		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
-		verified(ctx, namespace, "sleep")
-		output, err := patchSleep(ctx, namespace, patch)
-		Expect(err).NotTo(HaveOccurred(), output)
-		bad := released(ctx, namespace)()
+		bad := goesBad(ctx, namespace, patch)
 		Expect(bad).NotTo(Equal(firstVersion))
 
 		Eventually(troubles(ctx, namespace, bad)).Should(ContainElement(trouble))
@@ -56,7 +52,7 @@ var _ = Describe("A release that can't start", Serial, func() {
 			And(HavePrefix("release 2, version "+bad+", goes back to version "+firstVersion+": pod sleep-"), ContainSubstring(why))))
 		Expect(workload(ctx, namespace, first).Spec.Rollback).To(HaveField("Version", bad))
 
-		output, err = patchSleep(ctx, namespace, patch)
+		output, err := patchSleep(ctx, namespace, patch)
 		Expect(err).To(HaveOccurred())
 		Expect(output).To(ContainSubstring("Error from server (deployment sleep refuses this version)"))
 		Expect(output).To(ContainSubstring(why))
@@ -129,13 +125,9 @@ var _ = Describe("A release that can't start", Serial, func() {
 
 	It("stays where a user has paused it, and goes back once they resume it", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
-		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
-		verified(ctx, namespace, "sleep")
-		output, err := patchSleep(ctx, namespace, missingImage)
-		Expect(err).NotTo(HaveOccurred(), output)
-		bad := released(ctx, namespace)()
+		bad := goesBad(ctx, namespace, missingImage)
 		Eventually(readyPods(ctx, namespace)).Should(ContainElement("not ready: " + bad + " x3"))
-		output, err = kubectl(ctx, "-n", namespace, "rollout", "pause", "deployment", "sleep")
+		output, err := kubectl(ctx, "-n", namespace, "rollout", "pause", "deployment", "sleep")
 		Expect(err).NotTo(HaveOccurred(), output)
 		losePatience(ctx, func() {
 			Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(ConsistOf(ContainSubstring("deployment sleep is paused by a user")))
@@ -149,11 +141,7 @@ var _ = Describe("A release that can't start", Serial, func() {
 
 	DescribeTable("stays", func(ctx context.Context, change func(*appsv1.Deployment), why string) {
 		namespace := controlledNamespace(ctx)
-		Expect(kube.Create(ctx, sleep(namespace, change))).To(Succeed())
-		verified(ctx, namespace, "sleep")
-		output, err := patchSleep(ctx, namespace, missingImage)
-		Expect(err).NotTo(HaveOccurred(), output)
-		bad := released(ctx, namespace)()
+		bad := goesBad(ctx, namespace, missingImage, change)
 		losePatience(ctx, func() {
 			Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(ConsistOf(ContainSubstring(why)))
 		})
@@ -171,14 +159,10 @@ var _ = Describe("A release that can't start", Serial, func() {
 
 	It("is rolled back once: whoever forces it in again decides", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
-		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
-		verified(ctx, namespace, "sleep")
-		output, err := patchSleep(ctx, namespace, missingImage)
-		Expect(err).NotTo(HaveOccurred(), output)
-		bad := released(ctx, namespace)()
+		bad := goesBad(ctx, namespace, missingImage)
 		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
 		backAtFirst(ctx, namespace)
-		output, err = patchSleep(ctx, namespace, `{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"spec":{"containers":[{"name":"sleep","image":"busybox:missing"}]}}}}`)
+		output, err := patchSleep(ctx, namespace, `{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"spec":{"containers":[{"name":"sleep","image":"busybox:missing"}]}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 		Expect(output).To(ContainSubstring("deployment sleep takes version " + bad + " again"))
 		Expect(released(ctx, namespace)()).To(Equal(bad))
@@ -210,11 +194,7 @@ var _ = Describe("A release that can't start", Serial, func() {
 
 	It("stays while that is switched off", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
-		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
-		verified(ctx, namespace, "sleep")
-		output, err := patchSleep(ctx, namespace, missingImage)
-		Expect(err).NotTo(HaveOccurred(), output)
-		bad := released(ctx, namespace)()
+		bad := goesBad(ctx, namespace, missingImage)
 		Consistently(released(ctx, namespace)).WithTimeout(12 * time.Second).Should(Equal(bad))
 		By("switching it on: what is late by then goes back at once")
 		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
