@@ -42,13 +42,34 @@ func main() {
 	manager := flag.String("manager", "bin/manager", "the manager's `program`")
 	config := flag.String("config", "config/local", "kustomization `folder` to install")
 	samples := flag.String("samples", "config/samples", "`folder` of the sample Deployments")
+	kubeconfig := flag.String("kubeconfig", "", "play in the namespace default of this `file`'s cluster, where the operator is installed "+
+		"and no server configured; empty: on a cluster of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := demo(ctx, *manager, *config, *samples, os.Stdout); err != nil {
+	play := func() error { return demo(ctx, *manager, *config, *samples, os.Stdout) }
+	if *kubeconfig != "" {
+		play = func() error { return onCluster(ctx, *kubeconfig, *samples, os.Stdout) }
+	}
+	if err := play(); err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: %v\n", err)
 		os.Exit(1)
 	}
+}
+
+// onCluster plays what needs no server where somebody has installed the operator, and leaves the Deployment sleep there.
+func onCluster(ctx context.Context, kubeconfig, samples string, out io.Writer) error {
+	begin := time.Now()
+	programs, err := assets.Ensure(ctx, out)
+	if err != nil {
+		return err
+	}
+	stage := &stage{kubectl: programs.Path(assets.Kubectl), kubeconfig: kubeconfig, samples: samples, out: out}
+	if err := stage.play(ctx, append(walkthrough(), selfHealing()...)); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nEvery step went as documented. %s in all.\n", time.Since(begin).Round(time.Second))
+	return nil
 }
 
 // demo runs on a cluster in a temporary folder, which is gone afterwards.

@@ -1,0 +1,205 @@
+//go:build e2e
+
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func losesItsLeader(ctx context.Context) {
+	namespace := controlledNamespace(ctx, "leaderless")
+	object := slowly(namespace, "sleep")
+	Expect(kube.Create(ctx, object)).To(Succeed())
+	bothReady(ctx)
+	old := leadingPod(ctx)
+	record := recordOf(object)
+	Eventually(ctx, outcome(namespace, record)).Should(Equal("Running, Verifying"))
+	Expect(kube.Delete(ctx, old)).To(Succeed())
+	succeeds(ctx, namespace, record)
+	Eventually(ctx, leader).ShouldNot(Or(Equal(old.Name), BeEmpty()))
+	bothReady(ctx)
+}
+
+func survivesADrain(ctx context.Context) {
+	namespace := controlledNamespace(ctx, "drained")
+	object := slowly(namespace, "sleep")
+	Expect(kube.Create(ctx, object)).To(Succeed())
+	succeeds(ctx, namespace, recordOf(object))
+	bothReady(ctx)
+	visitor := visit(ctx, namespace)
+	node := leadingPod(ctx).Spec.NodeName
+	record, err := release(ctx, namespace, "sleep", "during a drain")
+	Expect(err).NotTo(HaveOccurred())
+
+	kubectl(ctx, "drain", node, "--delete-emptydir-data", "--ignore-daemonsets", "--timeout=3m")
+	DeferCleanup(func(ctx context.Context) { kubectl(ctx, "uncordon", node) })
+	bothReady(ctx)
+	succeeds(ctx, namespace, record)
+
+	admitted, failures := visitor.leaves()
+	figure("%d releases admitted while a node was drained, %d not", admitted, len(failures))
+	Expect(failures).To(BeEmpty())
+}
+
+const (
+	rounds = 10 // of five releases, in which the leader goes twice
+	fleet  = 5
+)
+
+func losesItsLeaderAgainAndAgain(ctx context.Context) {
+	namespace := controlledNamespace(ctx, "again")
+	for i := range fleet {
+		object := slowly(namespace, fmt.Sprintf("sleep-%d", i))
+		Expect(kube.Create(ctx, object)).To(Succeed())
+	}
+	for i := range fleet {
+		succeeds(ctx, namespace, recordOf(theDeployment(ctx, namespace, fmt.Sprintf("sleep-%d", i))))
+	}
+	visitor := visit(ctx, namespace)
+	kills := 0
+	for round := range rounds {
+		var records []string
+		for i := range fleet {
+			record, err := release(ctx, namespace, fmt.Sprintf("sleep-%d", i), fmt.Sprintf("round %d", round))
+			Expect(err).NotTo(HaveOccurred())
+			records = append(records, record)
+		}
+		for range 2 {
+			bothReady(ctx)
+			// Every other leader doesn't get the time it is due.
+			grace := []client.DeleteOption{}
+			if kills%2 == 1 {
+				grace = append(grace, client.GracePeriodSeconds(0))
+			}
+			Expect(kube.Delete(ctx, leadingPod(ctx), grace...)).To(Succeed())
+			kills++
+		}
+		for _, record := range records {
+			succeeds(ctx, namespace, record)
+		}
+	}
+	for i := range fleet {
+		Expect(theDeployment(ctx, namespace, fmt.Sprintf("sleep-%d", i)).Annotations).To(
+			HaveKeyWithValue("altershield.defense.antgroup.com/release", strconv.Itoa(1+rounds)))
+	}
+	admitted, failures := visitor.leaves()
+	figure("%d releases verified while the leader was deleted %d times, every other time without grace", rounds*fleet, kills)
+	figure("%d further releases admitted meanwhile, %d not", admitted, len(failures))
+	Expect(failures).To(BeEmpty())
+}
+
+// isKilledOnTheSpot ends the leader's process by SIGKILL. Its webhook is gone before Kubernetes knows, so releases may be
+// refused until it does: how many is told, not judged.
+func isKilledOnTheSpot(ctx context.Context) {
+	namespace := controlledNamespace(ctx, "killed")
+	object := slowly(namespace, "sleep")
+	Expect(kube.Create(ctx, object)).To(Succeed())
+	succeeds(ctx, namespace, recordOf(object))
+	bothReady(ctx)
+	record, err := release(ctx, namespace, "sleep", "while the leader is killed")
+	Expect(err).NotTo(HaveOccurred())
+	visitor := visit(ctx, namespace)
+
+	killed := leadingPod(ctx)
+	Expect(syscall.Kill(processOf(killed), syscall.SIGKILL)).To(Succeed())
+	Eventually(ctx, func(ctx context.Context) int32 { return restarts(ctx, killed) }).Should(BeNumerically("==", 1))
+	bothReady(ctx)
+	succeeds(ctx, namespace, record)
+	admitted, failures := visitor.leaves()
+	figure("%d releases admitted around a SIGKILL of the leader, %d not", admitted, len(failures))
+	for _, failure := range failures {
+		GinkgoWriter.Println(failure)
+	}
+}
+
+func restarts(ctx context.Context, pod *corev1.Pod) int32 {
+	var now corev1.Pod
+	if err := kube.Get(ctx, client.ObjectKeyFromObject(pod), &now); err != nil || len(now.Status.ContainerStatuses) == 0 {
+		return -1
+	}
+	return now.Status.ContainerStatuses[0].RestartCount
+}
+
+// processOf finds the manager of a pod among the processes of this machine, by its cgroup.
+func processOf(pod *corev1.Pod) int {
+	GinkgoHelper()
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	Expect(err).NotTo(HaveOccurred())
+	for _, path := range commands {
+		command, err := os.ReadFile(path)
+		if err != nil || !strings.HasPrefix(string(command), "/manager\x00") {
+			continue // it has ended, or is something else
+		}
+		cgroups, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cgroup"))
+		if err == nil && strings.Contains(string(cgroups), string(pod.UID)) {
+			id, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			Expect(err).NotTo(HaveOccurred())
+			return id
+		}
+	}
+	Fail("no process of pod " + pod.Name)
+	return 0
+}
+
+func isUpgraded(ctx context.Context) {
+	namespace := controlledNamespace(ctx, "upgraded")
+	object := slowly(namespace, "sleep")
+	Expect(kube.Create(ctx, object)).To(Succeed())
+	verified := recordOf(object)
+	succeeds(ctx, namespace, verified)
+	rolling := slowly(namespace, "rolling")
+	Expect(kube.Create(ctx, rolling)).To(Succeed())
+	visitor := visit(ctx, namespace)
+	before := incarnations(ctx, namespace)
+
+	must(ctx, "make", "deploy", "IMG="+current)
+	kubectl(ctx, "rollout", "status", "-n", system, "deployment", deployment, "--timeout=3m")
+	bothReady(ctx)
+	for _, pod := range operatorPods(ctx) {
+		Expect(pod.Spec.Containers[0].Image).To(Equal(current))
+	}
+
+	By("going on with the release that was under way")
+	succeeds(ctx, namespace, recordOf(rolling))
+	after := incarnations(ctx, namespace)
+	for name, incarnation := range before {
+		if strings.HasPrefix(name, "sleep-") {
+			Expect(after).To(HaveKeyWithValue(name, incarnation))
+		}
+	}
+	Expect(outcome(namespace, verified)(ctx)).To(Equal("Success, AllPodsPassed"))
+	Expect(recordOf(theDeployment(ctx, namespace, "sleep"))).To(Equal(verified))
+	admitted, failures := visitor.leaves()
+	figure("%d releases admitted during the upgrade, %d not", admitted, len(failures))
+	Expect(failures).To(BeEmpty())
+
+	By("running the new version")
+	Expect(buildVersions(ctx, strings.TrimSpace(kubectl(ctx, "create", "token", "scraper", "-n", system)))).To(HaveEach("current"))
+}

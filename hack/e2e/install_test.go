@@ -1,0 +1,179 @@
+//go:build e2e
+
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func installs(ctx context.Context) {
+	must(ctx, "make", "deploy", "IMG="+previous)
+	bothReady(ctx)
+	kubectl(ctx, "rollout", "status", "-n", system, "deployment", deployment, "--timeout=3m")
+	fmt.Print(kubectl(ctx, "get", "pods", "-n", system, "-o", "wide"))
+
+	var namespace corev1.Namespace
+	Expect(kube.Get(ctx, client.ObjectKey{Name: system}, &namespace)).To(Succeed())
+	Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
+	nodes := map[string]bool{}
+	for _, pod := range operatorPods(ctx) {
+		nodes[pod.Spec.NodeName] = true
+	}
+	Expect(nodes).To(HaveLen(2), "each replica should be on a node of its own")
+
+	By("applying the same again, which changes nothing that the operator wrote")
+	before := certificates(ctx)
+	must(ctx, "make", "deploy", "IMG="+previous)
+	Expect(certificates(ctx)).To(Equal(before))
+}
+
+func walksThrough(ctx context.Context) {
+	output := must(ctx, "go", "run", "./hack/demo", "--kubeconfig", kubeconfig())
+	Expect(output).To(ContainSubstring("Every step went as documented."))
+	kubectl(ctx, "delete", "deployment", "sleep", "--wait")
+}
+
+func takesBackACrashLoop(ctx context.Context) {
+	namespace := controlledNamespace(ctx, "crashing")
+	patience(ctx, "20s")
+	DeferCleanup(patience, "2m")
+	object := slowly(namespace, "sleep")
+	Expect(kube.Create(ctx, object)).To(Succeed())
+	good := recordOf(object)
+	succeeds(ctx, namespace, good)
+
+	// The container ends with status 0 as soon as it has begun.
+	patch := `{"spec":{"template":{"spec":{"containers":[{"name":"sleep","command":["/bin/sleep","0"]}]}}}}`
+	kubectl(ctx, "patch", "deployment", "sleep", "-n", namespace, "-p", patch)
+	Eventually(ctx, func(ctx context.Context) string {
+		return kubectl(ctx, "get", "pods", "-n", namespace)
+	}).Should(ContainSubstring("CrashLoopBackOff"))
+	fmt.Print(kubectl(ctx, "get", "pods", "-n", namespace))
+	Eventually(ctx, func(ctx context.Context) string { return recordOf(theDeployment(ctx, namespace, "sleep")) }).Should(Equal(good))
+	succeeds(ctx, namespace, good)
+	warnings := kubectl(ctx, "events", "-n", namespace, "--for", "deployment/sleep", "--types=Warning")
+	Expect(warnings).To(ContainSubstring("ReleaseRolledBack"))
+	fmt.Print(warnings)
+}
+
+// patience is how long the pods of a release may take to run.
+func patience(ctx context.Context, content string) {
+	GinkgoHelper()
+	kubectl(ctx, "patch", "opsconfiginfo", "stuck-rollback", "-n", system, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"content":%q}}`, content))
+}
+
+func theDeployment(ctx context.Context, namespace, name string) *appsv1.Deployment {
+	GinkgoHelper()
+	var object appsv1.Deployment
+	Expect(kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &object)).To(Succeed())
+	return &object
+}
+
+// isRemoved comes last.
+func isRemoved(ctx context.Context) {
+	namespace := controlledNamespace(ctx, "staying")
+	object := slowly(namespace, "sleep")
+	Expect(kube.Create(ctx, object)).To(Succeed())
+	succeeds(ctx, namespace, recordOf(object))
+	before := incarnations(ctx, namespace)
+
+	fmt.Print(must(ctx, "make", "undeploy"))
+
+	By("leaving nothing of the operator behind")
+	Expect(kubectl(ctx, "get", "namespaces", "-o", "name")).NotTo(ContainSubstring(system))
+	Expect(kubectl(ctx, "get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "-o", "name")).NotTo(ContainSubstring("altershieldoperator"))
+	Expect(kubectl(ctx, "get", "crds,clusterroles,clusterrolebindings", "-o", "name")).NotTo(ContainSubstring("alter"))
+	Expect(kubectl(ctx, "api-resources", "-o", "name")).NotTo(ContainSubstring("app.ops.cloud.alipay.com"))
+
+	By("leaving the workloads as they were: running, changeable, deletable")
+	Expect(incarnations(ctx, namespace)).To(Equal(before))
+	_, err := release(ctx, namespace, "sleep", "without the operator")
+	Expect(err).NotTo(HaveOccurred())
+	kubectl(ctx, "rollout", "status", "-n", namespace, "deployment", "sleep", "--timeout=2m")
+	kubectl(ctx, "delete", "namespace", namespace, "--timeout=2m")
+
+	By("removing it once more, which finds nothing to do")
+	must(ctx, "make", "undeploy")
+}
+
+// incarnations are the pods of a namespace: who they are, and how often their containers started.
+func incarnations(ctx context.Context, namespace string) map[string]string {
+	GinkgoHelper()
+	var list corev1.PodList
+	Expect(kube.List(ctx, &list, client.InNamespace(namespace))).To(Succeed())
+	result := map[string]string{}
+	for _, pod := range list.Items {
+		var restarts []string
+		for _, container := range pod.Status.ContainerStatuses {
+			restarts = append(restarts, fmt.Sprintf("%s started anew %d times", container.Name, container.RestartCount))
+		}
+		result[pod.Name] = string(pod.UID) + ": " + strings.Join(restarts, ", ")
+	}
+	return result
+}
+
+// certificates are what the operator wrote: its Secret, and the authority in each webhook configuration.
+func certificates(ctx context.Context) []string {
+	GinkgoHelper()
+	var secret corev1.Secret
+	Expect(kube.Get(ctx, client.ObjectKey{Namespace: system, Name: secretName}, &secret)).To(Succeed())
+	return append(authorities(ctx), string(secret.Data["ca.crt"]), string(secret.Data[corev1.TLSCertKey]))
+}
+
+// isDown stops the operator and sees who notices.
+func isDown(ctx context.Context) {
+	controlled := controlledNamespace(ctx, "down")
+	other := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}
+	Expect(kube.Create(ctx, other)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, other)).To(Succeed()) })
+	for _, namespace := range []string{controlled, other.Name} {
+		Expect(kube.Create(ctx, slowly(namespace, "sleep"))).To(Succeed())
+	}
+	recorded := recordOf(theDeployment(ctx, controlled, "sleep"))
+	succeeds(ctx, controlled, recorded)
+
+	kubectl(ctx, "scale", "-n", system, "deployment", deployment, "--replicas=0")
+	Eventually(ctx, operatorPods).Should(BeEmpty())
+	kubectl(ctx, "wait", "-n", system, "--for=delete", "pod", "-l", "app.kubernetes.io/name=altershield-operator", "--timeout=2m")
+
+	_, err := release(ctx, controlled, "sleep", "while it is down")
+	Expect(err).To(MatchError(ContainSubstring(`failed calling webhook "mdeployment.kb.io"`)))
+	kubectl(ctx, "scale", "-n", controlled, "deployment", "sleep", "--replicas=4")
+	kubectl(ctx, "annotate", "-n", controlled, "deployment", "sleep", "team=shop")
+	kubectl(ctx, "rollout", "status", "-n", controlled, "deployment", "sleep", "--timeout=2m")
+	_, err = release(ctx, other.Name, "sleep", "in a namespace that isn't opted in")
+	Expect(err).NotTo(HaveOccurred())
+	kubectl(ctx, "rollout", "status", "-n", other.Name, "deployment", "sleep", "--timeout=2m")
+
+	By("starting it again, by an update of its own Deployment")
+	must(ctx, "make", "deploy", "IMG="+current)
+	bothReady(ctx)
+	next, err := release(ctx, controlled, "sleep", "once it is back")
+	Expect(err).NotTo(HaveOccurred())
+	succeeds(ctx, controlled, next)
+}

@@ -1,0 +1,174 @@
+//go:build e2e
+
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const metricsService = "altershieldoperator-controller-manager-metrics-service"
+
+func guardsItsMetrics(ctx context.Context) {
+	var service corev1.Service
+	Expect(kube.Get(ctx, client.ObjectKey{Namespace: system, Name: metricsService}, &service)).To(Succeed())
+	address := net.JoinHostPort(service.Spec.ClusterIP, "8443")
+
+	status, _ := scrape(ctx, address, "")
+	Expect(status).To(Equal(http.StatusUnauthorized))
+
+	kubectl(ctx, "create", "serviceaccount", "scraper", "-n", system)
+	token := strings.TrimSpace(kubectl(ctx, "create", "token", "scraper", "-n", system))
+	status, _ = scrape(ctx, address, token)
+	Expect(status).To(Equal(http.StatusForbidden))
+
+	kubectl(ctx, "create", "clusterrolebinding", "scraper", "--clusterrole=altershieldoperator-metrics-reader", "--serviceaccount="+system+":scraper")
+	Eventually(ctx, func(ctx context.Context) int {
+		status, _ := scrape(ctx, address, token)
+		return status
+	}).Should(Equal(http.StatusOK))
+	Expect(buildVersions(ctx, token)).To(HaveEach("previous"))
+}
+
+// scrape reads metrics over TLS that the operator's own authority vouches for.
+func scrape(ctx context.Context, address, token string) (status int, body string) {
+	GinkgoHelper()
+	var secret corev1.Secret
+	Expect(kube.Get(ctx, client.ObjectKey{Namespace: system, Name: secretName}, &secret)).To(Succeed())
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(secret.Data["ca.crt"])
+	scraper := &http.Client{
+		Timeout: 10 * time.Second,
+		Transport: &http.Transport{
+			DisableKeepAlives: true,
+			TLSClientConfig:   &tls.Config{RootCAs: trusted, ServerName: metricsService + "." + system + ".svc"},
+		},
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/metrics", nil)
+	Expect(err).NotTo(HaveOccurred())
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := scraper.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return response.StatusCode, string(content)
+}
+
+// buildVersions are the versions that the replicas say they are.
+func buildVersions(ctx context.Context, token string) []string {
+	GinkgoHelper()
+	version := regexp.MustCompile(`altershield_build_info\{[^}]*version="([^"]+)"`)
+	var found []string
+	for _, pod := range operatorPods(ctx) {
+		_, body := scrape(ctx, net.JoinHostPort(pod.Status.PodIP, "8089"), token)
+		match := version.FindStringSubmatch(body)
+		Expect(match).To(HaveLen(2), "altershield_build_info of pod %s", pod.Name)
+		found = append(found, match[1])
+	}
+	return found
+}
+
+// restFor is how long the operator is watched at rest.
+const restFor = time.Minute
+
+// rests tells what the replicas use while nothing is released, as kubelet sees it.
+func rests(ctx context.Context) {
+	bothReady(ctx)
+	usage := func() map[string]resources {
+		found := map[string]resources{}
+		for _, pod := range operatorPods(ctx) {
+			found[pod.Name] = used(ctx, &pod)
+		}
+		return found
+	}
+	before := usage()
+	Eventually(usage).WithTimeout(3 * restFor).Should(HaveEach(Satisfy(func(now resources) bool {
+		return now.at.Sub(before[now.pod].at) >= restFor
+	})))
+	held := leader(ctx)
+	for name, now := range usage() {
+		role := "standby"
+		if name == held {
+			role = "leader"
+		}
+		elapsed := now.at.Sub(before[name].at)
+		share := (now.cpu - before[name].cpu) / elapsed.Seconds()
+		figure("at rest for %s the %s uses %.1f millicores and %.1f MiB", elapsed.Round(time.Second), role, share*1000, now.memory/(1<<20))
+		// The requests of the Deployment are what it is given for certain.
+		Expect(now.memory).To(BeNumerically("<", 128<<20))
+	}
+	fmt.Print(kubectl(ctx, "get", "pods", "-n", system))
+}
+
+// resources are what a container has used.
+type resources struct {
+	pod string
+	// cpu in seconds since its start, memory in bytes now.
+	cpu, memory float64
+	at          time.Time
+}
+
+func used(ctx context.Context, pod *corev1.Pod) resources {
+	GinkgoHelper()
+	clientset, err := kubernetes.NewForConfig(config)
+	Expect(err).NotTo(HaveOccurred())
+	raw, err := clientset.CoreV1().RESTClient().Get().
+		Resource("nodes").Name(pod.Spec.NodeName).SubResource("proxy").Suffix("metrics/resource").DoRaw(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	result := resources{pod: pod.Name}
+	for line := range strings.Lines(string(raw)) {
+		if !strings.Contains(line, `pod="`+pod.Name+`"`) || !strings.Contains(line, `container="manager"`) {
+			continue
+		}
+		fields := strings.Fields(line)
+		value, err := strconv.ParseFloat(fields[len(fields)-2], 64)
+		Expect(err).NotTo(HaveOccurred())
+		switch {
+		case strings.HasPrefix(line, "container_cpu_usage_seconds_total"):
+			milliseconds, err := strconv.ParseInt(fields[len(fields)-1], 10, 64)
+			Expect(err).NotTo(HaveOccurred())
+			result.cpu, result.at = value, time.UnixMilli(milliseconds)
+		case strings.HasPrefix(line, "container_memory_working_set_bytes"):
+			result.memory = value
+		}
+	}
+	return result
+}
+
+func hasTheRightPermissions(ctx context.Context) {}
+
+func asksTheServer(ctx context.Context) {}

@@ -1,0 +1,104 @@
+//go:build e2e
+
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package e2e_test installs the operator as a user does, on a cluster with real nodes, and lives with it: releases of
+// real containers, replicas that go, a new certificate, an upgrade, the way out. It is started by make e2e.
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+const (
+	system      = "altershieldoperator-system"
+	deployment  = "altershieldoperator-controller-manager"
+	operator    = "system:serviceaccount:altershieldoperator-system:altershieldoperator-controller-manager"
+	leaderLease = "altershieldoperator.app.ops.cloud.alipay.com"
+	secretName  = "webhook-server-cert"
+	optIn       = "admission-webhook-altershield"
+)
+
+var (
+	// root is the project's folder.
+	root = os.Getenv("E2E_ROOT")
+	// previous and current are the names of the operator's images in the cluster's registry.
+	previous = os.Getenv("E2E_PREVIOUS")
+	current  = os.Getenv("E2E_CURRENT")
+
+	kube   client.Client
+	config *rest.Config
+)
+
+func TestInstalledOperator(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "AlterShield Operator on real nodes")
+}
+
+var _ = BeforeSuite(func() {
+	log.SetLogger(GinkgoLogr)
+	SetDefaultEventuallyTimeout(3 * time.Minute)
+	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
+	for _, name := range []string{"E2E_ROOT", "E2E_PREVIOUS", "E2E_CURRENT", "NODE_STATE", "NODE_REGISTRY", "KUBECONFIG"} {
+		Expect(os.Getenv(name)).NotTo(BeEmpty(), "%s isn't set: this suite is started by make e2e", name)
+	}
+
+	var err error
+	config, err = clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	Expect(err).NotTo(HaveOccurred())
+	config.QPS, config.Burst = 200, 400
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	kube, err = client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+})
+
+// The specs are the life of one installation: each goes on where the one before ended.
+var _ = Describe("An operator on real nodes", Ordered, func() {
+	AfterAll(func(ctx context.Context) { tellWhatWasLeft(ctx) })
+
+	It("is installed by one command, and two replicas get ready under the restricted profile", installs)
+	It("plays the documents' walkthrough, and takes back a release whose image can't be pulled", walksThrough)
+	It("takes back a release whose container crashes again and again", takesBackACrashLoop)
+	It("asks AlterShield Server, which calls back through the Service", asksTheServer)
+	It("lets Kubernetes say who reads its metrics", guardsItsMetrics)
+	It("verifies a release whose leader was deleted in the middle", losesItsLeader)
+	It("admits every release while a node is drained", survivesADrain)
+	It("admits every release while it changes its certificate", changesItsCertificate)
+	It("is upgraded from the previous image, and no pod of a workload restarts", isUpgraded)
+	It("loses its leader 20 times during 50 releases, and every release ends right", losesItsLeaderAgainAndAgain)
+	It("comes back after its leader was killed on the spot", isKilledOnTheSpot)
+	It("holds up nothing but releases in opted-in namespaces while it is down", isDown)
+	It("needs little at rest", rests)
+	It("has every permission it needs, and none that it never used", hasTheRightPermissions)
+	It("is removed, and leaves every workload running and deletable", isRemoved)
+})
