@@ -171,4 +171,3 @@ func used(ctx context.Context, pod *corev1.Pod) resources {
 
 func hasTheRightPermissions(ctx context.Context) {}
 
-func asksTheServer(ctx context.Context) {}
