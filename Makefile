@@ -7,6 +7,7 @@ IMG ?= altershield-operator:latest
 export MANAGER_ARGS ?=
 SERVER ?=
 DEMO_ARGS ?=
+NODES ?= 2
 
 TOOL := go tool -modfile=hack/tools/go.mod
 CONTROLLER_GEN := $(TOOL) controller-gen
@@ -42,6 +43,16 @@ down: ## Stop what `make up` started and remove its data.
 .PHONY: assets
 assets: ## Build etcd, Kubernetes and KWOK into setup-envtest's store, once; minutes the first time.
 	@go run ./hack/local assets
+
+##@ Real nodes
+
+.PHONY: node
+node: build-node ## Open a shell beside a cluster with real nodes, on Linux as root; NODES=2. The cluster ends with the shell.
+	@bin/node --nodes=$(NODES) -- "$${SHELL:-/bin/sh}"
+
+.PHONY: build-node
+build-node: ## Build bin/node, which runs a command beside a cluster with real nodes: bin/node -- <command>.
+	@CGO_ENABLED=0 go build -trimpath -o bin/node ./hack/node
 
 ##@ Development
 

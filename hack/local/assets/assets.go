@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package assets finds the programs of a local control plane, and builds from Go modules those that are missing.
+// Package assets finds the programs of a local control plane and of real nodes, and builds from Go modules those that
+// are missing.
 package assets
 
 import (
@@ -36,10 +37,20 @@ const (
 	Scheduler         = "kube-scheduler"
 	Kubectl           = "kubectl"
 	KWOK              = "kwok"
+
+	Kubelet    = "kubelet"
+	KubeProxy  = "kube-proxy"
+	Containerd = "containerd"
+	Shim       = "containerd-shim-runc-v2"
+	Ctr        = "ctr"
+	Crane      = "crane"
 )
 
 // kubernetesVersion names the folder in the store; hack/controlplane/kubernetes/go.mod has the same.
 const kubernetesVersion = "1.36.3"
+
+// containerdVersion is what nodes say that they run; hack/controlplane/containerd/go.mod has the same.
+const containerdVersion = "2.2.1"
 
 // Assets is a folder with all the programs.
 type Assets struct {
@@ -49,10 +60,10 @@ type Assets struct {
 // Path returns the path of a program.
 func (a Assets) Path(name string) string { return filepath.Join(a.Dir, name) }
 
-// missing lists the programs that aren't there.
-func (a Assets) missing() []program {
+// missing lists those among the programs that aren't there.
+func (a Assets) missing(wanted []program) []program {
 	var missing []program
-	for _, p := range programs() {
+	for _, p := range wanted {
 		info, err := os.Stat(a.Path(p.name))
 		if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
 			missing = append(missing, p)
@@ -61,11 +72,21 @@ func (a Assets) missing() []program {
 	return missing
 }
 
-// Ensure returns the folder $KUBEBUILDER_ASSETS if all programs are there; otherwise setup-envtest's own store, after
-// building what that lacks, which takes minutes and is told to out. It may run several times at once.
+// Ensure finds the programs of a control plane with fake nodes. It returns the folder $KUBEBUILDER_ASSETS if all are there;
+// otherwise setup-envtest's own store, after building what that lacks, which takes minutes and is told to out. It may run
+// several times at once.
 func Ensure(ctx context.Context, out io.Writer) (Assets, error) {
+	return ensure(ctx, out, append(controlPlane(), kwok()))
+}
+
+// EnsureNode does the same for the programs of a control plane with real nodes.
+func EnsureNode(ctx context.Context, out io.Writer) (Assets, error) {
+	return ensure(ctx, out, append(controlPlane(), node()...))
+}
+
+func ensure(ctx context.Context, out io.Writer, wanted []program) (Assets, error) {
 	given := Assets{Dir: os.Getenv("KUBEBUILDER_ASSETS")}
-	if given.Dir != "" && len(given.missing()) == 0 {
+	if given.Dir != "" && len(given.missing(wanted)) == 0 {
 		dir, err := filepath.Abs(given.Dir)
 		if err != nil {
 			return Assets{}, fmt.Errorf("find $KUBEBUILDER_ASSETS: %w", err)
@@ -77,7 +98,7 @@ func Ensure(ctx context.Context, out io.Writer) (Assets, error) {
 		return Assets{}, err
 	}
 	store := Assets{Dir: dir}
-	if len(store.missing()) == 0 {
+	if len(store.missing(wanted)) == 0 {
 		return store, nil
 	}
 	if err := os.MkdirAll(store.Dir, 0o755); err != nil {
@@ -90,7 +111,7 @@ func Ensure(ctx context.Context, out io.Writer) (Assets, error) {
 		return Assets{}, err
 	}
 	defer release()
-	if err := store.build(ctx, out); err != nil {
+	if err := store.build(ctx, out, wanted); err != nil {
 		return Assets{}, fmt.Errorf("build the control plane: %w", err)
 	}
 	return store, nil

@@ -51,7 +51,7 @@ func TestStoreDirIsSetupEnvtests(t *testing.T) {
 func TestACompleteFolderIsUsedAsItIs(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
-	for _, p := range programs() {
+	for _, p := range append(controlPlane(), kwok()) {
 		g.Expect(os.WriteFile(filepath.Join(dir, p.name), nil, 0o755)).To(Succeed())
 	}
 	t.Setenv("KUBEBUILDER_ASSETS", dir)
@@ -65,7 +65,7 @@ func TestMissingPrograms(t *testing.T) {
 	g.Expect(os.WriteFile(filepath.Join(dir, KWOK), nil, 0o644)).To(Succeed()) // not executable
 	g.Expect(os.Mkdir(filepath.Join(dir, Kubectl), 0o755)).To(Succeed())
 	var names []string
-	for _, p := range (Assets{Dir: dir}).missing() {
+	for _, p := range (Assets{Dir: dir}).missing(append(controlPlane(), kwok())) {
 		names = append(names, p.name)
 	}
 	g.Expect(names).To(ConsistOf(KWOK, APIServer, ControllerManager, Scheduler, Kubectl))

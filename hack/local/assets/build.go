@@ -36,42 +36,70 @@ const (
 	scratchPrefix = ".build-"
 )
 
-// program is a program of the control plane and how to build it.
+// program is a program of the control plane or of a node, and how to build it.
 type program struct {
 	name string
 	// module is the folder under hack/controlplane whose go.mod pins the source.
 	module string
 	// pkg is the import path of the main package.
 	pkg string
+	// tags are build tags, separated by commas.
+	tags string
 	// variables are set by the linker.
 	variables []string
 	// takes says roughly how long the first build takes on a small machine.
 	takes string
 }
 
-// programs lists all programs; the long builds share most of their packages with the first of them.
-func programs() []program {
+// kubernetes is a command of Kubernetes; the long builds share most of their packages with the first of them.
+func kubernetes(name, takes string) program {
 	const version = "k8s.io/component-base/version."
-	kubernetes := []string{
+	return program{name: name, module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, takes: takes, variables: []string{
 		version + "gitVersion=v" + kubernetesVersion,
 		version + "gitMajor=1",
 		version + "gitMinor=36",
 		version + "gitTreeState=clean",
-	}
-	const commands = "k8s.io/kubernetes/cmd/"
+	}}
+}
+
+// controlPlane lists the programs of a control plane.
+func controlPlane() []program {
 	return []program{
 		{name: Etcd, module: "etcd", pkg: "go.etcd.io/etcd/server/v3", takes: "half a minute"},
-		{name: KWOK, module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", takes: "a minute"},
-		{name: APIServer, module: "kubernetes", pkg: commands + APIServer, variables: kubernetes, takes: "3 to 6 minutes"},
-		{name: ControllerManager, module: "kubernetes", pkg: commands + ControllerManager, variables: kubernetes, takes: "1 to 2 minutes"},
-		{name: Scheduler, module: "kubernetes", pkg: commands + Scheduler, variables: kubernetes, takes: "10 seconds"},
-		{name: Kubectl, module: "kubernetes", pkg: commands + Kubectl, variables: kubernetes, takes: "half a minute"},
+		kubernetes(APIServer, "3 to 6 minutes"),
+		kubernetes(ControllerManager, "1 to 2 minutes"),
+		kubernetes(Scheduler, "10 seconds"),
+		kubernetes(Kubectl, "half a minute"),
 	}
 }
 
+// kwok plays fake nodes.
+func kwok() program {
+	return program{name: KWOK, module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", takes: "a minute"}
+}
+
+// node lists the programs of real nodes; crane is their registry.
+func node() []program {
+	return []program{
+		kubernetes(Kubelet, "1 to 2 minutes"),
+		kubernetes(KubeProxy, "10 seconds"),
+		containerd(Containerd, "a minute"),
+		containerd(Shim, "10 seconds"),
+		containerd(Ctr, "10 seconds"),
+		{name: Crane, module: "crane", pkg: "github.com/google/go-containerregistry/cmd/crane", takes: "10 seconds"},
+	}
+}
+
+// containerd is a command of containerd, without the snapshotters that need C libraries or kernel modules.
+func containerd(name, takes string) program {
+	const module = "github.com/containerd/containerd/v2/"
+	return program{name: name, module: "containerd", pkg: module + "cmd/" + name, takes: takes,
+		tags: "no_btrfs,no_devmapper,no_zfs", variables: []string{module + "version.Version=v" + containerdVersion}}
+}
+
 // build builds what is missing; only the holder of the store's lock may call it.
-func (a Assets) build(ctx context.Context, out io.Writer) error {
-	missing := a.missing()
+func (a Assets) build(ctx context.Context, out io.Writer, wanted []program) error {
+	missing := a.missing(wanted)
 	if len(missing) == 0 {
 		return nil // whoever held the lock before has built it all
 	}
@@ -88,7 +116,7 @@ func (a Assets) build(ctx context.Context, out io.Writer) error {
 			return fmt.Errorf("clear away an interrupted build: %w", err)
 		}
 	}
-	fmt.Fprintf(out, "building %d programs of the control plane from Go modules into %s (once)\n", len(missing), a.Dir)
+	fmt.Fprintf(out, "building %d programs of Kubernetes from Go modules into %s (once)\n", len(missing), a.Dir)
 	for i, p := range missing {
 		label := fmt.Sprintf("[%d/%d] %s", i+1, len(missing), p.name)
 		if err := a.buildOne(ctx, out, label, filepath.Join(sources, p.module), p); err != nil {
@@ -158,7 +186,7 @@ func goBuild(ctx context.Context, source, target string, p program) *exec.Cmd {
 	for _, variable := range p.variables {
 		ldflags += " -X " + variable
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-C", source, "-trimpath", "-ldflags", ldflags, "-o", target, p.pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", source, "-trimpath", "-tags", p.tags, "-ldflags", ldflags, "-o", target, p.pkg)
 	// What a caller may have set for builds of its own mustn't reach this one; without cgo no C compiler is needed.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	return cmd

@@ -41,6 +41,15 @@ func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
 // Kubeconfig returns the path of the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string { return c.path("kubeconfig") }
 
+// NodeKubeconfig returns the path of the kubeconfig of a real node's kubelet.
+func (c *Cluster) NodeKubeconfig(node string) string { return c.path(pki, node+".kubeconfig") }
+
+// ProxyKubeconfig returns the path of kube-proxy's kubeconfig; there is one only with real nodes.
+func (c *Cluster) ProxyKubeconfig() string { return c.path(pki, assets.KubeProxy+".kubeconfig") }
+
+// AuthorityFile returns the path of the certificate of the authority that signed all clients' certificates.
+func (c *Cluster) AuthorityFile() string { return c.path(pki, "ca.crt") }
+
 // Kubectl returns the path of kubectl.
 func (c *Cluster) Kubectl() string { return c.options.Assets.Path(assets.Kubectl) }
 
@@ -91,13 +100,13 @@ func (c *Cluster) writeCredentials() error {
 	if err != nil {
 		return err
 	}
-	if err := ca.writeServing(c.path(pki, "apiserver.crt"), c.path(pki, "apiserver.key")); err != nil {
+	if err := ca.writeServing(c.path(pki, "apiserver.crt"), c.path(pki, "apiserver.key"), c.addresses()...); err != nil {
 		return err
 	}
 	if err := writeServiceAccountKey(c.path(pki, "service-accounts.key"), c.path(pki, "service-accounts.pub")); err != nil {
 		return err
 	}
-	for _, u := range users() {
+	for _, u := range c.users() {
 		cert, key, err := ca.client(u.name, u.group)
 		if err != nil {
 			return err
@@ -114,18 +123,27 @@ func (c *Cluster) writeCredentials() error {
 type user struct{ file, name, group string }
 
 // users lists them; the first is the administrator.
-func users() []user {
-	return []user{
+func (c *Cluster) users() []user {
+	users := []user{
 		{file: "admin", name: "admin", group: "system:masters"},
 		{file: assets.ControllerManager, name: "system:kube-controller-manager"},
 		{file: assets.Scheduler, name: "system:kube-scheduler"},
-		{file: assets.KWOK, name: "kwok", group: "system:masters"},
 	}
+	if c.options.Real == nil {
+		return append(users, user{file: assets.KWOK, name: "kwok", group: "system:masters"})
+	}
+	users = append(users,
+		user{file: kubeletClient, name: "kube-apiserver-kubelet-client", group: "system:masters"},
+		user{file: assets.KubeProxy, name: "system:kube-proxy"})
+	for _, node := range c.options.Real.Names {
+		users = append(users, user{file: node, name: "system:node:" + node, group: "system:nodes"})
+	}
+	return users
 }
 
 // writeKubeconfigs writes a kubeconfig for every user and keeps the administrator's configuration.
 func (c *Cluster) writeKubeconfigs() error {
-	for _, u := range users() {
+	for _, u := range c.users() {
 		cert, err := os.ReadFile(c.path(pki, u.file+".crt"))
 		if err != nil {
 			return fmt.Errorf("read the certificate of %s: %w", u.name, err)

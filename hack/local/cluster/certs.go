@@ -88,14 +88,15 @@ func newAuthority(name string) (*authority, error) {
 	return &authority{cert: cert, key: key}, nil
 }
 
-// writeServing writes a certificate for a server on this machine, and its key.
-func (a *authority) writeServing(certFile, keyFile string) error {
+// writeServing writes a certificate for a server on this machine, and its key; further addresses may lead to it.
+func (a *authority) writeServing(certFile, keyFile string, addresses ...net.IP) error {
 	template, err := newTemplate(pkix.Name{CommonName: "localhost"})
 	if err != nil {
 		return err
 	}
-	template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
-	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+		"kubernetes.default.svc.cluster.local"}
+	template.IPAddresses = append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, addresses...)
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	cert, key, err := a.issue(template)
 	if err != nil {

@@ -14,8 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package cluster runs a real Kubernetes control plane as processes on this machine, with fake nodes whose pods are
-// played by KWOK: etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok, all on 127.0.0.1.
+// Package cluster runs a real Kubernetes control plane as processes on this machine: etcd, kube-apiserver,
+// kube-controller-manager and kube-scheduler. Its nodes are fake, with pods played by KWOK, and then all listens on
+// 127.0.0.1; or they are real and started by others.
 package cluster
 
 import (
@@ -53,6 +54,8 @@ type Options struct {
 	Ports Ports
 	// Nodes is the number of fake nodes, 4 if zero.
 	Nodes int
+	// Real is for a cluster of real nodes, which the caller starts; nil for one of fake nodes.
+	Real *RealNodes
 	// Detached lets the cluster outlive the command that starts it.
 	Detached bool
 	// AuditLog writes every write request to Dir/audit.log, a JSON object a line.
@@ -63,6 +66,15 @@ type Options struct {
 	Log io.Writer
 }
 
+// RealNodes are the nodes of a cluster without fake ones.
+type RealNodes struct {
+	// Address is where the nodes and their pods reach the API server, not a loopback one. It listens on all addresses
+	// of the machine, so the caller should run it in a network of its own.
+	Address string
+	// Names are the nodes' names; each gets credentials.
+	Names []string
+}
+
 // Cluster is a control plane on this machine.
 type Cluster struct {
 	options   Options
@@ -71,7 +83,7 @@ type Cluster struct {
 	started   []*process.Process // those among them that Start has started
 }
 
-// Start starts the parts of a cluster and waits until it can run pods. Parts that run already with the same command line
+// Start starts the parts of a cluster and waits until it can run pods; with real nodes, until nodes can join. Parts that run already with the same command line
 // are kept, so that starting again in the same folder with the same ports brings back only what is missing. If a part
 // fails, everything this call has started is stopped again; logs are left in the folder.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
@@ -95,7 +107,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		return nil, fmt.Errorf("start a cluster in %s: %w", options.Dir, err)
 	}
 	err = c.startComponents(ctx)
-	if err == nil {
+	if err == nil && options.Real == nil {
 		err = c.startNodes(ctx)
 	}
 	if err != nil {

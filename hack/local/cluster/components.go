@@ -21,6 +21,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -33,6 +34,10 @@ import (
 
 const (
 	loopback = "127.0.0.1"
+	// serviceRange holds the addresses of Services; the first is the API server's.
+	serviceRange, apiServerService = "10.96.0.0/16", "10.96.0.1"
+	// kubeletClient names the certificate that the API server shows to kubelets.
+	kubeletClient = "apiserver-kubelet-client"
 	// Names in the cluster's folder.
 	etcdData        = "etcd"
 	pki             = "pki"
@@ -73,7 +78,11 @@ func componentNames() []string {
 
 // components lists the parts in the order of their start.
 func (c *Cluster) components() []component {
-	return []component{c.etcd(), c.apiServer(), c.controllerManager(), c.scheduler(), c.kwok()}
+	parts := []component{c.etcd(), c.apiServer(), c.controllerManager(), c.scheduler()}
+	if c.options.Real == nil {
+		parts = append(parts, c.kwok())
+	}
+	return parts
 }
 
 func (c *Cluster) serverURL() string { return "https://" + address(c.options.Ports.APIServer) }
@@ -96,12 +105,8 @@ func (c *Cluster) etcd() component {
 func (c *Cluster) apiServer() component {
 	args := []string{
 		"--etcd-servers=http://" + address(c.options.Ports.EtcdClient),
-		"--bind-address=" + loopback,
-		"--advertise-address=" + loopback,
 		"--secure-port=" + strconv.Itoa(c.options.Ports.APIServer),
-		// A loopback address can't be an endpoint of the Service "kubernetes"; nothing in a fake pod would use it.
-		"--endpoint-reconciler-type=none",
-		"--service-cluster-ip-range=10.96.0.0/16",
+		"--service-cluster-ip-range=" + serviceRange,
 		"--client-ca-file=" + c.path(pki, "ca.crt"),
 		"--tls-cert-file=" + c.path(pki, "apiserver.crt"),
 		"--tls-private-key-file=" + c.path(pki, "apiserver.key"),
@@ -113,6 +118,7 @@ func (c *Cluster) apiServer() component {
 		"--max-requests-inflight=3000",
 		"--max-mutating-requests-inflight=1500",
 	}
+	args = append(args, c.nodesArgs()...)
 	if c.options.AuditLog {
 		args = append(args,
 			"--audit-policy-file="+c.path(auditPolicyFile),
@@ -121,6 +127,36 @@ func (c *Cluster) apiServer() component {
 			"--audit-log-maxbackup=1")
 	}
 	return component{name: assets.APIServer, health: c.serverURL() + "/readyz", args: args}
+}
+
+// nodesArgs are the arguments of the API server that depend on what nodes there are.
+func (c *Cluster) nodesArgs() []string {
+	if c.options.Real == nil {
+		return []string{
+			"--bind-address=" + loopback,
+			"--advertise-address=" + loopback,
+			// A loopback address can't be an endpoint of the Service "kubernetes"; nothing in a fake pod would use it.
+			"--endpoint-reconciler-type=none",
+		}
+	}
+	return []string{
+		"--bind-address=0.0.0.0",
+		"--advertise-address=" + c.options.Real.Address,
+		"--kubelet-client-certificate=" + c.path(pki, kubeletClient+".crt"),
+		"--kubelet-client-key=" + c.path(pki, kubeletClient+".key"),
+		"--kubelet-preferred-address-types=InternalIP",
+		// As strict as clusters get: who sets an owner reference that blocks deletion must be allowed to write the
+		// owner's finalizers.
+		"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
+	}
+}
+
+// addresses are those at which the API server is reached besides loopback.
+func (c *Cluster) addresses() []net.IP {
+	if c.options.Real == nil {
+		return nil
+	}
+	return []net.IP{net.ParseIP(c.options.Real.Address), net.ParseIP(apiServerService)}
 }
 
 func (c *Cluster) controllerManager() component {

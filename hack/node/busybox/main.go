@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command busybox plays those parts of BusyBox that samples and tests need, as a static program: the image of that name
+// holds it as /bin/busybox and as /bin/<part>. It differs in one thing: it ends at once when it is told to, where the
+// real one as process 1 waits for SIGKILL.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// terminated is the exit code of a program that SIGTERM has ended.
+const terminated = 128 + int(syscall.SIGTERM)
+
+func main() {
+	go func() {
+		ends := make(chan os.Signal, 1)
+		signal.Notify(ends, syscall.SIGTERM, syscall.SIGINT)
+		<-ends
+		os.Exit(terminated)
+	}()
+	args := os.Args
+	if filepath.Base(args[0]) == "busybox" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		args = []string{"sh"}
+	}
+	if err := run(filepath.Base(args[0]), args[1:], os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", args[0], err)
+		os.Exit(1)
+	}
+}
+
+// run plays a part.
+func run(part string, args []string, out io.Writer) error {
+	switch part {
+	case "true":
+		return nil
+	case "false":
+		return errors.New("as asked")
+	case "echo":
+		_, err := fmt.Fprintln(out, strings.Join(args, " "))
+		return err
+	case "cat":
+		return cat(args, out)
+	case "sleep":
+		return sleep(args)
+	case "wget":
+		return wget(args, out)
+	case "httpd":
+		return httpd(args)
+	}
+	return fmt.Errorf("not played here; there are true, false, echo, cat, sleep, wget and httpd")
+}
+
+func cat(files []string, out io.Writer) error {
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sleep waits as long as its arguments say together, in seconds unless they have a unit.
+func sleep(args []string) error {
+	var total time.Duration
+	for _, arg := range args {
+		if arg == "infinity" || arg == "inf" {
+			select {}
+		}
+		if _, err := strconv.ParseFloat(arg, 64); err == nil {
+			arg += "s"
+		}
+		span, err := time.ParseDuration(arg)
+		if err != nil {
+			return fmt.Errorf("invalid time interval: %w", err)
+		}
+		total += span
+	}
+	time.Sleep(total)
+	return nil
+}
+
+// wget writes what a URL answers to the standard output; an answer that isn't a success is an error.
+func wget(args []string, out io.Writer) error {
+	header := http.Header{}
+	transport := &tls.Config{}
+	flags := flag.NewFlagSet("wget", flag.ContinueOnError)
+	flags.Bool("q", true, "be quiet, always")
+	flags.String("O", "-", "only the standard output is played")
+	flags.BoolVar(&transport.InsecureSkipVerify, "no-check-certificate", false, "trust every server")
+	seconds := flags.Int("T", 10, "time limit in `seconds`")
+	flags.Func("header", "`header: value` to send", func(line string) error {
+		name, value, _ := strings.Cut(line, ":")
+		header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
+		return nil
+	})
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(*seconds)*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, flags.Arg(0), nil)
+	if err != nil {
+		return err
+	}
+	request.Header = header
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: transport}}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= http.StatusBadRequest {
+		return fmt.Errorf("server returned error: %s", response.Status)
+	}
+	_, err = io.Copy(out, response.Body)
+	return err
+}
+
+// httpd serves a folder until it is ended.
+func httpd(args []string) error {
+	flags := flag.NewFlagSet("httpd", flag.ContinueOnError)
+	flags.Bool("f", true, "stay in the foreground, always")
+	port := flags.String("p", "80", "`port` to listen on")
+	dir := flags.String("h", ".", "`folder` to serve")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	server := http.Server{Addr: ":" + *port, Handler: http.FileServer(http.Dir(*dir)), ReadHeaderTimeout: 10 * time.Second}
+	return server.ListenAndServe()
+}

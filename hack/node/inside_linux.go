@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
+	"github.com/traas-stack/altershield-operator/hack/node/registry"
+	"github.com/traas-stack/altershield-operator/hack/node/worker"
+)
+
+const (
+	// startTimeout bounds the start of nodes on a slow machine; it takes about ten seconds.
+	startTimeout = 3 * time.Minute
+	pollEvery    = 100 * time.Millisecond
+	// commandGrace is how long the command gets to end after a signal.
+	commandGrace = 30 * time.Second
+)
+
+// inside starts the cluster, in the namespaces, and runs the command. When it returns, the namespaces end with all that is
+// in them, so nothing needs to be stopped.
+func inside(ctx context.Context, dir string) (exitCode int, err error) {
+	var p plan
+	content, err := os.ReadFile(filepath.Join(dir, planFile))
+	if err != nil {
+		return 0, fmt.Errorf("read the plan: %w", err)
+	}
+	if err := json.Unmarshal(content, &p); err != nil {
+		return 0, fmt.Errorf("read the plan: %w", err)
+	}
+	begin := time.Now()
+	parts, err := startCluster(ctx, p)
+	if err != nil {
+		return 0, fmt.Errorf("start a cluster with real nodes: %w", err)
+	}
+	fmt.Fprintf(os.Stderr, "the cluster is up, in %s\n", time.Since(begin).Round(100*time.Millisecond))
+	exitCode, err = runCommand(ctx, p)
+	if exitCode != 0 && ctx.Err() == nil {
+		err = errors.Join(err, dead(parts))
+	}
+	return exitCode, err
+}
+
+// startCluster starts everything and waits until pods can run and Services answer. It returns what has to go on running.
+func startCluster(ctx context.Context, p plan) ([]*process.Process, error) {
+	if err := forgetProxies(); err != nil {
+		return nil, err
+	}
+	if err := setUpNetwork(ctx, p.nodes()); err != nil {
+		return nil, err
+	}
+	images, err := startRegistry(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	parts := []*process.Process{images}
+	shared := p.workers()
+	for _, node := range p.nodes() {
+		containerd, err := worker.StartContainerd(shared, node)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, containerd)
+	}
+	plane, err := cluster.Start(ctx, cluster.Options{
+		Dir: p.Dir, Assets: p.Assets, AuditLog: true, AuditReadsOf: operator.User, Log: os.Stderr,
+		Real: &cluster.RealNodes{Address: hostAddress, Names: p.names()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	shared.Authority = plane.AuthorityFile()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	joined, err := startNodes(ctx, p, shared, plane)
+	return append(parts, joined...), err
+}
+
+func startNodes(ctx context.Context, p plan, shared worker.Options, plane *cluster.Cluster) ([]*process.Process, error) {
+	var parts []*process.Process
+	for _, node := range p.nodes() {
+		fmt.Fprintf(os.Stderr, "starting %s\n", node.Name)
+		if err := await(ctx, "the container runtime of "+node.Name, listening("unix", worker.Socket(shared, node))); err != nil {
+			return nil, err
+		}
+		kubelet, err := worker.StartKubelet(shared, node, plane.NodeKubeconfig(node.Name))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, kubelet)
+	}
+	proxy, err := worker.StartProxy(shared, p.nodes()[0], plane.ProxyKubeconfig())
+	if err != nil {
+		return nil, err
+	}
+	parts = append(parts, proxy)
+	if err := plane.AwaitNodes(ctx); err != nil {
+		return nil, errors.Join(err, dead(parts))
+	}
+	if err := await(ctx, "the Service kubernetes, by kube-proxy,", serviceAnswers(plane)); err != nil {
+		return nil, errors.Join(err, dead(parts))
+	}
+	return parts, nil
+}
+
+// startRegistry starts the registry with the first images.
+func startRegistry(ctx context.Context, p plan) (*process.Process, error) {
+	running, err := registry.Start(ctx, p.Dir, registryAddress, p.Assets)
+	if err != nil {
+		return nil, err
+	}
+	for _, image := range []registry.Image{
+		{Program: imageProgram(p.Dir, pause), Paths: []string{"pause"}, References: []string{pauseImage}},
+		{
+			Program:    imageProgram(p.Dir, busybox),
+			Paths:      []string{"bin/busybox", "bin/sleep", "bin/true", "bin/false", "bin/echo", "bin/cat", "bin/wget", "bin/httpd"},
+			References: []string{"library/busybox:latest", "library/busybox:1.37", "library/busybox:1.36"},
+		},
+	} {
+		if err := registry.Push(ctx, p.Dir, registryAddress, p.Assets, image); err != nil {
+			return nil, err
+		}
+	}
+	return running, nil
+}
+
+// runCommand runs the command with the terminal, if there is one, and returns its exit code.
+func runCommand(ctx context.Context, p plan) (exitCode int, err error) {
+	cmd := exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(),
+		"KUBECONFIG="+filepath.Join(p.Dir, "kubeconfig"),
+		"PATH="+p.Assets.Dir+":"+os.Getenv("PATH"),
+		"NODE_REGISTRY="+registryAddress,
+		"NODE_ADDRESS="+hostAddress,
+		"NODE_STATE="+p.Dir)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = commandGrace
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Exited() {
+		return exit.ExitCode(), nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("run %s: %w", p.Command[0], err)
+	}
+	return 0, nil
+}
+
+// dead tells which parts have ended and why.
+func dead(parts []*process.Process) error {
+	var failures []error
+	for _, part := range parts {
+		if !part.Alive() {
+			failures = append(failures, part.Failure(errors.New("it has ended")))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// await polls a condition until it holds.
+func await(ctx context.Context, what string, holds func(context.Context) error) error {
+	var last error
+	err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(ctx context.Context) (bool, error) {
+		last = holds(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w; last: %w", what, err, last)
+	}
+	return nil
+}
+
+func listening(network, address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	}
+}
+
+// serviceAnswers is the condition that the API server answers at its Service's address.
+func serviceAnswers(plane *cluster.Cluster) func(context.Context) error {
+	return func(ctx context.Context) error {
+		config := plane.Config()
+		config.Host = "https://" + serviceAddress
+		config.Timeout = 2 * time.Second
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			return err
+		}
+		defer client.CloseIdleConnections()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return err
+		}
+		return response.Body.Close()
+	}
+}

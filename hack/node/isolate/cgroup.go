@@ -1,0 +1,176 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package isolate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// cgroupPrefix starts the names of the control groups of runs, at the top of every hierarchy.
+	cgroupPrefix = "altershield-node-"
+	// cgroupGrace is how long the kernel gets to take the last processes out of a control group.
+	cgroupGrace = 10 * time.Second
+	cgroupPoll  = 50 * time.Millisecond
+)
+
+// hierarchies lists where control groups are mounted, of version 1 and 2, in the mountinfo of a process.
+func hierarchies(mountinfo string) []string {
+	var mounts []string
+	for line := range strings.Lines(mountinfo) {
+		// 36 25 0:31 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids
+		mount, source, found := strings.Cut(line, " - ")
+		fields := strings.Fields(mount)
+		if !found || len(fields) < 5 || fields[3] != "/" {
+			continue
+		}
+		if kind, _, _ := strings.Cut(source, " "); (kind == "cgroup" || kind == "cgroup2") && !slices.Contains(mounts, fields[4]) {
+			mounts = append(mounts, fields[4])
+		}
+	}
+	return mounts
+}
+
+func mountedHierarchies() ([]string, error) {
+	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("find the control groups: %w", err)
+	}
+	return hierarchies(string(mountinfo)), nil
+}
+
+// MakeCgroups makes a control group at a path like /run/node-1 in every hierarchy, with all controllers.
+func MakeCgroups(path string) error {
+	mounts, err := mountedHierarchies()
+	if err != nil {
+		return err
+	}
+	for _, mount := range mounts {
+		parent := mount
+		for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+			if err := makeCgroup(parent, filepath.Join(parent, name)); err != nil {
+				return fmt.Errorf("make control group %s: %w", filepath.Join(parent, name), err)
+			}
+			parent = filepath.Join(parent, name)
+		}
+	}
+	return nil
+}
+
+func makeCgroup(parent, dir string) error {
+	if err := handDownControllers(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// Version 1: a new group has no CPU and no memory node, and nothing can run in it.
+	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+		from, to := filepath.Join(parent, file), filepath.Join(dir, file)
+		own, err := os.ReadFile(to)
+		if err != nil || len(bytes.TrimSpace(own)) > 0 || versionTwo(parent) {
+			continue
+		}
+		content, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, content, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func versionTwo(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "cgroup.controllers"))
+	return err == nil
+}
+
+// handDownControllers gives the groups below a group all its controllers; in version 1 they have them anyway.
+func handDownControllers(dir string) error {
+	if !versionTwo(dir) {
+		return nil
+	}
+	controllers, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return err
+	}
+	for controller := range strings.FieldsSeq(string(controllers)) {
+		err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+controller), 0)
+		if errors.Is(err, syscall.EBUSY) {
+			return fmt.Errorf("pass controller %s on from %s, as processes run right in it (in a container: start it with the "+
+				"machine's cgroup namespace, --cgroupns=host): %w", controller, dir, err)
+		}
+		if err != nil {
+			return fmt.Errorf("pass controller %s on from %s: %w", controller, dir, err)
+		}
+	}
+	return nil
+}
+
+// removeCgroups removes the control groups at the top of every hierarchy whose name matches, and what is below them.
+func removeCgroups(pattern string) error {
+	mounts, err := mountedHierarchies()
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, mount := range mounts {
+		groups, err := filepath.Glob(filepath.Join(mount, pattern))
+		failures = append(failures, err)
+		for _, group := range groups {
+			failures = append(failures, removeCgroup(group))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// removeCgroup removes a control group and those below it, the deepest first. Their files go with them.
+func removeCgroup(top string) error {
+	var dirs []string
+	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("remove control group %s: %w", top, err)
+	}
+	deadline := time.Now().Add(cgroupGrace)
+	for _, dir := range slices.Backward(dirs) {
+		err := os.Remove(dir)
+		for errors.Is(err, syscall.EBUSY) && time.Now().Before(deadline) {
+			time.Sleep(cgroupPoll)
+			err = os.Remove(dir)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove control group %s (processes in it are listed in its cgroup.procs): %w", dir, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package isolate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// endGrace is how long the inside of the namespaces gets to end by itself once it is told to.
+const endGrace = 60 * time.Second
+
+// Enter runs this program again with other arguments, as process 1 of new network, mount and process id namespaces, and
+// waits for its end. However it ends, and however we end, every process in the namespaces is gone then, and with them the
+// namespaces. When the context ends, it is asked to end with SIGTERM.
+func Enter(ctx context.Context, args ...string) (exitCode int, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, fmt.Errorf("find this program: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = endGrace
+	// The kernel sends the parent death signal when the thread that forked ends: it has to stay as long as the child.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		return 0, fmt.Errorf("enter new namespaces: %w", err)
+	}
+	return exitCodeOf(cmd.Wait())
+}
+
+// Init is process 1 of the namespaces: it runs this program once more with other arguments, passes signals on to it, and
+// reaps whatever is orphaned. It returns the exit code.
+func Init(args ...string) (exitCode int, err error) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	child, err := os.StartProcess("/proc/self/exe", append([]string{os.Args[0]}, args...), &os.ProcAttr{
+		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("start the inside: %w", err)
+	}
+	go func() {
+		for range signals {
+			_ = child.Signal(syscall.SIGTERM) // it may have ended meanwhile
+		}
+	}()
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return 0, fmt.Errorf("wait for the inside: %w", err)
+		case pid == child.Pid:
+			return exitCodeOfStatus(status), nil
+		}
+	}
+}
+
+// ExitCode turns the result of a command's Wait into its exit code, as shells do; any other error stays one.
+func exitCodeOf(err error) (int, error) {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exitCodeOfStatus(exit.Sys().(syscall.WaitStatus)), nil
+	}
+	return 0, err
+}
+
+func exitCodeOfStatus(status syscall.WaitStatus) int {
+	if status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return status.ExitStatus()
+}

@@ -1,0 +1,144 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package isolate keeps what a cluster of real nodes does to a machine in namespaces that end with it, and clears away
+// the rest: control groups, mount points and the state folder, also those of runs that were killed.
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Base is the folder for the state of all runs. It is short, as paths of sockets may have 107 characters.
+const Base = "/var/lib/altershield-node"
+
+const (
+	lockFile = "lock"
+	// mountPointsFile lists the folders that were made to mount something there, one a line.
+	mountPointsFile = "mount-points"
+	// runPrefix starts the names of the folders of runs.
+	runPrefix = "run-"
+)
+
+// Run is one run of the command. Several may go on at once.
+type Run struct {
+	// Dir is the folder of the run.
+	Dir string
+	// Cgroup is the path of the run's control group in every hierarchy.
+	Cgroup string
+
+	base string
+	// lock is held shared as long as the run goes on: whoever gets it alone knows that all that runs left is debris.
+	lock *os.File
+}
+
+// Begin clears away what killed runs have left, unless another run goes on, and makes the folder of a new one.
+func Begin(base string) (*Run, error) {
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder for the state of nodes: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(base, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of runs: %w", err)
+	}
+	run := &Run{base: base, lock: lock}
+	if err := errors.Join(run.sweepIfAlone(), run.begin()); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return run, nil
+}
+
+func (r *Run) begin() error {
+	if err := syscall.Flock(int(r.lock.Fd()), syscall.LOCK_SH); err != nil {
+		return fmt.Errorf("lock %s: %w", r.lock.Name(), err)
+	}
+	var err error
+	if r.Dir, err = os.MkdirTemp(r.base, runPrefix); err != nil {
+		return fmt.Errorf("make the folder of the run: %w", err)
+	}
+	r.Cgroup = "/" + cgroupPrefix + strings.TrimPrefix(filepath.Base(r.Dir), runPrefix)
+	return nil
+}
+
+// End removes what the run has made; all its processes must have ended.
+func (r *Run) End() error {
+	return errors.Join(
+		removeCgroups(filepath.Base(r.Cgroup)),
+		os.RemoveAll(r.Dir),
+		r.sweepIfAlone(),
+		r.lock.Close())
+}
+
+// MakeMountPoints makes folders to mount something there, and remembers those that weren't there before.
+func (r *Run) MakeMountPoints(paths ...string) error {
+	for _, path := range paths {
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		list, err := os.OpenFile(filepath.Join(r.base, mountPointsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("remember mount point %s: %w", path, err)
+		}
+		_, err = fmt.Fprintln(list, path)
+		if err := errors.Join(err, list.Close(), os.MkdirAll(path, 0o755)); err != nil {
+			return fmt.Errorf("make mount point %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// sweepIfAlone removes what runs have left, unless another one goes on, which will do it.
+func (r *Run) sweepIfAlone() error {
+	err := syscall.Flock(int(r.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", r.lock.Name(), err)
+	}
+	failures := []error{removeCgroups(cgroupPrefix + "*"), r.removeMountPoints()}
+	runs, err := filepath.Glob(filepath.Join(r.base, runPrefix+"*"))
+	failures = append(failures, err)
+	for _, dir := range runs {
+		failures = append(failures, os.RemoveAll(dir))
+	}
+	return errors.Join(failures...)
+}
+
+// removeMountPoints removes the remembered mount points that are empty; something else may use the others by now.
+func (r *Run) removeMountPoints() error {
+	list := filepath.Join(r.base, mountPointsFile)
+	content, err := os.ReadFile(list)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the list of mount points: %w", err)
+	}
+	for path := range strings.FieldsSeq(string(content)) {
+		err := os.Remove(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
+			return fmt.Errorf("remove mount point %s: %w", path, err)
+		}
+	}
+	return os.Remove(list)
+}

@@ -1,0 +1,158 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package preflight tells whether a machine can run real nodes, and what to do if it can't.
+package preflight
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// Facts are what matters about a machine and the user.
+type Facts struct {
+	// OS is the operating system, as Go names it.
+	OS string
+	// UID is the effective user id.
+	UID int
+	// Capabilities are the effective ones, a bit each.
+	Capabilities uint64
+	// Packages are the Debian packages that are missing.
+	Packages []string
+}
+
+// capability is one that nodes can't do without.
+type capability struct {
+	name string
+	bit  uint
+}
+
+func capabilities() []capability {
+	return []capability{{"CAP_NET_ADMIN", 12}, {"CAP_SYS_CHROOT", 18}, {"CAP_SYS_ADMIN", 21}, {"CAP_MKNOD", 27}}
+}
+
+// Problem returns an error with all that can't be mended by installing packages, or nil.
+func (f Facts) Problem() error {
+	if f.OS != "linux" {
+		return fmt.Errorf("real nodes need Linux, and this is %s: run it in a virtual machine; make demo and make test need no Linux", f.OS)
+	}
+	if f.UID != 0 {
+		return errors.New("real nodes need root, as they make namespaces, mounts and control groups: run it as root, for example by sudo -E")
+	}
+	var missing []string
+	for _, c := range capabilities() {
+		if f.Capabilities&(1<<c.bit) == 0 {
+			missing = append(missing, c.name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("root lacks %s here: in a container, start that with --privileged", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// Look finds out the facts.
+func Look() (Facts, error) {
+	facts := Facts{OS: runtime.GOOS, UID: os.Geteuid()}
+	if facts.OS != "linux" {
+		return facts, nil
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return facts, fmt.Errorf("read the capabilities: %w", err)
+	}
+	if facts.Capabilities, err = effective(status); err != nil {
+		return facts, err
+	}
+	facts.Packages = missingPackages(exec.LookPath)
+	return facts, nil
+}
+
+// effective reads the effective capabilities from the status of a process.
+func effective(status []byte) (uint64, error) {
+	_, rest, _ := bytes.Cut(status, []byte("\nCapEff:"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	capabilities, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read the capabilities: %w", err)
+	}
+	return capabilities, nil
+}
+
+// Programs of Debian packages.
+const (
+	Runc = "runc"
+	// Plugin is one of the CNI plugins, which are all in one folder.
+	Plugin = "/usr/lib/cni/ptp"
+	nft    = "nft"
+	ip     = "ip"
+)
+
+// missingPackages lists the packages whose program isn't found.
+func missingPackages(find func(program string) (string, error)) []string {
+	var missing []string
+	for _, p := range []struct{ program, name string }{
+		{Runc, "runc"}, {Plugin, "containernetworking-plugins"}, {nft, "nftables"}, {ip, "iproute2"},
+	} {
+		if _, err := find(p.program); err != nil {
+			missing = append(missing, p.name)
+		}
+	}
+	return missing
+}
+
+// Install installs the missing packages by apt-get.
+func (f Facts) Install(ctx context.Context, out io.Writer) error {
+	if len(f.Packages) == 0 {
+		return nil
+	}
+	names := strings.Join(f.Packages, " ")
+	byHand := "install the Debian packages " + names + " by hand, or what your system calls them (CNI plugins in " + filepath.Dir(Plugin) + ")"
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return fmt.Errorf("%s are missing and there is no apt-get here: %s", names, byHand)
+	}
+	fmt.Fprintf(out, "installing the Debian packages %s\n", names)
+	install := append([]string{"install", "--yes", "--no-install-recommends"}, f.Packages...)
+	if apt(ctx, install) == nil {
+		return nil
+	}
+	// The lists of packages may be missing or old.
+	if err := apt(ctx, []string{"update"}); err != nil {
+		return fmt.Errorf("%w\n%s", err, byHand)
+	}
+	if err := apt(ctx, install); err != nil {
+		return fmt.Errorf("%w\n%s", err, byHand)
+	}
+	return nil
+}
+
+func apt(ctx context.Context, args []string) error {
+	cmd := exec.CommandContext(ctx, "apt-get", args...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, bytes.TrimSpace(output))
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+//go:build !linux
+
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+
+	"github.com/traas-stack/altershield-operator/hack/node/preflight"
+)
+
+// run tells that there are no real nodes here.
+func run(_ context.Context, args []string) (exitCode int, err error) {
+	if _, err := parse(args); err != nil {
+		return 0, err
+	}
+	facts, err := preflight.Look()
+	if err != nil {
+		return 0, err
+	}
+	return 0, facts.Problem()
+}

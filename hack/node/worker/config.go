@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package worker
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/traas-stack/altershield-operator/hack/local/process"
+)
+
+// containerdConfig lets two containerds live side by side, on a machine that may lack CAP_SYS_RESOURCE.
+func containerdConfig(o Options, n Node) string {
+	return fmt.Sprintf(`version = 3
+root = %q
+state = %q
+
+[grpc]
+  address = %q
+
+[plugins.'io.containerd.nri.v1.nri']
+  disable = true
+
+[plugins.'io.containerd.cri.v1.images']
+  # Works on any file system; the images are small.
+  snapshotter = "native"
+  # The other way to pull takes neither the snapshotter nor the registry from this section.
+  use_local_image_pull = true
+  [plugins.'io.containerd.cri.v1.images'.pinned_images]
+    sandbox = %q
+  [plugins.'io.containerd.cri.v1.images'.registry]
+    config_path = %q
+
+[plugins.'io.containerd.cri.v1.runtime']
+  # Without CAP_SYS_RESOURCE no OOM score can be lowered, and runc gives up.
+  restrict_oom_score_adj = true
+  netns_mounts_under_state_dir = true
+  [plugins.'io.containerd.cri.v1.runtime'.cni]
+    bin_dirs = [%q]
+    conf_dir = %q
+  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+      BinaryName = %q
+      SystemdCgroup = false
+`, o.path(n, "containerd"), o.path(n, "containerd-state"), Socket(o, n), o.PauseImage, o.path(n, "certs.d"),
+		o.Plugins, o.path(n, "cni"), o.Runc)
+}
+
+// registryHosts takes every image from one registry, and doesn't fall back to the one in the image's name.
+func registryHosts(registry string) string {
+	return fmt.Sprintf("server = %[1]q\n\n[host.%[1]q]\n  capabilities = [\"pull\", \"resolve\"]\n", "http://"+registry)
+}
+
+// networkConfig connects each pod by a cable of its own, so that all traffic between pods is routed and passes kube-proxy's
+// rules; on a bridge the answers of a Service's pods would pass by them.
+func networkConfig(o Options, n Node) string {
+	return fmt.Sprintf(`{
+  "cniVersion": "1.0.0",
+  "name": "pods",
+  "plugins": [{
+    "type": "ptp",
+    "ipam": {"type": "host-local", "dataDir": %q, "ranges": [[{"subnet": %q}]], "routes": [{"dst": "0.0.0.0/0"}]}
+  }]
+}
+`, o.path(n, "addresses"), n.PodRange)
+}
+
+// kubeletConfig keeps kubelet's files in the node's folder, and keeps it from evicting pods because the machine's disk is full.
+func kubeletConfig(o Options, n Node) string {
+	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: %[1]s
+healthzBindAddress: %[1]s
+authentication:
+  anonymous: {enabled: false}
+  webhook: {enabled: true}
+  x509: {clientCAFile: %[2]q}
+authorization: {mode: Webhook}
+containerRuntimeEndpoint: %[3]q
+cgroupDriver: cgroupfs
+cgroupRoot: %[4]q
+failCgroupV1: false
+enforceNodeAllocatable: []
+failSwapOn: false
+localStorageCapacityIsolation: false
+makeIPTablesUtilChains: false
+podLogsDir: %[5]q
+volumePluginDir: %[6]q
+resolvConf: ""
+serializeImagePulls: false
+evictionHard: {memory.available: 1Mi, nodefs.available: 0%%, nodefs.inodesFree: 0%%, imagefs.available: 0%%}
+imageGCHighThresholdPercent: 100
+imageGCLowThresholdPercent: 99
+`, n.Address, o.Authority, "unix://"+Socket(o, n), n.Cgroup,
+		filepath.Join(o.Dir, process.LogsDir, n.Name+"-pods"), o.path(n, "volume-plugins"))
+}
+
+// proxyConfig leaves the settings of connection tracking alone: they are the whole machine's.
+func proxyConfig(o Options, n Node, kubeconfig string) string {
+	return fmt.Sprintf(`apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+mode: nftables
+clusterCIDR: %s
+detectLocalMode: ClusterCIDR
+hostnameOverride: %s
+clientConnection: {kubeconfig: %q}
+conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+`, o.PodRange, n.Name, kubeconfig)
+}
