@@ -8,6 +8,11 @@ export MANAGER_ARGS ?=
 SERVER ?=
 DEMO_ARGS ?=
 
+# What the manager says about itself. Lazy: only a build asks git.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS = -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
 TOOL := go tool -modfile=hack/tools/go.mod
 CONTROLLER_GEN := $(TOOL) controller-gen
 GOLANGCI_LINT := $(TOOL) golangci-lint
@@ -47,7 +52,7 @@ assets: ## Build etcd, Kubernetes and KWOK into setup-envtest's store, once; min
 
 .PHONY: build
 build: ## Build the manager into bin/manager.
-	@CGO_ENABLED=0 go build -trimpath -o bin/manager .
+	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/manager .
 
 .PHONY: build-server
 build-server: ## Build the AlterShield test server into bin/altershield.
