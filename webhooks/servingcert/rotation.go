@@ -31,7 +31,6 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 )
 
@@ -63,7 +62,8 @@ func dnsNames(namespace string) []string {
 	return names
 }
 
-// Watch has a cache hold the Secret, and no other.
+// Watch has the cache of a manager hold the Secret, and no other: the operator may not read those of all namespaces, and the
+// manager's client, which the rotator writes with, watches what it writes.
 func (s *Source) Watch(options *cache.Options) {
 	if s.Secret.Name == "" {
 		return
@@ -125,14 +125,8 @@ func (s *Source) prepareDir() error {
 }
 
 func (s *Source) addRotator(mgr ctrl.Manager) error {
-	writer, err := client.New(mgr.GetConfig(), client.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), FieldOwner: fieldOwner,
-	})
-	if err != nil {
-		return fmt.Errorf("creating a client: %w", err)
-	}
 	names := dnsNames(s.Secret.Namespace)
-	if err := rotator.AddRotator(writing{mgr, writer}, &rotator.CertRotator{
+	if err := rotator.AddRotator(mgr, &rotator.CertRotator{
 		SecretKey: s.Secret, CertDir: s.Dir, CAName: authority, CAOrganization: fieldOwner, FieldOwner: fieldOwner,
 		DNSName: names[0], ExtraDNSNames: names[1:], IsReady: s.trusted,
 		Webhooks: []rotator.WebhookInfo{{Name: mutatingConfiguration, Type: rotator.Mutating}, {Name: validatingConfiguration, Type: rotator.Validating}},
@@ -141,12 +135,3 @@ func (s *Source) addRotator(mgr ctrl.Manager) error {
 	}
 	return nil
 }
-
-// writing is a manager with a client that doesn't record writes for later reads: that would make the cache of the manager
-// watch what the rotator writes, which has a cache of its own.
-type writing struct {
-	ctrl.Manager
-	client client.Client
-}
-
-func (w writing) GetClient() client.Client { return w.client }

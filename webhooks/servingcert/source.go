@@ -110,11 +110,11 @@ func (s *Source) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resu
 	if current := s.current.Load(); current != nil && bytes.Equal(current.Certificate[0], pair.Certificate[0]) {
 		return ctrl.Result{}, nil
 	}
-	s.current.Store(&pair)
 	// The rotator waits for this file.
 	if err := os.WriteFile(filepath.Join(s.Dir, certKey), cert, 0o600); err != nil {
 		return ctrl.Result{}, fmt.Errorf("showing the certificate of Secret %s: %w", request, err)
 	}
+	s.current.Store(&pair)
 	log.Info("A new certificate is served", "until", pair.Leaf.NotAfter)
 	return ctrl.Result{}, nil
 }
