@@ -9,6 +9,11 @@ SERVER ?=
 DEMO_ARGS ?=
 NODES ?= 2
 
+# What the manager says about itself. Lazy: only a build asks git.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS = -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
 TOOL := go tool -modfile=hack/tools/go.mod
 CONTROLLER_GEN := $(TOOL) controller-gen
 GOLANGCI_LINT := $(TOOL) golangci-lint
@@ -58,7 +63,7 @@ build-node: ## Build bin/node, which runs a command beside a cluster with real n
 
 .PHONY: build
 build: ## Build the manager into bin/manager.
-	@CGO_ENABLED=0 go build -trimpath -o bin/manager .
+	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/manager .
 
 .PHONY: build-server
 build-server: ## Build the AlterShield test server into bin/altershield.

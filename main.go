@@ -25,11 +25,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
@@ -51,6 +52,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers"
+	"github.com/traas-stack/altershield-operator/controllers/buildinfo"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
@@ -58,6 +60,7 @@ import (
 	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/runnable"
 	"github.com/traas-stack/altershield-operator/webhooks"
+	"github.com/traas-stack/altershield-operator/webhooks/servingcert"
 )
 
 const (
@@ -68,12 +71,20 @@ const (
 	serverTimeout = 5 * time.Second
 )
 
+// Stamped by the linker: go build -ldflags "-X main.version=... -X main.commit=...".
+var (
+	version = "dev"
+	commit  = "unknown" //nolint:gochecknoglobals // the linker stamps nothing but variables
+)
+
 type options struct {
 	namespace            string
 	metricsAddress       string
 	healthProbeAddress   string
+	pprofAddress         string
 	webhookPort          int
 	webhookCertDir       string
+	webhookCertSecret    string
 	leaderElect          bool
 	gracefulShutdownTime time.Duration
 	server               verification.Config
@@ -91,9 +102,15 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"Address of the metrics endpoint, served over TLS to users whom Kubernetes lets get /metrics. 0 turns it off.")
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8088",
 		"Address of /healthz and /readyz. Ready means: caches synced, webhooks and callbacks served.")
+	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0",
+		"Address of /debug/pprof. It asks nobody who they are, and shows what is in memory: bind nothing but loopback, such as 127.0.0.1:6060. 0 turns it off.")
 	flags.IntVar(&o.webhookPort, "webhook-port", 1443, "Port of the admission webhooks.")
 	flags.StringVar(&o.webhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
-		"Directory of the webhooks' certificate: tls.crt and tls.key, read again when they change.")
+		"Directory of the certificate of the webhooks and the metrics: tls.crt and tls.key, read again when they change. "+
+			"With --webhook-cert-secret: a directory for the operator to write to.")
+	flags.StringVar(&o.webhookCertSecret, "webhook-cert-secret", "",
+		"Secret of --namespace that keeps the certificate of the webhooks and the metrics. The operator fills an empty one, renews the certificate, "+
+			"and has the webhook configurations trust it. Empty: the files of --webhook-cert-dir are used.")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false,
 		"Elect a leader among several replicas: the leader reconciles, every replica serves the webhooks and the callbacks.")
 	flags.DurationVar(&o.gracefulShutdownTime, "graceful-shutdown-timeout", 30*time.Second,
@@ -120,13 +137,26 @@ func (o *options) validate() error {
 	if o.webhookPort < 1 || o.webhookPort > 65535 {
 		problems = append(problems, fmt.Errorf("--webhook-port %d is not a port: it must be from 1 to 65535", o.webhookPort))
 	}
-	if err := checkCertificate(o.webhookCertDir); err != nil {
-		problems = append(problems, fmt.Errorf("--webhook-cert-dir: the webhooks need a certificate: %w", err))
+	if err := o.validateWebhookCert(); err != nil {
+		problems = append(problems, err)
 	}
 	if o.gracefulShutdownTime < 0 {
 		problems = append(problems, fmt.Errorf("--graceful-shutdown-timeout %s is negative", o.gracefulShutdownTime))
 	}
 	return errors.Join(append(problems, o.validateServer())...)
+}
+
+func (o *options) validateWebhookCert() error {
+	if o.webhookCertSecret == "" {
+		if err := checkCertificate(o.webhookCertDir); err != nil {
+			return fmt.Errorf("--webhook-cert-dir: the webhooks need a certificate: %w", err)
+		}
+		return nil
+	}
+	if faults := validation.IsDNS1123Subdomain(o.webhookCertSecret); len(faults) > 0 {
+		return fmt.Errorf("--webhook-cert-secret %q is not the name of a Secret: %s", o.webhookCertSecret, faults[0])
+	}
+	return nil
 }
 
 func (o *options) validateServer() error {
@@ -159,12 +189,18 @@ func main() {
 	logging := zap.Options{}
 	opts.bind(flag.CommandLine)
 	logging.BindFlags(flag.CommandLine)
+	showVersion := flag.Bool("version", false, "Print the version and exit.")
 	flag.Parse()
+	build := buildinfo.Build{Version: version, Commit: commit}
+	if *showVersion {
+		fmt.Println(build)
+		return
+	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 
 	err := opts.validate()
 	if err == nil {
-		err = run(ctrl.SetupSignalHandler(), opts)
+		err = run(ctrl.SetupSignalHandler(), opts, build)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "altershield-operator: %v\n", err)
@@ -172,7 +208,11 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, opts options) error {
+func run(ctx context.Context, opts options, build buildinfo.Build) error {
+	ctrl.Log.Info("AlterShield Operator starts", "version", build.Version, "commit", build.Commit, "go", runtime.Version())
+	if err := build.Register(metrics.Registry); err != nil {
+		return err
+	}
 	kubeconfig, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the API server: %w", err)
@@ -181,8 +221,14 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(kubeconfig, opts)
+	certificate := &servingcert.Source{
+		Secret: client.ObjectKey{Namespace: opts.namespace, Name: opts.webhookCertSecret}, Dir: opts.webhookCertDir,
+	}
+	mgr, err := newManager(kubeconfig, opts, certificate)
 	if err != nil {
+		return err
+	}
+	if err := certificate.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
 	verifier, err := addVerifier(mgr, opts)
@@ -203,7 +249,7 @@ func run(ctx context.Context, opts options) error {
 		return err
 	}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
-		Reader: mgr.GetClient(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Reader: mgr.GetCache(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: mgr.GetEventRecorder(controllers.Reporter),
 	}); err != nil {
 		return err
@@ -280,14 +326,15 @@ func addRouter(mgr ctrl.Manager, opts options, roller routers.Roller) error {
 	return nil
 }
 
-func newManager(kubeconfig *rest.Config, opts options) (ctrl.Manager, error) {
-	scheme := runtime.NewScheme()
+func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.Source) (ctrl.Manager, error) {
+	scheme := apiruntime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(appv1alpha1.AddToScheme(scheme))
 	scoped, err := scope.CacheOptions()
 	if err != nil {
 		return nil, err
 	}
+	certificate.Watch(&scoped)
 	mgr, err := ctrl.NewManager(kubeconfig, ctrl.Options{
 		Scheme: scheme,
 		Cache:  scoped,
@@ -300,10 +347,15 @@ func newManager(kubeconfig *rest.Config, opts options) (ctrl.Manager, error) {
 		Metrics: metricsserver.Options{
 			BindAddress:    opts.metricsAddress,
 			SecureServing:  true,
+			CertDir:        opts.webhookCertDir,
+			TLSOpts:        certificate.TLSOptions(),
 			FilterProvider: filters.WithAuthenticationAndAuthorization,
 		},
-		HealthProbeBindAddress:        opts.healthProbeAddress,
-		WebhookServer:                 webhook.NewServer(webhook.Options{Port: opts.webhookPort, CertDir: opts.webhookCertDir}),
+		HealthProbeBindAddress: opts.healthProbeAddress,
+		PprofBindAddress:       opts.pprofAddress,
+		WebhookServer: webhook.NewServer(webhook.Options{
+			Port: opts.webhookPort, CertDir: opts.webhookCertDir, TLSOpts: certificate.TLSOptions(),
+		}),
 		LeaderElection:                opts.leaderElect,
 		LeaderElectionID:              leaderElectionID,
 		LeaderElectionNamespace:       opts.namespace,

@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package servingcert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+)
+
+// +kubebuilder:rbac:groups="",namespace=system,resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",namespace=system,resources=secrets,resourceNames=webhook-server-cert,verbs=update
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,verbs=get;list;watch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=altershieldoperator-mutating-webhook-configuration,verbs=update
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=altershieldoperator-validating-webhook-configuration,verbs=update
+
+// Names as config/ has them.
+const (
+	mutatingConfiguration   = "altershieldoperator-mutating-webhook-configuration"
+	validatingConfiguration = "altershieldoperator-validating-webhook-configuration"
+
+	webhookService  = "altershieldoperator-webhook-service"
+	metricsService  = "altershieldoperator-controller-manager-metrics-service"
+	callbackService = "altershieldoperator-callback-service"
+
+	authority  = "altershield-operator-ca"
+	fieldOwner = "altershield-operator"
+)
+
+// dnsNames are what clients call the operator; the first is what the API server calls the webhooks.
+func dnsNames(namespace string) []string {
+	var names []string
+	for _, service := range []string{webhookService, metricsService, callbackService} {
+		names = append(names, fmt.Sprintf("%s.%s.svc", service, namespace))
+	}
+	return names
+}
+
+// Watch has the cache of a manager hold the Secret, and no other: the operator may not read those of all namespaces, and the
+// manager's client, which the rotator writes with, watches what it writes.
+func (s *Source) Watch(options *cache.Options) {
+	if s.Secret.Name == "" {
+		return
+	}
+	options.ByObject[&corev1.Secret{}] = cache.ByObject{Namespaces: map[string]cache.Config{
+		s.Secret.Namespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", s.Secret.Name)},
+	}}
+}
+
+// SetupWithManager has every replica fill and follow the Secret; where none is named it does nothing. It fails where the
+// Secret is missing or Dir can't be used.
+//
+// The certificate is good for a year and renewed 90 days before its end, or at once where tls.crt and tls.key are removed
+// from the Secret. Its authority stays the same, so clients see no gap: they trust the old and the new one. The authority is
+// good for ten years, and renewed when 90 days are left or ca.crt is removed. Then a replica may serve for some moments what
+// a webhook configuration doesn't trust yet, or no longer: releases are denied until all have caught up. No replica waits for
+// another, so nobody has to be leader, and whoever is first fills the Secret; the others' writes fail with a conflict.
+func (s *Source) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	if s.Secret.Name == "" {
+		return nil
+	}
+	var secret corev1.Secret
+	if err := mgr.GetAPIReader().Get(ctx, s.Secret, &secret); err != nil {
+		if apierrors.IsNotFound(err) {
+			err = fmt.Errorf("%w: apply config/default, or use --webhook-cert-dir alone", err)
+		}
+		return fmt.Errorf("--webhook-cert-secret: reading Secret %s: %w", s.Secret, err)
+	}
+	if err := s.prepareDir(); err != nil {
+		return fmt.Errorf("--webhook-cert-dir: %w", err)
+	}
+	s.reader, s.trusted = mgr.GetClient(), make(chan struct{})
+	if err := ctrl.NewControllerManagedBy(mgr).Named("serving-certificate").For(&corev1.Secret{}).
+		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).Complete(s); err != nil {
+		return fmt.Errorf("watching Secret %s: %w", s.Secret, err)
+	}
+	if err := mgr.AddReadyzCheck("certificate", s.Ready); err != nil {
+		return fmt.Errorf("adding the readiness check of the certificate: %w", err)
+	}
+	return s.addRotator(mgr)
+}
+
+// prepareDir leaves a directory that can be written to, without a certificate that an earlier process served.
+func (s *Source) prepareDir() error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(s.Dir, privateKeyKey)); err == nil {
+		return fmt.Errorf("%s has a %s: with --webhook-cert-secret, name a directory that is the operator's own", s.Dir, privateKeyKey)
+	}
+	if err := os.Remove(filepath.Join(s.Dir, certKey)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	probe, err := os.CreateTemp(s.Dir, "probe")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+func (s *Source) addRotator(mgr ctrl.Manager) error {
+	names := dnsNames(s.Secret.Namespace)
+	if err := rotator.AddRotator(mgr, &rotator.CertRotator{
+		SecretKey: s.Secret, CertDir: s.Dir, CAName: authority, CAOrganization: fieldOwner, FieldOwner: fieldOwner,
+		DNSName: names[0], ExtraDNSNames: names[1:], IsReady: s.trusted,
+		Webhooks: []rotator.WebhookInfo{{Name: mutatingConfiguration, Type: rotator.Mutating}, {Name: validatingConfiguration, Type: rotator.Validating}},
+	}); err != nil {
+		return fmt.Errorf("adding the rotator of certificates: %w", err)
+	}
+	return nil
+}
