@@ -8,11 +8,16 @@ export MANAGER_ARGS ?=
 SERVER ?=
 DEMO_ARGS ?=
 NODES ?= 2
-
+# The kustomization that deploy, build-installer and deployYaml take, such as config/overlays/cert-manager.
+CONFIG ?= config/default
 # What the manager says about itself. Lazy: only a build asks git.
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo dev)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS = -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+PLATFORMS ?= linux/amd64,linux/arm64
+CONTAINER_TOOL ?= docker
+KUBECTL ?= $(shell command -v kubectl || go run ./hack/local kubectl-path)
 
 TOOL := go tool -modfile=hack/tools/go.mod
 CONTROLLER_GEN := $(TOOL) controller-gen
@@ -98,22 +103,65 @@ verify: tidy generate fmt vet lint ## Regenerate, format, vet and lint; fail if 
 	@dirty=$$(git status --porcelain); if [ -n "$$dirty" ]; then \
 		echo "The work tree is dirty. Commit what was generated or formatted:"; echo "$$dirty"; git --no-pager diff | head -100; exit 1; fi
 
-##@ Image and cluster
+##@ Image
+
+DOCKER_STAMP = --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) --build-arg SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH)
+IMAGE = SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) go run ./hack/image --version $(VERSION) --commit $(COMMIT) --platforms $(PLATFORMS)
 
 .PHONY: docker-build
-docker-build: ## Build the image IMG.
-	docker build -t $(IMG) .
+docker-build: ## Build the image IMG with docker (or CONTAINER_TOOL=podman).
+	$(CONTAINER_TOOL) build $(DOCKER_STAMP) -t $(IMG) .
+
+.PHONY: docker-push
+docker-push: ## Push the image IMG with docker.
+	$(CONTAINER_TOOL) push $(IMG)
+
+.PHONY: docker-buildx
+docker-buildx: ## Build the image IMG for all PLATFORMS with docker's BuildKit and push it.
+	$(CONTAINER_TOOL) buildx build --platform $(PLATFORMS) $(DOCKER_STAMP) \
+		--output type=image,name=$(IMG),push=true,rewrite-timestamp=true .
+
+.PHONY: image
+image: ## Build the image IMG for all PLATFORMS without a container engine, into bin/altershield-operator.tar (an OCI layout).
+	@$(IMAGE) --tag $(IMG) --output bin/altershield-operator.tar
+
+.PHONY: image-push
+image-push: ## The same, pushed to its registry. INSECURE=1 for one that speaks plain HTTP.
+	@$(IMAGE) --push $(IMG) $(if $(INSECURE),--insecure)
+
+##@ Cluster of the current kubeconfig
+
+.PHONY: deploy
+deploy: overlay ## Install the operator with the image IMG.
+	$(KUBECTL) apply -k bin/deploy
+	@echo "Wait until it is there: kubectl -n altershieldoperator-system rollout status deployment altershieldoperator-controller-manager"
+
+.PHONY: build-installer
+build-installer: overlay ## Write all objects, with the image IMG, into bin/install.yaml.
+	@$(KUBECTL) kustomize bin/deploy >bin/install.yaml
+	@echo "Apply it with: kubectl apply -f bin/install.yaml"
+
+.PHONY: deployYaml
+deployYaml: build-installer ## The same, by its name in the documents.
+
+# IMG goes into a kustomization of its own: no file that git tracks changes with it.
+.PHONY: overlay
+overlay:
+	@mkdir -p bin/deploy
+	@printf '%s\n' 'resources: [../../$(CONFIG)]' 'sortOptions: {order: legacy}' 'patches:' \
+		'- target: {kind: Deployment, name: altershieldoperator-controller-manager}' \
+		'  patch: "- {op: replace, path: /spec/template/spec/containers/0/image, value: $(IMG)}"' >bin/deploy/kustomization.yaml
 
 .PHONY: install
-install: ## Install the CRDs into the cluster of the current kubeconfig.
-	kubectl apply -k config/crd
+install: ## Install the CRDs alone.
+	$(KUBECTL) apply -k config/crd
 
 .PHONY: uninstall
 uninstall: ## Remove the CRDs, and with them all ChangeWorkloads, ChangePods and OpsConfigInfos.
-	kubectl delete --ignore-not-found -k config/crd
+	$(KUBECTL) delete --ignore-not-found -k config/crd
 
 ##@ Help
 
 .PHONY: help
 help: ## Show this help.
-	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z_-]+:.*##/ {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

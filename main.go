@@ -28,6 +28,7 @@ import (
 	"runtime"
 	"time"
 
+	_ "golang.org/x/crypto/x509roots/fallback" // the image has no certificate authorities of its own
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"

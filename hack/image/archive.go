@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"archive/tar"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// writeArchive writes a tarball with an OCI image layout, which containerd, podman, skopeo and newer dockers load.
+func writeArchive(path string, tag name.Reference, index v1.ImageIndex, created time.Time) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write the image: %w", err)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".image-")
+	if err != nil {
+		return fmt.Errorf("write the image: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	content := filepath.Join(dir, "layout")
+	if err := writeLayout(content, tag, index); err != nil {
+		return fmt.Errorf("write the layout of the image: %w", err)
+	}
+	packed := filepath.Join(dir, "tar")
+	if err := pack(content, packed, created); err != nil {
+		return fmt.Errorf("pack the image: %w", err)
+	}
+	// Whole or not at all.
+	return os.Rename(packed, path)
+}
+
+func writeLayout(dir string, tag name.Reference, index v1.ImageIndex) error {
+	written, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		return err
+	}
+	return written.AppendIndex(index, layout.WithAnnotations(map[string]string{
+		// The name that kubelets look for.
+		"io.containerd.image.name":          strings.Replace(tag.Name(), name.DefaultRegistry, "docker.io", 1),
+		"org.opencontainers.image.ref.name": tag.Identifier(),
+	}))
+}
+
+// pack writes a folder's files, in the order of their names, into a tarball.
+func pack(dir, target string, modified time.Time) (err error) {
+	file, err := os.Create(target)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := file.Close(); err == nil {
+			err = closing
+		}
+	}()
+	writer := tar.NewWriter(file)
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		return packFile(writer, path, filepath.ToSlash(relative), modified)
+	})
+	if err != nil {
+		return err
+	}
+	return writer.Close()
+}
+
+func packFile(writer *tar.Writer, path, entry string, modified time.Time) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	header := &tar.Header{Name: entry, Mode: 0o644, Size: info.Size(), ModTime: modified, Format: tar.FormatPAX}
+	if err := writer.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = io.Copy(writer, file)
+	return err
+}
+
+// push pushes the images of all platforms under one tag.
+func push(ctx context.Context, tag name.Reference, index v1.ImageIndex) error {
+	err := remote.WriteIndex(tag, index, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	if err != nil {
+		return fmt.Errorf("push %s: %w", tag, err)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// What the image runs, and as whom: nobody in particular, and not root.
+const (
+	program = "manager"
+	user    = "65532:65532"
+)
+
+// labels tell the origin of the image, by the keys of the OCI.
+func labels(s stamp) map[string]string {
+	return map[string]string{
+		"org.opencontainers.image.title":       "AlterShield Operator",
+		"org.opencontainers.image.description": "Change control for Kubernetes Deployments",
+		"org.opencontainers.image.source":      "https://github.com/traas-stack/altershield-operator",
+		"org.opencontainers.image.licenses":    "Apache-2.0",
+		"org.opencontainers.image.version":     s.version,
+		"org.opencontainers.image.revision":    s.commit,
+	}
+}
+
+// ldflags are the flags of the linker.
+func ldflags(s stamp) string {
+	return fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s", s.version, s.commit)
+}
+
+// build builds the image of every platform.
+func build(ctx context.Context, root string, opts options) (v1.ImageIndex, error) {
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, platform := range opts.platforms {
+		binary, err := compile(ctx, root, platform, opts.stamp)
+		if err != nil {
+			return nil, err
+		}
+		image, err := newImage(binary, platform, opts.stamp)
+		if err != nil {
+			return nil, fmt.Errorf("make the image for %s: %w", platform, err)
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
+	}
+	return index, nil
+}
+
+// compile returns the program for a platform.
+func compile(ctx context.Context, root string, platform v1.Platform, s stamp) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "altershield-image-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder to build in: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	target := filepath.Join(dir, program)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(s), "-o", target, ".")
+	cmd.Dir = root
+	// GOFLAGS of a developer would make an image of their own.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the program for %s: %w\n%s", platform, err, output)
+	}
+	binary, err := os.ReadFile(target)
+	if err != nil {
+		return nil, fmt.Errorf("read the program for %s: %w", platform, err)
+	}
+	return binary, nil
+}
+
+// newImage puts the program into an image that depends on nothing but its arguments.
+func newImage(binary []byte, platform v1.Platform, s stamp) (v1.Image, error) {
+	layer, err := newLayer(binary, s)
+	if err != nil {
+		return nil, err
+	}
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	created := v1.Time{Time: s.created}
+	image, err = mutate.Append(image, mutate.Addendum{
+		Layer: layer, History: v1.History{Created: created, CreatedBy: "COPY /" + program},
+	})
+	if err != nil {
+		return nil, err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config = config.DeepCopy()
+	config.Created = created
+	config.OS, config.Architecture = platform.OS, platform.Architecture
+	config.Config = v1.Config{User: user, Entrypoint: []string{"/" + program}, WorkingDir: "/", Labels: labels(s)}
+	return mutate.ConfigFile(image, config)
+}
+
+func newLayer(binary []byte, s stamp) (v1.Layer, error) {
+	var content bytes.Buffer
+	writer := tar.NewWriter(&content)
+	header := &tar.Header{Name: program, Mode: 0o755, Size: int64(len(binary)), ModTime: s.created, Format: tar.FormatPAX}
+	if err := writer.WriteHeader(header); err != nil {
+		return nil, err
+	}
+	if _, err := writer.Write(binary); err != nil {
+		return nil, err
+	}
+	if err := writer.Close(); err != nil {
+		return nil, err
+	}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil }
+	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
+}
+
+// moduleDir is the folder of the module that the command runs in.
+func moduleDir(ctx context.Context) (string, error) {
+	gomod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask go for the module's folder: %w", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(gomod))), nil
+}
