@@ -291,7 +291,7 @@ func addRollback(mgr ctrl.Manager, opts options) (*rollback.Roller, error) {
 	if err != nil {
 		return nil, err
 	}
-	kube, live, recorder := mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(controllers.Reporter)
+	kube, live, recorder := mgr.GetClient(), mgr.GetAPIReader(), controllers.NewRecorder(mgr)
 	roller := &rollback.Roller{
 		Client: kube, Live: live, History: &history.Keeper{Client: kube, Live: live},
 		Recorder: recorder, Metrics: rollbacks, Clock: clock.RealClock{}, Namespace: opts.namespace,

@@ -30,6 +30,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/journal"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
 	"github.com/traas-stack/altershield-operator/controllers/pod"
 )
@@ -59,6 +60,11 @@ type Options struct {
 	FailClosed bool
 }
 
+// NewRecorder makes the recorder of decisions.
+func NewRecorder(mgr ctrl.Manager) journal.Recorder {
+	return journal.Recorder{EventRecorder: mgr.GetEventRecorder(Reporter), Log: mgr.GetLogger().WithName("decision")}
+}
+
 // SetupWithManager registers the indexes and adds every reconciler to the manager.
 func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -68,7 +74,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	if err != nil {
 		return err
 	}
-	kube, recorder := mgr.GetClient(), mgr.GetEventRecorder(Reporter)
+	kube, recorder := mgr.GetClient(), NewRecorder(mgr)
 	live := mgr.GetAPIReader()
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Deployment": &deployment.Reconciler{

@@ -59,6 +59,8 @@ type outcome struct {
 	message string
 	// object is what holds the verdict now: a ChangePod or, where it is parked, a ChangeWorkload.
 	object client.ObjectKey
+	// about tells the log which release the ChangePod belongs to.
+	about []any
 	// cause is told in the log, not to the caller.
 	cause error
 }
@@ -182,6 +184,6 @@ func report(request *http.Request, callback verification.Callback, outcome outco
 	case outcome.status == statusParked:
 		log.Info("A verdict waits for its ChangePod", "changeWorkload", outcome.object)
 	default:
-		log.Info("A verdict arrived", "changePod", outcome.object)
+		log.Info("A verdict arrived", append(outcome.about, "changePod", outcome.object)...)
 	}
 }

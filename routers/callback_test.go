@@ -249,12 +249,15 @@ func TestWithoutCredentialsNoCallbackIsTaken(t *testing.T) {
 
 func TestAnAppliedVerdictIsLoggedInOneLine(t *testing.T) {
 	g := NewWithT(t)
-	b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
+	checked := changePod("PostSubmitted", "")
+	checked.Labels = map[string]string{"app.kubernetes.io/deployment-name": "sleep", "admission-webhook-altershield.antgroup.com/version": version}
+	b := newBench(t, interceptor.Funcs{}, checked)
 	request := signed(t, bodyOf("POST", "fail"))
 	b.serveHTTP(request)
 	log := string(b.log.Contents())
 	g.Expect(strings.Count(log, "\n")).To(Equal(1))
 	for _, part := range []string{`"status":"applied"`, `"check":"check-1"`, `"order":"default/default/sleep/0123456789/4"`, `"stage":"POST"`, `"verdict":"fail"`,
+		`"namespace":"default","deployment":"sleep","version":"` + version + `","release":4,"reason":"VerdictArrived"`,
 		`"changePod":{"name":"sleep--x--1","namespace":"default"}`} {
 		g.Expect(log).To(ContainSubstring(part))
 	}

@@ -68,10 +68,13 @@ func (r *rollbacks) handle(w http.ResponseWriter, request *http.Request, _ func(
 	if err == nil {
 		made, err = r.rollBack(request.Context(), wanted)
 	}
-	log := ctrl.LoggerFrom(request.Context()).WithValues("deployment", wanted.Deployment, "user", wanted.User)
+	log := ctrl.LoggerFrom(request.Context()).WithValues("namespace", wanted.Deployment.Namespace, "deployment", wanted.Deployment.Name, "user", wanted.User)
 	var denied *denial
 	switch {
 	case errors.As(err, &denied):
+		if wanted.User != "" { // who may not ask decides nothing
+			log.Info("A rollback that was asked for is refused: "+denied.message, "reason", appv1alpha1.EventReleaseNotRolledBack)
+		}
 		return denied.answer(w)
 	case err != nil:
 		log.Error(err, "A rollback that was asked for failed")
@@ -79,7 +82,6 @@ func (r *rollbacks) handle(w http.ResponseWriter, request *http.Request, _ func(
 		return http.StatusInternalServerError, reply{Message: fmt.Sprintf(
 			"deployment %s may not have gone back: look at it before you try again; the log of the operator says what failed", wanted.Deployment)}
 	}
-	log.Info("A Deployment goes back, as was asked for", "from", made.Version, "fromRelease", made.Release, "to", made.To, "toRelease", made.ToRelease)
 	return http.StatusOK, told(wanted.Deployment, made)
 }
 

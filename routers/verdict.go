@@ -29,6 +29,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/journal"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 )
@@ -90,7 +91,10 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 		return taken(statusStale, key, "the verdict changes nothing: it is known already, or came too late")
 	}
 	c.metrics.decided(changePod.Spec.PodInfos, verdict, c.clock.Now())
-	return taken(statusApplied, key, "the verdict is saved")
+	saved := taken(statusApplied, key, "the verdict is saved")
+	release := lifecycle.Release{Version: changePod.Labels[appv1alpha1.LabelVersion], Number: changePod.Spec.Release}
+	saved.about = append([]any{"namespace", key.Namespace}, journal.Release(changePod.Labels[appv1alpha1.LabelDeploymentName], release, "VerdictArrived")...)
+	return saved
 }
 
 // write applies a verdict to the ChangePod as it was read; a conflict says that it has changed since.

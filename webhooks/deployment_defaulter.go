@@ -45,7 +45,7 @@ type deploymentDefaulter struct {
 var _ admission.Handler = &deploymentDefaulter{}
 
 // Handle answers one admission review.
-func (d *deploymentDefaulter) Handle(_ context.Context, request admission.Request) admission.Response {
+func (d *deploymentDefaulter) Handle(ctx context.Context, request admission.Request) admission.Response {
 	updated, err := decode(request.Object)
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
@@ -76,7 +76,7 @@ func (d *deploymentDefaulter) Handle(_ context.Context, request admission.Reques
 			fmt.Errorf("deployment %s: its release version can't be computed: %w", request.Name, err))
 	}
 	if lifecycle.ReleaseNumber(after.annotations) > lifecycle.ReleaseNumber(old.annotations) {
-		d.metrics.count(decisionStamped, request.DryRun)
+		d.metrics.tell(ctx, decisionStamped, request, after.release())
 	}
 	return admission.Patched("", patch(before, after)...).WithWarnings(warnings...)
 }

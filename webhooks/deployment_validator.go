@@ -68,18 +68,18 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 		return admission.Allowed("")
 	}
 	if record, ignored := admittedRepair(old, updated); ignored {
-		return v.letThrough(request, old, record)
+		return v.letThrough(ctx, request, old, record)
 	}
 	asked := release{
-		request: request, deployment: oldObject.GetUID(), at: old.labels[appv1alpha1.LabelVersion],
-		version: updated.labels[appv1alpha1.LabelVersion], rollbacks: appv1alpha1.RollbacksOf(old.annotations),
+		Release: updated.release(),
+		request: request, deployment: oldObject.GetUID(), at: old.labels[appv1alpha1.LabelVersion], rollbacks: appv1alpha1.RollbacksOf(old.annotations),
 	}
-	asked.refused = lifecycle.RefusalOf(asked.rollbacks, asked.version, v.clock.Now())
+	asked.refused = lifecycle.RefusalOf(asked.rollbacks, asked.Version, v.clock.Now())
 	switch {
 	case old.suspended():
 		return v.whileSuspended(ctx, asked)
 	case asked.refused != nil:
-		v.metrics.count(decisionRefused, request.DryRun)
+		v.metrics.tell(ctx, decisionRefused, request, asked.Release)
 		sentence := refusalSentence(request.Name, asked.refused)
 		v.report(asked, sentence)
 		return denied(fmt.Sprintf("deployment %s refuses this version", request.Name), sentence, refusalAdvice(asked.refused)...)
@@ -89,12 +89,12 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 
 // release is what a request asks for.
 type release struct {
+	// Release is the one that is asked for.
+	lifecycle.Release
 	request admission.Request
 	// deployment is released, and is at a version.
 	deployment types.UID
 	at         string
-	// version is asked for.
-	version string
 	// rollbacks are those of the Deployment.
 	rollbacks []appv1alpha1.Rollback
 	// refused is the rollback that has the version refused, nil where it isn't.
@@ -107,14 +107,15 @@ func (v *deploymentValidator) isOwnRollback(request admission.Request, old, upda
 }
 
 // letThrough admits a release that the defaulter recorded as one that ignores what denies it.
-func (v *deploymentValidator) letThrough(request admission.Request, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
+func (v *deploymentValidator) letThrough(ctx context.Context, request admission.Request, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
+	release := lifecycle.Release{Version: record.Version, Number: record.Release}
 	if !old.suspended() {
-		v.metrics.count(decisionRefusalIgnored, request.DryRun)
+		v.metrics.tell(ctx, decisionRefusalIgnored, request, release)
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
 			"deployment %s takes version %s again, which was rolled back; the record says that %s let it through",
 			request.Name, record.Version, record.User))
 	}
-	v.metrics.count(decisionIgnored, request.DryRun)
+	v.metrics.tell(ctx, decisionIgnored, request, release)
 	return admission.Allowed("").WithWarnings(fmt.Sprintf(
 		"deployment %s stays suspended until this release is verified; the record says that %s let it through",
 		request.Name, record.User))
@@ -127,13 +128,13 @@ func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	if asked.refused == nil && lifecycle.IsVerified(workloads, asked.version) {
-		v.metrics.count(decisionReturned, request.DryRun)
+	if asked.refused == nil && lifecycle.IsVerified(workloads, asked.Version) {
+		v.metrics.tell(ctx, decisionReturned, request, asked.Release)
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
 			"deployment %s returns to a verified version and stays suspended until its pods are checked again",
 			request.Name))
 	}
-	v.metrics.count(decisionDenied, request.DryRun)
+	v.metrics.tell(ctx, decisionDenied, request, asked.Release)
 	advice := lifecycle.DenialAdvice(workloads, asked.at, asked.rollbacks, v.clock.Now())
 	if asked.refused != nil {
 		sentence := refusalSentence(request.Name, asked.refused)

@@ -17,9 +17,11 @@ limitations under the License.
 package webhooks
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -31,9 +33,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -260,7 +264,7 @@ func TestARepairKeepsItsBypassWhenTheDefaulterIsAskedAgain(t *testing.T) {
 	g.Expect(validate(t, requestOf(t, old, updated)).Allowed).To(BeTrue())
 }
 
-func TestDecisionsAreCountedButNotThoseOfDryRuns(t *testing.T) {
+func TestDecisionsAreCountedAndLoggedButNotThoseOfDryRuns(t *testing.T) {
 	g := NewWithT(t)
 	metrics := countingMetrics(t)
 	defaulter := &deploymentDefaulter{operator: operator, clock: clocktesting.NewFakePassiveClock(now), metrics: metrics}
@@ -271,10 +275,16 @@ func TestDecisionsAreCountedButNotThoseOfDryRuns(t *testing.T) {
 	scaled := requestOf(t, deployment(t, release), deployment(t, release, field(7, "replicas", "spec")))
 	rehearsed := next
 	rehearsed.DryRun = ptr.To(true)
+	log := &bytes.Buffer{}
+	ctx := ctrl.LoggerInto(t.Context(), zap.New(zap.WriteTo(log)))
 	for _, request := range []admission.Request{next, scaled, rehearsed} {
-		defaulter.Handle(t.Context(), request)
-		validator.Handle(t.Context(), request)
+		defaulter.Handle(ctx, request)
+		validator.Handle(ctx, request)
 	}
+	g.Expect(strings.Split(strings.TrimSpace(log.String()), "\n")).To(HaveExactElements(
+		MatchRegexp(`"level":"info".*"deployment":"sleep","version":"[0-9a-f]{32}","release":5,"reason":"stamped"`),
+		ContainSubstring(`"deployment":"sleep","version":"`+versionOf123+`","release":4,"reason":"denied"`), // nobody has stamped the request
+	))
 	g.Expect(testutil.ToFloat64(metrics.decisions.WithLabelValues("stamped"))).To(BeEquivalentTo(1))
 	g.Expect(testutil.ToFloat64(metrics.decisions.WithLabelValues("denied"))).To(BeEquivalentTo(1))
 }

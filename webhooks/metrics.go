@@ -17,9 +17,16 @@ limitations under the License.
 package webhooks
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/traas-stack/altershield-operator/controllers/journal"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
 // decision is what the webhooks did about an update of a Deployment.
@@ -51,8 +58,11 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	return metrics, nil
 }
 
-func (m *Metrics) count(made decision, dryRun *bool) {
-	if dryRun == nil || !*dryRun {
-		m.decisions.WithLabelValues(string(made)).Inc()
+// tell counts and logs a decision about a release.
+func (m *Metrics) tell(ctx context.Context, made decision, request admission.Request, release lifecycle.Release) {
+	if ptr.Deref(request.DryRun, false) {
+		return
 	}
+	m.decisions.WithLabelValues(string(made)).Inc()
+	ctrl.LoggerFrom(ctx).Info("A release asks for admission", journal.Release(request.Name, release, string(made))...)
 }

@@ -84,7 +84,7 @@ func (v *deploymentValidator) report(asked release, sentence string) {
 		},
 		&corev1.ObjectReference{
 			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: namespace,
-			Name: lifecycle.ChangeWorkloadName(name, asked.version),
+			Name: lifecycle.ChangeWorkloadName(name, asked.Version),
 		},
 		corev1.EventTypeWarning, appv1alpha1.EventReleaseRefused, "Admit", "%s", lifecycle.EventNote(sentence))
 }

@@ -78,6 +78,11 @@ func (m marks) suspended() bool {
 	return suspended
 }
 
+// release is the one that the Deployment is at.
+func (m marks) release() lifecycle.Release {
+	return lifecycle.Release{Version: m.labels[appv1alpha1.LabelVersion], Number: lifecycle.ReleaseNumber(m.annotations)}
+}
+
 // ignoresSuspension says whether an update that makes the given release asks to pass what denies it. Besides the label, a
 // record of this very release in the user's own name counts: the API server calls the defaulter again when a later
 // webhook changed the template, and by then the label is consumed. Writing the record by hand grants no more than the

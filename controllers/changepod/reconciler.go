@@ -24,11 +24,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/journal"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
@@ -53,10 +55,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	now := r.Clock.Now()
 	if verdict, early := r.earlyVerdict(scene, changePod); early {
-		return ctrl.Result{}, r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
+		err := r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
 			status, _ := lifecycle.ApplyVerdict(current, verdict, now)
 			return status
 		})
+		if err == nil {
+			ctrl.LoggerFrom(ctx).Info("A verdict that came early counts", append(journal.Of(scene.workload, "VerdictArrived"), "stage", verdict.Stage)...)
+		}
+		return ctrl.Result{}, err
 	}
 	call := lifecycle.NextCall(changePod, scene.facts, now)
 	answer := r.ask(ctx, call, changePod, scene)
@@ -68,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.tell(before, changePod, scene)
+	r.tell(ctx, before, changePod, scene)
 	return ctrl.Result{RequeueAfter: r.wait(changePod, answer, now)}, nil
 }
 
@@ -129,13 +135,24 @@ func (r *Reconciler) wait(changePod *appv1alpha1.ChangePod, answer lifecycle.Che
 	return min(wait, r.backoff.When(key))
 }
 
-// tell reports a batch that was to be checked and was not. The Event names no related object, so that those of a release
-// become a series, not one for each pod.
-func (r *Reconciler) tell(before, after *appv1alpha1.ChangePod, scene *scene) {
+// tell reports a batch that is over by something else than a callback, and one that was to be checked and was not. The Event
+// names no related object, so that those of a release become a series, not one for each pod.
+func (r *Reconciler) tell(ctx context.Context, before, after *appv1alpha1.ChangePod, scene *scene) {
+	if before.Status.Status == after.Status.Status || after.Status.Status != appv1alpha1.ChangePodExecuteDone {
+		return
+	}
 	note, missed := lifecycle.MissedCheck(after)
-	if !missed || before.Status.Status == after.Status.Status {
+	if !missed {
+		ctrl.LoggerFrom(ctx).Info("A batch is over", journal.Of(scene.workload, verifiedReason(after))...)
 		return
 	}
 	r.Recorder.Eventf(scene.workload, nil, corev1.EventTypeWarning, appv1alpha1.EventBatchNotChecked, "Verify", "%s",
 		lifecycle.EventNote(after.Name+": "+note))
+}
+
+func verifiedReason(changePod *appv1alpha1.ChangePod) string {
+	if verified := meta.FindStatusCondition(changePod.Status.Conditions, appv1alpha1.ConditionVerified); verified != nil {
+		return verified.Reason
+	}
+	return ""
 }

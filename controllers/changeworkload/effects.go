@@ -24,10 +24,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/journal"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/mark"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
@@ -65,6 +67,9 @@ func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWork
 	}
 	if written {
 		r.tellHold(workload, scene, decision)
+	}
+	if written && decision.Lift {
+		ctrl.LoggerFrom(ctx).Info("The suspension is lifted", journal.Of(workload, appv1alpha1.ReasonLifted)...)
 	}
 	return !written, err
 }
@@ -106,6 +111,7 @@ func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.Chan
 		}
 		r.numbers.raise(recordOf(workload), number)
 		r.Metrics.batches.Inc()
+		ctrl.LoggerFrom(ctx).Info("A batch is opened", append(journal.Of(workload, "BatchOpened"), "changePod", changePod.Name, "pods", len(pods))...)
 		opened++
 	}
 	return opened, nil

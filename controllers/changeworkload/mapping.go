@@ -53,7 +53,7 @@ func currentKey(deployment *appsv1.Deployment) client.ObjectKey {
 func (r *Reconciler) ofDeployment(ctx context.Context, object client.Object) []reconcile.Request {
 	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the ChangeWorkloads of a Deployment", "deployment", client.ObjectKeyFromObject(object))
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the ChangeWorkloads of a Deployment", "namespace", object.GetNamespace(), "deployment", object.GetName())
 		return nil
 	}
 	return requests(workloads, func(*appv1alpha1.ChangeWorkload) bool { return true })

@@ -51,6 +51,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("writing the status of OpsConfigInfo %s: %w", request, err))
 	}
 	previous := meta.FindStatusCondition(before.Status.Conditions, condition.Type)
+	if condition.Status == metav1.ConditionTrue {
+		ctrl.LoggerFrom(ctx).Info(condition.Message, "setting", object.Name, "reason", condition.Reason)
+	}
 	if condition.Status == metav1.ConditionFalse && (previous == nil || previous.Reason != condition.Reason) {
 		r.Recorder.Eventf(&object, nil, corev1.EventTypeWarning, appv1alpha1.EventConfigIgnored, "Configure", "%s", condition.Message)
 	}

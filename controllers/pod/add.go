@@ -90,7 +90,7 @@ func minReadyChanged() predicate.Predicate {
 func (r *Reconciler) ofDeployment(ctx context.Context, deployment client.Object) []reconcile.Request {
 	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, deployment.GetNamespace(), deployment.GetUID())
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the ReplicaSets of a Deployment", "deployment", client.ObjectKeyFromObject(deployment))
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the ReplicaSets of a Deployment", "namespace", deployment.GetNamespace(), "deployment", deployment.GetName())
 		return nil
 	}
 	var result []reconcile.Request

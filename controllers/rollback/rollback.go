@@ -88,7 +88,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	if err != nil {
 		return nil, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
 	}
-	if err := r.Client.Patch(ctx, scene.deployment, patch); err != nil {
+	if err := r.Client.Patch(ctx, scene.deployment.DeepCopy(), patch); err != nil {
 		return nil, refused(request, err)
 	}
 	r.Metrics.rollbacks.WithLabelValues(string(made.Reason)).Inc()
