@@ -42,14 +42,14 @@ func main() {
 	manager := flag.String("manager", "bin/manager", "the manager's `program`")
 	config := flag.String("config", "config/local", "kustomization `folder` to install")
 	samples := flag.String("samples", "config/samples", "`folder` of the sample Deployments")
-	kubeconfig := flag.String("kubeconfig", "", "play in the namespace default of this `file`'s cluster, where the operator is installed "+
+	installed := flag.String("cluster", "", "kubeconfig `file`: play in the namespace default of that cluster, where the operator is installed "+
 		"and no server configured; empty: on a cluster of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	play := func() error { return demo(ctx, *manager, *config, *samples, os.Stdout) }
-	if *kubeconfig != "" {
-		play = func() error { return onCluster(ctx, *kubeconfig, *samples, os.Stdout) }
+	if *installed != "" {
+		play = func() error { return onCluster(ctx, *installed, *samples, os.Stdout) }
 	}
 	if err := play(); err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: %v\n", err)

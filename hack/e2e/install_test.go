@@ -53,7 +53,7 @@ func installs(ctx context.Context) {
 }
 
 func walksThrough(ctx context.Context) {
-	output := must(ctx, "go", "run", "./hack/demo", "--kubeconfig", kubeconfig())
+	output := must(ctx, "go", "run", "./hack/demo", "--cluster", kubeconfig())
 	Expect(output).To(ContainSubstring("Every step went as documented."))
 	kubectl(ctx, "delete", "deployment", "sleep", "--wait")
 }
