@@ -9,13 +9,14 @@ SERVER ?=
 DEMO_ARGS ?=
 # The kustomization that deploy, build-installer and deployYaml take, such as config/overlays/cert-manager.
 CONFIG ?= config/default
-# What an image is stamped with.
-VERSION ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo dev)
-COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 PLATFORMS ?= linux/amd64,linux/arm64
 CONTAINER_TOOL ?= docker
 KUBECTL ?= $(shell command -v kubectl || go run ./hack/local kubectl-path)
+
+# What the manager says about itself. Lazy: only a build asks git.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 
 TOOL := go tool -modfile=hack/tools/go.mod
 CONTROLLER_GEN := $(TOOL) controller-gen
@@ -146,7 +147,11 @@ install: ## Install the CRDs alone.
 
 .PHONY: uninstall
 uninstall: ## Remove the CRDs, and with them all ChangeWorkloads, ChangePods and OpsConfigInfos.
-	$(KUBECTL) delete --ignore-not-found -k config/crd
+	@go run ./hack/undeploy --records-only
+
+.PHONY: undeploy
+undeploy: ## Remove the operator and say what it leaves. Workloads run on.
+	@go run ./hack/undeploy
 
 ##@ Help
 
