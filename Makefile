@@ -6,6 +6,7 @@ SHELL := /bin/sh
 IMG ?= altershield-operator:latest
 export MANAGER_ARGS ?=
 SERVER ?=
+HOSTS ?=
 DEMO_ARGS ?=
 # The kustomization that deploy, build-installer and deployYaml take, such as config/overlays/cert-manager.
 CONFIG ?= config/default
@@ -62,6 +63,10 @@ build: ## Build the manager into bin/manager.
 .PHONY: build-server
 build-server: ## Build the AlterShield test server into bin/altershield.
 	@CGO_ENABLED=0 go build -trimpath -o bin/altershield ./hack/altershield/cmd
+
+.PHONY: certs
+certs: ## Make a certificate in certs/ for a manager that is debugged on this machine. HOSTS="name,address" for more than localhost.
+	@go run ./hack/local certs --dir certs --hosts "$(HOSTS)"
 
 .PHONY: generate
 generate: ## Generate deep copies, CRDs, RBAC and webhook configurations from the code.

@@ -23,11 +23,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,7 +57,8 @@ func main() {
 func run(ctx context.Context) error {
 	patience := flag.Duration("patience", defaultPatience, "how long the operator may take to let its records go")
 	recordsOnly := flag.Bool("records-only", false, "remove the CRDs and their objects, nothing else")
-	flag.Parse() // the library adds --kubeconfig
+	ctrl.SetLogger(logr.Discard()) // the library would complain about having none
+	flag.Parse()                   // the library adds --kubeconfig
 	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q; -h lists the flags", flag.Arg(0))
 	}
@@ -59,7 +66,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
-	u, err := newUndeployer(config, *patience)
+	u, err := newUndeployer(config, os.Stdout, *patience)
 	if err != nil {
 		return err
 	}
@@ -78,10 +85,13 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-func newUndeployer(config *rest.Config, patience time.Duration) (*undeployer, error) {
-	writer, err := client.New(config, client.Options{})
+func newUndeployer(config *rest.Config, out io.Writer, patience time.Duration) (*undeployer, error) {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(apiextensionsv1.AddToScheme(scheme)) // the client deletes no kinds that it doesn't know
+	writer, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("reach the cluster: %w", err)
 	}
-	return &undeployer{client: writer, out: os.Stdout, patience: patience}, nil
+	return &undeployer{client: writer, out: out, patience: patience}, nil
 }
