@@ -6,6 +6,7 @@ SHELL := /bin/sh
 IMG ?= altershield-operator:latest
 export MANAGER_ARGS ?=
 SERVER ?=
+HOSTS ?=
 DEMO_ARGS ?=
 NODES ?= 2
 # The kustomization that deploy, build-installer and deployYaml take, such as config/overlays/cert-manager.
@@ -18,6 +19,10 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 PLATFORMS ?= linux/amd64,linux/arm64
 CONTAINER_TOOL ?= docker
 KUBECTL ?= $(shell command -v kubectl || go run ./hack/local kubectl-path)
+
+# What the manager says about itself. Lazy: only a build asks git.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 
 TOOL := go tool -modfile=hack/tools/go.mod
 CONTROLLER_GEN := $(TOOL) controller-gen
@@ -73,6 +78,10 @@ build: ## Build the manager into bin/manager.
 .PHONY: build-server
 build-server: ## Build the AlterShield test server into bin/altershield.
 	@CGO_ENABLED=0 go build -trimpath -o bin/altershield ./hack/altershield/cmd
+
+.PHONY: certs
+certs: ## Make a certificate in certs/ for a manager that is debugged on this machine. HOSTS="name,address" for more than localhost.
+	@go run ./hack/local certs --dir certs --hosts "$(HOSTS)"
 
 .PHONY: generate
 generate: ## Generate deep copies, CRDs, RBAC and webhook configurations from the code.
@@ -158,7 +167,11 @@ install: ## Install the CRDs alone.
 
 .PHONY: uninstall
 uninstall: ## Remove the CRDs, and with them all ChangeWorkloads, ChangePods and OpsConfigInfos.
-	$(KUBECTL) delete --ignore-not-found -k config/crd
+	@go run ./hack/undeploy --records-only
+
+.PHONY: undeploy
+undeploy: ## Remove the operator and say what it leaves. Workloads run on.
+	@go run ./hack/undeploy
 
 ##@ Help
 

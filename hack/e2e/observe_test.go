@@ -170,4 +170,3 @@ func used(ctx context.Context, pod *corev1.Pod) resources {
 }
 
 func hasTheRightPermissions(ctx context.Context) {}
-

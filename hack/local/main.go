@@ -35,6 +35,7 @@ const usage = `Usage: go run ./hack/local <command> [flags]
 Commands:
   assets        find or build the programs of the control plane and print their folder
   kubectl-path  the same, and print the path of kubectl
+  certs         make a certificate for a manager that is debugged on this machine
   up            start a control plane and the manager in the background; running it again is safe
   down          stop what up has started and remove its data
 
@@ -65,6 +66,14 @@ func run(ctx context.Context, args []string) error {
 		return printAssets(ctx, name, args, func(a assets.Assets) string { return a.Dir })
 	case "kubectl-path":
 		return printAssets(ctx, name, args, func(a assets.Assets) string { return a.Path(assets.Kubectl) })
+	case "certs":
+		flags := newFlags(name)
+		dir := flags.String("dir", "certs", "`folder` to write to")
+		hosts := flags.String("hosts", "", "names and addresses of this machine besides localhost, with commas between")
+		if err := parse(flags, args); err != nil {
+			return err
+		}
+		return certs(*dir, *hosts, os.Stdout)
 	case "up":
 		options, err := parseUp(args, os.Getenv)
 		if err != nil {

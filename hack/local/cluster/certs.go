@@ -41,10 +41,10 @@ type authority struct {
 	key  crypto.Signer
 }
 
-// NewServingCert writes tls.crt and tls.key for a server on this machine (127.0.0.1, localhost) into a folder, and returns
-// the PEM certificate of the authority that signed them, for its clients; ca.crt holds it too. What an earlier call has
-// written is kept, so that a server that uses it goes on being trusted.
-func NewServingCert(dir string) (caPEM []byte, err error) {
+// NewServingCert writes tls.crt and tls.key for a server on this machine (127.0.0.1, localhost, and the further names and
+// addresses in hosts) into a folder, and returns the PEM certificate of the authority that signed them, for its clients;
+// ca.crt holds it too. What an earlier call has written is kept, so that a server that uses it goes on being trusted.
+func NewServingCert(dir string, hosts ...string) (caPEM []byte, err error) {
 	caFile := filepath.Join(dir, "ca.crt")
 	if caPEM, err := os.ReadFile(caFile); err == nil {
 		return caPEM, nil
@@ -56,7 +56,7 @@ func NewServingCert(dir string) (caPEM []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := ca.writeServing(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")); err != nil {
+	if err := ca.writeServing(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), hosts...); err != nil {
 		return nil, err
 	}
 	caPEM = certPEM(ca.cert.Raw)
@@ -88,15 +88,22 @@ func newAuthority(name string) (*authority, error) {
 	return &authority{cert: cert, key: key}, nil
 }
 
-// writeServing writes a certificate for a server on this machine, and its key; further addresses may lead to it.
-func (a *authority) writeServing(certFile, keyFile string, addresses ...net.IP) error {
+// writeServing writes a certificate for a server on this machine, and its key.
+func (a *authority) writeServing(certFile, keyFile string, hosts ...string) error {
 	template, err := newTemplate(pkix.Name{CommonName: "localhost"})
 	if err != nil {
 		return err
 	}
 	template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
 		"kubernetes.default.svc.cluster.local"}
-	template.IPAddresses = append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, addresses...)
+	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
+	for _, host := range hosts {
+		if address := net.ParseIP(host); address != nil {
+			template.IPAddresses = append(template.IPAddresses, address)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	cert, key, err := a.issue(template)
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -152,11 +151,11 @@ func (c *Cluster) nodesArgs() []string {
 }
 
 // addresses are those at which the API server is reached besides loopback.
-func (c *Cluster) addresses() []net.IP {
+func (c *Cluster) addresses() []string {
 	if c.options.Real == nil {
 		return nil
 	}
-	return []net.IP{net.ParseIP(c.options.Real.Address), net.ParseIP(apiServerService)}
+	return []string{c.options.Real.Address, apiServerService}
 }
 
 func (c *Cluster) controllerManager() component {

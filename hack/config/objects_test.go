@@ -1,0 +1,198 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+func TestTheDocumentedNames(t *testing.T) {
+	objects := shipped(t, "default")
+	for name, kinds := range map[string][]string{
+		"altershieldoperator-system":                             {"Namespace"},
+		"changepods.app.ops.cloud.alipay.com":                    {"CustomResourceDefinition"},
+		"changeworkloads.app.ops.cloud.alipay.com":               {"CustomResourceDefinition"},
+		"opsconfiginfoes.app.ops.cloud.alipay.com":               {"CustomResourceDefinition"},
+		"altershieldoperator-controller-manager":                 {"ServiceAccount", "Deployment", "PodDisruptionBudget"},
+		"altershieldoperator-leader-election-role":               {"Role"},
+		"altershieldoperator-leader-election-rolebinding":        {"RoleBinding"},
+		"altershieldoperator-manager-role":                       {"ClusterRole"},
+		"altershieldoperator-manager-rolebinding":                {"ClusterRoleBinding"},
+		"altershieldoperator-metrics-reader":                     {"ClusterRole"},
+		"altershieldoperator-proxy-role":                         {"ClusterRole"},
+		"altershieldoperator-proxy-rolebinding":                  {"ClusterRoleBinding"},
+		"altershieldoperator-controller-manager-metrics-service": {"Service"},
+		"altershieldoperator-webhook-service":                    {"Service"},
+		"altershieldoperator-callback-service":                   {"Service"},
+		"altershieldoperator-mutating-webhook-configuration":     {"MutatingWebhookConfiguration"},
+		"altershieldoperator-validating-webhook-configuration":   {"ValidatingWebhookConfiguration"},
+		"webhook-server-cert":                                    {"Secret"},
+	} {
+		for _, kind := range kinds {
+			find(t, objects, kind, name)
+		}
+	}
+	withCertManager := shipped(t, "overlays/cert-manager")
+	find(t, withCertManager, "Certificate", "altershieldoperator-serving-cert")
+	find(t, withCertManager, "Issuer", "altershieldoperator-selfsigned-issuer")
+}
+
+// make undeploy removes by name what is outside of namespaces.
+func TestEveryObjectIsInTheNamespaceOrHasTheOperatorsName(t *testing.T) {
+	for _, dir := range kustomizations(t) {
+		if dir == "crd" || strings.HasPrefix(dir, "rbac") || dir == "manager" || dir == "webhook" || dir == "network-policy" {
+			continue // parts of base
+		}
+		t.Run(dir, func(t *testing.T) {
+			g := NewWithT(t)
+			for _, o := range shipped(t, dir) {
+				switch {
+				case o.GetNamespace() != "":
+					g.Expect(o.GetNamespace()).To(Equal(system), "%s %s", o.GetKind(), o.GetName())
+				case o.GetKind() == "Namespace":
+					g.Expect(o.GetName()).To(Equal(system))
+				case o.GetKind() == "CustomResourceDefinition":
+					g.Expect(o.GetName()).To(HaveSuffix(".app.ops.cloud.alipay.com"))
+				default:
+					g.Expect(o.GetName()).To(HavePrefix("altershieldoperator-"), o.GetKind())
+				}
+			}
+		})
+	}
+}
+
+func TestEveryObjectIsLabelled(t *testing.T) {
+	everything := composed(t, `
+resources: ["{config}/default", "{config}/prometheus"]
+components: ["{config}/components/server", "{config}/components/callback-tls"]
+`)
+	for _, objects := range [][]object{everything, shipped(t, "overlays/cert-manager")} {
+		for _, o := range objects {
+			NewWithT(t).Expect(o.GetLabels()).To(And(
+				HaveKeyWithValue("app.kubernetes.io/name", "altershield-operator"),
+				HaveKeyWithValue("app.kubernetes.io/part-of", "altershield"),
+				HaveKeyWithValue("app.kubernetes.io/managed-by", "kustomize"),
+				Not(HaveKey("app.kubernetes.io/version")), // it would go stale: the image's tag is set last
+			), "%s %s", o.GetKind(), o.GetName())
+		}
+		manager := managerOf(t, objects)
+		NewWithT(t).Expect(manager.Spec.Selector.MatchLabels).To(Equal(map[string]string{"app.kubernetes.io/name": "altershield-operator"}))
+	}
+}
+
+func TestServicesLeadToThePortsOfTheManager(t *testing.T) {
+	objects := shipped(t, "default")
+	pod := managerOf(t, objects).Spec.Template
+	for name, c := range map[string]struct{ port, target int32 }{
+		"altershieldoperator-webhook-service":                    {443, 1443},
+		"altershieldoperator-callback-service":                   {8080, 8080},
+		"altershieldoperator-controller-manager-metrics-service": {8443, 8089},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			service := as[corev1.Service](t, find(t, objects, "Service", name))
+			g.Expect(service.Spec.Selector).NotTo(BeEmpty())
+			g.Expect(labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(pod.Labels))).To(BeTrue())
+			g.Expect(service.Spec.Ports).To(HaveLen(1))
+			g.Expect(service.Spec.Ports[0].Port).To(Equal(c.port))
+			g.Expect(portNamed(pod.Spec, service.Spec.Ports[0].TargetPort.StrVal)).To(Equal(c.target))
+		})
+	}
+	NewWithT(t).Expect(ofKind(objects, "Service")).To(HaveLen(3))
+}
+
+// portNamed is 0 where no container has such a port.
+func portNamed(pod corev1.PodSpec, name string) int32 {
+	for _, container := range pod.Containers {
+		for _, port := range container.Ports {
+			if port.Name == name {
+				return port.ContainerPort
+			}
+		}
+	}
+	return 0
+}
+
+func TestWebhooksCallTheServiceAndLeaveTheOperatorsNamespaceAlone(t *testing.T) {
+	for _, overlay := range []string{"default", filepath.Join("overlays", "cert-manager"), "local"} {
+		objects := shipped(t, overlay)
+		mutating := as[admissionv1.MutatingWebhookConfiguration](t,
+			find(t, objects, "MutatingWebhookConfiguration", "altershieldoperator-mutating-webhook-configuration")).Webhooks
+		validating := as[admissionv1.ValidatingWebhookConfiguration](t,
+			find(t, objects, "ValidatingWebhookConfiguration", "altershieldoperator-validating-webhook-configuration")).Webhooks
+		NewWithT(t).Expect(mutating).To(HaveLen(1))
+		NewWithT(t).Expect(validating).To(HaveLen(1))
+		for _, c := range []struct {
+			client   admissionv1.WebhookClientConfig
+			selector *metav1.LabelSelector
+		}{
+			{mutating[0].ClientConfig, mutating[0].NamespaceSelector},
+			{validating[0].ClientConfig, validating[0].NamespaceSelector},
+		} {
+			g := NewWithT(t)
+			g.Expect(c.client.CABundle).To(BeEmpty(), "applying it again would take the operator's away")
+			g.Expect(c.client.Service.Namespace).To(Equal(system))
+			g.Expect(c.client.Service.Name).To(Equal("altershieldoperator-webhook-service"))
+			selector, err := metav1.LabelSelectorAsSelector(c.selector)
+			g.Expect(err).NotTo(HaveOccurred())
+			for namespace, called := range map[string]bool{"shop": true, "kube-system": false, system: false} {
+				g.Expect(selector.Matches(labels.Set{
+					"admission-webhook-altershield": "enabled", "kubernetes.io/metadata.name": namespace,
+				})).To(Equal(called), namespace)
+			}
+			g.Expect(selector.Matches(labels.Set{"kubernetes.io/metadata.name": "shop"})).To(BeFalse(), "not opted in")
+		}
+	}
+}
+
+func TestEveryBindingIsOfARoleAndAnAccountThatAreThere(t *testing.T) {
+	for _, overlay := range []string{"default", "local"} {
+		objects := shipped(t, overlay)
+		for _, kind := range []string{"RoleBinding", "ClusterRoleBinding"} {
+			for _, o := range ofKind(objects, kind) {
+				binding := as[rbacv1.RoleBinding](t, withoutKind(o))
+				find(t, objects, binding.RoleRef.Kind, binding.RoleRef.Name)
+				NewWithT(t).Expect(binding.Subjects).To(HaveExactElements(rbacv1.Subject{
+					Kind: "ServiceAccount", Name: "altershieldoperator-controller-manager", Namespace: system,
+				}), o.GetName())
+			}
+		}
+	}
+}
+
+// withoutKind lets a ClusterRoleBinding be read as a RoleBinding, which has the same fields.
+func withoutKind(o object) object {
+	o = o.DeepCopy()
+	delete(o.Object, "kind")
+	return o
+}
+
+func TestTheSecretHoldsNothingThatApplyingItAgainCouldTakeAway(t *testing.T) {
+	g := NewWithT(t)
+	secret := find(t, shipped(t, "default"), "Secret", "webhook-server-cert")
+	g.Expect(secret.Object).To(HaveLen(3), "apiVersion, kind and metadata")
+	g.Expect(secret.GetNamespace()).To(Equal(system))
+}

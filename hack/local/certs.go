@@ -1,0 +1,74 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+)
+
+const certsHelp = `%[1]s holds a serving certificate (tls.crt, tls.key) and the authority that signed it (ca.crt), for %[2]s.
+
+Run the manager with it:
+  go run . --kubeconfig=<file> --webhook-cert-dir=%[1]s
+Have the API server call it there: in the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration, replace
+clientConfig.service by clientConfig.url, https://<one of these names>:1443 and the path of the service, and set
+clientConfig.caBundle to
+  base64 <%[1]s/ca.crt | tr -d '\n'
+`
+
+// certs makes a serving certificate, unless there is one for all the hosts, and says what to do with it.
+func certs(dir, hosts string, out io.Writer) error {
+	names := append([]string{"localhost", "127.0.0.1"}, strings.FieldsFunc(hosts, func(r rune) bool { return r == ',' || r == ' ' })...)
+	if _, err := cluster.NewServingCert(dir, names[2:]...); err != nil {
+		return err
+	}
+	if err := checkServingCert(filepath.Join(dir, "tls.crt"), names); err != nil {
+		return fmt.Errorf("%w; remove the folder %s to have a new one made", err, dir)
+	}
+	fmt.Fprintf(out, certsHelp, dir, strings.Join(names, ", "))
+	return nil
+}
+
+// checkServingCert says whether a certificate is good for some names.
+func checkServingCert(path string, names []string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the certificate: %w", err)
+	}
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return fmt.Errorf("%s is no certificate", path)
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	for _, name := range names {
+		if err := certificate.VerifyHostname(name); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// leftovers are what an operator leaves on workloads that aren't its own.
+type leftovers struct {
+	// held are the Deployments whose rollout it paused.
+	held []client.ObjectKey
+	// namespaces are those that are opted in.
+	namespaces                   []string
+	deployments, pods, revisions int
+}
+
+// survey looks for what the operator leaves.
+func (u *undeployer) survey(ctx context.Context) (leftovers, error) {
+	var left leftovers
+	var deployments appsv1.DeploymentList
+	if err := u.client.List(ctx, &deployments); err != nil {
+		return left, fmt.Errorf("list Deployments: %w", err)
+	}
+	for i := range deployments.Items {
+		left.add(&deployments.Items[i])
+	}
+	var namespaces corev1.NamespaceList
+	if err := u.client.List(ctx, &namespaces, client.HasLabels{appv1alpha1.LabelOptIn}); err != nil {
+		return left, fmt.Errorf("list namespaces: %w", err)
+	}
+	for i := range namespaces.Items {
+		left.namespaces = append(left.namespaces, namespaces.Items[i].Name)
+	}
+	pods, err := u.list(ctx, corev1.SchemeGroupVersion.WithKind("Pod"), client.HasLabels{appv1alpha1.LabelVersion})
+	if err != nil {
+		return left, err
+	}
+	revisions, err := u.list(ctx, appsv1.SchemeGroupVersion.WithKind("ControllerRevision"), client.HasLabels{appv1alpha1.LabelVersion})
+	left.pods, left.revisions = len(pods), len(revisions)
+	return left, err
+}
+
+// add takes a Deployment into account.
+func (l *leftovers) add(deployment *appsv1.Deployment) {
+	if !slices.ContainsFunc(deploymentLabels(), func(key string) bool { return has(deployment.Labels, key) }) &&
+		!slices.ContainsFunc(deploymentAnnotations(), func(key string) bool { return has(deployment.Annotations, key) }) {
+		return
+	}
+	l.deployments++
+	// A number that can't be read is of no release, and 0 is of none.
+	release, err := strconv.ParseInt(deployment.Annotations[appv1alpha1.AnnotationRelease], 10, 64)
+	if err == nil && lifecycle.HoldOf(deployment, release) == lifecycle.Held {
+		l.held = append(l.held, client.ObjectKeyFromObject(deployment))
+	}
+}
+
+func has(keys map[string]string, key string) bool {
+	_, found := keys[key]
+	return found
+}
+
+func deploymentLabels() []string {
+	return []string{
+		appv1alpha1.LabelVersion, appv1alpha1.LabelDefenseStatus, appv1alpha1.LabelSuspend, appv1alpha1.LabelIgnoredSuspend,
+	}
+}
+
+func deploymentAnnotations() []string {
+	return []string{
+		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationIgnoredSuspendBy,
+		appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks, appv1alpha1.AnnotationHeld,
+	}
+}
+
+// String says what is left and how to remove it.
+func (l leftovers) String() string {
+	var text strings.Builder
+	text.WriteString("\nAlterShield Operator is removed. Workloads run on.\n")
+	if len(l.held) > 0 {
+		fmt.Fprintf(&text, "\nPAUSED ROLLOUTS: the operator paused %d because their releases failed. Nobody else resumes them:\n", len(l.held))
+		for _, key := range l.held {
+			fmt.Fprintf(&text, "  kubectl -n %s rollout resume deployment/%s\n", key.Namespace, key.Name)
+		}
+	}
+	if l.deployments+l.pods+l.revisions+len(l.namespaces) == 0 {
+		return text.String()
+	}
+	text.WriteString("\nIt leaves what has no effect without it:\n")
+	fmt.Fprintf(&text, "  labels and annotations on %d Deployments and %d pods\n", l.deployments, l.pods)
+	fmt.Fprintf(&text, "  %d ControllerRevisions with pod templates of verified releases, which go with their Deployments\n", l.revisions)
+	if len(l.namespaces) > 0 {
+		fmt.Fprintf(&text, "  the label %s on the namespaces %s\n", appv1alpha1.LabelOptIn, strings.Join(l.namespaces, ", "))
+	}
+	text.WriteString("To remove that too; no pod restarts, since the version label in pod templates stays:\n")
+	fmt.Fprintf(&text, "  kubectl annotate deployments -A --all %s\n", removals(deploymentAnnotations()))
+	fmt.Fprintf(&text, "  kubectl label deployments -A --all %s\n", removals(deploymentLabels()))
+	fmt.Fprintf(&text, "  kubectl label pods -A -l %[1]s %[1]s-\n", appv1alpha1.LabelOperateFinished)
+	fmt.Fprintf(&text, "  kubectl delete controllerrevisions -A -l %s\n", appv1alpha1.LabelVersion)
+	fmt.Fprintf(&text, "  kubectl label namespaces -l %[1]s %[1]s-\n", appv1alpha1.LabelOptIn)
+	return text.String()
+}
+
+// removals are the arguments with which kubectl removes keys.
+func removals(keys []string) string { return strings.Join(keys, "- ") + "-" }

@@ -1,0 +1,246 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+const (
+	// prefix starts the name of every object outside of namespaces that belongs to the operator; a test of hack/config holds
+	// the manifests to it.
+	prefix = "altershieldoperator-"
+	// operatorName is the operator's Deployment.
+	operatorName = prefix + "controller-manager"
+
+	poll = 500 * time.Millisecond
+	// releaseTimeout is how long the API server may take to remove records that nothing keeps any more.
+	releaseTimeout = time.Minute
+	// namespaceTimeout is how long a namespace may take to be gone: its pods end gracefully.
+	namespaceTimeout = 3 * time.Minute
+)
+
+// undeployer removes the operator from a cluster.
+type undeployer struct {
+	client client.Client
+	out    io.Writer
+	// patience is how long a running operator gets to let its records go.
+	patience time.Duration
+}
+
+// removeAll removes the operator: first what the API server asks about releases, so that none is denied on the way; then its
+// records, while it is there to let them go; then itself; its rights last.
+func (u *undeployer) removeAll(ctx context.Context) error {
+	const admission, rbac = "admissionregistration.k8s.io", "rbac.authorization.k8s.io"
+	if err := u.removeKinds(ctx, admission, "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+		"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"); err != nil {
+		return err
+	}
+	if err := u.removeRecords(ctx); err != nil {
+		return err
+	}
+	if err := u.removeNamespace(ctx); err != nil {
+		return err
+	}
+	return u.removeKinds(ctx, rbac, "ClusterRoleBinding", "ClusterRole")
+}
+
+// removeKinds removes the operator's objects of some kinds outside of namespaces.
+func (u *undeployer) removeKinds(ctx context.Context, group string, kinds ...string) error {
+	for _, kind := range kinds {
+		_, err := u.remove(ctx, schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind},
+			func(name string) bool { return strings.HasPrefix(name, prefix) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes the objects of a kind whose names belong to the operator, and returns them. A kind that the API server
+// doesn't know has none.
+func (u *undeployer) remove(ctx context.Context, kind schema.GroupVersionKind, ours func(name string) bool) ([]*metav1.PartialObjectMetadata, error) {
+	found, err := u.list(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	var removed []*metav1.PartialObjectMetadata
+	for _, object := range found {
+		if !ours(object.Name) {
+			continue
+		}
+		if err := u.client.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("delete %s %s: %w", kind.Kind, object.Name, err)
+		}
+		fmt.Fprintf(u.out, "deleted %s %s\n", kind.Kind, object.Name)
+		removed = append(removed, object)
+	}
+	return removed, nil
+}
+
+func (u *undeployer) list(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) ([]*metav1.PartialObjectMetadata, error) {
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	err := u.client.List(ctx, &list, options...)
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the objects of kind %s: %w", kind.Kind, err)
+	}
+	objects := make([]*metav1.PartialObjectMetadata, len(list.Items))
+	for i := range list.Items {
+		objects[i] = &list.Items[i]
+		objects[i].SetGroupVersionKind(kind)
+	}
+	return objects, nil
+}
+
+// removeRecords removes the CustomResourceDefinitions and with them all their objects. A running operator gets time to tell
+// AlterShield Server how its releases end; after that, or without one, the records are let go untold.
+func (u *undeployer) removeRecords(ctx context.Context) error {
+	runs, err := u.operatorRuns(ctx)
+	if err != nil {
+		return err
+	}
+	kind := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+	definitions, err := u.remove(ctx, kind, func(name string) bool { return strings.HasSuffix(name, "."+appv1alpha1.GroupVersion.Group) })
+	if err != nil || len(definitions) == 0 {
+		return err
+	}
+	if runs {
+		fmt.Fprintf(u.out, "waiting for the operator to let its records go, %s at most\n", u.patience)
+		switch err := u.await(ctx, u.patience, func(ctx context.Context) (bool, error) { return u.allGone(ctx, definitions) }); {
+		case err == nil:
+			return nil
+		case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
+			return err
+		}
+		fmt.Fprintln(u.out, "the operator doesn't let them go in time")
+	}
+	err = u.await(ctx, releaseTimeout, func(ctx context.Context) (bool, error) {
+		if err := u.letRecordsGo(ctx); err != nil {
+			return false, err
+		}
+		return u.allGone(ctx, definitions)
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the CRDs to be gone (do their objects have finalizers of others? kubectl get changeworkloads,changepods -A -o yaml): %w", err)
+	}
+	return nil
+}
+
+// operatorRuns says whether there is a manager that can act.
+func (u *undeployer) operatorRuns(ctx context.Context) (bool, error) {
+	var manager appsv1.Deployment
+	key := client.ObjectKey{Namespace: appv1alpha1.SystemNamespace, Name: operatorName}
+	if err := u.client.Get(ctx, key, &manager); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("look at Deployment %s: %w", key, err)
+	}
+	return manager.Status.ReadyReplicas > 0, nil
+}
+
+// letRecordsGo takes the operator's finalizer off its records.
+func (u *undeployer) letRecordsGo(ctx context.Context) error {
+	records, err := u.list(ctx, appv1alpha1.GroupVersion.WithKind("ChangeWorkload"))
+	if err != nil {
+		return err
+	}
+	for _, record := range records {
+		before := record.DeepCopy()
+		if !controllerutil.RemoveFinalizer(record, appv1alpha1.FinalizerOrder) {
+			continue
+		}
+		err := u.client.Patch(ctx, record, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		switch {
+		case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+			continue // changed or gone in between: the next look tells
+		case err != nil:
+			return fmt.Errorf("take the finalizer off ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
+		}
+		fmt.Fprintf(u.out, "ChangeWorkload %s/%s: took off its finalizer; if it had an order at AlterShield Server, that stays open there\n",
+			record.Namespace, record.Name)
+	}
+	return nil
+}
+
+func (u *undeployer) allGone(ctx context.Context, objects []*metav1.PartialObjectMetadata) (bool, error) {
+	for _, object := range objects {
+		err := u.client.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy())
+		if err == nil {
+			return false, nil
+		}
+		if !apierrors.IsNotFound(err) {
+			return false, fmt.Errorf("look at %s %s: %w", object.Kind, object.Name, err)
+		}
+	}
+	return true, nil
+}
+
+// removeNamespace removes the namespace with all that is in it.
+func (u *undeployer) removeNamespace(ctx context.Context) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: appv1alpha1.SystemNamespace}}
+	err := u.client.Delete(ctx, namespace)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil && !apierrors.IsConflict(err) { // a conflict says that it is being deleted already
+		return fmt.Errorf("delete namespace %s: %w", namespace.Name, err)
+	}
+	fmt.Fprintf(u.out, "deleted Namespace %s, waiting for it to be gone\n", namespace.Name)
+	err = u.await(ctx, namespaceTimeout, func(ctx context.Context) (bool, error) {
+		err := u.client.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		return fmt.Errorf("wait for namespace %s to be gone: %w%s", namespace.Name, err, obstacles(namespace))
+	}
+	return nil
+}
+
+// obstacles says what keeps a namespace.
+func obstacles(namespace *corev1.Namespace) string {
+	var text strings.Builder
+	for _, condition := range namespace.Status.Conditions {
+		if condition.Status == corev1.ConditionTrue {
+			text.WriteString("; " + condition.Message)
+		}
+	}
+	return text.String()
+}
+
+// await asks until the answer is yes; an error ends it.
+func (u *undeployer) await(ctx context.Context, timeout time.Duration, done wait.ConditionWithContextFunc) error {
+	return wait.PollUntilContextTimeout(ctx, poll, timeout, true, done)
+}

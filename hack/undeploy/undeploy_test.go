@@ -1,0 +1,276 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+)
+
+// patience is for a machine that does other things too.
+const patience = 3 * time.Minute
+
+// bench is a control plane to install the operator into: its Deployment has pods that are ready and do nothing, and a manager
+// beside the cluster may do their work.
+type bench struct {
+	plane   *cluster.Cluster
+	options operator.Options
+}
+
+func TestUndeploy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
+	ctrl.SetLogger(logr.Discard())
+	g := NewWithT(t)
+	programs, err := assets.Ensure(t.Context(), os.Stderr)
+	g.Expect(err).NotTo(HaveOccurred())
+	dir := t.TempDir()
+	plane, err := cluster.Start(t.Context(), cluster.Options{Dir: dir, Assets: programs, Log: t.Output()})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { g.Expect(plane.Stop(context.WithoutCancel(t.Context()))).To(Succeed()) })
+	root, err := filepath.Abs("../..")
+	g.Expect(err).NotTo(HaveOccurred())
+	b := &bench{plane: plane, options: operator.Options{
+		Dir: dir, Binary: filepath.Join(dir, "manager"), Config: filepath.Join(root, "config", "default"),
+	}}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", b.options.Binary, ".")
+	build.Dir = root
+	output, err := build.CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred(), string(output))
+
+	t.Run("removes a running operator and leaves workloads running and deletable", b.removesARunningOperator)
+	t.Run("lets the records of a dead operator go", b.letsRecordsOfADeadOperatorGo)
+	t.Run("waits no longer than told for an operator that hangs", b.waitsNoLongerThanToldForAHangingOperator)
+	t.Run("removes half an operator, and nothing twice", b.removesHalfAnOperator)
+}
+
+func (b *bench) removesARunningOperator(t *testing.T) {
+	g := NewWithT(t)
+	ctx := t.Context()
+	manager := b.install(t)
+	g.Expect(manager.Start(ctx)).To(Succeed())
+	t.Cleanup(func() { _ = manager.Kill(context.WithoutCancel(ctx)) }) // its token is of no use any more, and it may have ended
+	b.kubectl(t, "create namespace shop", "label namespace shop admission-webhook-altershield=enabled",
+		"-n shop create deployment sleep --image=busybox --replicas=2", "-n shop create deployment other --image=busybox")
+	const record = "changeworkload -l app.kubernetes.io/deployment-name="
+	for _, name := range []string{"sleep", "other"} {
+		g.Eventually(func() string { return b.kubectl(t, "-n shop get -o jsonpath={.items[*].status.status} "+record+name) }).
+			WithTimeout(patience).Should(Equal("Success"))
+	}
+	name := b.kubectl(t, "-n shop get -o name "+record+"sleep")
+	b.kubectl(t, "-n shop patch --type=merge -p {\"metadata\":{\"finalizers\":[\"altershield.defense.antgroup.com/change-order\"]}} "+name)
+	pods := b.kubectl(t, "-n shop get pods -o name")
+
+	said := b.undeploy(t, patience)
+	g.Expect(said).To(ContainSubstring("waiting for the operator to let its records go"))
+	g.Expect(said).NotTo(ContainSubstring("took off its finalizer"), "the operator is there to do that")
+	b.expectNothingLeft(t)
+
+	// As if the operator had paused it: it has no webhook any more to say that this is forged.
+	b.kubectl(t, "-n shop annotate deployment sleep altershield.defense.antgroup.com/held=1", "-n shop rollout pause deployment sleep")
+	left := b.leftovers(t)
+	g.Expect(left.String()).To(And(
+		ContainSubstring("\n  kubectl -n shop rollout resume deployment/sleep\n"),
+		ContainSubstring("\n  labels and annotations on 2 Deployments and 3 pods\n"),
+		ContainSubstring("\n  2 ControllerRevisions"),
+		ContainSubstring("on the namespaces shop\n")))
+	for line := range strings.Lines(left.String()) {
+		if command, found := strings.CutPrefix(strings.TrimSpace(line), "kubectl "); found {
+			b.kubectl(t, command)
+		}
+	}
+	g.Expect(b.leftovers(t)).To(Equal(leftovers{pods: 3}), "the version label stays in the pod templates")
+	g.Expect(b.kubectl(t, "-n shop get deployment sleep -o jsonpath={.spec.paused}")).To(BeEmpty())
+	g.Expect(b.kubectl(t, "-n shop get pods -o name")).To(Equal(pods), "a pod was restarted")
+
+	b.kubectl(t, "-n shop set image deployment/sleep busybox=busybox:1.37", "-n shop rollout status deployment/sleep --timeout=3m",
+		"-n shop delete deployment sleep --cascade=foreground --timeout=3m", "delete namespace shop --timeout=3m")
+}
+
+func (b *bench) letsRecordsOfADeadOperatorGo(t *testing.T) {
+	g := NewWithT(t)
+	b.install(t)
+	b.kubectl(t, "-n altershieldoperator-system scale deployment altershieldoperator-controller-manager --replicas=0",
+		"-n altershieldoperator-system wait --for=jsonpath={.status.replicas}=0 deployment/altershieldoperator-controller-manager --timeout=3m")
+	b.record(t)
+
+	said := b.undeploy(t, patience)
+	g.Expect(said).To(ContainSubstring("ChangeWorkload default/stuck: took off its finalizer"))
+	g.Expect(said).NotTo(ContainSubstring("waiting for the operator"))
+	b.expectNothingLeft(t)
+}
+
+func (b *bench) waitsNoLongerThanToldForAHangingOperator(t *testing.T) {
+	g := NewWithT(t)
+	b.install(t)
+	b.record(t)
+
+	said := b.undeploy(t, time.Second)
+	g.Expect(said).To(MatchRegexp(`(?s)go, 1s at most\nthe operator doesn't let them go in time\nChangeWorkload default/stuck: took off its finalizer`))
+	b.expectNothingLeft(t)
+}
+
+func (b *bench) removesHalfAnOperator(t *testing.T) {
+	g := NewWithT(t)
+	b.install(t)
+	b.kubectl(t, "delete namespace altershieldoperator-system --timeout=3m",
+		"delete crd changeworkloads.app.ops.cloud.alipay.com opsconfiginfoes.app.ops.cloud.alipay.com",
+		"delete mutatingwebhookconfiguration altershieldoperator-mutating-webhook-configuration")
+
+	g.Expect(b.undeploy(t, patience)).To(And(
+		ContainSubstring("deleted ValidatingWebhookConfiguration altershieldoperator-validating-webhook-configuration\n"),
+		ContainSubstring("deleted CustomResourceDefinition changepods.app.ops.cloud.alipay.com\n"),
+		ContainSubstring("deleted ClusterRole altershieldoperator-manager-role\n")))
+	b.expectNothingLeft(t)
+	g.Expect(b.undeploy(t, patience)).To(BeEmpty(), "nothing was left to remove")
+}
+
+// install installs the operator and waits for what stands for its pods.
+func (b *bench) install(t *testing.T) *operator.Operator {
+	t.Helper()
+	g := NewWithT(t)
+	manager, err := operator.Install(t.Context(), b.plane, b.options)
+	g.Expect(err).NotTo(HaveOccurred())
+	b.kubectl(t, "-n altershieldoperator-system rollout status deployment/altershieldoperator-controller-manager --timeout=3m")
+	return manager
+}
+
+// record makes a ChangeWorkload that its finalizer keeps.
+func (b *bench) record(t *testing.T) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "record.yaml")
+	NewWithT(t).Expect(os.WriteFile(file, []byte(`apiVersion: app.ops.cloud.alipay.com/v1alpha1
+kind: ChangeWorkload
+metadata:
+  name: stuck
+  namespace: default
+  finalizers: [altershield.defense.antgroup.com/change-order]
+spec:
+  changeWorkloadId: stuck
+  serviceName: sleep
+  appName: sleep
+  reversion: 0123456789abcdef0123456789abcdef
+  createTime: "2026-01-01 00:00:00"
+  createTimeUnix: 1767225600
+`), 0o600)).To(Succeed())
+	b.kubectl(t, "create -f "+file)
+}
+
+// undeploy removes the operator and returns what is said meanwhile.
+func (b *bench) undeploy(t *testing.T, patience time.Duration) string {
+	t.Helper()
+	g := NewWithT(t)
+	var said bytes.Buffer
+	u, err := newUndeployer(b.plane.Config(), &said, patience)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(u.removeAll(t.Context())).To(Succeed(), said.String())
+	return said.String()
+}
+
+func (b *bench) leftovers(t *testing.T) leftovers {
+	t.Helper()
+	g := NewWithT(t)
+	u, err := newUndeployer(b.plane.Config(), io.Discard, 0)
+	g.Expect(err).NotTo(HaveOccurred())
+	left, err := u.survey(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	return left
+}
+
+// expectNothingLeft looks for anything that has the operator's name.
+func (b *bench) expectNothingLeft(t *testing.T) {
+	t.Helper()
+	kinds := "namespaces,crds,clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations," +
+		"validatingadmissionpolicies,validatingadmissionpolicybindings"
+	NewWithT(t).Expect(b.kubectl(t, "get -o name "+kinds)).NotTo(Or(ContainSubstring("altershield"), ContainSubstring("alipay")))
+}
+
+// kubectl runs commands, whose arguments hold no blanks, and returns what the last one says.
+func (b *bench) kubectl(t *testing.T, commands ...string) string {
+	t.Helper()
+	var last string
+	for _, command := range commands {
+		cmd := exec.CommandContext(t.Context(), b.plane.Kubectl(), strings.Fields(command)...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+b.plane.Kubeconfig())
+		output, err := cmd.CombinedOutput()
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), command+": "+string(output))
+		last = strings.TrimSpace(string(output))
+	}
+	return last
+}
+
+func TestAPausedRolloutIsNamedOnlyIfTheOperatorPausedIt(t *testing.T) {
+	deployment := func(paused bool, annotations ...string) *appsv1.Deployment {
+		d := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: paused}}
+		d.Namespace, d.Name, d.Annotations = "shop", "sleep", map[string]string{}
+		for i := 0; i < len(annotations); i += 2 {
+			d.Annotations["altershield.defense.antgroup.com/"+annotations[i]] = annotations[i+1]
+		}
+		return d
+	}
+	for name, c := range map[string]struct {
+		deployment *appsv1.Deployment
+		named      bool
+	}{
+		"the operator paused its present release": {deployment(true, "release", "3", "held", "3"), true},
+		"somebody resumed it":                     {deployment(false, "release", "3", "held", "3"), false},
+		"somebody resumed it and paused it again": {deployment(true, "release", "3", "held", "3-overridden"), false},
+		"the operator paused a release before":    {deployment(true, "release", "4", "held", "3"), false},
+		"a user paused it":                        {deployment(true, "release", "3"), false},
+		"the operator never saw it":               {deployment(true), false},
+		"its number is unreadable":                {deployment(true, "release", "x", "held", "0"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var left leftovers
+			left.add(c.deployment)
+			NewWithT(t).Expect(strings.Contains(left.String(), "kubectl -n shop rollout resume deployment/sleep")).To(Equal(c.named))
+		})
+	}
+}
+
+func TestNothingIsSaidToBeLeftWhereNothingIs(t *testing.T) {
+	g := NewWithT(t)
+	var left leftovers
+	left.add(&appsv1.Deployment{})
+	g.Expect(left.String()).To(Equal("\nAlterShield Operator is removed. Workloads run on.\n"))
+}
+
+func TestWhatKeepsANamespaceIsSaid(t *testing.T) {
+	namespace := &corev1.Namespace{Status: corev1.NamespaceStatus{Conditions: []corev1.NamespaceCondition{
+		{Type: corev1.NamespaceContentRemaining, Status: corev1.ConditionTrue, Message: "Some resources are remaining: pods. has 1 resource instances"},
+		{Type: corev1.NamespaceDeletionDiscoveryFailure, Status: corev1.ConditionFalse, Message: "All resources successfully discovered"},
+	}}}
+	NewWithT(t).Expect(obstacles(namespace)).To(Equal("; Some resources are remaining: pods. has 1 resource instances"))
+}
