@@ -33,6 +33,7 @@ import (
 const (
 	// hostAddress is where pods reach the API server, the registry and what the command starts.
 	hostAddress    = "10.240.0.1"
+	apiServerPort  = 6443
 	registryPort   = "5000"
 	serviceRange   = "10.96.0.0/16"
 	serviceAddress = "10.96.0.1"

@@ -89,7 +89,11 @@ func outside(ctx context.Context, o options) (exitCode int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	run, err := isolate.Begin(isolate.Base)
+	hierarchies, err := isolate.Hierarchies()
+	if err != nil {
+		return 0, err
+	}
+	run, err := isolate.Begin(isolate.Base, hierarchies)
 	if err != nil {
 		return 0, err
 	}
@@ -109,7 +113,7 @@ func enter(ctx context.Context, run *isolate.Run, p plan) (exitCode int, err err
 		return 0, err
 	}
 	for _, node := range p.nodes() {
-		if err := isolate.MakeCgroups(node.Cgroup); err != nil {
+		if err := run.MakeCgroups(node.Name); err != nil {
 			return 0, err
 		}
 	}
