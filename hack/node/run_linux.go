@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 	if len(args) == 2 && args[0] == roleCluster {
 		return inside(ctx, args[1])
 	}
-	o, err := parse(args)
+	o, err := parse(args, os.Stderr)
 	if err != nil {
 		return 0, err
 	}
