@@ -41,7 +41,7 @@ const (
 func hierarchies(mountinfo string) []string {
 	var mounts []string
 	for line := range strings.Lines(mountinfo) {
-		// 36 25 0:31 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids
+		// 36 25 0:31 / /sys/fs/cgroup/pids rw,relatime - cgroup none rw,pids
 		mount, source, found := strings.Cut(line, " - ")
 		fields := strings.Fields(mount)
 		if !found || len(fields) < 5 || fields[3] != "/" {

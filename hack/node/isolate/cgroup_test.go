@@ -30,19 +30,19 @@ func TestHierarchies(t *testing.T) {
 		mounts    []string
 	}{
 		"version 2": {
-			"21 27 0:19 / /sys rw - sysfs sysfs rw\n28 21 0:24 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
+			"21 27 0:19 / /sys rw - sysfs none rw\n28 21 0:24 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 none rw,nsdelegate\n",
 			[]string{"/sys/fs/cgroup"}},
 		"version 1 and 2 side by side": {
-			"30 29 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n" +
+			"30 29 0:27 / /sys/fs/cgroup/cpu rw - cgroup none rw,cpu\n" +
 				"31 29 0:28 / /sys/fs/cgroup/systemd rw shared:9 master:2 - cgroup systemd rw,name=systemd\n" +
-				"32 29 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+				"32 29 0:29 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n",
 			[]string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"}},
 		"a part of a hierarchy mounted elsewhere": {
-			"32 29 0:29 /docker/1 /elsewhere rw - cgroup2 cgroup2 rw\n", nil},
+			"32 29 0:29 /docker/1 /elsewhere rw - cgroup2 none rw\n", nil},
 		"the same place mounted twice": {
-			"30 29 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n31 30 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n",
+			"30 29 0:27 / /sys/fs/cgroup/cpu rw - cgroup none rw,cpu\n31 30 0:27 / /sys/fs/cgroup/cpu rw - cgroup none rw,cpu\n",
 			[]string{"/sys/fs/cgroup/cpu"}},
-		"none": {"21 27 0:19 / /sys rw - sysfs sysfs rw\n", nil},
+		"none": {"21 27 0:19 / /sys rw - sysfs none rw\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(hierarchies(c.mountinfo)).To(Equal(c.mounts)) })
 	}
