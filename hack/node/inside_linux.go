@@ -41,8 +41,8 @@ import (
 )
 
 const (
-	// startTimeout bounds the start of nodes on a slow machine; it takes about ten seconds.
-	startTimeout = 3 * time.Minute
+	// startTimeout bounds the start on a slow machine; it takes about ten seconds.
+	startTimeout = 10 * time.Minute
 	pollEvery    = 100 * time.Millisecond
 	// commandGrace is how long the command gets to end after a signal.
 	commandGrace = 30 * time.Second
