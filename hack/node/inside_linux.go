@@ -35,13 +35,14 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 	"github.com/traas-stack/altershield-operator/hack/local/process"
+	"github.com/traas-stack/altershield-operator/hack/node/isolate"
 	"github.com/traas-stack/altershield-operator/hack/node/registry"
 	"github.com/traas-stack/altershield-operator/hack/node/worker"
 )
 
 const (
-	// startTimeout bounds the start of nodes on a slow machine; it takes about ten seconds.
-	startTimeout = 3 * time.Minute
+	// startTimeout bounds the start on a slow machine; it takes about ten seconds.
+	startTimeout = 10 * time.Minute
 	pollEvery    = 100 * time.Millisecond
 	// commandGrace is how long the command gets to end after a signal.
 	commandGrace = 30 * time.Second
@@ -59,20 +60,22 @@ func inside(ctx context.Context, dir string) (exitCode int, err error) {
 		return 0, fmt.Errorf("read the plan: %w", err)
 	}
 	begin := time.Now()
-	parts, err := startCluster(ctx, p)
+	running, err := startCluster(ctx, p)
 	if err != nil {
 		return 0, fmt.Errorf("start a cluster with real nodes: %w", err)
 	}
 	fmt.Fprintf(os.Stderr, "the cluster is up, in %s\n", time.Since(begin).Round(100*time.Millisecond))
 	exitCode, err = runCommand(ctx, p)
 	if exitCode != 0 && ctx.Err() == nil {
-		err = errors.Join(err, dead(parts))
+		err = errors.Join(err, running.dead())
 	}
 	return exitCode, err
 }
 
 // startCluster starts everything and waits until pods can run and Services answer. It returns what has to go on running.
-func startCluster(ctx context.Context, p plan) ([]*process.Process, error) {
+func startCluster(ctx context.Context, p plan) (parts, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	if err := forgetProxies(); err != nil {
 		return nil, err
 	}
@@ -83,54 +86,49 @@ func startCluster(ctx context.Context, p plan) ([]*process.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := []*process.Process{images}
-	shared := p.workers()
+	running := parts{images}
 	for _, node := range p.nodes() {
-		containerd, err := worker.StartContainerd(shared, node)
+		containerd, err := worker.StartContainerd(p.workers(), node)
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, containerd)
+		running = append(running, containerd)
 	}
 	plane, err := cluster.Start(ctx, cluster.Options{
-		Dir: p.Dir, Assets: p.Assets, AuditLog: true, AuditReadsOf: operator.User, Log: os.Stderr,
+		Dir: p.Dir, Assets: p.Assets, Ports: cluster.Ports{APIServer: apiServerPort},
+		AuditLog: true, AuditReadsOf: operator.User, Log: os.Stderr,
 		Real: &cluster.RealNodes{Address: hostAddress, Names: p.names()},
 	})
 	if err != nil {
 		return nil, err
 	}
-	shared.Authority = plane.AuthorityFile()
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	joined, err := startNodes(ctx, p, shared, plane)
-	return append(parts, joined...), err
+	return startNodes(ctx, p, plane, running)
 }
 
-func startNodes(ctx context.Context, p plan, shared worker.Options, plane *cluster.Cluster) ([]*process.Process, error) {
-	var parts []*process.Process
+// startNodes starts the kubelets and kube-proxy, and waits for them.
+func startNodes(ctx context.Context, p plan, plane *cluster.Cluster, running parts) (parts, error) {
+	shared := p.workers()
+	shared.Authority = plane.AuthorityFile()
 	for _, node := range p.nodes() {
 		fmt.Fprintf(os.Stderr, "starting %s\n", node.Name)
-		if err := await(ctx, "the container runtime of "+node.Name, listening("unix", worker.Socket(shared, node))); err != nil {
+		if err := running.await(ctx, "the container runtime of "+node.Name, listening("unix", worker.Socket(shared, node))); err != nil {
 			return nil, err
 		}
 		kubelet, err := worker.StartKubelet(shared, node, plane.NodeKubeconfig(node.Name))
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, kubelet)
+		running = append(running, kubelet)
 	}
 	proxy, err := worker.StartProxy(shared, p.nodes()[0], plane.ProxyKubeconfig())
 	if err != nil {
 		return nil, err
 	}
-	parts = append(parts, proxy)
-	if err := plane.AwaitNodes(ctx); err != nil {
-		return nil, errors.Join(err, dead(parts))
+	running = append(running, proxy)
+	if err := running.await(ctx, "nodes", plane.NodesReady); err != nil {
+		return nil, err
 	}
-	if err := await(ctx, "the Service kubernetes, by kube-proxy,", serviceAnswers(plane)); err != nil {
-		return nil, errors.Join(err, dead(parts))
-	}
-	return parts, nil
+	return running, running.await(ctx, "the Service kubernetes, made by kube-proxy", serviceAnswers(plane))
 }
 
 // startRegistry starts the registry with the first images.
@@ -166,21 +164,19 @@ func runCommand(ctx context.Context, p plan) (exitCode int, err error) {
 		"NODE_STATE="+p.Dir)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = commandGrace
-	err = cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.Exited() {
-		return exit.ExitCode(), nil
-	}
-	if err != nil {
+	if exitCode, err = isolate.ExitCode(cmd.Run()); err != nil {
 		return 0, fmt.Errorf("run %s: %w", p.Command[0], err)
 	}
-	return 0, nil
+	return exitCode, nil
 }
 
+// parts are the processes that the cluster consists of, besides the control plane.
+type parts []*process.Process
+
 // dead tells which parts have ended and why.
-func dead(parts []*process.Process) error {
+func (p parts) dead() error {
 	var failures []error
-	for _, part := range parts {
+	for _, part := range p {
 		if !part.Alive() {
 			failures = append(failures, part.Failure(errors.New("it has ended")))
 		}
@@ -188,12 +184,12 @@ func dead(parts []*process.Process) error {
 	return errors.Join(failures...)
 }
 
-// await polls a condition until it holds.
-func await(ctx context.Context, what string, holds func(context.Context) error) error {
+// await polls a condition until it holds; it gives up when a part dies or the context ends.
+func (p parts) await(ctx context.Context, what string, holds func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(ctx context.Context) (bool, error) {
 		last = holds(ctx)
-		return last == nil, nil
+		return last == nil, p.dead()
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s: %w; last: %w", what, err, last)

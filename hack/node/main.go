@@ -23,6 +23,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -75,11 +76,13 @@ type options struct {
 	Command []string
 }
 
-func parse(args []string) (options, error) {
+// parse reads the command line; help goes to out.
+func parse(args []string, out io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("node", flag.ContinueOnError)
+	flags.SetOutput(out)
 	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), usage)
+		fmt.Fprint(out, usage)
 		flags.PrintDefaults()
 	}
 	flags.IntVar(&o.Nodes, "nodes", 2, "how many `nodes` the cluster has")

@@ -33,9 +33,11 @@ import (
 const (
 	// hostAddress is where pods reach the API server, the registry and what the command starts.
 	hostAddress    = "10.240.0.1"
+	apiServerPort  = 6443
 	registryPort   = "5000"
 	serviceRange   = "10.96.0.0/16"
 	serviceAddress = "10.96.0.1"
+	dnsAddress     = "10.96.0.10"
 	podRange       = "10.244.0.0/16"
 	pauseImage     = "pause:local"
 
@@ -73,7 +75,7 @@ func (p plan) workers() worker.Options {
 	}
 	return worker.Options{
 		Dir: p.Dir, Assets: p.Assets, Registry: registryAddress, PauseImage: registryAddress + "/" + pauseImage,
-		PodRange: podRange, Runc: runc, Plugins: filepath.Dir(preflight.Plugin),
+		DNS: dnsAddress, PodRange: podRange, Runc: runc, Plugins: filepath.Dir(preflight.Plugin),
 	}
 }
 

@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 	if len(args) == 2 && args[0] == roleCluster {
 		return inside(ctx, args[1])
 	}
-	o, err := parse(args)
+	o, err := parse(args, os.Stderr)
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +89,11 @@ func outside(ctx context.Context, o options) (exitCode int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	run, err := isolate.Begin(isolate.Base)
+	hierarchies, err := isolate.Hierarchies()
+	if err != nil {
+		return 0, err
+	}
+	run, err := isolate.Begin(isolate.Base, hierarchies)
 	if err != nil {
 		return 0, err
 	}
@@ -109,7 +113,7 @@ func enter(ctx context.Context, run *isolate.Run, p plan) (exitCode int, err err
 		return 0, err
 	}
 	for _, node := range p.nodes() {
-		if err := isolate.MakeCgroups(node.Cgroup); err != nil {
+		if err := run.MakeCgroups(node.Name); err != nil {
 			return 0, err
 		}
 	}

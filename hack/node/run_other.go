@@ -20,13 +20,14 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/traas-stack/altershield-operator/hack/node/preflight"
 )
 
 // run tells that there are no real nodes here.
 func run(_ context.Context, args []string) (exitCode int, err error) {
-	if _, err := parse(args); err != nil {
+	if _, err := parse(args, os.Stderr); err != nil {
 		return 0, err
 	}
 	facts, err := preflight.Look()

@@ -42,26 +42,27 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 			return fmt.Errorf("create node %s: %w", node.Name, err)
 		}
 	}
-	return c.awaitNodes(ctx, clients, c.options.Nodes)
+	return c.await(ctx, "nodes and the default service account", ready(clients, c.options.Nodes))
 }
 
-// AwaitNodes waits until the real nodes have joined and pods can run on all of them.
-func (c *Cluster) AwaitNodes(ctx context.Context) error {
+// NodesReady returns nil once the real nodes have joined and pods can run on all of them; an error tells what is missing.
+func (c *Cluster) NodesReady(ctx context.Context) error {
 	clients, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	return c.awaitNodes(ctx, clients, len(c.options.Real.Names))
+	return ready(clients, len(c.options.Real.Names))(ctx)
 }
 
-func (c *Cluster) awaitNodes(ctx context.Context, clients kubernetes.Interface, count int) error {
-	return c.await(ctx, "nodes and the default service account", func(ctx context.Context) error {
+// ready is the condition that so many nodes are there and pods can run on all of them.
+func ready(clients kubernetes.Interface, count int) func(context.Context) error {
+	return func(ctx context.Context) error {
 		nodes, err := clients.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
 		if len(nodes.Items) < count {
-			return fmt.Errorf("only %d of %d nodes are there", len(nodes.Items), count)
+			return fmt.Errorf("%d of %d nodes are there", len(nodes.Items), count)
 		}
 		for _, node := range nodes.Items {
 			if !accepts(&node) {
@@ -70,7 +71,7 @@ func (c *Cluster) awaitNodes(ctx context.Context, clients kubernetes.Interface, 
 		}
 		_, err = clients.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 		return err
-	})
+	}
 }
 
 // accepts tells whether the scheduler may place pods on the node.

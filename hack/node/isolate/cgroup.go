@@ -41,7 +41,7 @@ const (
 func hierarchies(mountinfo string) []string {
 	var mounts []string
 	for line := range strings.Lines(mountinfo) {
-		// 36 25 0:31 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids
+		// 36 25 0:31 / /sys/fs/cgroup/pids rw,relatime - cgroup none rw,pids
 		mount, source, found := strings.Cut(line, " - ")
 		fields := strings.Fields(mount)
 		if !found || len(fields) < 5 || fields[3] != "/" {
@@ -54,27 +54,30 @@ func hierarchies(mountinfo string) []string {
 	return mounts
 }
 
-func mountedHierarchies() ([]string, error) {
+// Hierarchies lists the folders where this machine's control groups are mounted.
+func Hierarchies() ([]string, error) {
 	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, fmt.Errorf("find the control groups: %w", err)
 	}
-	return hierarchies(string(mountinfo)), nil
+	mounts := hierarchies(string(mountinfo))
+	if len(mounts) == 0 {
+		return nil, errors.New("no control groups are mounted (mount says none of type cgroup or cgroup2): nodes can't run here")
+	}
+	return mounts, nil
 }
 
-// MakeCgroups makes a control group at a path like /run/node-1 in every hierarchy, with all controllers.
-func MakeCgroups(path string) error {
-	mounts, err := mountedHierarchies()
-	if err != nil {
+// MakeCgroups makes a control group below the run's, as node-1, in every hierarchy and with all controllers.
+func (r *Run) MakeCgroups(name string) error {
+	if err := r.rememberControllers(); err != nil {
 		return err
 	}
-	for _, mount := range mounts {
-		parent := mount
-		for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-			if err := makeCgroup(parent, filepath.Join(parent, name)); err != nil {
-				return fmt.Errorf("make control group %s: %w", filepath.Join(parent, name), err)
+	for _, mount := range r.hierarchies {
+		top := filepath.Join(mount, r.Cgroup)
+		for _, step := range [][2]string{{mount, top}, {top, filepath.Join(top, name)}} {
+			if err := makeCgroup(step[0], step[1]); err != nil {
+				return fmt.Errorf("make control group %s: %w", step[1], err)
 			}
-			parent = filepath.Join(parent, name)
 		}
 	}
 	return nil
@@ -120,7 +123,7 @@ func handDownControllers(dir string) error {
 		return err
 	}
 	for controller := range strings.FieldsSeq(string(controllers)) {
-		err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+controller), 0)
+		err := os.WriteFile(filepath.Join(dir, subtreeControl), []byte("+"+controller), 0)
 		if errors.Is(err, syscall.EBUSY) {
 			return fmt.Errorf("pass controller %s on from %s, as processes run right in it (in a container: start it with the "+
 				"machine's cgroup namespace, --cgroupns=host): %w", controller, dir, err)
@@ -133,13 +136,9 @@ func handDownControllers(dir string) error {
 }
 
 // removeCgroups removes the control groups at the top of every hierarchy whose name matches, and what is below them.
-func removeCgroups(pattern string) error {
-	mounts, err := mountedHierarchies()
-	if err != nil {
-		return err
-	}
+func (r *Run) removeCgroups(pattern string) error {
 	var failures []error
-	for _, mount := range mounts {
+	for _, mount := range r.hierarchies {
 		groups, err := filepath.Glob(filepath.Join(mount, pattern))
 		failures = append(failures, err)
 		for _, group := range groups {

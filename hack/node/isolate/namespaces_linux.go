@@ -34,7 +34,7 @@ const endGrace = 60 * time.Second
 // Enter runs this program again with other arguments, as process 1 of new network, mount and process id namespaces, and
 // waits for its end. However it ends, and however we end, every process in the namespaces is gone then, and with them the
 // namespaces. When the context ends, it is asked to end with SIGTERM.
-func Enter(ctx context.Context, args ...string) (exitCode int, err error) {
+func Enter(ctx context.Context, args ...string) (code int, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, fmt.Errorf("find this program: %w", err)
@@ -53,12 +53,12 @@ func Enter(ctx context.Context, args ...string) (exitCode int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("enter new namespaces: %w", err)
 	}
-	return exitCodeOf(cmd.Wait())
+	return ExitCode(cmd.Wait())
 }
 
 // Init is process 1 of the namespaces: it runs this program once more with other arguments, passes signals on to it, and
 // reaps whatever is orphaned. It returns the exit code.
-func Init(args ...string) (exitCode int, err error) {
+func Init(args ...string) (code int, err error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	child, err := os.StartProcess("/proc/self/exe", append([]string{os.Args[0]}, args...), &os.ProcAttr{
@@ -80,21 +80,21 @@ func Init(args ...string) (exitCode int, err error) {
 		case err != nil:
 			return 0, fmt.Errorf("wait for the inside: %w", err)
 		case pid == child.Pid:
-			return exitCodeOfStatus(status), nil
+			return statusCode(status), nil
 		}
 	}
 }
 
-// ExitCode turns the result of a command's Wait into its exit code, as shells do; any other error stays one.
-func exitCodeOf(err error) (int, error) {
+// ExitCode turns what running a command returned into its exit code, as shells do; an error is left if there is none.
+func ExitCode(err error) (int, error) {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return exitCodeOfStatus(exit.Sys().(syscall.WaitStatus)), nil
+		return statusCode(exit.Sys().(syscall.WaitStatus)), nil
 	}
 	return 0, err
 }
 
-func exitCodeOfStatus(status syscall.WaitStatus) int {
+func statusCode(status syscall.WaitStatus) int {
 	if status.Signaled() {
 		return 128 + int(status.Signal())
 	}

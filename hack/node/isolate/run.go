@@ -46,13 +46,15 @@ type Run struct {
 	// Cgroup is the path of the run's control group in every hierarchy.
 	Cgroup string
 
-	base string
+	base        string
+	hierarchies []string
 	// lock is held shared as long as the run goes on: whoever gets it alone knows that all that runs left is debris.
 	lock *os.File
 }
 
-// Begin clears away what killed runs have left, unless another run goes on, and makes the folder of a new one.
-func Begin(base string) (*Run, error) {
+// Begin clears away what killed runs have left, unless another run goes on, and makes the folder of a new one below base.
+// Its control groups will be at the top of each of the hierarchies.
+func Begin(base string, hierarchies []string) (*Run, error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder for the state of nodes: %w", err)
 	}
@@ -60,7 +62,7 @@ func Begin(base string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of runs: %w", err)
 	}
-	run := &Run{base: base, lock: lock}
+	run := &Run{base: base, hierarchies: hierarchies, lock: lock}
 	if err := errors.Join(run.sweepIfAlone(), run.begin()); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -82,7 +84,7 @@ func (r *Run) begin() error {
 // End removes what the run has made; all its processes must have ended.
 func (r *Run) End() error {
 	return errors.Join(
-		removeCgroups(filepath.Base(r.Cgroup)),
+		r.removeCgroups(filepath.Base(r.Cgroup)),
 		os.RemoveAll(r.Dir),
 		r.sweepIfAlone(),
 		r.lock.Close())
@@ -115,7 +117,7 @@ func (r *Run) sweepIfAlone() error {
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", r.lock.Name(), err)
 	}
-	failures := []error{removeCgroups(cgroupPrefix + "*"), r.removeMountPoints()}
+	failures := []error{r.removeCgroups(cgroupPrefix + "*"), r.giveBackControllers(), r.removeMountPoints()}
 	runs, err := filepath.Glob(filepath.Join(r.base, runPrefix+"*"))
 	failures = append(failures, err)
 	for _, dir := range runs {

@@ -101,16 +101,20 @@ localStorageCapacityIsolation: false
 makeIPTablesUtilChains: false
 podLogsDir: %[5]q
 volumePluginDir: %[6]q
+# Nothing answers there; without an address kubelet complains at every pod.
+clusterDNS: [%[7]s]
+clusterDomain: cluster.local
 resolvConf: ""
 serializeImagePulls: false
 evictionHard: {memory.available: 1Mi, nodefs.available: 0%%, nodefs.inodesFree: 0%%, imagefs.available: 0%%}
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 `, n.Address, o.Authority, "unix://"+Socket(o, n), n.Cgroup,
-		filepath.Join(o.Dir, process.LogsDir, n.Name+"-pods"), o.path(n, "volume-plugins"))
+		filepath.Join(o.Dir, process.LogsDir, n.Name+"-pods"), o.path(n, "volume-plugins"), o.DNS)
 }
 
-// proxyConfig leaves the settings of connection tracking alone: they are the whole machine's.
+// proxyConfig leaves the settings of connection tracking alone: they are the whole machine's. It masquerades all, as one
+// kube-proxy for all nodes knows of pods that call themselves by their Service on its own node only.
 func proxyConfig(o Options, n Node, kubeconfig string) string {
 	return fmt.Sprintf(`apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
@@ -119,6 +123,7 @@ clusterCIDR: %s
 detectLocalMode: ClusterCIDR
 hostnameOverride: %s
 clientConnection: {kubeconfig: %q}
+nftables: {masqueradeAll: true}
 conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
 `, o.PodRange, n.Name, kubeconfig)
 }

@@ -49,6 +49,8 @@ type Options struct {
 	PauseImage string
 	// Authority is the path of the certificate of the authority that the API server's client certificate is signed by.
 	Authority string
+	// DNS is the address that pods ask for names.
+	DNS string
 	// PodRange are the addresses of the pods of all nodes.
 	PodRange string
 	// Runc is the path of runc, Plugins the folder of the CNI plugins.

@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestParts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		command string
+		out     string
+		fails   bool
+	}{
+		"true":                         {"true", "", false},
+		"false":                        {"false", "", true},
+		"echo":                         {"echo a b", "a b\n", false},
+		"cat":                          {"cat " + file, "content", false},
+		"cat of nothing":               {"cat /nowhere", "", true},
+		"sleep without unit":           {"sleep 0", "", false},
+		"sleep of several spans":       {"sleep 0.001 0.001s", "", false},
+		"sleep of no span":             {"sleep soon", "", true},
+		"something not played":         {"sh", "", true},
+		"wget with a wrong flag":       {"wget -z", "", true},
+		"httpd on a port that is none": {"httpd -p none", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			words := strings.Fields(c.command)
+			var out strings.Builder
+			err := run(words[0], words[1:], &out)
+			g.Expect(err != nil).To(Equal(c.fails), "%v", err)
+			g.Expect(out.String()).To(Equal(c.out))
+		})
+	}
+}
+
+func TestWget(t *testing.T) {
+	g := NewWithT(t)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer token" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte("welcome"))
+	}))
+	defer server.Close()
+
+	var out strings.Builder
+	g.Expect(run("wget", []string{"-q", "-O", "-", "--no-check-certificate", "--header", "Authorization: Bearer token", server.URL}, &out)).To(Succeed())
+	g.Expect(out.String()).To(Equal("welcome"))
+	g.Expect(run("wget", []string{"--no-check-certificate", server.URL}, &out)).To(MatchError(ContainSubstring("401")))
+	g.Expect(run("wget", []string{server.URL}, &out)).To(MatchError(ContainSubstring("certificate")))
+}
