@@ -37,6 +37,21 @@ var _ = Describe("The manager's flags", func() {
 		))
 	})
 
+	It("tell which build it is", func(ctx context.Context) {
+		output, err := exec.CommandContext(ctx, settings.Binary, "--version").CombinedOutput()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(output)).To(MatchRegexp(`^altershield-operator dev \(commit unknown, go1\.[^)]+\)\n$`))
+	})
+
+	It("name a Secret as Kubernetes does, in place of files", func(ctx context.Context) {
+		output, err := exec.CommandContext(ctx, settings.Binary, "--webhook-cert-secret=Not_A_Name", "--webhook-cert-dir=/nowhere").CombinedOutput()
+		Expect(err).To(MatchError("exit status 1"))
+		Expect(string(output)).To(And(
+			ContainSubstring(`--webhook-cert-secret "Not_A_Name" is not the name of a Secret`),
+			Not(ContainSubstring("--webhook-cert-dir")),
+		))
+	})
+
 	It("refuse an AlterShield Server without a token", func(ctx context.Context) {
 		output, err := exec.CommandContext(ctx, settings.Binary, "--webhook-cert-dir=/nowhere", "--altershield-address=altershield:8080",
 			"--altershield-failure-policy=maybe", "--callback-cert-dir=/nowhere", "--callback-bind-address=0").CombinedOutput()

@@ -19,8 +19,11 @@ package controllers_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -61,16 +64,14 @@ var _ = Describe("Metrics", func() {
 		Expect(text).To(MatchRegexp(`altershield_releases_total\{status="Suspend"\} [1-9]`))
 		Expect(text).To(MatchRegexp(`altershield_batches_opened_total [1-9]`))
 		Expect(text).To(MatchRegexp(`altershield_admission_decisions_total\{decision="denied"\} [1-9]`))
+		Expect(text).To(MatchRegexp(`altershield_build_info\{commit="unknown",go_version="go1\.[^"]+",version="dev"\} 1`))
 	})
 })
 
 // scrape reads the manager's metrics with a bearer token.
 func scrape(ctx context.Context, token string) (status int, text string) {
 	GinkgoHelper()
-	reader := &http.Client{
-		Timeout:   10 * time.Second,
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, // it signs its certificate itself
-	}
+	reader := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority()}}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+manager.MetricsAddress()+"/metrics", nil)
 	Expect(err).NotTo(HaveOccurred())
 	if token != "" {
@@ -109,4 +110,14 @@ func metricsShow(ctx context.Context, line string) {
 		_, shown := scrape(ctx, token)
 		return shown
 	}).Should(ContainSubstring("\n" + line + "\n"))
+}
+
+// authority has signed what the manager serves.
+func authority() *x509.CertPool {
+	GinkgoHelper()
+	certificate, err := os.ReadFile(filepath.Join(settings.Dir, "serving-certs", "ca.crt"))
+	Expect(err).NotTo(HaveOccurred())
+	pool := x509.NewCertPool()
+	Expect(pool.AppendCertsFromPEM(certificate)).To(BeTrue())
+	return pool
 }

@@ -41,7 +41,11 @@ type Recorder struct {
 // Eventf records and logs. A Deployment is at the release of the related ChangeWorkload, where there is one.
 func (r Recorder) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
 	r.EventRecorder.Eventf(regarding, related, kind, reason, action, note, args...)
-	r.Log.Info(fmt.Sprintf(note, args...), subject(regarding, related, reason)...)
+	line := fmt.Sprintf(note, args...)
+	if reason == appv1alpha1.EventReleaseRecorded {
+		line = "A release began" // the note tells what has changed in the pod template, which is not for the log
+	}
+	r.Log.Info(line, subject(regarding, related, reason)...)
 }
 
 func subject(regarding, related runtime.Object, reason string) []any {

@@ -32,6 +32,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/journal"
 )
 
+func TestTheLogDoesNotTellWhatAReleaseChanged(t *testing.T) {
+	g := NewWithT(t)
+	log := &bytes.Buffer{}
+	recorder := journal.Recorder{EventRecorder: events.NewFakeRecorder(1), Log: zap.New(zap.WriteTo(log))}
+	recorder.Eventf(&appsv1.Deployment{}, nil, "Normal", "ReleaseRecorded", "Record", "%s", "release 2, by alice: spec.containers[sleep].image: a -> b")
+	g.Expect(log.String()).To(And(ContainSubstring("A release began"), Not(ContainSubstring("image"))))
+}
+
 func TestADecisionIsAnEventAndALineOfTheLog(t *testing.T) {
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep",
 		Labels:      map[string]string{"admission-webhook-altershield.antgroup.com/version": "0123"},
