@@ -8,6 +8,7 @@ export MANAGER_ARGS ?=
 SERVER ?=
 HOSTS ?=
 DEMO_ARGS ?=
+E2E_ARGS ?=
 NODES ?= 2
 # The kustomization that deploy, build-installer and deployYaml take, such as config/overlays/cert-manager.
 CONFIG ?= config/default
@@ -64,6 +65,12 @@ assets: ## Build etcd, Kubernetes and KWOK into setup-envtest's store, once; min
 .PHONY: node
 node: build-node ## Open a shell beside a cluster with real nodes, on Linux as root; NODES=2. The cluster ends with the shell.
 	@bin/node --nodes=$(NODES) -- "$${SHELL:-/bin/sh}"
+
+.PHONY: e2e
+e2e: build-node ## Install the operator on a cluster with real nodes and live with it, on Linux as root: README, "Real nodes".
+	go mod download # there is no module proxy beside the cluster
+	$(TEST_ENV) go test $(RACE) -c -tags e2e -o bin/e2e.test ./hack/e2e
+	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.fail-fast $(E2E_ARGS)
 
 .PHONY: build-node
 build-node: ## Build bin/node, which runs a command beside a cluster with real nodes: bin/node -- <command>.

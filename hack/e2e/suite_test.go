@@ -23,12 +23,14 @@ package e2e_test
 import (
 	"context"
 	"os"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/runtime"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -45,14 +47,15 @@ const (
 	leaderLease = "altershieldoperator.app.ops.cloud.alipay.com"
 	secretName  = "webhook-server-cert"
 	optIn       = "admission-webhook-altershield"
+
+	// The images of the operator: the same code, stamped with two versions.
+	previous = "altershield-operator:previous"
+	current  = "altershield-operator:current"
 )
 
 var (
 	// root is the project's folder.
 	root = os.Getenv("E2E_ROOT")
-	// previous and current are the names of the operator's images in the cluster's registry.
-	previous = os.Getenv("E2E_PREVIOUS")
-	current  = os.Getenv("E2E_CURRENT")
 
 	kube   client.Client
 	config *rest.Config
@@ -63,11 +66,11 @@ func TestInstalledOperator(t *testing.T) {
 	RunSpecs(t, "AlterShield Operator on real nodes")
 }
 
-var _ = BeforeSuite(func() {
+var _ = BeforeSuite(func(ctx context.Context) {
 	log.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
-	for _, name := range []string{"E2E_ROOT", "E2E_PREVIOUS", "E2E_CURRENT", "NODE_STATE", "NODE_REGISTRY", "KUBECONFIG"} {
+	for _, name := range []string{"E2E_ROOT", "NODE_STATE", "NODE_REGISTRY", "KUBECONFIG"} {
 		Expect(os.Getenv(name)).NotTo(BeEmpty(), "%s isn't set: this suite is started by make e2e", name)
 	}
 
@@ -75,11 +78,16 @@ var _ = BeforeSuite(func() {
 	config, err = clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	Expect(err).NotTo(HaveOccurred())
 	config.QPS, config.Burst = 200, 400
-	scheme := runtime.NewScheme()
+	scheme := apiruntime.NewScheme()
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	kube, err = client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
+	for _, image := range []string{previous, current} {
+		_, version, _ := strings.Cut(image, ":")
+		must(ctx, "make", "image-push", "INSECURE=1", "PLATFORMS=linux/"+runtime.GOARCH, "VERSION="+version,
+			"IMG="+os.Getenv("NODE_REGISTRY")+"/library/"+image)
+	}
 })
 
 // The specs are the life of one installation: each goes on where the one before ended.
