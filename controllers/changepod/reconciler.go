@@ -136,6 +136,7 @@ func (r *Reconciler) tell(before, after *appv1alpha1.ChangePod, scene *scene) {
 	if !missed || before.Status.Status == after.Status.Status {
 		return
 	}
+	r.Metrics.missed.WithLabelValues(after.Status.Message).Inc()
 	r.Recorder.Eventf(scene.workload, nil, corev1.EventTypeWarning, appv1alpha1.EventBatchNotChecked, "Verify", "%s",
 		lifecycle.EventNote(after.Name+": "+note))
 }
