@@ -22,9 +22,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -206,6 +208,9 @@ func run(ctx context.Context, opts options) error {
 		Reader: mgr.GetClient(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: mgr.GetEventRecorder(controllers.Reporter),
 	}); err != nil {
+		return err
+	}
+	if err := webhooks.RegisterExpiry(metrics.Registry, net.JoinHostPort("localhost", strconv.Itoa(opts.webhookPort))); err != nil {
 		return err
 	}
 	if err := addChecks(mgr); err != nil {
