@@ -45,4 +45,3 @@ func TestTheExpiryOfTheCertificateThatIsServedIsShown(t *testing.T) {
 	server.Close()
 	shows(Satisfy(math.IsNaN))
 }
-
