@@ -22,11 +22,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -210,7 +208,7 @@ func run(ctx context.Context, opts options) error {
 	}); err != nil {
 		return err
 	}
-	if err := webhooks.RegisterExpiry(metrics.Registry, net.JoinHostPort("localhost", strconv.Itoa(opts.webhookPort))); err != nil {
+	if err := webhooks.RegisterExpiry(metrics.Registry, fmt.Sprintf("localhost:%d", opts.webhookPort)); err != nil {
 		return err
 	}
 	if err := addChecks(mgr); err != nil {
