@@ -79,8 +79,9 @@ func TestTheStateOfEachNamespaceIsShown(t *testing.T) {
 	kube := newClient(t,
 		deployment("default", "broken", suspended("")),
 		deployment("default", "sleep", suspended("1795278581")),
-		deployment("default", "spoilt", suspended("yesterday")),
+
 		deployment("default", "web", suspended("1795270000")),
+		deployment("default", "zoo", suspended("yesterday")),
 		deployment("shop", "cart", suspended("yesterday")),
 		deployment("shop", "sound", nil),
 		workload("default", "sleep--x--1", 1795278000, "Verifying"),
