@@ -255,6 +255,9 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	}); err != nil {
 		return err
 	}
+	if err := webhooks.RegisterExpiry(metrics.Registry, fmt.Sprintf("localhost:%d", opts.webhookPort)); err != nil {
+		return err
+	}
 	if err := addChecks(mgr); err != nil {
 		return err
 	}

@@ -20,10 +20,13 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -67,6 +70,45 @@ var _ = Describe("Metrics", func() {
 		Expect(text).To(MatchRegexp(`altershield_build_info\{commit="unknown",go_version="go1\.[^"]+",version="dev"\} 1`))
 	})
 })
+
+// An alert on a metric that has another name by now would never fire.
+var _ = Describe("Alerts and the dashboard", Ordered, func() {
+	checkedByServer("--leader-elect")
+
+	It("ask for metrics that the operator exposes, such as what is suspended and in progress now", func(ctx context.Context) {
+		patient(ctx)
+		namespace := controlledNamespace(ctx)
+		suspended(ctx, namespace)
+		output, err := patchSleep(ctx, namespace, `{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},
+			"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		metricsShow(ctx, fmt.Sprintf(`altershield_deployments_suspended{workload_namespace=%q} 1`, namespace))
+		metricsShow(ctx, fmt.Sprintf(`altershield_releases_in_progress{workload_namespace=%q} 1`, namespace))
+		asked := operatorMetrics("rules.yaml", "dashboard.json")
+		Expect(len(asked)).To(BeNumerically(">", 30))
+		_, text := scrape(ctx, metricsToken(ctx))
+		var exposed []string
+		for _, line := range regexp.MustCompile(`(?m)^([a-z_]+)[{ ]`).FindAllStringSubmatch(text, -1) {
+			exposed = append(exposed, line[1])
+		}
+		Expect(exposed).To(ContainElements(asked))
+	})
+})
+
+// operatorMetrics are those metrics of the operator that files of config/prometheus name. make check-alerts sees that others
+// are somebody else's.
+func operatorMetrics(files ...string) []string {
+	GinkgoHelper()
+	var names []string
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join("..", "config", "prometheus", file))
+		Expect(err).NotTo(HaveOccurred())
+		names = append(names, regexp.MustCompile(`\b(?:altershield|controller_runtime|workqueue|rest_client|leader_election|process)_[a-z_]+`).
+			FindAllString(string(text), -1)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
 // scrape reads the manager's metrics with a bearer token.
 func scrape(ctx context.Context, token string) (status int, text string) {

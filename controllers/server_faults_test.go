@@ -192,6 +192,11 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		verified(ctx, namespace, "sleep")
 		Expect(seen(ctx, namespace)()).To(Equal("ExecuteDone PreFailed CheckRefused"))
 		Eventually(eventsIn(ctx, namespace)).Should(ContainElement(And(HavePrefix("BatchNotChecked: "), ContainSubstring("illegal start notify request type"))))
+		token := metricsToken(ctx)
+		Eventually(func() string {
+			_, shown := scrape(ctx, token)
+			return shown
+		}).Should(MatchRegexp(`altershield_batches_not_checked_total\{message="PreFailed"\} [1-9]`))
 	})
 
 	It("a server that hangs holds up nobody else: a suspension by hand gets through", func(ctx context.Context) {

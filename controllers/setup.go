@@ -33,6 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/journal"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
 	"github.com/traas-stack/altershield-operator/controllers/pod"
+	"github.com/traas-stack/altershield-operator/controllers/statemetrics"
 )
 
 // Reporter is the name that Events carry.
@@ -70,8 +71,15 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	metrics, err := changeworkload.NewMetrics(options.Metrics)
+	releases, err := changeworkload.NewMetrics(options.Metrics)
 	if err != nil {
+		return err
+	}
+	batches, err := changepod.NewMetrics(options.Metrics)
+	if err != nil {
+		return err
+	}
+	if err := statemetrics.Setup(ctx, mgr, options.Metrics); err != nil {
 		return err
 	}
 	kube, recorder := mgr.GetClient(), NewRecorder(mgr)
@@ -82,12 +90,12 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		},
 		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock},
 		"ChangeWorkload": &changeworkload.Reconciler{
-			Client: kube, Live: live, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: metrics,
+			Client: kube, Live: live, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
 			Clock: options.Clock, Namespace: options.Namespace,
 			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
 		},
 		"ChangePod": &changepod.Reconciler{
-			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock,
+			Client: kube, Live: live, Recorder: recorder, Metrics: batches, Clock: options.Clock,
 			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
 		},
 		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},

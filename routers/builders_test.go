@@ -172,7 +172,7 @@ func (b *bench) counted(t testing.TB) []string {
 	var result []string
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
-			if metric.GetCounter() == nil {
+			if metric.GetCounter().GetValue() == 0 {
 				continue
 			}
 			var labels []string

@@ -42,6 +42,8 @@ const (
 	statusFailed    status = "failed"
 )
 
+const verdictPass, verdictFail = "pass", "fail"
+
 // metrics counts callbacks and verdicts.
 type metrics struct {
 	callbacks *prometheus.CounterVec
@@ -71,6 +73,17 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			return nil, fmt.Errorf("registering the metrics of callbacks: %w", err)
 		}
 	}
+	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	for _, status := range []status{
+		statusApplied, statusStale, statusParked, statusUnknown, statusIgnored,
+		statusUnsigned, statusExpired, statusMalformed, statusTooLarge, statusFailed,
+	} {
+		result.callbacks.WithLabelValues(string(status))
+	}
+	for _, stage := range []appv1alpha1.CheckStage{appv1alpha1.StagePre, appv1alpha1.StagePost} {
+		result.verdicts.WithLabelValues(string(stage), verdictPass)
+		result.verdicts.WithLabelValues(string(stage), verdictFail)
+	}
 	return result, nil
 }
 
@@ -95,7 +108,7 @@ func (m *metrics) decided(pods []appv1alpha1.PodSummary, verdict lifecycle.Check
 
 func passOrFail(verdict lifecycle.CheckVerdict) string {
 	if verdict.Passed {
-		return "pass"
+		return verdictPass
 	}
-	return "fail"
+	return verdictFail
 }

@@ -123,6 +123,7 @@ func (r *Rollback) stop(ctx context.Context, deployment *appsv1.Deployment, aske
 		}
 	}
 	if news {
+		r.Metrics.obstacles.WithLabelValues(string(request.Reason)).Inc()
 		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRolledBack, "RollBack", "%s",
 			lifecycle.EventNote(fmt.Sprintf("release %d, version %s, is not rolled back: %s (it was to be, because %s)",
 				asked.release.Number, asked.release.Version, obstacle.Message, request.Message)))

@@ -24,6 +24,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -173,6 +174,7 @@ func TestWhatCanNotBeRolledBackIsToldOnce(t *testing.T) {
 	b.Clock = clocktesting.NewFakePassiveClock(now.Add(time.Minute))
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.roller.requests).To(HaveLen(2), "it may have become possible")
+	g.Expect(testutil.ToFloat64(b.Metrics.obstacles.WithLabelValues("PodsNotRunning"))).To(BeEquivalentTo(1))
 	g.Expect(b.events()).To(Equal([]string{
 		"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: none is healthy (it was to be, because pod sleep-b-1: it is pending)",
 	}))

@@ -55,6 +55,12 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	if err := registry.Register(metrics.decisions); err != nil {
 		return nil, fmt.Errorf("registering the metrics of admission: %w", err)
 	}
+	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	for _, decision := range []decision{
+		decisionStamped, decisionDenied, decisionRefused, decisionIgnored, decisionRefusalIgnored, decisionReturned,
+	} {
+		metrics.decisions.WithLabelValues(string(decision))
+	}
 	return metrics, nil
 }
 

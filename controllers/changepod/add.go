@@ -56,6 +56,7 @@ type Reconciler struct {
 	// Live reads from the API server, where the cache was found to lag.
 	Live     client.Reader
 	Recorder events.EventRecorder
+	Metrics  *Metrics
 	Clock    clock.PassiveClock
 	// Verifier checks the batches; nil where there is none.
 	Verifier Verifier

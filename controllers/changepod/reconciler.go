@@ -146,6 +146,7 @@ func (r *Reconciler) tell(ctx context.Context, before, after *appv1alpha1.Change
 		ctrl.LoggerFrom(ctx).Info("A batch is over", journal.Of(scene.workload, verifiedReason(after))...)
 		return
 	}
+	r.Metrics.missed.WithLabelValues(after.Status.Message).Inc()
 	r.Recorder.Eventf(scene.workload, nil, corev1.EventTypeWarning, appv1alpha1.EventBatchNotChecked, "Verify", "%s",
 		lifecycle.EventNote(after.Name+": "+note))
 }

@@ -55,6 +55,13 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			return nil, fmt.Errorf("registering the metrics of releases: %w", err)
 		}
 	}
+	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	for _, status := range []appv1alpha1.ChangeWorkloadPhase{
+		appv1alpha1.ChangeWorkloadRunning, appv1alpha1.ChangeWorkloadTimeOutPreThreshold, appv1alpha1.ChangeWorkloadSuccess,
+		appv1alpha1.ChangeWorkloadSuspend, appv1alpha1.ChangeWorkloadFailed,
+	} {
+		metrics.releases.WithLabelValues(string(status))
+	}
 	return metrics, nil
 }
 

@@ -21,6 +21,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
 const (
@@ -39,6 +41,7 @@ const (
 	byChangeWorkload = "spec.changeWorkloadId"
 	byCheck          = "status.changePodId"
 	byOrder          = "status.order.bizExecOrderId"
+	byProgress       = "inProgress"
 )
 
 // Setup registers the indexes. The queries of this package fail on a cache without them.
@@ -56,6 +59,9 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 	}
 	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byOrder, orderID); err != nil {
 		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byOrder, err)
+	}
+	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byProgress, progress); err != nil {
+		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byProgress, err)
 	}
 	return nil
 }
@@ -90,6 +96,22 @@ func orderID(object client.Object) []string {
 		return nil
 	}
 	return []string{workload.Status.Order.BizExecOrderID}
+}
+
+func progress(object client.Object) []string {
+	workload, ok := object.(*appv1alpha1.ChangeWorkload)
+	return []string{strconv.FormatBool(ok && lifecycle.IsInProgress(workload))}
+}
+
+// ReleasesInProgress lists, of all namespaces, the ChangeWorkloads whose pods are still awaited or checked. They belong to the
+// cache: don't change them.
+func ReleasesInProgress(ctx context.Context, reader client.Reader) ([]appv1alpha1.ChangeWorkload, error) {
+	var list appv1alpha1.ChangeWorkloadList
+	err := reader.List(ctx, &list, client.MatchingFields{byProgress: "true"}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return nil, fmt.Errorf("listing the ChangeWorkloads in progress: %w", err)
+	}
+	return list.Items, nil
 }
 
 // ChangePodByCheck is the ChangePod whose check has this id at AlterShield Server, nil where the cache shows none. It is

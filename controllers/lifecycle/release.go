@@ -23,6 +23,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -78,6 +79,19 @@ func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 // IsSettled says whether a release was verified. It was not by the Success of a release that had no pods to check.
 func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
 	return wasVerified(&workload.Status) && workload.Status.ObservedRelease == workload.Spec.Release
+}
+
+// IsInProgress says whether pods of a release are awaited or checked, or nobody has looked at it yet. It is not where it waits
+// for a user, who has paused the Deployment, say.
+func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
+	switch {
+	case workload.DeletionTimestamp != nil:
+		return false
+	case workload.Status.ObservedRelease != workload.Spec.Release:
+		return true
+	}
+	verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified)
+	return verified != nil && (verified.Reason == appv1alpha1.ReasonVerifying || verified.Reason == appv1alpha1.ReasonThresholdTimeout)
 }
 
 // WentBack says whether a Deployment with these ChangeWorkloads that is at a version now has gone back to it. By then the

@@ -99,6 +99,31 @@ func TestAVersionIsVerified(t *testing.T) {
 	}
 }
 
+func TestAReleaseIsInProgress(t *testing.T) {
+	deleted := func(workload *appv1alpha1.ChangeWorkload) { workload.DeletionTimestamp = &metav1.Time{Time: now} }
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		progress bool
+	}{
+		{"when nobody has looked at it yet", newWorkload(), true},
+		{"when its version is released anew and nobody has looked yet", newWorkload(stored("Success", "True", "AllPodsPassed"), release(3)), true},
+		{"while its pods are awaited or checked", newWorkload(stored("Running", "Unknown", "Verifying")), true},
+		{"when too few pods finished in time", newWorkload(stored("TimeOutPreThreshold", "Unknown", "ThresholdTimeout")), true},
+		{"not while its Deployment is paused", newWorkload(stored("Running", "Unknown", "DeploymentPaused")), false},
+		{"not when another release took over", newWorkload(stored("Running", "Unknown", "Superseded")), false},
+		{"not when it is verified", newWorkload(stored("Success", "True", "AllPodsPassed")), false},
+		{"not without pods to check", newWorkload(stored("Success", "Unknown", "NoReplicas")), false},
+		{"not when a pod failed", newWorkload(stored("Suspend", "False", "PodsFailed")), false},
+		{"not when the server refused it", newWorkload(stored("Failed", "Unknown", "OrderRefused")), false},
+		{"not when its record goes", newWorkload(deleted), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(lifecycle.IsInProgress(row.workload)).To(Equal(row.progress))
+		})
+	}
+}
+
 func TestAPodFinishes(t *testing.T) {
 	ready := func(status corev1.ConditionStatus, since time.Time) []corev1.PodCondition {
 		return []corev1.PodCondition{

@@ -20,6 +20,8 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
 // Metrics counts rollbacks.
@@ -35,6 +37,12 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	}, []string{"reason"})}
 	if err := registry.Register(metrics.rollbacks); err != nil {
 		return nil, fmt.Errorf("registering the metrics of rollbacks: %w", err)
+	}
+	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	for _, reason := range []appv1alpha1.RollbackReason{
+		appv1alpha1.RollbackPodsNotRunning, appv1alpha1.RollbackPodsFailed, appv1alpha1.RollbackRequested,
+	} {
+		metrics.rollbacks.WithLabelValues(string(reason))
 	}
 	return metrics, nil
 }

@@ -70,6 +70,14 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			return nil, fmt.Errorf("registering the metrics of AlterShield Server: %w", err)
 		}
 	}
+	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	for _, call := range []call{orderOpen, orderClose, checkBegin, checkFinish, checkPoll, heartbeatCall} {
+		for _, result := range []result{
+			resultOK, resultExists, resultAccepted, resultNotYet, resultRefused, resultUnauthorized, resultUnavailable, resultSkipped,
+		} {
+			metrics.requests.WithLabelValues(string(call), string(result))
+		}
+	}
 	return metrics, nil
 }
 
