@@ -142,7 +142,7 @@ deployYaml: build-installer ## The same, by its name in the documents.
 .PHONY: overlay
 overlay:
 	@mkdir -p bin/deploy
-	@printf '%s\n' 'resources: [../../$(CONFIG)]' 'sortOptions: {order: legacy}' 'patches:' \
+	@printf '%s\n' 'resources: [../../$(CONFIG)]' 'patches:' \
 		'- target: {kind: Deployment, name: altershieldoperator-controller-manager}' \
 		'  patch: "- {op: replace, path: /spec/template/spec/containers/0/image, value: $(IMG)}"' >bin/deploy/kustomization.yaml
 
