@@ -91,12 +91,17 @@ certs: ## Make a certificate in certs/ for a manager that is debugged on this ma
 	@go run ./hack/local certs --dir certs --hosts "$(HOSTS)"
 
 .PHONY: generate
-generate: ## Generate deep copies, CRDs, RBAC and webhook configurations from the code.
+generate: ## Generate deep copies, CRDs, RBAC and webhook configurations from the code, and the Helm chart from those.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt crd rbac:roleName=manager-role webhook \
 		paths=./apis/... paths=./controllers/... paths=./webhooks/... paths=./routers/... paths=./runnable/... \
 		output:crd:artifacts:config=config/crd/bases \
 		output:rbac:artifacts:config=config/rbac \
 		output:webhook:artifacts:config=config/webhook
+	@$(MAKE) --no-print-directory chart
+
+.PHONY: chart
+chart: ## Make the templates of the Helm chart in config/chart from the kustomizations beside it.
+	go run ./hack/chart
 
 .PHONY: fmt
 fmt: ## Format the code.
@@ -171,7 +176,7 @@ deployYaml: build-installer ## The same, by its name in the documents.
 .PHONY: overlay
 overlay:
 	@mkdir -p bin/deploy
-	@printf '%s\n' 'resources: [../../$(CONFIG)]' 'sortOptions: {order: legacy}' 'patches:' \
+	@printf '%s\n' 'resources: [../../$(CONFIG)]' 'patches:' \
 		'- target: {kind: Deployment, name: altershieldoperator-controller-manager}' \
 		'  patch: "- {op: replace, path: /spec/template/spec/containers/0/image, value: $(IMG)}"' >bin/deploy/kustomization.yaml
 

@@ -60,7 +60,21 @@ func build(t *testing.T, dir string) []object {
 	g.Expect(err).NotTo(HaveOccurred(), problems.String())
 	g.Expect(problems.String()).To(BeEmpty(), "a deprecation?")
 
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(output), 4096)
+	return decode(t, output)
+}
+
+// read reads the objects in a file.
+func read(t *testing.T, path string) []object {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return decode(t, content)
+}
+
+func decode(t *testing.T, stream []byte) []object {
+	t.Helper()
+	g := NewWithT(t)
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(stream), 4096)
 	var objects []object
 	for {
 		next := &unstructured.Unstructured{}

@@ -70,10 +70,11 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("Removing AlterShield Operator from %s\n", config.Host)
 	if *recordsOnly {
+		fmt.Printf("Removing the records of AlterShield Operator from %s\n", config.Host)
 		return u.removeRecords(ctx)
 	}
+	fmt.Printf("Removing AlterShield Operator from %s\n", config.Host)
 	if err := u.removeAll(ctx); err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (b *bench) letsRecordsOfADeadOperatorGo(t *testing.T) {
 	g := NewWithT(t)
 	b.install(t)
 	b.kubectl(t, "-n altershieldoperator-system scale deployment altershieldoperator-controller-manager --replicas=0",
-		"-n altershieldoperator-system wait --for=jsonpath={.status.replicas}=0 deployment/altershieldoperator-controller-manager --timeout=3m")
+		"-n altershieldoperator-system rollout status deployment/altershieldoperator-controller-manager --timeout=3m")
 	b.record(t)
 
 	said := b.undeploy(t, patience)

@@ -1,0 +1,126 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestTheChartIsWhatTheKustomizationsMakeOfIt(t *testing.T) {
+	inRepository(t)
+	g := NewWithT(t)
+	files, err := made(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+
+	committed := map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(templatesDir, "*.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		g.Expect(err).NotTo(HaveOccurred())
+		committed[filepath.Base(path)] = string(text)
+	}
+	g.Expect(committed).To(Equal(files), "run make chart")
+}
+
+func TestTheChartRendersTheObjectsOfKustomize(t *testing.T) {
+	inRepository(t)
+	for dir, values := range map[string][]string{
+		"config/default":                   {},
+		"config/overlays/cert-manager":     {"webhook.certificate=cert-manager"},
+		"hack/chart/variants/server":       {"server.address=http://altershield.altershield.svc:8080", "server.tokenSecret.name=altershield-token"},
+		"hack/chart/variants/prometheus":   {"serviceMonitor.enabled=true"},
+		"hack/chart/variants/callback-tls": {"callback.tlsSecret=callback-server-cert"},
+	} {
+		t.Run(dir, func(t *testing.T) {
+			g := NewWithT(t)
+			objects, err := kustomize(t.Context(), dir)
+			g.Expect(err).NotTo(HaveOccurred())
+			wanted := byName(g, objects)
+			g.Expect(wanted).To(HaveKey("Namespace altershieldoperator-system"))
+			delete(wanted, "Namespace altershieldoperator-system")
+			rendered := render(t, "altershieldoperator-system", values...)
+
+			g.Expect(names(rendered)).To(ConsistOf(names(wanted)))
+			for name, object := range wanted {
+				g.Expect(ofHelm(rendered[name])).To(Equal(object), name)
+			}
+		})
+	}
+}
+
+// ofHelm takes from an object what Helm wants to be different.
+func ofHelm(object *unstructured.Unstructured) *unstructured.Unstructured {
+	relabel(object.Object)
+	if annotations := object.GetAnnotations(); annotations["helm.sh/resource-policy"] != "" {
+		delete(annotations, "helm.sh/resource-policy")
+		object.SetAnnotations(annotations)
+	}
+	return object
+}
+
+func relabel(tree any) {
+	switch tree := tree.(type) {
+	case map[string]any:
+		if tree["app.kubernetes.io/managed-by"] == "Helm" {
+			tree["app.kubernetes.io/managed-by"] = "kustomize"
+		}
+		for _, child := range tree {
+			relabel(child)
+		}
+	case []any:
+		for _, child := range tree {
+			relabel(child)
+		}
+	}
+}
+
+func TestAReleaseMayBeInAnyNamespace(t *testing.T) {
+	inRepository(t)
+	g := NewWithT(t)
+	text := helm(t, "template", chartDir, "--namespace", "elsewhere", "--set", "serviceMonitor.enabled=true,webhook.certificate=cert-manager")
+	g.Expect(text).NotTo(ContainSubstring("altershieldoperator-system"))
+
+	elsewhere := render(t, "elsewhere")
+	g.Expect(at(g, elsewhere["Deployment altershieldoperator-controller-manager"], manager+".args")).To(ContainSubstring(`"--namespace=elsewhere"`))
+	g.Expect(elsewhere).NotTo(HaveKey("NetworkPolicy altershieldoperator-default-deny"), "it would cut off what else is in the namespace")
+}
+
+func TestCustomResourceDefinitionsOutliveTheRelease(t *testing.T) {
+	inRepository(t)
+	g := NewWithT(t)
+	definitions := 0
+	for name, object := range render(t, "altershieldoperator-system") {
+		if object.GetKind() == "CustomResourceDefinition" {
+			g.Expect(object.GetAnnotations()).To(HaveKeyWithValue("helm.sh/resource-policy", "keep"), name)
+			definitions++
+		}
+	}
+	g.Expect(definitions).To(Equal(3))
+}
+
+func TestHelmFindsNothingToComplainAbout(t *testing.T) {
+	inRepository(t)
+	helm(t, "lint", "--strict", chartDir)
+	helm(t, "lint", "--strict", chartDir, "--set", "webhook.certificate=cert-manager,callback.tlsSecret=c,serviceMonitor.enabled=true,"+
+		"server.address=http://altershield,server.tokenSecret.name=t")
+}
