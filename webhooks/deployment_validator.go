@@ -20,18 +20,21 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/index"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
 // deploymentValidator denies releases of a suspended Deployment, and of a version that was rolled back and is refused.
@@ -46,12 +49,14 @@ type deploymentValidator struct {
 	clock    clock.PassiveClock
 	recorder events.EventRecorder
 	metrics  *Metrics
+	tracer   *tracing.Tracer
 }
 
 var _ admission.Handler = &deploymentValidator{}
 
 // Handle answers one admission review.
 func (v *deploymentValidator) Handle(ctx context.Context, request admission.Request) admission.Response {
+	began := v.clock.Now()
 	if request.Operation != admissionv1.Update {
 		return admission.Allowed("")
 	}
@@ -71,7 +76,8 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 		return v.letThrough(request, old, record)
 	}
 	asked := release{
-		request: request, deployment: oldObject.GetUID(), at: old.labels[appv1alpha1.LabelVersion],
+		request: request, began: began, deployment: oldObject.GetUID(),
+		at: old.labels[appv1alpha1.LabelVersion], number: lifecycle.ReleaseNumber(old.annotations),
 		version: updated.labels[appv1alpha1.LabelVersion], rollbacks: appv1alpha1.RollbacksOf(old.annotations),
 	}
 	asked.refused = lifecycle.RefusalOf(asked.rollbacks, asked.version, v.clock.Now())
@@ -79,7 +85,7 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 	case old.suspended():
 		return v.whileSuspended(ctx, asked)
 	case asked.refused != nil:
-		v.metrics.count(decisionRefused, request.DryRun)
+		v.turnAway(asked, decisionRefused, asked.refused.Release)
 		sentence := refusalSentence(request.Name, asked.refused)
 		v.report(asked, sentence)
 		return denied(fmt.Sprintf("deployment %s refuses this version", request.Name), sentence, refusalAdvice(asked.refused)...)
@@ -90,9 +96,11 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 // release is what a request asks for.
 type release struct {
 	request admission.Request
-	// deployment is released, and is at a version.
+	began   time.Time
+	// deployment is released, and is at a version and at the release with a number.
 	deployment types.UID
 	at         string
+	number     int64
 	// version is asked for.
 	version string
 	// rollbacks are those of the Deployment.
@@ -133,7 +141,7 @@ func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release)
 			"deployment %s returns to a verified version and stays suspended until its pods are checked again",
 			request.Name))
 	}
-	v.metrics.count(decisionDenied, request.DryRun)
+	v.turnAway(asked, decisionDenied, asked.number)
 	advice := lifecycle.DenialAdvice(workloads, asked.at, asked.rollbacks, v.clock.Now())
 	if asked.refused != nil {
 		sentence := refusalSentence(request.Name, asked.refused)
@@ -150,6 +158,20 @@ func admittedRepair(old, updated marks) (appv1alpha1.IgnoredSuspend, bool) {
 	record, found := appv1alpha1.IgnoredSuspendOf(updated.annotations)
 	return record, found && record.Release == lifecycle.ReleaseNumber(old.annotations)+1 &&
 		record.Version == updated.labels[appv1alpha1.LabelVersion]
+}
+
+// turnAway counts and traces a denial, which is due to the release with the given number.
+func (v *deploymentValidator) turnAway(asked release, made decision, because int64) {
+	v.metrics.count(made, asked.request.DryRun)
+	if ptr.Deref(asked.request.DryRun, false) {
+		return
+	}
+	wanted := tracing.Release{
+		Deployment: asked.deployment, Namespace: asked.request.Namespace, Name: asked.request.Name, Version: asked.version,
+	}
+	cause := wanted
+	cause.Number = because
+	v.tracer.Denied(wanted, cause, string(made), asked.began, v.clock.Now())
 }
 
 // denied forbids, and says in warnings what to do.
