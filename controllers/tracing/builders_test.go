@@ -113,7 +113,7 @@ func told(spans []tracing.Span) []string {
 		const clock = "15:04:05.999"
 		line := fmt.Sprintf("%s %s %s", span.Name, span.Start.UTC().Format(clock), span.End.UTC().Format(clock))
 		for _, attribute := range span.Attributes {
-			line += fmt.Sprintf(" %s=%s", attribute.Key, attribute.Value.Emit())
+			line += fmt.Sprintf(" %s=%s", attribute.Key, attribute.Value.String())
 		}
 		if span.Failure != "" {
 			line += " ERROR " + span.Failure
