@@ -31,7 +31,7 @@ import (
 // the one after it once they are over, and the batch when it is done.
 func BatchSpans(release Release, before, after *appv1alpha1.ChangePod, now time.Time) []Span {
 	was, is := before.Status.Status, after.Status.Status
-	if was == is || was == appv1alpha1.ChangePodExecuteDone {
+	if was == is {
 		return nil
 	}
 	var spans []Span

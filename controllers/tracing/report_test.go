@@ -40,17 +40,19 @@ func TestSpansAreSentOverTLSUnlessAFlagSaysOtherwise(t *testing.T) {
 	defer server.Close()
 	authority := filepath.Join(t.TempDir(), "ca.crt")
 	g.Expect(os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600)).To(Succeed())
-	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", authority)
-	t.Setenv("OTEL_SERVICE_NAME", "change-control")
 	listener := listen(t)
 	secured := collector.Start(listener, grpc.Creds(credentials.NewServerTLSFromCert(&server.TLS.Certificates[0])))
 	defer secured.Stop()
 	plain, config := collecting(t)
-	for _, endpoint := range []string{listener.Addr().String(), config.Endpoint} {
+	send := func(endpoint string) {
 		tracer := newTracer(t, tracing.Config{Endpoint: endpoint})
 		tracer.Recorded(sleep(), at("10:00:01.5"))
 		tracer.Shutdown()
 	}
+	send(config.Endpoint)
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", authority)
+	t.Setenv("OTEL_SERVICE_NAME", "change-control")
+	send(listener.Addr().String())
 	g.Expect(secured.Spans()).To(HaveLen(1))
 	g.Expect(secured.Spans()[0].Resource).To(HaveKeyWithValue("service.name", "change-control"))
 	g.Expect(plain.Spans()).To(BeEmpty())

@@ -123,6 +123,17 @@ func TestSeveralReplicasMakeOneTraceOfARelease(t *testing.T) {
 	g.Expect(spans["roll back"].Links).To(HaveExactElements(tracing.Release{Deployment: deployment, Number: 4}.TraceID().String()))
 }
 
+func TestABatchBelongsToItsReleaseAlsoWhenItsVersionIsReleasedAgain(t *testing.T) {
+	g := NewWithT(t)
+	collected, config := collecting(t)
+	tracer := newTracer(t, config)
+	again := workload("Running", func(w *appv1alpha1.ChangeWorkload) { w.Spec.Release = 5 })
+	tracer.Checked(t.Context(), stored(t, again), batch(""), batch("", done("PreFailed", "ReleaseEnded")), at("10:00:05"))
+	tracer.Shutdown()
+	g.Expect(collected.Spans()).To(HaveLen(1))
+	g.Expect(collected.Spans()[0].Trace).To(Equal(trace))
+}
+
 func TestWhatIsSentTwiceIsOneSpan(t *testing.T) {
 	g := NewWithT(t)
 	collected, config := collecting(t)
