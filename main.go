@@ -57,6 +57,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/runnable"
@@ -92,6 +93,7 @@ type options struct {
 	failurePolicy        string
 	callbackAddress      string
 	callbackCertDir      string
+	traces               tracing.Config
 }
 
 const failurePass, failureFail = "pass", "fail"
@@ -116,6 +118,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"Elect a leader among several replicas: the leader reconciles, every replica serves the webhooks and the callbacks.")
 	flags.DurationVar(&o.gracefulShutdownTime, "graceful-shutdown-timeout", 30*time.Second,
 		"How long reconciles and requests may take to finish when the operator is told to stop.")
+	o.traces.Bind(flags)
 	o.bindServer(flags)
 }
 
@@ -144,7 +147,7 @@ func (o *options) validate() error {
 	if o.gracefulShutdownTime < 0 {
 		problems = append(problems, fmt.Errorf("--graceful-shutdown-timeout %s is negative", o.gracefulShutdownTime))
 	}
-	return errors.Join(append(problems, o.validateServer())...)
+	return errors.Join(append(problems, o.traces.Validate(), o.validateServer())...)
 }
 
 func (o *options) validateWebhookCert() error {
@@ -232,26 +235,32 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err := certificate.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
+	tracer, err := tracing.New(ctx, opts.traces)
+	if err != nil {
+		return err
+	}
+	defer tracer.Shutdown()
+	opts.server.Tracer = tracer
 	verifier, err := addVerifier(mgr, opts)
 	if err != nil {
 		return err
 	}
 	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
-		Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
 		Verifier: verifier, Cluster: opts.server.Cluster, FailClosed: opts.failurePolicy == failureFail,
 	}); err != nil {
 		return err
 	}
-	roller, err := addRollback(mgr, opts)
+	roller, err := addRollback(mgr, opts, tracer)
 	if err != nil {
 		return err
 	}
-	if err := addRouter(mgr, opts, roller); err != nil {
+	if err := addRouter(mgr, opts, tracer, roller); err != nil {
 		return err
 	}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
 		Reader: mgr.GetCache(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
-		Recorder: mgr.GetEventRecorder(controllers.Reporter),
+		Recorder: mgr.GetEventRecorder(controllers.Reporter), Tracer: tracer,
 	}); err != nil {
 		return err
 	}
@@ -285,7 +294,7 @@ func addVerifier(mgr ctrl.Manager, opts options) (controllers.Verifier, error) {
 }
 
 // addRollback adds the Runnable that takes releases back, and returns what it does that with.
-func addRollback(mgr ctrl.Manager, opts options) (*rollback.Roller, error) {
+func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer) (*rollback.Roller, error) {
 	rollbacks, err := rollback.NewMetrics(metrics.Registry)
 	if err != nil {
 		return nil, err
@@ -297,7 +306,8 @@ func addRollback(mgr ctrl.Manager, opts options) (*rollback.Roller, error) {
 	kube, live, recorder := mgr.GetClient(), mgr.GetAPIReader(), controllers.NewRecorder(mgr)
 	roller := &rollback.Roller{
 		Client: kube, Live: live, History: &history.Keeper{Client: kube, Live: live},
-		Recorder: recorder, Metrics: rollbacks, Clock: clock.RealClock{}, Namespace: opts.namespace,
+		Recorder: recorder, Metrics: rollbacks, Clock: clock.RealClock{}, Tracer: tracer,
+		Namespace: opts.namespace,
 	}
 	decider := &runnable.Rollback{
 		Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: delays, Clock: clock.RealClock{}, Namespace: opts.namespace,
@@ -305,14 +315,14 @@ func addRollback(mgr ctrl.Manager, opts options) (*rollback.Roller, error) {
 	return roller, decider.SetupWithManager(mgr)
 }
 
-func addRouter(mgr ctrl.Manager, opts options, roller routers.Roller) error {
+func addRouter(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, roller routers.Roller) error {
 	if opts.callbackAddress == "0" {
 		return nil
 	}
 	routing := routers.Options{
 		Address: opts.callbackAddress, CertDir: opts.callbackCertDir,
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
-		Clock: clock.RealClock{}, Metrics: metrics.Registry, Roller: roller,
+		Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer, Roller: roller,
 	}
 	if opts.server.Address != "" {
 		routing.Credentials = &opts.server.Credentials

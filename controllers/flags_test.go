@@ -27,13 +27,14 @@ import (
 var _ = Describe("The manager's flags", func() {
 	It("are all checked before anything starts", func(ctx context.Context) {
 		output, err := exec.CommandContext(ctx, settings.Binary, "--namespace=Not_A_Name", "--webhook-port=0",
-			"--webhook-cert-dir=/nowhere", "--graceful-shutdown-timeout=-1s").CombinedOutput()
+			"--webhook-cert-dir=/nowhere", "--graceful-shutdown-timeout=-1s", "--traces-endpoint=collector").CombinedOutput()
 		Expect(err).To(MatchError("exit status 1"))
 		Expect(string(output)).To(And(
 			ContainSubstring(`--namespace "Not_A_Name" is not the name of a namespace`),
 			ContainSubstring("--webhook-port 0 is not a port: it must be from 1 to 65535"),
 			ContainSubstring("--webhook-cert-dir: the webhooks need a certificate: stat /nowhere/tls.crt"),
 			ContainSubstring("--graceful-shutdown-timeout -1s is negative"),
+			ContainSubstring(`--traces-endpoint "collector": it must be host:port`),
 		))
 	})
 

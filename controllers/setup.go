@@ -34,6 +34,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
 	"github.com/traas-stack/altershield-operator/controllers/pod"
 	"github.com/traas-stack/altershield-operator/controllers/statemetrics"
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
 // Reporter is the name that Events carry.
@@ -53,6 +54,8 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Metrics takes the operator's metrics.
 	Metrics prometheus.Registerer
+	// Tracer is nil where nothing is traced.
+	Tracer *tracing.Tracer
 	// Verifier is nil where nobody checks: every batch passes.
 	Verifier Verifier
 	// Cluster is the name of this cluster at the verifier.
@@ -86,16 +89,17 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	live := mgr.GetAPIReader()
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Deployment": &deployment.Reconciler{
-			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace, Ordered: options.Verifier != nil,
+			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
+			Namespace: options.Namespace, Ordered: options.Verifier != nil,
 		},
 		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Client: kube, Live: live, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
-			Clock: options.Clock, Namespace: options.Namespace,
+			Clock: options.Clock, Tracer: options.Tracer, Namespace: options.Namespace,
 			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
 		},
 		"ChangePod": &changepod.Reconciler{
-			Client: kube, Live: live, Recorder: recorder, Metrics: batches, Clock: options.Clock,
+			Client: kube, Live: live, Recorder: recorder, Metrics: batches, Clock: options.Clock, Tracer: options.Tracer,
 			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
 		},
 		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},

@@ -27,6 +27,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 )
 
@@ -50,6 +51,7 @@ type callbacks struct {
 	clock       clock.PassiveClock
 	metrics     *metrics
 	arrivals    *arrivals
+	tracer      *tracing.Tracer
 }
 
 // outcome is what became of a callback, and how that is answered.

@@ -43,6 +43,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 )
 
@@ -68,6 +69,8 @@ type Options struct {
 	Roller Roller
 	// Clock tells the time.
 	Clock clock.PassiveClock
+	// Tracer sends spans of what was written; nil where nothing is traced.
+	Tracer *tracing.Tracer
 	// Metrics takes the metrics of the server.
 	Metrics prometheus.Registerer
 }
@@ -95,6 +98,7 @@ func New(options Options) (*Server, error) {
 	arrivals := newArrivals()
 	callbacks := &callbacks{
 		credentials: options.Credentials, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: arrivals,
+		tracer: options.Tracer,
 	}
 	access := access{client: options.Client}
 	suspended := &suspended{reader: options.Client, access: access}

@@ -99,7 +99,8 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 
 // write applies a verdict to the ChangePod as it was read; a conflict says that it has changed since.
 func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, verdict lifecycle.CheckVerdict) (applied bool, err error) {
-	status, applies := lifecycle.ApplyVerdict(read, verdict, c.clock.Now())
+	now := c.clock.Now()
+	status, applies := lifecycle.ApplyVerdict(read, verdict, now)
 	if !applies {
 		return false, nil
 	}
@@ -108,6 +109,7 @@ func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, verd
 	if err := c.client.Status().Patch(ctx, changed, lockedMergeFrom(read)); err != nil {
 		return false, err
 	}
+	c.tracer.Checked(ctx, c.client, read, changed, now)
 	return true, nil
 }
 

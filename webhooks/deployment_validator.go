@@ -20,18 +20,21 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/index"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
 // deploymentValidator denies releases of a suspended Deployment, and of a version that was rolled back and is refused.
@@ -46,12 +49,14 @@ type deploymentValidator struct {
 	clock    clock.PassiveClock
 	recorder events.EventRecorder
 	metrics  *Metrics
+	tracer   *tracing.Tracer
 }
 
 var _ admission.Handler = &deploymentValidator{}
 
 // Handle answers one admission review.
 func (v *deploymentValidator) Handle(ctx context.Context, request admission.Request) admission.Response {
+	began := v.clock.Now()
 	if request.Operation != admissionv1.Update {
 		return admission.Allowed("")
 	}
@@ -72,14 +77,16 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 	}
 	asked := release{
 		Release: updated.release(),
-		request: request, deployment: oldObject.GetUID(), at: old.labels[appv1alpha1.LabelVersion], rollbacks: appv1alpha1.RollbacksOf(old.annotations),
+		request: request, began: began, deployment: oldObject.GetUID(),
+		at: old.labels[appv1alpha1.LabelVersion], number: lifecycle.ReleaseNumber(old.annotations),
+		rollbacks: appv1alpha1.RollbacksOf(old.annotations),
 	}
 	asked.refused = lifecycle.RefusalOf(asked.rollbacks, asked.Version, v.clock.Now())
 	switch {
 	case old.suspended():
 		return v.whileSuspended(ctx, asked)
 	case asked.refused != nil:
-		v.metrics.tell(ctx, decisionRefused, request, asked.Release)
+		v.turnAway(ctx, asked, decisionRefused, asked.refused.Release)
 		sentence := refusalSentence(request.Name, asked.refused)
 		v.report(asked, sentence)
 		return denied(fmt.Sprintf("deployment %s refuses this version", request.Name), sentence, refusalAdvice(asked.refused)...)
@@ -92,9 +99,11 @@ type release struct {
 	// Release is the one that is asked for.
 	lifecycle.Release
 	request admission.Request
-	// deployment is released, and is at a version.
+	began   time.Time
+	// deployment is released, and is at a version and at the release with a number.
 	deployment types.UID
 	at         string
+	number     int64
 	// rollbacks are those of the Deployment.
 	rollbacks []appv1alpha1.Rollback
 	// refused is the rollback that has the version refused, nil where it isn't.
@@ -134,7 +143,7 @@ func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release)
 			"deployment %s returns to a verified version and stays suspended until its pods are checked again",
 			request.Name))
 	}
-	v.metrics.tell(ctx, decisionDenied, request, asked.Release)
+	v.turnAway(ctx, asked, decisionDenied, asked.number)
 	advice := lifecycle.DenialAdvice(workloads, asked.at, asked.rollbacks, v.clock.Now())
 	if asked.refused != nil {
 		sentence := refusalSentence(request.Name, asked.refused)
@@ -151,6 +160,20 @@ func admittedRepair(old, updated marks) (appv1alpha1.IgnoredSuspend, bool) {
 	record, found := appv1alpha1.IgnoredSuspendOf(updated.annotations)
 	return record, found && record.Release == lifecycle.ReleaseNumber(old.annotations)+1 &&
 		record.Version == updated.labels[appv1alpha1.LabelVersion]
+}
+
+// turnAway counts, logs and traces a denial, which is due to the release with the given number.
+func (v *deploymentValidator) turnAway(ctx context.Context, asked release, made decision, because int64) {
+	v.metrics.tell(ctx, made, asked.request, asked.Release)
+	if ptr.Deref(asked.request.DryRun, false) {
+		return
+	}
+	wanted := tracing.Release{
+		Deployment: asked.deployment, Namespace: asked.request.Namespace, Name: asked.request.Name, Version: asked.Version,
+	}
+	cause := wanted
+	cause.Number = because
+	v.tracer.Denied(wanted, cause, string(made), asked.began, v.clock.Now())
 }
 
 // denied forbids, and says in warnings what to do.

@@ -25,6 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
 // Paths that the webhook configurations name.
@@ -48,6 +50,8 @@ type Options struct {
 	Recorder events.EventRecorder
 	// Metrics takes the metrics of the webhooks.
 	Metrics prometheus.Registerer
+	// Tracer sends spans of denials; nil where nothing is traced.
+	Tracer *tracing.Tracer
 }
 
 // Register adds both webhooks to server.
@@ -62,6 +66,7 @@ func Register(server webhook.Server, options Options) error {
 	server.Register(ValidatePath, &admission.Webhook{
 		Handler: &deploymentValidator{
 			reader: options.Reader, operator: options.Operator, clock: options.Clock, recorder: options.Recorder, metrics: metrics,
+			tracer: options.Tracer,
 		},
 	})
 	return nil

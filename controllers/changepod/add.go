@@ -37,6 +37,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
 const (
@@ -58,6 +59,8 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	Metrics  *Metrics
 	Clock    clock.PassiveClock
+	// Tracer sends spans of what was written; nil where nothing is traced.
+	Tracer *tracing.Tracer
 	// Verifier checks the batches; nil where there is none.
 	Verifier Verifier
 	// Cluster is the name of this cluster at the verifier.

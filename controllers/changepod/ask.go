@@ -82,6 +82,9 @@ func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangeP
 // ask puts a question to the verifier.
 func (r *Reconciler) ask(ctx context.Context, call lifecycle.CheckCall, changePod *appv1alpha1.ChangePod, scene *scene) lifecycle.CheckAnswer {
 	answer, batch := lifecycle.CheckAnswer{Call: call}, scene.batch
+	if call != lifecycle.CallNone {
+		ctx = r.Tracer.InBatch(ctx, scene.workload, changePod)
+	}
 	id := changePod.Status.ChangePodID
 	switch call {
 	case lifecycle.CallBegin:

@@ -115,9 +115,13 @@ func (r *Reconciler) save(ctx context.Context, changePod *appv1alpha1.ChangePod,
 		if equality.Semantic.DeepEqual(changePod.Status, status) {
 			return nil
 		}
-		before := changePod.DeepCopy()
+		before, now := changePod.DeepCopy(), r.Clock.Now()
 		changePod.Status = status
-		return r.Client.Status().Patch(ctx, changePod, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		if err := r.Client.Status().Patch(ctx, changePod, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+			return err
+		}
+		r.Tracer.Checked(ctx, r.Client, before, changePod, now)
+		return nil
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("writing the status of ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)

@@ -39,6 +39,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
 const (
@@ -65,6 +66,8 @@ type Reconciler struct {
 	History *history.Keeper
 	Metrics *Metrics
 	Clock   clock.PassiveClock
+	// Tracer sends spans of what was written; nil where nothing is traced.
+	Tracer *tracing.Tracer
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string
 	// Verifier hears of releases; nil where there is none.

@@ -189,6 +189,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	}
 	r.tell(before, workload, scene, decision)
 	r.tellOrder(before, workload, scene)
+	r.Tracer.Changed(before, workload, scene.deployment, scene.Batches, r.Clock.Now())
 	return nil
 }
 

@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -98,7 +99,7 @@ func TestAVerifiedReleaseIsSavedAfterItsTemplate(t *testing.T) {
 			metrics, err := NewMetrics(prometheus.NewRegistry())
 			g.Expect(err).NotTo(HaveOccurred())
 			recorder := events.NewFakeRecorder(10)
-			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder, Metrics: metrics, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers()}
+			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder, Metrics: metrics, Clock: clock.RealClock{}, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers()}
 			decision := lifecycle.Decision{Keep: row.keep, WriteStatus: true}
 			decision.Status.Status = appv1alpha1.ChangeWorkloadSuccess
 			seen := &scene{deployment: deployment, Observation: lifecycle.Observation{Current: true, Templates: 10}}

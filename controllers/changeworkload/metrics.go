@@ -72,13 +72,7 @@ func (m *Metrics) entered(status appv1alpha1.ChangeWorkloadPhase) {
 
 // suspended measures a suspension that followed from a verdict of the server; one that was set by hand has no time.
 func (m *Metrics) suspended(batches []appv1alpha1.ChangePod, now time.Time) {
-	var arrived time.Time
-	for i := range batches {
-		if at := batches[i].Status.VerdictTime; at != nil && at.After(arrived) && len(lifecycle.Judge(&batches[i]).Failed) > 0 {
-			arrived = at.Time
-		}
-	}
-	if !arrived.IsZero() {
+	if arrived := lifecycle.FailureArrived(batches); !arrived.IsZero() {
 		m.suspension.Observe(max(now.Sub(arrived), 0).Seconds())
 	}
 }

@@ -62,6 +62,7 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 	default:
 		return retryWait, nil
 	}
+	ctx = r.Tracer.InRelease(ctx, workload)
 	order := lifecycle.OrderOf(r.Cluster, workload)
 	var answer lifecycle.OrderAnswer
 	if decision.Order.Close != "" {
@@ -102,7 +103,7 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 	key := client.ObjectKeyFromObject(workload)
 	if state, left := lifecycle.Farewell(workload, r.Verifier != nil, r.Clock.Now()); left > 0 {
 		order := lifecycle.AnnouncedOrder(r.Cluster, workload)
-		err := r.Verifier.CloseOrder(ctx, order, state)
+		err := r.Verifier.CloseOrder(r.Tracer.InRelease(ctx, workload), order, state)
 		if lifecycle.IsWorthRetrying(err) {
 			ctrl.LoggerFrom(ctx).Info("AlterShield Server wasn't told of the end of a release", "order", order.ID, "reason", err.Error())
 			return ctrl.Result{RequeueAfter: min(r.backoff.When(key), left)}, nil

@@ -36,6 +36,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/index"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
 const concurrency = 5
@@ -53,6 +54,8 @@ type Reconciler struct {
 	Live     client.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+	// Tracer sends spans of what was written; nil where nothing is traced.
+	Tracer *tracing.Tracer
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string
 	// Ordered says that a verifier has to be told of the end of each release, so that its record must not go before.

@@ -131,6 +131,7 @@ func (r *Reconciler) recordAgain(ctx context.Context, deployment *appsv1.Deploym
 	if err := r.Client.Patch(ctx, workload, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("recording release %d in ChangeWorkload %s/%s: %w", release.Number, workload.Namespace, workload.Name, err)
 	}
+	r.Tracer.Superseded(before, r.Clock.Now())
 	return nil
 }
 
@@ -166,6 +167,7 @@ func (r *Reconciler) markProcessed(ctx context.Context, deployment *appsv1.Deplo
 	}
 	if !recorded {
 		r.report(deployment, release)
+		r.Tracer.Recorded(deployment, r.Clock.Now())
 	}
 	return nil
 }

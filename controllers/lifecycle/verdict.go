@@ -17,6 +17,8 @@ limitations under the License.
 package lifecycle
 
 import (
+	"time"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
@@ -64,4 +66,15 @@ func Judge(changePod *appv1alpha1.ChangePod) Judgement {
 		}
 	}
 	return judgement
+}
+
+// FailureArrived is when the last verdict arrived that failed one of these batches; zero where none came from a verifier.
+func FailureArrived(batches []appv1alpha1.ChangePod) time.Time {
+	var arrived time.Time
+	for i := range batches {
+		if at := batches[i].Status.VerdictTime; at != nil && at.After(arrived) && len(Judge(&batches[i]).Failed) > 0 {
+			arrived = at.Time
+		}
+	}
+	return arrived
 }

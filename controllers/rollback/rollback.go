@@ -37,6 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
@@ -55,6 +56,8 @@ type Roller struct {
 	Recorder events.EventRecorder
 	Metrics  *Metrics
 	Clock    clock.PassiveClock
+	// Tracer sends spans of what was written; nil where nothing is traced.
+	Tracer *tracing.Tracer
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string
 }
@@ -62,6 +65,7 @@ type Roller struct {
 // RollBack sets the pod template of a Deployment to an earlier one, which is a release like any other, and records it. The
 // error is an Obstacle where the Deployment can't go back, and a conflict where it changed meanwhile.
 func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Rollback, error) {
+	began := r.Clock.Now()
 	scene, err := r.observe(ctx, request)
 	if err != nil {
 		return nil, err
@@ -94,6 +98,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	r.Metrics.rollbacks.WithLabelValues(string(made.Reason)).Inc()
 	r.Recorder.Eventf(scene.deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseRolledBack, "RollBack", "%s",
 		lifecycle.EventNote(describe(made)))
+	r.Tracer.RolledBack(scene.deployment, &made, began, r.Clock.Now())
 	return &made, nil
 }
 

@@ -30,6 +30,8 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
 // call names a call in the metrics.
@@ -81,10 +83,10 @@ func (c call) path() string {
 
 // newHTTPClient follows no redirects: a signature is not for others. It gives up dialling on its own, as Go goes on dialling
 // when the request has ended.
-func newHTTPClient(timeout time.Duration) *http.Client {
+func newHTTPClient(timeout time.Duration, tracer *tracing.Tracer) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
+		Transport: tracer.Transport(&http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: timeout}).DialContext,
 			TLSHandshakeTimeout:    timeout,
@@ -92,7 +94,7 @@ func newHTTPClient(timeout time.Duration) *http.Client {
 			MaxIdleConnsPerHost:    idleConnections,
 			IdleConnTimeout:        90 * time.Second,
 			MaxResponseHeaderBytes: maxAnswerHeader,
-		},
+		}),
 	}
 }
 

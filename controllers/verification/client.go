@@ -57,7 +57,7 @@ func NewClient(config Config, clock clock.PassiveClock, metrics *Metrics) *Clien
 		config:  config,
 		clock:   clock,
 		metrics: metrics,
-		http:    newHTTPClient(config.Timeout),
+		http:    newHTTPClient(config.Timeout, config.Tracer),
 		breaker: newBreaker(),
 	}
 }

@@ -24,6 +24,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
 // What the server takes, in bytes.
@@ -43,6 +45,8 @@ type Config struct {
 	Cluster string
 	// Timeout is how long one call may take, which has to be more than 0.
 	Timeout time.Duration
+	// Tracer sends spans of the calls; nil where nothing is traced.
+	Tracer *tracing.Tracer
 }
 
 // Bind defines the flags that fill the configuration.

@@ -1,0 +1,120 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tracing
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+
+	"go.opentelemetry.io/otel/trace"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// Release identifies the release that a trace is of.
+type Release struct {
+	// Deployment is what is released. With the number it gives the id of the trace.
+	Deployment      types.UID
+	Namespace, Name string
+	// Version is the version of the pod template; empty where it doesn't matter.
+	Version string
+	// Number counts the releases of the Deployment from 1.
+	Number int64
+}
+
+// ReleaseOf is the release that a workload records.
+func ReleaseOf(workload *appv1alpha1.ChangeWorkload) Release {
+	release := Release{
+		Namespace: workload.Namespace, Name: workload.Spec.AppName, Version: workload.Spec.Reversion, Number: workload.Spec.Release,
+	}
+	if owner := metav1.GetControllerOfNoCopy(workload); owner != nil {
+		release.Deployment = owner.UID
+	}
+	return release
+}
+
+// TraceID is the same for every replica, before and after a restart: they add to one trace without knowing of each other.
+// docs/tracing.md tells users how to compute it.
+func (r Release) TraceID() trace.TraceID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", r.Deployment, r.Number))
+	return trace.TraceID(sum[:16])
+}
+
+// SpanID is the id of a part of the release: a span that is sent twice is still one.
+func (r Release) SpanID(part string) trace.SpanID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", r.Deployment, r.Number, part))
+	return trace.SpanID(sum[:8])
+}
+
+// The parts of a release that have one span each; a batch and its checks go by the UID of the ChangePod.
+const (
+	partRelease = "release"
+	partRecord  = "record"
+	partSuspend = "suspend"
+	partBack    = "roll back"
+)
+
+func partCheck(batch types.UID, stage appv1alpha1.CheckStage) string {
+	return string(batch) + "/" + string(stage)
+}
+
+// ids are those of the span that is started with a context.
+type ids struct {
+	trace trace.TraceID
+	span  trace.SpanID
+}
+
+type idsKey struct{}
+
+func withIDs(ctx context.Context, trace trace.TraceID, span trace.SpanID) context.Context {
+	return context.WithValue(ctx, idsKey{}, ids{trace, span})
+}
+
+// generator takes ids from the context, and makes random ones where it has none.
+type generator struct{}
+
+// NewIDs is for a span without a parent.
+func (generator) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	if given, found := ctx.Value(idsKey{}).(ids); found {
+		return given.trace, given.span
+	}
+	var traceID trace.TraceID
+	binary.NativeEndian.PutUint64(traceID[:8], nonZero())
+	binary.NativeEndian.PutUint64(traceID[8:], nonZero())
+	return traceID, randomSpanID()
+}
+
+// NewSpanID is for a span with a parent.
+func (generator) NewSpanID(ctx context.Context, traceID trace.TraceID) trace.SpanID {
+	if given, found := ctx.Value(idsKey{}).(ids); found && given.trace == traceID {
+		return given.span
+	}
+	return randomSpanID()
+}
+
+func randomSpanID() (id trace.SpanID) {
+	binary.NativeEndian.PutUint64(id[:], nonZero())
+	return id
+}
+
+// nonZero is random; ids of zeros are invalid.
+func nonZero() uint64 { return max(rand.Uint64(), 1) }
