@@ -69,6 +69,7 @@ func releaseCases() []admissionCase {
 		alike(admin, "releases a suspended Deployment", updates("sleep", template("other")), isSuspended),
 		alike(overrider, "repairs a suspended Deployment", updates("sleep", template("other"), ignoring), admitted),
 		alike(admin, "repairs a suspended Deployment", updates("sleep", template("other"), ignoring), admitted),
+		alike(admin, "releases what was repaired once and is suspended again", updates("again", template("other")), "deployment again is suspended"),
 		alike(theOperator, "rolls a suspended Deployment back", updates("sleep", template("123"), rollingBack), admitted),
 		alike(dev, "asks for a rollback of a suspended Deployment", updates("sleep", annotation(rollbackKey, "true")), admitted),
 		alike(dev, "lets a refused version in", updates("refusing", template("second"), ignoring), admitted),
@@ -80,6 +81,7 @@ func stricterCases() []admissionCase {
 	return []admissionCase{
 		{dev, "repairs a suspended Deployment without the verb", updates("sleep", template("other"), ignoring), admitted, isSuspended, isSuspended},
 		{dev, "leaves the label for a repair without the verb", updates("sleep", ignoring), admitted, isSuspended, isSuspended},
+		{dev, "uses a label for a repair that somebody with the verb left", updates("labelled", template("other")), admitted, "deployment labelled is suspended", "deployment labelled is suspended"},
 		// No policy can know what was verified. A rollback on request gets there.
 		{dev, "returns a suspended Deployment to a verified version", updates("sleep", template("123")), admitted, isSuspended, isSuspended},
 		// The webhooks aren't called for the status.
@@ -98,6 +100,7 @@ func looserCases() []admissionCase {
 func everydayCases() []admissionCase {
 	return []admissionCase{
 		alike(dev, "scales by the spec", updates("sleep", replicas(9)), admitted),
+		alike(dev, "scales what has a label for a repair", updates("labelled", replicas(9)), admitted),
 		alike(dev, "scales by the subresource", scales("sleep"), admitted),
 		alike(deploymentController, "updates the status", updatesStatus("sleep", annotation("deployment.kubernetes.io/revision", "9")), admitted),
 		alike(dev, "pauses", updates("sleep", func(d *appsv1.Deployment) { d.Spec.Paused = true }), admitted),
@@ -123,10 +126,10 @@ func keyCases() []admissionCase {
 		restored("sets another version", updates("free", label(versionLabel, "forged"))),
 		restored("sets another version on the template alone", updates("free", templateLabel(versionLabel, "forged"))),
 		restored("says that pods of the template have finished", updates("free", templateLabel(finishedLabel, "1"))),
-		restored("removes defense-status", updates("free", without("altershield.defense.antgroup.com/defense-status"))),
+		restored("removes defense-status", updates("free", without(statusLabel))),
 		restored("sets another release number", updates("free", annotation(releaseKey, "9"))),
 		restored("says who made the release", updates("free", annotation(releasedByKey, "{}"))),
-		restored("says who ignored a suspension", updates("free", annotation("altershield.defense.antgroup.com/ignored-suspend-by", "{}"))),
+		restored("says who ignored a suspension", updates("free", annotation(ignoredByKey, "{}"))),
 		restored("says that a rollout is held", updates("free", annotation(heldKey, "1"))),
 		restored("forgets the rollbacks", updates("refusing", without(rollbacksKey))),
 		restored("replaces the object with a file that knows no operator", updates("sleep", func(d *appsv1.Deployment) {
@@ -153,6 +156,11 @@ func stampCases() []admissionCase {
 		restored("releases with another version alone", updates("free", template("other"), templateLabel(versionLabel, "forged"))),
 		restored("releases in another name", updates("free", template("other"), stampBy("somebody"))),
 		restored("releases with a number of its own", updates("free", template("other"), stampBy(dev), annotation(releaseKey, "7"))),
+		restored("releases with the record of another release", updates("free", template("other"), stampBy(dev),
+			annotation(releasedByKey, `{"user":"dev","time":"2026-11-21T16:29:39Z","version":"00000000000000000000000000000000","release":1}`))),
+		restored("releases as if recorded already", updates("free", template("other"), stampBy(dev), label(statusLabel, "processed"))),
+		restored("releases and says that somebody else ignored a suspension", updates("free", template("other"), stampBy(dev),
+			annotation(ignoredByKey, `{"user":"somebody","time":"2026-11-21T16:29:39Z","version":"00000000000000000000000000000000","release":2}`))),
 		restored("releases and stays held", updates("free", template("other"), stampBy(dev), annotation(heldKey, "1"))),
 		restored("releases without a version", updates("free", template("other"), stampBy(dev), without(versionLabel))),
 		// The webhook stamps anew. No policy can tell this from its stamp.

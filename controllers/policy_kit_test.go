@@ -39,6 +39,8 @@ import (
 
 const (
 	suspendLabel   = "altershield.defense.antgroup.com/suspend"
+	statusLabel    = "altershield.defense.antgroup.com/defense-status"
+	ignoredByKey   = "altershield.defense.antgroup.com/ignored-suspend-by"
 	ignoredSuspend = "altershield.defense.antgroup.com/ignored-suspend"
 	finishedLabel  = "altershield.defense.antgroup.com/operate-finished"
 	releaseKey     = "altershield.defense.antgroup.com/release"
@@ -200,7 +202,7 @@ func stampBy(user string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		const version = "00000000000000000000000000000000"
 		d.Labels[versionLabel], d.Spec.Template.Labels[versionLabel] = version, version
-		delete(d.Labels, "altershield.defense.antgroup.com/defense-status")
+		delete(d.Labels, statusLabel)
 		d.Annotations[releaseKey] = "2"
 		d.Annotations[releasedByKey] = fmt.Sprintf(`{"user":%q,"time":"2026-11-21T16:29:39Z","version":%q,"release":2}`, user, version)
 	}

@@ -20,13 +20,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -75,31 +75,46 @@ var _ = Describe("What is admitted", Ordered, ContinueOnFailure, Serial, func() 
 	})
 })
 
-// admissionFixture makes a namespace with three Deployments: sleep is suspended at its second version, which was verified
-// after the first, free is verified, refusing went back to its first version and refuses its second. dev may edit it, overrider may
-// also override suspensions.
+// admissionFixture makes a namespace with Deployments: sleep is suspended at its second version, which was verified after the
+// first; labelled is suspended and has the label for a repair; again is suspended once more after a repair; free is verified;
+// refusing went back to its first version and refuses its second. dev may edit it, overrider may also override suspensions.
 func admissionFixture(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := controlledNamespace(ctx)
 	mayEdit(ctx, namespace, dev)
 	mayEdit(ctx, namespace, overrider, "altershieldoperator-suspension-override")
-	for _, deployment := range []string{"sleep", "free", "refusing"} {
+	for _, deployment := range []string{"sleep", "labelled", "again", "free", "refusing"} {
 		Expect(kube.Create(ctx, sleep(namespace, alone(deployment), replicas(1)))).To(Succeed())
 		verified(ctx, namespace, deployment)
 	}
+	const toSecond = `{"spec":{"template":{"metadata":{"labels":{"test":"second"}}}}}`
 	for _, deployment := range []string{"sleep", "refusing"} {
-		set(ctx, namespace, deployment, `{"spec":{"template":{"metadata":{"labels":{"test":"second"}}}}}`)
+		set(ctx, namespace, deployment, toSecond)
 		verified(ctx, namespace, deployment)
 	}
-	fail(ctx, namespace, currentName(ctx, namespace, "sleep")+"--x--1")
-	Eventually(func() map[string]string { return get(ctx, namespace, "sleep").Labels }).Should(HaveKey(suspendLabel))
+	for _, deployment := range []string{"sleep", "labelled", "again"} {
+		failAndSuspend(ctx, namespace, deployment)
+	}
+	const label = `{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}}}`
+	set(ctx, namespace, "labelled", label)
+	set(ctx, namespace, "again", label)
+	set(ctx, namespace, "again", toSecond)
+	verified(ctx, namespace, "again")
+	Eventually(func() map[string]string { return get(ctx, namespace, "again").Labels }).ShouldNot(HaveKey(suspendLabel))
+	failAndSuspend(ctx, namespace, "again")
 	set(ctx, namespace, "refusing", `{"metadata":{"annotations":{"altershield.defense.antgroup.com/rollback":"true"}}}`)
 	Eventually(func() map[string]string { return get(ctx, namespace, "refusing").Annotations }).Should(HaveKeyWithValue(releaseKey, "3"))
 	verified(ctx, namespace, "refusing")
 	return namespace
 }
 
-// set patches a Deployment as a cluster admin.
+func failAndSuspend(ctx context.Context, namespace, deployment string) {
+	GinkgoHelper()
+	fail(ctx, namespace, currentName(ctx, namespace, deployment)+"--x--1")
+	Eventually(func() map[string]string { return get(ctx, namespace, deployment).Labels }).Should(HaveKey(suspendLabel))
+}
+
+// set patches a Deployment as a cluster admin does.
 func set(ctx context.Context, namespace, name, patch string) {
 	GinkgoHelper()
 	Expect(kube.Patch(ctx, get(ctx, namespace, name), client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
@@ -174,21 +189,37 @@ var _ = Describe("With the policies", Ordered, Serial, func() {
 	})
 
 	It("Deployments roll, scale and go without an operator and its webhooks", func(ctx context.Context) {
+		live := controlledNamespace(ctx)
+		mayEdit(ctx, live, dev)
+		byFile := []string{"apply", "-f", filepath.Join("..", "config", "samples", "sleep.yaml")}
+		byServer := append(slices.Clone(byFile), "--server-side", "--force-conflicts", "--field-manager=git")
+		for _, apply := range [][]string{byServer, byFile} {
+			output, err := kubectl(ctx, append([]string{"-n", live, "--as=dev"}, apply...)...)
+			Expect(err).NotTo(HaveOccurred(), output)
+		}
+		verified(ctx, live, "sleep")
+		before := get(ctx, live, "sleep")
 		stopAndRemoveWebhooks(ctx, namespace)
 		for _, command := range [][]string{
+			byFile,
+			byServer,
 			{"patch", "deployment", "sleep", "--type=merge", "-p", `{"spec":{"template":{"metadata":{"labels":{"test":"rolled"}}}}}`},
 			{"scale", "deployment", "sleep", "--replicas=7"},
 			{"rollout", "status", "deployment", "sleep", "--timeout=3m"},
 			{"delete", "pods", "-l", "app=sleep", "--wait=false"},
 			{"rollout", "pause", "deployment", "sleep"},
 			{"rollout", "resume", "deployment", "sleep"},
-			{"rollout", "undo", "deployment", "sleep"},
+			byFile,
 			{"rollout", "status", "deployment", "sleep", "--timeout=3m"},
-			{"delete", "deployment", "sleep", "--cascade=foreground", "--timeout=3m"},
 		} {
-			output, err := kubectl(ctx, append([]string{"-n", namespace, "--as=dev"}, command...)...)
+			output, err := kubectl(ctx, append([]string{"-n", live, "--as=dev"}, command...)...)
 			Expect(err).NotTo(HaveOccurred(), output)
 		}
-		Expect(kube.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+		after := get(ctx, live, "sleep")
+		Expect(ownKeys(after, false)).To(Equal(ownKeys(before, false)))
+		output, err := kubectl(ctx, "-n", live, "--as=dev", "delete", "deployment", "sleep", "--cascade=foreground", "--timeout=3m")
+		Expect(err).NotTo(HaveOccurred(), output)
+		output, err = kubectl(ctx, "delete", "namespace", live, "--timeout=3m")
+		Expect(err).NotTo(HaveOccurred(), output)
 	})
 })
