@@ -128,11 +128,12 @@ func keyCases() []admissionCase {
 		restored("says that pods of the template have finished", updates("free", templateLabel(finishedLabel, "1"))),
 		restored("removes defense-status", updates("free", without(statusLabel))),
 		restored("sets another release number", updates("free", annotation(releaseKey, "9"))),
+		restored("counts a release that is none", updates("free", func(d *appsv1.Deployment) { stamp(admin, d.Labels[versionLabel])(d) })),
 		restored("says who made the release", updates("free", annotation(releasedByKey, "{}"))),
 		restored("says who ignored a suspension", updates("free", annotation(ignoredByKey, "{}"))),
 		restored("says that a rollout is held", updates("free", annotation(heldKey, "1"))),
 		restored("forgets the rollbacks", updates("refusing", without(rollbacksKey))),
-		restored("replaces the object with a file that knows no operator", updates("sleep", func(d *appsv1.Deployment) {
+		restored("replaces the object with a file that knows no operator", updates("free", func(d *appsv1.Deployment) {
 			d.Labels, d.Annotations = nil, nil
 			delete(d.Spec.Template.Labels, versionLabel)
 		})),
@@ -154,18 +155,19 @@ func stampCases() []admissionCase {
 		restored("releases and forgets the rollbacks", updates("refusing", template("other"), without(rollbacksKey))),
 		restored("releases pods that have finished", updates("free", template("other"), templateLabel(finishedLabel, "1"))),
 		restored("releases with another version alone", updates("free", template("other"), templateLabel(versionLabel, "forged"))),
-		restored("releases in another name", updates("free", template("other"), stampBy("somebody"))),
-		restored("releases with a number of its own", updates("free", template("other"), stampBy(dev), annotation(releaseKey, "7"))),
-		restored("releases with the record of another release", updates("free", template("other"), stampBy(dev),
+		restored("releases in another name", updates("free", template("other"), stamp("somebody", noVersion))),
+		restored("releases with a number of its own", updates("free", template("other"), stamp(dev, noVersion), annotation(releaseKey, "7"))),
+		restored("releases with the record of another release", updates("free", template("other"), stamp(dev, noVersion),
 			annotation(releasedByKey, `{"user":"dev","time":"2026-11-21T16:29:39Z","version":"00000000000000000000000000000000","release":1}`))),
-		restored("releases as if recorded already", updates("free", template("other"), stampBy(dev), label(statusLabel, "processed"))),
-		restored("releases and says that somebody else ignored a suspension", updates("free", template("other"), stampBy(dev),
+		restored("releases as if recorded already", updates("free", template("other"), stamp(dev, noVersion), label(statusLabel, "processed"))),
+		restored("releases and says that somebody else ignored a suspension", updates("free", template("other"), stamp(dev, noVersion),
 			annotation(ignoredByKey, `{"user":"somebody","time":"2026-11-21T16:29:39Z","version":"00000000000000000000000000000000","release":2}`))),
-		restored("releases and stays held", updates("free", template("other"), stampBy(dev), annotation(heldKey, "1"))),
-		restored("releases without a version", updates("free", template("other"), stampBy(dev), without(versionLabel))),
+		restored("releases and stays held", updates("free", template("other"), stamp(dev, noVersion), annotation(heldKey, "1"))),
+		restored("releases with two versions", updates("free", template("other"), stamp(dev, noVersion), templateLabel(versionLabel, "forged"))),
+		restored("releases with a version that is none", updates("free", template("other"), stamp(dev, "forged"))),
 		// The webhook stamps anew. No policy can tell this from its stamp.
-		alike(dev, "releases with a stamp in the own name", updates("free", template("other"), stampBy(dev)), admitted),
-		alike(overrider, "releases with a stamp in the own name", updates("free", template("other"), stampBy(overrider)), admitted),
+		alike(dev, "releases with a stamp in the own name", updates("free", template("other"), stamp(dev, noVersion)), admitted),
+		alike(overrider, "releases with a stamp in the own name", updates("free", template("other"), stamp(overrider, noVersion)), admitted),
 		{dev, "creates what was exported while suspended", createsFrom("sleep"), admitted, admitted, isForged},
 	}
 }

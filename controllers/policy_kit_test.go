@@ -197,10 +197,12 @@ func prefixed(prefix string, from map[string]string, wanted func(string) bool) m
 	return result
 }
 
-// stampBy makes a release look as if the webhook had stamped it, with a version of the user's choice.
-func stampBy(user string) func(*appsv1.Deployment) {
+// noVersion is the version of no template.
+const noVersion = "00000000000000000000000000000000"
+
+// stamp makes a release of a Deployment's second version look as if the webhook had stamped it.
+func stamp(user, version string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
-		const version = "00000000000000000000000000000000"
 		d.Labels[versionLabel], d.Spec.Template.Labels[versionLabel] = version, version
 		delete(d.Labels, statusLabel)
 		d.Annotations[releaseKey] = "2"
