@@ -163,7 +163,7 @@ var _ = Describe("Admission", func() {
 
 func optIn(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	output, err := kubectl(ctx, "label", "namespace", namespace, "admission-webhook-altershield=enabled")
+	output, err := kubectl(ctx, "label", "--overwrite", "namespace", namespace, "admission-webhook-altershield=enabled")
 	Expect(err).NotTo(HaveOccurred(), output)
 }
 

@@ -95,8 +95,7 @@ var _ = Describe("While the operator is down", Ordered, ContinueOnFailure, Seria
 	It("goes on in namespaces that aren't opted in, or are exempt: releases, the operator's own among them", func(ctx context.Context) {
 		for _, namespace := range []string{newNamespace(ctx, nil), "kube-system", "altershieldoperator-system"} {
 			if namespace == "kube-system" || namespace == "altershieldoperator-system" {
-				output, err := kubectl(ctx, "label", "--overwrite", "namespace", namespace, "admission-webhook-altershield=enabled")
-				Expect(err).NotTo(HaveOccurred(), output)
+				optIn(ctx, namespace)
 			}
 			deployment := sleep(namespace, alone("altershieldoperator-controller-manager"))
 			Expect(kube.Create(ctx, deployment)).To(Succeed())

@@ -183,17 +183,20 @@ func podCases() []admissionCase {
 	}
 }
 
-// exemptCases are in namespaces that nobody may be locked out of, opted in or not.
+// exemptCases are in namespaces that nobody may be locked out of, although they are opted in, and in one that isn't.
 func exemptCases() []admissionCase {
 	var cases []admissionCase
 	for _, exempt := range []string{"default", "kube-system", "altershieldoperator-system"} {
-		cases = append(cases, alike(admin, "creates what was exported while suspended in "+exempt,
-			func(ctx context.Context, user client.Client, _ string) (_, _ *appsv1.Deployment, err error) {
-				deployment := sleep(exempt, label(suspendLabel, "1795278581"))
-				err = user.Create(ctx, deployment, client.DryRunAll)
-				Expect(deployment.Labels).To(HaveKey(suspendLabel))
-				return nil, nil, err
-			}, admitted))
+		creates := func(object client.Object) request {
+			return func(ctx context.Context, user client.Client, _ string) (_, _ *appsv1.Deployment, err error) {
+				return nil, nil, user.Create(ctx, object, client.DryRunAll)
+			}
+		}
+		pod := sleepPod(exempt)
+		pod.Labels = map[string]string{finishedLabel: "1"}
+		cases = append(cases,
+			alike(admin, "creates a suspended Deployment in "+exempt, creates(sleep(exempt, label(suspendLabel, "1795278581"))), admitted),
+			alike(admin, "creates a pod that has finished in "+exempt, creates(pod), admitted))
 	}
 	return cases
 }

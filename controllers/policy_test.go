@@ -80,6 +80,9 @@ var _ = Describe("What is admitted", Ordered, ContinueOnFailure, Serial, func() 
 // refusing went back to its first version and refuses its second. dev may edit it, overrider may also override suspensions.
 func admissionFixture(ctx context.Context) string {
 	GinkgoHelper()
+	for _, exempt := range []string{"kube-system", "altershieldoperator-system"} {
+		optIn(ctx, exempt)
+	}
 	namespace := controlledNamespace(ctx)
 	mayEdit(ctx, namespace, dev)
 	mayEdit(ctx, namespace, overrider, "altershieldoperator-suspension-override")
