@@ -159,32 +159,11 @@ var _ = Describe("Admission", func() {
 		}).Should(Equal(uid))
 		Expect(labelsOf(ctx, namespace)()).NotTo(HaveKey("altershield.defense.antgroup.com/suspend"))
 	})
-
-	It("keeps everything but releases going while the operator is down", Serial, func(ctx context.Context) {
-		namespace := controlledNamespace(ctx)
-		suspended(ctx, namespace)
-		Expect(manager.Stop(ctx)).To(Succeed())
-		DeferCleanup(func(ctx context.Context) { Expect(manager.Start(ctx)).To(Succeed()) })
-		for _, command := range [][]string{
-			{"scale", "deployment", "sleep", "--replicas=3"},
-			{"annotate", "deployment", "sleep", "a=b"},
-			{"label", "deployment", "sleep", "a=b"},
-		} {
-			output, err := kubectl(ctx, append([]string{"-n", namespace}, command...)...)
-			Expect(err).NotTo(HaveOccurred(), output)
-		}
-		Eventually(func() int32 { return get(ctx, namespace, "sleep").Status.Replicas }).Should(BeEquivalentTo(3))
-		output, err := release(ctx, namespace, "1234")
-		Expect(err).To(HaveOccurred())
-		Expect(output).To(ContainSubstring(`failed calling webhook "mdeployment.kb.io"`))
-		Expect(kube.Create(ctx, sleep(newNamespace(ctx, nil)))).To(Succeed())
-		Expect(kube.Delete(ctx, get(ctx, namespace, "sleep"))).To(Succeed())
-	})
 })
 
 func optIn(ctx context.Context, namespace string) {
 	GinkgoHelper()
-	output, err := kubectl(ctx, "label", "namespace", namespace, "admission-webhook-altershield=enabled")
+	output, err := kubectl(ctx, "label", "--overwrite", "namespace", namespace, "admission-webhook-altershield=enabled")
 	Expect(err).NotTo(HaveOccurred(), output)
 }
 
