@@ -99,6 +99,7 @@ components: ["{config}/components/server", "{config}/components/callback-tls"]
 			), "%s %s", o.GetKind(), o.GetName())
 		}
 		manager := managerOf(t, objects)
+		NewWithT(t).Expect(manager.Spec.Template.Labels).To(Equal(manager.Labels))
 		NewWithT(t).Expect(manager.Spec.Selector.MatchLabels).To(Equal(map[string]string{"app.kubernetes.io/name": "altershield-operator"}))
 	}
 }

@@ -94,7 +94,7 @@ func (b *bench) removesARunningOperator(t *testing.T) {
 	pods := b.kubectl(t, "-n shop get pods -o name")
 
 	said := b.undeploy(t, patience)
-	g.Expect(said).To(ContainSubstring("waiting for the operator to let its records go"))
+	g.Expect(said).To(MatchRegexp(`(?s)^deleted Mutating.* Validating.* CustomResource.*waiting for the operator to let its records go.* Namespace .* ClusterRole`))
 	g.Expect(said).NotTo(ContainSubstring("took off its finalizer"), "the operator is there to do that")
 	b.expectNothingLeft(t)
 
