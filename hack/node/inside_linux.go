@@ -60,20 +60,20 @@ func inside(ctx context.Context, dir string) (exitCode int, err error) {
 		return 0, fmt.Errorf("read the plan: %w", err)
 	}
 	begin := time.Now()
-	running, err := startCluster(ctx, p)
+	all, err := startCluster(ctx, p)
 	if err != nil {
 		return 0, fmt.Errorf("start a cluster with real nodes: %w", err)
 	}
 	fmt.Fprintf(os.Stderr, "the cluster is up, in %s\n", time.Since(begin).Round(100*time.Millisecond))
 	exitCode, err = runCommand(ctx, p)
 	if exitCode != 0 && ctx.Err() == nil {
-		err = errors.Join(err, running.dead())
+		err = errors.Join(err, all.dead())
 	}
 	return exitCode, err
 }
 
 // startCluster starts everything and waits until pods can run and Services answer. It returns what has to go on running.
-func startCluster(ctx context.Context, p plan) (parts, error) {
+func startCluster(ctx context.Context, p plan) (*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := forgetProxies(); err != nil {
@@ -86,15 +86,15 @@ func startCluster(ctx context.Context, p plan) (parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	running := parts{images}
+	all := &running{parts: []*process.Process{images}}
 	for _, node := range p.nodes() {
 		containerd, err := worker.StartContainerd(p.workers(), node)
 		if err != nil {
 			return nil, err
 		}
-		running = append(running, containerd)
+		all.parts = append(all.parts, containerd)
 	}
-	plane, err := cluster.Start(ctx, cluster.Options{
+	all.plane, err = cluster.Start(ctx, cluster.Options{
 		Dir: p.Dir, Assets: p.Assets, Ports: cluster.Ports{APIServer: apiServerPort},
 		AuditLog: true, AuditReadsOf: operator.User, Log: os.Stderr,
 		Real: &cluster.RealNodes{Address: hostAddress, Names: p.names()},
@@ -102,33 +102,33 @@ func startCluster(ctx context.Context, p plan) (parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startNodes(ctx, p, plane, running)
+	return all, all.startNodes(ctx, p)
 }
 
 // startNodes starts the kubelets and kube-proxy, and waits for them.
-func startNodes(ctx context.Context, p plan, plane *cluster.Cluster, running parts) (parts, error) {
+func (r *running) startNodes(ctx context.Context, p plan) error {
 	shared := p.workers()
-	shared.Authority = plane.AuthorityFile()
+	shared.Authority = r.plane.AuthorityFile()
 	for _, node := range p.nodes() {
 		fmt.Fprintf(os.Stderr, "starting %s\n", node.Name)
-		if err := running.await(ctx, "the container runtime of "+node.Name, listening("unix", worker.Socket(shared, node))); err != nil {
-			return nil, err
+		if err := r.await(ctx, "the container runtime of "+node.Name, listening("unix", worker.Socket(shared, node))); err != nil {
+			return err
 		}
-		kubelet, err := worker.StartKubelet(shared, node, plane.NodeKubeconfig(node.Name))
+		kubelet, err := worker.StartKubelet(shared, node, r.plane.NodeKubeconfig(node.Name))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		running = append(running, kubelet)
+		r.parts = append(r.parts, kubelet)
 	}
-	proxy, err := worker.StartProxy(shared, p.nodes()[0], plane.ProxyKubeconfig())
+	proxy, err := worker.StartProxy(shared, p.nodes()[0], r.plane.ProxyKubeconfig())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	running = append(running, proxy)
-	if err := running.await(ctx, "nodes", plane.NodesReady); err != nil {
-		return nil, err
+	r.parts = append(r.parts, proxy)
+	if err := r.await(ctx, "nodes", r.plane.NodesReady); err != nil {
+		return err
 	}
-	return running, running.await(ctx, "the Service kubernetes, made by kube-proxy", serviceAnswers(plane))
+	return r.await(ctx, "the Service kubernetes, made by kube-proxy", serviceAnswers(r.plane))
 }
 
 // startRegistry starts the registry with the first images.
@@ -154,11 +154,14 @@ func startRegistry(ctx context.Context, p plan) (*process.Process, error) {
 
 // runCommand runs the command with the terminal, if there is one, and returns its exit code.
 func runCommand(ctx context.Context, p plan) (exitCode int, err error) {
+	// Before the command is looked for: it may be kubectl.
+	if err := os.Setenv("PATH", p.Assets.Dir+":"+os.Getenv("PATH")); err != nil {
+		return 0, err
+	}
 	cmd := exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(),
 		"KUBECONFIG="+filepath.Join(p.Dir, "kubeconfig"),
-		"PATH="+p.Assets.Dir+":"+os.Getenv("PATH"),
 		"NODE_REGISTRY="+registryAddress,
 		"NODE_ADDRESS="+hostAddress,
 		"NODE_STATE="+p.Dir)
@@ -170,13 +173,17 @@ func runCommand(ctx context.Context, p plan) (exitCode int, err error) {
 	return exitCode, nil
 }
 
-// parts are the processes that the cluster consists of, besides the control plane.
-type parts []*process.Process
+// running is what the cluster consists of.
+type running struct {
+	plane *cluster.Cluster
+	// parts are the processes besides the control plane's.
+	parts []*process.Process
+}
 
 // dead tells which parts have ended and why.
-func (p parts) dead() error {
-	var failures []error
-	for _, part := range p {
+func (r *running) dead() error {
+	failures := []error{r.plane.Alive()}
+	for _, part := range r.parts {
 		if !part.Alive() {
 			failures = append(failures, part.Failure(errors.New("it has ended")))
 		}
@@ -185,11 +192,11 @@ func (p parts) dead() error {
 }
 
 // await polls a condition until it holds; it gives up when a part dies or the context ends.
-func (p parts) await(ctx context.Context, what string, holds func(context.Context) error) error {
+func (r *running) await(ctx context.Context, what string, holds func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(ctx context.Context) (bool, error) {
 		last = holds(ctx)
-		return last == nil, p.dead()
+		return last == nil, r.dead()
 	})
 	if err != nil {
 		return fmt.Errorf("wait for %s: %w; last: %w", what, err, last)

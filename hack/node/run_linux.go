@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
@@ -139,7 +138,7 @@ func buildImagePrograms(ctx context.Context, dir string) error {
 	return nil
 }
 
-func imageProgram(dir, name string) string { return filepath.Join(dir, "images", path.Base(name)) }
+func imageProgram(dir, name string) string { return filepath.Join(dir, "images", name) }
 
 // keepLogs moves the logs of a run that failed to where they outlive it, in place of those of the run that failed before.
 func keepLogs(from, to string) error {

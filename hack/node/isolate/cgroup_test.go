@@ -62,6 +62,28 @@ func TestGroupsOfVersion1GetTheirParentsProcessors(t *testing.T) {
 	g.Expect(os.ReadFile(filepath.Join(cpuset, "group", "cpuset.mems"))).To(BeEquivalentTo("0\n"))
 }
 
+func TestGroupsOfVersion2GetAllControllersForAsLongAsARunGoesOn(t *testing.T) {
+	g := NewWithT(t)
+	unified := t.TempDir()
+	control := filepath.Join(unified, subtreeControl)
+	write(t, filepath.Join(unified, "cgroup.controllers"), "cpu memory pids\n")
+	write(t, control, "cpu memory\n")
+	run, err := Begin(t.TempDir(), []string{unified})
+	g.Expect(err).NotTo(HaveOccurred())
+	// The kernel would make this file with the group; the group at the top has none of that name to copy from.
+	write(t, filepath.Join(unified, run.Cgroup, "cpuset.cpus"), "\n")
+
+	g.Expect(run.MakeCgroups("node-1")).To(Succeed())
+	g.Expect(os.ReadFile(control)).To(BeEquivalentTo("+pids")) // the last that was given
+	write(t, control, "cpu memory pids\n")                     // as the kernel says then
+	g.Expect(run.MakeCgroups("node-2")).To(Succeed())
+	write(t, control, "cpu memory pids\n")
+
+	g.Expect(os.Remove(filepath.Join(unified, run.Cgroup, "cpuset.cpus"))).To(Succeed()) // it goes with the group
+	g.Expect(run.End()).To(Succeed())
+	g.Expect(os.ReadFile(control)).To(BeEquivalentTo("-pids"))
+}
+
 func TestAddedControllers(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(added("cpu memory\n", "cpuset cpu io memory\n")).To(Equal([]string{"cpuset", "io"}))

@@ -31,6 +31,9 @@ import (
 // endGrace is how long the inside of the namespaces gets to end by itself once it is told to.
 const endGrace = 60 * time.Second
 
+// signalBase plus a signal is the exit code of what the signal ended.
+const signalBase = 128
+
 // Enter runs this program again with other arguments, as process 1 of new network, mount and process id namespaces, and
 // waits for its end. However it ends, and however we end, every process in the namespaces is gone then, and with them the
 // namespaces. When the context ends, it is asked to end with SIGTERM.
@@ -85,18 +88,22 @@ func Init(args ...string) (code int, err error) {
 	}
 }
 
-// ExitCode turns what running a command returned into its exit code, as shells do; an error is left if there is none.
+// ExitCode turns what running a command returned into its exit code, as shells do; an error is left if there is none. One
+// that succeeded although it was told to end counts as interrupted.
 func ExitCode(err error) (int, error) {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return statusCode(exit.Sys().(syscall.WaitStatus)), nil
+	}
+	if errors.Is(err, context.Canceled) {
+		return signalBase + int(syscall.SIGINT), nil
 	}
 	return 0, err
 }
 
 func statusCode(status syscall.WaitStatus) int {
 	if status.Signaled() {
-		return 128 + int(status.Signal())
+		return signalBase + int(status.Signal())
 	}
 	return status.ExitStatus()
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package isolate
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -26,13 +27,12 @@ import (
 func TestARunLeavesNothing(t *testing.T) {
 	g := NewWithT(t)
 	base, hierarchy, elsewhere := t.TempDir(), t.TempDir(), t.TempDir()
-	made, there := filepath.Join(elsewhere, "made"), filepath.Join(elsewhere, "there", "before")
-	write(t, filepath.Join(there, "file"), "")
+	made, there := filepath.Join(elsewhere, "made"), t.TempDir()
 
 	run, err := Begin(base, []string{hierarchy})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(run.MakeCgroups("node-1")).To(Succeed())
-	g.Expect(run.MakeMountPoints(made, filepath.Dir(there))).To(Succeed())
+	g.Expect(run.MakeMountPoints(made, there)).To(Succeed())
 	write(t, filepath.Join(run.Dir, "logs", "a.log"), "")
 	g.Expect(filepath.Join(hierarchy, run.Cgroup, "node-1")).To(BeADirectory())
 	g.Expect(made).To(BeADirectory())
@@ -88,10 +88,11 @@ func TestARunThatGoesOnIsLeftAlone(t *testing.T) {
 
 func TestAMountPointThatIsUsedMeanwhileStays(t *testing.T) {
 	g := NewWithT(t)
-	mountPoint := filepath.Join(t.TempDir(), "mount", "point")
+	removed, mountPoint := filepath.Join(t.TempDir(), "removed"), filepath.Join(t.TempDir(), "mount", "point")
 	run, err := Begin(t.TempDir(), []string{t.TempDir()})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(run.MakeMountPoints(mountPoint)).To(Succeed())
+	g.Expect(run.MakeMountPoints(removed, mountPoint)).To(Succeed())
+	g.Expect(os.Remove(removed)).To(Succeed())
 	write(t, filepath.Join(mountPoint, "file"), "")
 	g.Expect(run.End()).To(Succeed())
 	g.Expect(filepath.Join(mountPoint, "file")).To(BeAnExistingFile())
