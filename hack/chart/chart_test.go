@@ -45,11 +45,13 @@ func TestTheChartIsWhatTheKustomizationsMakeOfIt(t *testing.T) {
 func TestTheChartRendersTheObjectsOfKustomize(t *testing.T) {
 	inRepository(t)
 	for dir, values := range map[string][]string{
-		"config/default":                   {},
-		"config/overlays/cert-manager":     {"webhook.certificate=cert-manager"},
-		"hack/chart/variants/server":       {"server.address=http://altershield.altershield.svc:8080", "server.tokenSecret.name=altershield-token"},
-		"hack/chart/variants/prometheus":   {"serviceMonitor.enabled=true"},
-		"hack/chart/variants/callback-tls": {"callback.tlsSecret=callback-server-cert"},
+		"config/default":                       {},
+		"config/overlays/cert-manager":         {"webhook.certificate=cert-manager"},
+		"hack/chart/variants/server":           {"server.address=http://altershield.altershield.svc:8080", "server.tokenSecret.name=altershield-token"},
+		"hack/chart/variants/prometheus":       {"serviceMonitor.enabled=true", "prometheusRule.enabled=true"},
+		"hack/chart/variants/admission-policy": {"admissionPolicy.enabled=true"},
+		"hack/chart/variants/fail-open":        {"webhook.failurePolicy=Ignore"},
+		"hack/chart/variants/callback-tls":     {"callback.tlsSecret=callback-server-cert"},
 	} {
 		t.Run(dir, func(t *testing.T) {
 			g := NewWithT(t)
@@ -97,7 +99,8 @@ func relabel(tree any) {
 func TestAReleaseMayBeInAnyNamespace(t *testing.T) {
 	inRepository(t)
 	g := NewWithT(t)
-	text := helm(t, "template", chartDir, "--namespace", "elsewhere", "--set", "serviceMonitor.enabled=true,webhook.certificate=cert-manager")
+	text := helm(t, "template", chartDir, "--namespace", "elsewhere", "--set", "webhook.certificate=cert-manager,"+
+		"serviceMonitor.enabled=true,prometheusRule.enabled=true,admissionPolicy.enabled=true")
 	g.Expect(text).NotTo(ContainSubstring("altershieldoperator-system"))
 
 	elsewhere := render(t, "elsewhere")
@@ -122,5 +125,6 @@ func TestHelmFindsNothingToComplainAbout(t *testing.T) {
 	inRepository(t)
 	helm(t, "lint", "--strict", chartDir)
 	helm(t, "lint", "--strict", chartDir, "--set", "webhook.certificate=cert-manager,callback.tlsSecret=c,serviceMonitor.enabled=true,"+
+		"prometheusRule.enabled=true,admissionPolicy.enabled=true,"+
 		"server.address=http://altershield,server.tokenSecret.name=t")
 }

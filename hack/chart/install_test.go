@@ -46,7 +46,8 @@ func TestAReleaseIsInstalledUpgradedAndUninstalled(t *testing.T) {
   metadata: {name: blocking, namespace: elsewhere}, spec: {type: isBlockingUp, enable: true}}`), 0o600)).To(Succeed())
 	before := everything(kubectl)
 
-	helm(t, "install", "altershield", olderChart(t), "--namespace=elsewhere", "--create-namespace", "--wait", "--timeout=5m")
+	helm(t, "install", "altershield", olderChart(t), "--namespace=elsewhere", "--create-namespace",
+		"--set=admissionPolicy.enabled=true", "--wait", "--timeout=5m")
 	g.Expect(kubectl("api-resources", "--cached=false")).To(ContainSubstring(" oldname "))
 
 	// What the operator writes.
@@ -56,7 +57,7 @@ func TestAReleaseIsInstalledUpgradedAndUninstalled(t *testing.T) {
 		`--patch={"webhooks":[{"name":"mdeployment.kb.io","clientConfig":{"caBundle":"`+authority+`"}}]}`)
 	kubectl("apply", "--filename="+setting)
 
-	helm(t, "upgrade", "altershield", chartDir, "--namespace=elsewhere", "--set=replicas=3", "--wait", "--timeout=5m")
+	helm(t, "upgrade", "altershield", chartDir, "--namespace=elsewhere", "--set=replicas=3,admissionPolicy.enabled=true", "--wait", "--timeout=5m")
 	g.Expect(kubectl("get", "deployment", "altershieldoperator-controller-manager", "-n=elsewhere", "-o=jsonpath={.status.readyReplicas}")).To(Equal("3"))
 	g.Expect(kubectl("api-resources", "--cached=false")).NotTo(ContainSubstring(" oldname "), "an upgrade brings the CRDs, too")
 	g.Expect(kubectl("get", "secret", "webhook-server-cert", "-n=elsewhere", `-o=jsonpath={.data.ca\.crt}`)).NotTo(BeEmpty())

@@ -37,6 +37,7 @@ func variants() []variant {
 		{dir: "config/overlays/cert-manager", condition: `eq .Values.webhook.certificate "cert-manager"`},
 		{dir: "hack/chart/variants/server", condition: ".Values.server.address"},
 		{dir: "hack/chart/variants/callback-tls", condition: ".Values.callback.tlsSecret"},
+		{dir: "hack/chart/variants/admission-policy", condition: `or .Values.admissionPolicy.enabled (eq .Values.webhook.failurePolicy "Ignore")`},
 		{dir: "hack/chart/variants/prometheus"}, // its kinds have conditions of their own
 	}
 }

@@ -63,6 +63,11 @@ func parametrize(p part) (part, error) {
 	case "NetworkPolicy":
 		p, err = parametrizeNetworkPolicy(p)
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
+		for _, element := range list(p.Object, "webhooks") {
+			if webhook, isMap := element.(map[string]any); isMap {
+				webhook["failurePolicy"] = value(".Values.webhook.failurePolicy")
+			}
+		}
 		err = set(p.Object, optional(`include "altershield-operator.webhookAnnotations" . | fromYaml`), "metadata", "annotations")
 	case "ServiceMonitor":
 		err = set(p.Object, nil, "metadata", "labels", more(".Values.serviceMonitor.labels"))

@@ -75,13 +75,18 @@ func effects() map[string]effect {
 		"server.tokenSecret.key":  {server("server.tokenSecret.key=t"), managerDeployment, args + "[5]", "--altershield-token-file=/var/run/secrets/altershield/t"},
 		"callback.tlsSecret":      {[]string{"callback.tlsSecret=tls"}, managerDeployment, pod + ".volumes[1].secret.secretName", "tls"},
 		"webhook.certificate":     {[]string{"webhook.certificate=cert-manager"}, "Secret webhook-server-cert", "", noObject},
-		"crds.enabled":            {[]string{"crds.enabled=false"}, "CustomResourceDefinition changepods.app.ops.cloud.alipay.com", "", noObject},
-		"networkPolicy.enabled":   {[]string{"networkPolicy.enabled=false"}, "NetworkPolicy altershieldoperator-allow-webhook", "", noObject},
+		"webhook.failurePolicy": {[]string{"webhook.failurePolicy=Ignore"}, "MutatingWebhookConfiguration altershieldoperator-mutating-webhook-configuration",
+			".webhooks[0].failurePolicy", "Ignore"},
+		"crds.enabled":          {[]string{"crds.enabled=false"}, "CustomResourceDefinition changepods.app.ops.cloud.alipay.com", "", noObject},
+		"networkPolicy.enabled": {[]string{"networkPolicy.enabled=false"}, "NetworkPolicy altershieldoperator-allow-webhook", "", noObject},
 		"networkPolicy.serverPort": {server("networkPolicy.serverPort=8443"), "NetworkPolicy altershieldoperator-allow-server", ".spec.egress",
 			`[{"ports":[{"port":8443}]}]`},
 		"serviceMonitor.enabled": {[]string{"serviceMonitor.enabled=true"}, "ServiceMonitor altershieldoperator-controller-manager-metrics-monitor", ".kind", "ServiceMonitor"},
 		"serviceMonitor.labels": {[]string{"serviceMonitor.enabled=true", "serviceMonitor.labels.release=p"},
 			"ServiceMonitor altershieldoperator-controller-manager-metrics-monitor", ".metadata.labels.release", "p"},
+		"prometheusRule.enabled":  {[]string{"prometheusRule.enabled=true"}, "PrometheusRule altershieldoperator-rules", ".kind", "PrometheusRule"},
+		"prometheusRule.labels":   {[]string{"prometheusRule.enabled=true", "prometheusRule.labels.release=p"}, "PrometheusRule altershieldoperator-rules", ".metadata.labels.release", "p"},
+		"admissionPolicy.enabled": {[]string{"admissionPolicy.enabled=true"}, "ValidatingAdmissionPolicy altershieldoperator-suspension", ".kind", "ValidatingAdmissionPolicy"},
 	}
 }
 
@@ -165,8 +170,11 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"server.tokenSecret.key=a/b":     "at '/server/tokenSecret/key'",
 		"callback.tlsSecret=My Secret":   "at '/callback/tlsSecret'",
 		"webhook.certificate=mine":       "at '/webhook/certificate': value must be one of 'self', 'cert-manager'",
+		"webhook.failurePolicy=fail":     "at '/webhook/failurePolicy': value must be one of 'Fail', 'Ignore'",
 		"crds.enabled=maybe":             "at '/crds/enabled': got string, want boolean",
 		"networkPolicy.serverPort=0":     "at '/networkPolicy/serverPort': minimum: got 0, want 1",
+		"prometheusRule.enabled=1":       "at '/prometheusRule/enabled': got number, want boolean",
+		"admissionPolicy=true":           "at '/admissionPolicy': got boolean, want object",
 		"serviceMonitor=true":            "at '/serviceMonitor': got boolean, want object",
 	} {
 		t.Run(value, func(t *testing.T) {
