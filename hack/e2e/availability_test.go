@@ -179,9 +179,7 @@ func isUpgraded(ctx context.Context) {
 	visitor := visit(ctx, namespace)
 	before := incarnations(ctx, namespace)
 
-	must(ctx, "make", "deploy", "IMG="+current)
-	kubectl(ctx, "rollout", "status", "-n", system, "deployment", deployment, "--timeout=3m")
-	bothReady(ctx)
+	deploy(ctx, current)
 	for _, pod := range operatorPods(ctx) {
 		Expect(pod.Spec.Containers[0].Image).To(Equal(current))
 	}

@@ -32,9 +32,7 @@ import (
 )
 
 func installs(ctx context.Context) {
-	must(ctx, "make", "deploy", "IMG="+previous)
-	bothReady(ctx)
-	kubectl(ctx, "rollout", "status", "-n", system, "deployment", deployment, "--timeout=3m")
+	deploy(ctx, previous)
 	fmt.Print(kubectl(ctx, "get", "pods", "-n", system, "-o", "wide"))
 
 	var namespace corev1.Namespace
@@ -48,7 +46,7 @@ func installs(ctx context.Context) {
 
 	By("applying the same again, which changes nothing that the operator wrote")
 	before := certificates(ctx)
-	must(ctx, "make", "deploy", "IMG="+previous)
+	deploy(ctx, previous)
 	Expect(certificates(ctx)).To(Equal(before))
 }
 
@@ -171,8 +169,7 @@ func isDown(ctx context.Context) {
 	kubectl(ctx, "rollout", "status", "-n", other.Name, "deployment", "sleep", "--timeout=2m")
 
 	By("starting it again, by an update of its own Deployment")
-	must(ctx, "make", "deploy", "IMG="+current)
-	bothReady(ctx)
+	deploy(ctx, current)
 	next, err := release(ctx, controlled, "sleep", "once it is back")
 	Expect(err).NotTo(HaveOccurred())
 	succeeds(ctx, controlled, next)

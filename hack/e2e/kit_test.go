@@ -221,3 +221,11 @@ func leadingPod(ctx context.Context) *corev1.Pod {
 }
 
 func kubeconfig() string { return os.Getenv("KUBECONFIG") }
+
+// deploy installs the operator as a user does, and waits until its replicas are of that image.
+func deploy(ctx context.Context, image string) {
+	GinkgoHelper()
+	must(ctx, "make", "deploy", "IMG="+image)
+	kubectl(ctx, "rollout", "status", "-n", system, "deployment", deployment, "--timeout=3m")
+	bothReady(ctx)
+}

@@ -53,8 +53,7 @@ func asksTheServer(ctx context.Context) {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(serving, listener) }()
 	DeferCleanup(func(ctx context.Context) {
-		must(ctx, "make", "deploy", "IMG="+previous)
-		bothReady(ctx)
+		deploy(ctx, previous)
 		stop()
 		Expect(<-served).To(Succeed())
 		server.Close()
