@@ -9,6 +9,7 @@ SERVER ?=
 DEMO_ARGS ?=
 
 TOOL := go tool -modfile=hack/tools/go.mod
+KUSTOMIZE := go tool -modfile=hack/tools/kustomize/go.mod kustomize
 CONTROLLER_GEN := $(TOOL) controller-gen
 GOLANGCI_LINT := $(TOOL) golangci-lint
 
@@ -54,12 +55,14 @@ build-server: ## Build the AlterShield test server into bin/altershield.
 	@CGO_ENABLED=0 go build -trimpath -o bin/altershield ./hack/altershield/cmd
 
 .PHONY: generate
-generate: ## Generate deep copies, CRDs, RBAC and webhook configurations from the code.
+generate: ## Generate deep copies, CRDs, RBAC, webhook configurations and docs/permissions.md from the code.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt crd rbac:roleName=manager-role webhook \
 		paths=./apis/... paths=./controllers/... paths=./webhooks/... paths=./routers/... paths=./runnable/... \
 		output:crd:artifacts:config=config/crd/bases \
 		output:rbac:artifacts:config=config/rbac \
 		output:webhook:artifacts:config=config/webhook
+	$(KUSTOMIZE) build config/default | \
+		go run ./hack/permissions --out docs/permissions.md apis controllers routers runnable webhooks config/rbac
 
 .PHONY: fmt
 fmt: ## Format the code.

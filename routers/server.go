@@ -46,11 +46,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 )
 
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods;changeworkloads,verbs=get;list;watch
+// Reads what a verdict is about once more where the cache lags, and the release of a verdict that comes early.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods;changeworkloads,verbs=get
+// Saves the verdicts of AlterShield Server; those that come early wait with their release.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods/status;changeworkloads/status,verbs=patch
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch
-// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
-// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+// Reads which release a rollback on request is to leave.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
 
 // Options are what the server needs.
 type Options struct {
