@@ -6,9 +6,15 @@ SHELL := /bin/sh
 IMG ?= altershield-operator:latest
 export MANAGER_ARGS ?=
 SERVER ?=
+VERSION ?= dev
+COMMIT ?= unknown
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+GOVULNDB ?=
+PKG ?=
 DEMO_ARGS ?=
 
 TOOL := go tool -modfile=hack/tools/go.mod
+GOVULNCHECK := go tool -modfile=hack/tools/govulncheck/go.mod govulncheck
 KUSTOMIZE := go tool -modfile=hack/tools/kustomize/go.mod kustomize
 CONTROLLER_GEN := $(TOOL) controller-gen
 GOLANGCI_LINT := $(TOOL) golangci-lint
@@ -81,9 +87,23 @@ tidy: ## Tidy go.mod.
 	go mod tidy
 
 .PHONY: verify
-verify: tidy generate fmt vet lint ## Regenerate, format, vet and lint; fail if that leaves the work tree dirty.
+verify: tidy generate fmt vet lint licenses ## Regenerate, format, vet, lint and check licences; fail if that leaves the work tree dirty.
 	@dirty=$$(git status --porcelain); if [ -n "$$dirty" ]; then \
 		echo "The work tree is dirty. Commit what was generated or formatted:"; echo "$$dirty"; git --no-pager diff | head -100; exit 1; fi
+
+##@ Supply chain
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities that PKG, the manager unless told otherwise, calls. Asks vuln.go.dev, or GOVULNDB.
+	$(GOVULNCHECK) $(if $(GOVULNDB),-db $(GOVULNDB)) $(or $(PKG),.)
+
+.PHONY: licenses
+licenses: build ## Check the licences of all that is linked into the manager, and write their texts to bin/third-party-licenses.txt.
+	@go run ./hack/supplychain licenses --out bin/third-party-licenses.txt
+
+.PHONY: sbom
+sbom: build ## Write the manager's bill of materials (CycloneDX) to bin/sbom.cdx.json.
+	@go run ./hack/supplychain sbom --out bin/sbom.cdx.json --version "$(VERSION)" --commit "$(COMMIT)" --date "$(SOURCE_DATE_EPOCH)"
 
 ##@ Image and cluster
 
