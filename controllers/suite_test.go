@@ -103,8 +103,8 @@ func buildManager(ctx context.Context, root, dir string) string {
 
 // stopCleanly ends the manager and reads its log for what no spec looks at.
 func stopCleanly(ctx context.Context) {
-	expectLeastPrivilege(ctx)
 	Expect(manager.Stop(ctx)).To(Succeed())
+	expectLeastPrivilege(ctx)
 	written, err := os.ReadFile(manager.LogPath())
 	Expect(err).NotTo(HaveOccurred())
 	for line := range strings.Lines(string(written)) {

@@ -71,7 +71,7 @@ func Forbidden(requests []auditv1.Event) []string {
 		if status == nil || status.Code != http.StatusForbidden || strings.Contains(status.Message, "because it is being terminated") {
 			continue
 		}
-		counts[fmt.Sprintf("%s was forbidden: %s", describe(request), status.Message)]++
+		counts[fmt.Sprintf("%s was answered with 403: %s", describe(request), status.Message)]++
 	}
 	sentences := make([]string, 0, len(counts))
 	for sentence, count := range counts {

@@ -52,8 +52,8 @@ func TestForbiddenRequestsAreCounted(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(requests).To(HaveLen(6))
 	g.Expect(audit.Forbidden(requests)).To(Equal([]string{
-		"get /version was forbidden: forbidden: User cannot get path (1 times)",
-		"list secrets in namespace a was forbidden: secrets is forbidden: User cannot list (2 times)",
+		"get /version was answered with 403: forbidden: User cannot get path (1 times)",
+		"list secrets in namespace a was answered with 403: secrets is forbidden: User cannot list (2 times)",
 	}))
 }
 

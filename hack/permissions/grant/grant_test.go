@@ -54,6 +54,12 @@ rules:
 - {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [leader], verbs: [update]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: lease, namespace: other}
+rules:
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [delete]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: lease, namespace: system}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: lease}
@@ -85,8 +91,14 @@ metadata: {name: viewer}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: viewer}
 subjects:
 - {kind: ServiceAccount, name: operator, namespace: elsewhere}
-- {kind: User, name: operator}
 - {kind: Group, name: "system:serviceaccounts"}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: viewer, namespace: system}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: viewer}
+subjects:
+- {kind: User, name: operator}
 `
 
 var operator = types.NamespacedName{Namespace: "system", Name: "operator"}
@@ -111,7 +123,10 @@ func TestAServiceAccountHasWhatTheBindingsThatNameItGive(t *testing.T) {
 		"get secrets in namespace system (ClusterRole secrets)",
 		"update leases.coordination.k8s.io leader in namespace system (Role lease)",
 	}))
-	g.Expect(sentences(objects.Others(operator))).To(Equal([]string{"get deployments.apps (ClusterRole viewer)"}))
+	g.Expect(sentences(objects.Others(operator))).To(Equal([]string{
+		"get deployments.apps (ClusterRole viewer)",
+		"delete leases.coordination.k8s.io in namespace other (Role lease)",
+	}))
 }
 
 func TestABindingWithoutANamespaceMeansAServiceAccountOfItsOwn(t *testing.T) {

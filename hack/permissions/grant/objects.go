@@ -116,9 +116,9 @@ func (o Objects) Of(account types.NamespacedName) []Grant {
 
 // Others lists what the roles would give that are not bound to a ServiceAccount, in a fixed order.
 func (o Objects) Others(account types.NamespacedName) []Grant {
-	bound := map[Role]bool{}
+	bound := map[source]bool{}
 	for _, grant := range o.Of(account) {
-		bound[grant.Role] = true
+		bound[grant.source()] = true
 	}
 	var left []Grant
 	for _, role := range o.ClusterRoles {
@@ -129,11 +129,24 @@ func (o Objects) Others(account types.NamespacedName) []Grant {
 	}
 	var others []Grant
 	for _, grant := range left {
-		if !bound[grant.Role] {
+		if !bound[grant.source()] {
 			others = append(others, grant)
 		}
 	}
 	return sorted(others)
+}
+
+// source tells a role from another of the same name.
+type source struct {
+	Role
+	namespace string
+}
+
+func (g Grant) source() source {
+	if g.Role.Kind == "ClusterRole" {
+		return source{Role: g.Role}
+	}
+	return source{g.Role, g.Namespace}
 }
 
 // names says whether a binding, in a namespace or in none, is for a ServiceAccount.
