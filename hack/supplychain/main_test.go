@@ -174,7 +174,7 @@ func TestTheBillOfMaterialsNamesEverything(t *testing.T) {
 		{module{Path: "example.com/Upper/b", Version: "v1.0.0+incompatible", Sum: "h1:abc=", Imports: []string{"stdlib"}}, []notice{{"LICENSE", []string{"MIT"}, ""}}},
 		{module{Path: "stdlib", Version: "1.26.8"}, nil},
 	}
-	of := program{Version: "v1.2.3", Commit: "0123abc", Hash: strings.Repeat("ab", 32), Licences: []string{"Apache-2.0"}, Date: time.Unix(1700000000, 0)}
+	of := program{Version: "v1.2.3", Commit: "0123abc", Hash: strings.Repeat("ab", 32), Licences: []string{"Apache-2.0"}, Date: time.Unix(1700000000, 0).In(time.FixedZone("", 3600))}
 	bom := encoded(t, newBOM(of, made, modules))
 	g.Expect(bom).To(Equal(encoded(t, newBOM(of, made, modules))), "the same each time")
 	g.Expect(validate(t, bom)).To(Succeed())
