@@ -7,6 +7,8 @@ IMG ?= altershield-operator:latest
 export MANAGER_ARGS ?=
 SERVER ?=
 HOSTS ?=
+GOVULNDB ?=
+PKG ?=
 DEMO_ARGS ?=
 E2E_ARGS ?=
 NODES ?= 2
@@ -21,11 +23,9 @@ PLATFORMS ?= linux/amd64,linux/arm64
 CONTAINER_TOOL ?= docker
 KUBECTL ?= $(shell command -v kubectl || go run ./hack/local kubectl-path)
 
-# What the manager says about itself. Lazy: only a build asks git.
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-
 TOOL := go tool -modfile=hack/tools/go.mod
+GOVULNCHECK := go tool -modfile=hack/tools/govulncheck/go.mod govulncheck
+KUSTOMIZE := go tool -modfile=hack/tools/kustomize/go.mod kustomize
 CONTROLLER_GEN := $(TOOL) controller-gen
 GOLANGCI_LINT := $(TOOL) golangci-lint
 
@@ -91,12 +91,14 @@ certs: ## Make a certificate in certs/ for a manager that is debugged on this ma
 	@go run ./hack/local certs --dir certs --hosts "$(HOSTS)"
 
 .PHONY: generate
-generate: ## Generate deep copies, CRDs, RBAC and webhook configurations from the code, and the Helm chart from those.
+generate: ## Generate deep copies, CRDs, RBAC, webhook configurations and docs/permissions.md from the code, and the Helm chart.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt crd rbac:roleName=manager-role webhook \
 		paths=./apis/... paths=./controllers/... paths=./webhooks/... paths=./routers/... paths=./runnable/... \
 		output:crd:artifacts:config=config/crd/bases \
 		output:rbac:artifacts:config=config/rbac \
 		output:webhook:artifacts:config=config/webhook
+	$(KUSTOMIZE) build config/default | \
+		go run ./hack/permissions --out docs/permissions.md apis controllers routers runnable webhooks config/rbac
 	@$(MAKE) --no-print-directory chart
 
 .PHONY: chart
@@ -127,9 +129,23 @@ tidy: ## Tidy go.mod.
 	go mod tidy
 
 .PHONY: verify
-verify: tidy generate fmt vet lint check-alerts ## Regenerate, format, vet, lint and check the alerts; fail if that leaves the work tree dirty.
+verify: tidy generate fmt vet lint licenses check-alerts ## Regenerate, format, vet, lint, check licences and alerts; fail if that leaves the work tree dirty.
 	@dirty=$$(git status --porcelain); if [ -n "$$dirty" ]; then \
 		echo "The work tree is dirty. Commit what was generated or formatted:"; echo "$$dirty"; git --no-pager diff | head -100; exit 1; fi
+
+##@ Supply chain
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities that PKG, the manager unless told otherwise, calls. Asks vuln.go.dev, or GOVULNDB.
+	$(GOVULNCHECK) $(if $(GOVULNDB),-db $(GOVULNDB)) $(or $(PKG),.)
+
+.PHONY: licenses
+licenses: build ## Check the licences of all that is linked into the manager, and write their texts to bin/third-party-licenses.txt.
+	@go run ./hack/supplychain licenses --out bin/third-party-licenses.txt
+
+.PHONY: sbom
+sbom: build ## Write the manager's bill of materials (CycloneDX) to bin/sbom.cdx.json.
+	@go run ./hack/supplychain sbom --out bin/sbom.cdx.json --version "$(VERSION)" --commit "$(COMMIT)" --date "$(SOURCE_DATE_EPOCH)"
 
 ##@ Image
 

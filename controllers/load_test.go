@@ -17,12 +17,9 @@ limitations under the License.
 package controllers_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -33,7 +30,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
-	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
 var _ = Describe("A hundred Deployments of ten replicas", Serial, func() {
@@ -123,46 +119,18 @@ func atOnce(count int, do func(int)) {
 func writes(namespace string) map[string]int {
 	GinkgoHelper()
 	counts := map[string]int{}
-	for _, call := range calls(time.Time{}) {
-		if call.ObjectRef.Namespace != namespace || call.ObjectRef.Resource == "events" || slices.Contains([]string{"get", "list", "watch"}, call.Verb) {
+	for _, call := range requests() {
+		object := call.ObjectRef
+		if object == nil || object.Namespace != namespace || object.Resource == "events" || slices.Contains([]string{"get", "list", "watch"}, call.Verb) {
 			continue
 		}
-		kind := call.Verb + " " + call.ObjectRef.Resource + "/" + call.ObjectRef.Subresource
+		kind := call.Verb + " " + object.Resource + "/" + object.Subresource
 		if call.ResponseStatus.Code == http.StatusConflict {
 			kind += " in vain"
 		}
 		counts[kind]++
 	}
 	return counts
-}
-
-// call is a request as the API server's audit log has it.
-type call struct {
-	Verb                     string
-	User                     struct{ Username string }
-	ResponseStatus           struct{ Code int }
-	ObjectRef                struct{ Namespace, Resource, Subresource, Name string }
-	RequestReceivedTimestamp time.Time
-}
-
-// calls are all that the operator asked the API server for since then.
-func calls(since time.Time) []call {
-	GinkgoHelper()
-	file, err := os.Open(plane.AuditLog())
-	Expect(err).NotTo(HaveOccurred())
-	defer file.Close()
-	var found []call
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var entry call
-		Expect(json.Unmarshal(lines.Bytes(), &entry)).To(Succeed())
-		if entry.User.Username == operator.User && !entry.RequestReceivedTimestamp.Before(since) {
-			found = append(found, entry)
-		}
-	}
-	Expect(lines.Err()).NotTo(HaveOccurred())
-	return found
 }
 
 func sum(counts map[string]int) int {

@@ -88,9 +88,14 @@ var _ = Describe("An operator that has nothing to do", Serial, func() {
 func busy(since time.Time) []string {
 	GinkgoHelper()
 	var asked []string
-	for _, call := range calls(since) {
-		if call.ObjectRef.Resource != "leases" && call.Verb != "watch" {
-			asked = append(asked, strings.TrimSpace(fmt.Sprintf("%s %s %s/%s", call.Verb, call.ObjectRef.Resource, call.ObjectRef.Namespace, call.ObjectRef.Name)))
+	for _, call := range requests() {
+		object := call.ObjectRef
+		switch {
+		case call.RequestReceivedTimestamp.Time.Before(since), call.Verb == "watch":
+		case object == nil:
+			asked = append(asked, call.Verb+" "+call.RequestURI)
+		case object.Resource != "leases":
+			asked = append(asked, fmt.Sprintf("%s %s %s/%s", call.Verb, object.Resource, object.Namespace, object.Name))
 		}
 	}
 	return asked

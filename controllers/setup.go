@@ -37,6 +37,11 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
+// Tells in Events what becomes of releases and settings.
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
+// Counts an Event that comes again, in place of writing it anew.
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=patch
+
 // Reporter is the name that Events carry.
 const Reporter = "altershield-operator"
 

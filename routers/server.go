@@ -47,9 +47,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 )
 
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods;changeworkloads,verbs=get;list;watch
+// Reads what a verdict is about once more where the cache lags, and the release of a verdict that comes early.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods;changeworkloads,verbs=get
+// Saves the verdicts of AlterShield Server; those that come early wait with their release.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods/status;changeworkloads/status,verbs=patch
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch
+// Reads which release a rollback on request is to leave.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
 
 // Options are what the server needs.
 type Options struct {

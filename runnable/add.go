@@ -43,11 +43,6 @@ import (
 
 const concurrency = 5
 
-// +kubebuilder:rbac:groups="",resources=namespaces;pods,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads;opsconfiginfoes,verbs=get;list;watch
-
 // Roller takes Deployments back. An error that is a rollback.Obstacle stays until something changes, others are worth another
 // attempt.
 type Roller interface {

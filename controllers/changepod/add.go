@@ -46,10 +46,10 @@ const (
 	firstRetry, lastRetry = 200 * time.Millisecond, 5 * time.Second
 )
 
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get;list;watch
+// Reads a batch again that somebody else wrote meanwhile.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get
+// Writes how far the check of a batch is, and what came of it.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods/status,verbs=patch
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler writes the status of ChangePods.
 type Reconciler struct {

@@ -50,11 +50,20 @@ const (
 	firstRetry, lastRetry = 200 * time.Millisecond, 5 * time.Second
 )
 
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=get;list;watch;patch;delete
+// Adds and removes the finalizer that keeps the record of a release until AlterShield Server knows its end.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=patch
+// Removes the records of past releases.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=delete
+// Writes what became of a release.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads/status,verbs=patch
+// Makes the ChangeWorkload the owner of its batches, where the admission plugin OwnerReferencesPermissionEnforcement asks for this.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads/finalizers,verbs=update
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes,verbs=get;list;watch
+// Opens batches.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=create
+// Settles whether a batch exists that the cache doesn't show.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get
+// Removes a batch that a deleted release of the same name left.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=delete
 
 // Reconciler writes the status of ChangeWorkloads, creates ChangePods, and suspends Deployments.
 type Reconciler struct {

@@ -41,11 +41,14 @@ import (
 
 const concurrency = 5
 
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
+// Records releases.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=create
+// Renews the record of a version that is released again.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=patch
+// Removes a record that a deleted Deployment of the same name left.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=delete
+// Makes the Deployment the owner of its record, where the admission plugin OwnerReferencesPermissionEnforcement asks for this.
 // +kubebuilder:rbac:groups=apps,resources=deployments/finalizers,verbs=update
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler creates the ChangeWorkload of each release and then marks the Deployment as processed.
 type Reconciler struct {

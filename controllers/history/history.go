@@ -36,8 +36,17 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/scope"
 )
 
-// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;create;patch;delete
+// Finds the pod templates that are kept of verified versions.
+// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list
+// Keeps the pod template of a verified version.
+// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=create
+// Renews what is kept of a version that was released and verified again.
+// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=patch
+// Removes the oldest pod templates, and those of versions that failed since.
+// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=delete
+// Reads the pod template to keep: the cache holds none.
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
+// Makes the Deployment the owner of what is kept, where the admission plugin OwnerReferencesPermissionEnforcement asks for this.
 // +kubebuilder:rbac:groups=apps,resources=deployments/finalizers,verbs=update
 
 // ErrNotKept says that the history can't be kept as asked for, however often that is tried.

@@ -31,6 +31,11 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
+// Writes the operator's labels and annotations on Deployments, and pauses the rollout of a failed release.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=patch
+// Finds out whether a write was refused because the Deployment has moved on.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
+
 // Change is what to write on a Deployment.
 type Change struct {
 	// Set and Remove are labels.

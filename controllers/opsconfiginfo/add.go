@@ -34,7 +34,9 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
-// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes,verbs=get;list;watch;create
+// Creates missing settings with their defaults.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes,verbs=create,namespace=system
+// Says of each setting whether it is in effect.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes/status,verbs=patch
 
 // Reconciler creates missing settings and writes the status of OpsConfigInfos.

@@ -40,8 +40,8 @@ import (
 
 const concurrency = 10
 
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
+// Labels pods that completed their release.
+// +kubebuilder:rbac:groups="",resources=pods,verbs=patch
 
 // Reconciler sets the Finished label on pods that completed their release.
 type Reconciler struct {

@@ -40,9 +40,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// Reads a Deployment whole: the cache holds no pod templates.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
+// Sets the pod template of a Deployment back to an earlier one.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=patch
+// Finds earlier pod templates: the cache holds none.
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
 
 // maxMessage keeps the record of a rollback short, in bytes.
 const maxMessage = 400

@@ -34,6 +34,16 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
+// Fills the cache with the namespaces that are opted in.
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
+// Fills the cache with the Deployments under change control, their ReplicaSets and their Pods.
+// +kubebuilder:rbac:groups=apps,resources=deployments;replicasets,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// Fills the cache with releases and their batches.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads;changepods,verbs=list;watch
+// Fills the cache with the settings. Those that somebody put into another namespace are marked as having no effect.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes,verbs=list;watch
+
 // CacheOptions limits the cache to opted-in namespaces and to Deployments, ReplicaSets and Pods that carry a version.
 func CacheOptions() (cache.Options, error) {
 	stamped, err := labels.NewRequirement(appv1alpha1.LabelVersion, selection.Exists, nil)

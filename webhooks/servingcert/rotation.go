@@ -34,10 +34,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 )
 
+// Follows the Secret with the certificate of the webhooks; cert-controller follows all Secrets of the namespace for that.
 // +kubebuilder:rbac:groups="",namespace=system,resources=secrets,verbs=get;list;watch
+// Keeps a new certificate in it.
 // +kubebuilder:rbac:groups="",namespace=system,resources=secrets,resourceNames=webhook-server-cert,verbs=update
+// Follows the webhook configurations, as somebody may take their certificate authority away.
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,verbs=get;list;watch
+// Puts the certificate authority into its own ones.
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=altershieldoperator-mutating-webhook-configuration,verbs=update
+// Puts the certificate authority into its own ones.
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=altershieldoperator-validating-webhook-configuration,verbs=update
 
 // Names as config/ has them.

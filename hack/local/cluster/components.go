@@ -113,6 +113,8 @@ func (c *Cluster) apiServer() component {
 		"--service-account-key-file=" + c.path(pki, "service-accounts.pub"),
 		"--service-account-signing-key-file=" + c.path(pki, "service-accounts.key"),
 		"--authorization-mode=Node,RBAC",
+		// Some distributions have it on: it asks for permissions on finalizers that nothing else shows to be missing.
+		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--allow-privileged=true",
 		"--max-requests-inflight=3000",
 		"--max-mutating-requests-inflight=1500",

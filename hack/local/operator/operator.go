@@ -68,6 +68,8 @@ type Options struct {
 	Binary string
 	// Args are further arguments of the manager.
 	Args []string
+	// Env is added to the manager's environment, as NAME=value.
+	Env []string
 	// Config is the kustomization to install.
 	Config string
 	Ports  Ports
@@ -113,7 +115,7 @@ func (o *Operator) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	o.process, err = process.Start(process.Spec{Dir: o.options.Dir, Name: Name, Detached: o.options.Detached, Argv: o.argv})
+	o.process, err = process.Start(process.Spec{Dir: o.options.Dir, Name: Name, Detached: o.options.Detached, Argv: o.argv, Env: o.options.Env})
 	if err != nil {
 		return err
 	}

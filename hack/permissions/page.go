@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/traas-stack/altershield-operator/hack/permissions/grant"
+)
+
+const intro = `<!-- Made by make generate from the manifests and from the comments above their rules. Don't edit. -->
+# What the operator may do
+
+This page lists every permission of the operator's ServiceAccount ` + "`%s`" + `, and what each is for.
+There is no other: ` + "`make verify`" + ` fails where a permission has no reason, or a reason no permission. ` + "`make test`" + ` fails
+where the API server answers the operator with 403, or where the operator never asks for what it is granted. The few permissions
+that no request may show are listed with their reasons in ` + "`hack/permissions/audit`" + `.
+
+Besides, the operator asks the API server once for its own user name, as every user may.
+`
+
+const othersIntro = `
+## What others get
+
+These roles come with the operator and are not its own.
+`
+
+// page shows the permissions of a ServiceAccount, and those that the installation has for others.
+func page(account types.NamespacedName, own, others []explained) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, intro, account)
+	for _, namespace := range namespaces(own) {
+		rows := slices.DeleteFunc(slices.Clone(own), func(row explained) bool { return row.Namespace != namespace })
+		title := "In the whole cluster"
+		if namespace != "" {
+			title = fmt.Sprintf("In the namespace `%s` alone", namespace)
+		}
+		fmt.Fprintf(&text, "\n## %s\n\nGiven by %s.\n\n", title, roles(rows))
+		text.WriteString("| API group | Resource | Verb | What for |\n|---|---|---|---|\n")
+		for _, row := range rows {
+			fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", group(row.Permission), object(row.Permission), row.Verb, why(row.Reasons))
+		}
+	}
+	if len(others) > 0 {
+		text.WriteString(othersIntro + "\n| Role | API group | Resource | Verb | What for |\n|---|---|---|---|---|\n")
+	}
+	for _, row := range others {
+		fmt.Fprintf(&text, "| %s `%s` | %s | %s | %s | %s |\n", row.Role.Kind, row.Role.Name, group(row.Permission), object(row.Permission), row.Verb, why(row.Reasons))
+	}
+	return text.String()
+}
+
+// namespaces are those of the grants, in order: the one that stands for all comes first.
+func namespaces(rows []explained) []string {
+	var found []string
+	for _, row := range rows {
+		found = append(found, row.Namespace)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+func roles(rows []explained) string {
+	var found []string
+	for _, row := range rows {
+		found = append(found, fmt.Sprintf("%s `%s`", row.Role.Kind, row.Role.Name))
+	}
+	slices.Sort(found)
+	return strings.Join(slices.Compact(found), " and ")
+}
+
+func group(permission grant.Permission) string {
+	switch {
+	case permission.URL != "":
+		return ""
+	case permission.Group == "":
+		return "core"
+	}
+	return permission.Group
+}
+
+func object(permission grant.Permission) string {
+	switch {
+	case permission.URL != "":
+		return "`" + permission.URL + "`"
+	case permission.Name != "":
+		return fmt.Sprintf("%s, only `%s`", permission.Resource, permission.Name)
+	}
+	return permission.Resource
+}
+
+// why lists the reasons, those of the code with the package that has them.
+func why(reasons []reason) string {
+	var texts []string
+	for _, reason := range reasons {
+		text := strings.ReplaceAll(reason.Text, "|", `\|`)
+		if path.Ext(reason.File) == ".go" {
+			text = fmt.Sprintf("`%s`: %s", path.Dir(reason.File), text)
+		}
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "<br>")
+}

@@ -1,0 +1,28 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command called calls what the database beside it takes for vulnerable.
+package main
+
+import "os"
+
+func main() {
+	file, err := os.OpenFile(os.DevNull, os.O_RDONLY, 0)
+	if err != nil {
+		panic(err)
+	}
+	file.Close()
+}

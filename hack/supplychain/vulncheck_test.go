@@ -1,0 +1,45 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// The databases of others can't be asked in a test: this one has a flaw of os.OpenFile, and one of strings.ToUpper that was
+// fixed long ago.
+func TestMakeVulncheckFailsForWhatIsCalledAndNotFixed(t *testing.T) {
+	database, err := filepath.Abs("testdata/vulndb")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	vulncheck := func(pkg string) (string, error) {
+		command := exec.CommandContext(t.Context(), "make", "vulncheck", "GOVULNDB=file://"+database, "PKG=./hack/supplychain/testdata/"+pkg)
+		command.Dir = "../.."
+		output, err := command.CombinedOutput()
+		return string(output), err
+	}
+	g := NewWithT(t)
+	found, err := vulncheck("called")
+	g.Expect(err).To(HaveOccurred())
+	g.Expect(found).To(ContainSubstring("called.main calls os.OpenFile"))
+	found, err = vulncheck("uncalled")
+	g.Expect(err).NotTo(HaveOccurred(), found)
+	g.Expect(found).To(ContainSubstring("No vulnerabilities found"))
+}
