@@ -73,7 +73,7 @@ func expectLeastPrivilege(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	granted := objects.Of(types.NamespacedName{Namespace: operator.Namespace, Name: operator.ServiceAccount})
 	Expect(granted).NotTo(BeEmpty())
-	unused := audit.Unused(granted, asked, audit.Exceptions())
+	unused := audit.Unused(granted, asked, append(audit.Exceptions(), audit.SelfManagedCertificate()...))
 	if !everySpec {
 		GinkgoWriter.Printf("In this part of the suite:\n%s\n", strings.Join(unused, "\n"))
 		return

@@ -77,6 +77,12 @@ func takesBackACrashLoop(ctx context.Context) {
 	warnings := kubectl(ctx, "events", "-n", namespace, "--for", "deployment/sleep", "--types=Warning")
 	Expect(warnings).To(ContainSubstring("ReleaseRolledBack"))
 	fmt.Print(warnings)
+
+	By("refusing the same again and again")
+	for range 2 {
+		_, err := run(ctx, "kubectl", "patch", "deployment", "sleep", "-n", namespace, "-p", patch)
+		Expect(err).To(MatchError(ContainSubstring("deployment sleep refuses version")))
+	}
 }
 
 // patience is how long the pods of a release may take to run.

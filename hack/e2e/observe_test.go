@@ -26,6 +26,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,8 +36,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/permissions/audit"
+	"github.com/traas-stack/altershield-operator/hack/permissions/grant"
 )
 
 const metricsService = "altershieldoperator-controller-manager-metrics-service"
@@ -169,4 +175,17 @@ func used(ctx context.Context, pod *corev1.Pod) resources {
 	return result
 }
 
-func hasTheRightPermissions(ctx context.Context) {}
+func hasTheRightPermissions(ctx context.Context) {
+	log, err := os.Open(filepath.Join(os.Getenv("NODE_STATE"), "audit.log"))
+	Expect(err).NotTo(HaveOccurred())
+	defer log.Close()
+	asked, err := audit.Read(log, operator)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(audit.Forbidden(asked)).To(BeEmpty())
+
+	objects, err := grant.List(ctx, kube)
+	Expect(err).NotTo(HaveOccurred())
+	granted := objects.Of(types.NamespacedName{Namespace: system, Name: deployment})
+	Expect(audit.Unused(granted, asked, append(audit.Exceptions(), audit.StreamedLists()...))).To(BeEmpty())
+	figure("%d requests of the operator, none forbidden; each of %d permissions used or excepted with a reason", len(asked), len(granted))
+}

@@ -135,6 +135,29 @@ func StreamedLists() []Exception {
 	return exceptions
 }
 
+// SelfManagedCertificate are the permissions that only an operator asks for that makes the certificate of its webhooks itself.
+func SelfManagedCertificate() []Exception {
+	const (
+		secret        = "webhook-server-cert"
+		configuration = "altershieldoperator-%s-webhook-configuration"
+		reason        = "It is asked for with --webhook-cert-secret."
+	)
+	exceptions := []Exception{{grant.Permission{Resource: "secrets", Name: secret, Verb: "update"}, reason}}
+	for _, verb := range []string{"get", "list", "watch"} {
+		exceptions = append(exceptions, Exception{grant.Permission{Resource: "secrets", Verb: verb}, reason})
+	}
+	for _, kind := range []string{"mutating", "validating"} {
+		permission := grant.Permission{Group: "admissionregistration.k8s.io", Resource: kind + "webhookconfigurations"}
+		for _, verb := range []string{"get", "list", "watch"} {
+			permission.Verb = verb
+			exceptions = append(exceptions, Exception{permission, reason})
+		}
+		permission.Verb, permission.Name = "update", fmt.Sprintf(configuration, kind)
+		exceptions = append(exceptions, Exception{permission, reason})
+	}
+	return exceptions
+}
+
 // Unused says in a sentence each what is granted and was never asked for, but for the exceptions; and which exception is for
 // something that isn't granted.
 func Unused(granted []grant.Grant, requests []auditv1.Event, exceptions []Exception) []string {
