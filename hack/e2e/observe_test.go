@@ -100,7 +100,11 @@ func buildVersions(ctx context.Context, token string) []string {
 	version := regexp.MustCompile(`altershield_build_info\{[^}]*version="([^"]+)"`)
 	var found []string
 	for _, pod := range operatorPods(ctx) {
-		_, body := scrape(ctx, net.JoinHostPort(pod.Status.PodIP, "8089"), token)
+		var body string
+		Eventually(ctx, func(ctx context.Context) (status int) {
+			status, body = scrape(ctx, net.JoinHostPort(pod.Status.PodIP, "8089"), token)
+			return status
+		}).Should(Equal(http.StatusOK)) // a replica remembers for half a minute whom it refused
 		match := version.FindStringSubmatch(body)
 		Expect(match).To(HaveLen(2), "altershield_build_info of pod %s", pod.Name)
 		found = append(found, match[1])
