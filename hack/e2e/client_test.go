@@ -22,6 +22,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -39,7 +40,7 @@ const askEvery = 100 * time.Millisecond
 type visitor struct {
 	stop     context.CancelFunc
 	done     sync.WaitGroup
-	admitted int
+	admitted atomic.Int64
 	failures []string
 }
 
@@ -76,13 +77,20 @@ func (v *visitor) ask(ctx context.Context, namespace string, n int) {
 	case err != nil:
 		v.failures = append(v.failures, fmt.Sprintf("%s: %v", time.Now().Format(time.TimeOnly), err))
 	default:
-		v.admitted++
+		v.admitted.Add(1)
 	}
 }
 
+// staysFor waits until a number of further releases were admitted.
+func (v *visitor) staysFor(ctx context.Context, releases int64) {
+	GinkgoHelper()
+	enough := v.admitted.Load() + releases
+	Eventually(ctx, v.admitted.Load).Should(BeNumerically(">=", enough))
+}
+
 // leaves ends the visit and returns how many releases were admitted, and what the others were told.
-func (v *visitor) leaves() (int, []string) {
+func (v *visitor) leaves() (int64, []string) {
 	v.stop()
 	v.done.Wait()
-	return v.admitted, v.failures
+	return v.admitted.Load(), v.failures
 }
