@@ -63,14 +63,18 @@ assets: ## Build etcd, Kubernetes and KWOK into setup-envtest's store, once; min
 ##@ Real nodes
 
 .PHONY: node
-node: build-node ## Open a shell beside a cluster with real nodes, on Linux as root; NODES=2. The cluster ends with the shell.
-	@bin/node --nodes=$(NODES) -- "$${SHELL:-/bin/sh}"
+node: build-node modules ## Open a shell beside a cluster with real nodes, on Linux as root; NODES=2. The cluster ends with the shell.
+	@bin/node --nodes=$(NODES) -- sh -c '"$${SHELL:-/bin/sh}" || true' # what the last command in it came to says nothing
 
 .PHONY: e2e
-e2e: build-node ## Install the operator on a cluster with real nodes and live with it, on Linux as root: README, "Real nodes".
-	go mod download # there is no module proxy beside the cluster
+e2e: build-node modules ## Install the operator on a cluster with real nodes and live with it, on Linux as root: README, "Real nodes".
 	$(TEST_ENV) go test $(RACE) -c -tags e2e -o bin/e2e.test ./hack/e2e
 	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.fail-fast $(E2E_ARGS)
+
+# There is no module proxy beside the cluster.
+.PHONY: modules
+modules:
+	@go mod download
 
 .PHONY: build-node
 build-node: ## Build bin/node, which runs a command beside a cluster with real nodes: bin/node -- <command>.
@@ -161,7 +165,7 @@ docker-push: ## Push the image IMG with docker.
 	$(CONTAINER_TOOL) push $(IMG)
 
 .PHONY: docker-buildx
-docker-buildx: ## Build the image IMG for all PLATFORMS with docker's BuildKit and push it.
+docker-buildx: ## Build the image IMG for all PLATFORMS with a BuildKit builder (docker buildx create --use) and push it.
 	$(CONTAINER_TOOL) buildx build --platform $(PLATFORMS) $(DOCKER_STAMP) \
 		--output type=image,name=$(IMG),push=true,rewrite-timestamp=true .
 
@@ -212,4 +216,4 @@ undeploy: ## Remove the operator and say what it leaves. Workloads run on.
 
 .PHONY: help
 help: ## Show this help.
-	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

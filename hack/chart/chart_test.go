@@ -48,7 +48,7 @@ func TestTheChartRendersTheObjectsOfKustomize(t *testing.T) {
 		"config/default":                       {},
 		"config/overlays/cert-manager":         {"webhook.certificate=cert-manager"},
 		"hack/chart/variants/server":           {"server.address=http://altershield.altershield.svc:8080", "server.tokenSecret.name=altershield-token"},
-		"hack/chart/variants/prometheus":       {"serviceMonitor.enabled=true", "prometheusRule.enabled=true"},
+		"hack/chart/variants/prometheus":       {"serviceMonitor.enabled=true", "prometheusRule.enabled=true", "dashboard.enabled=true"},
 		"hack/chart/variants/admission-policy": {"admissionPolicy.enabled=true"},
 		"hack/chart/variants/fail-open":        {"webhook.failurePolicy=Ignore"},
 		"hack/chart/variants/callback-tls":     {"callback.tlsSecret=callback-server-cert"},

@@ -69,6 +69,9 @@ func parametrize(p part) (part, error) {
 			}
 		}
 		err = set(p.Object, optional(`include "altershield-operator.webhookAnnotations" . | fromYaml`), "metadata", "annotations")
+	case "ConfigMap":
+		err = set(p.Object, nil, "metadata", "labels", more(".Values.dashboard.labels"))
+		p.conditions = append(p.conditions, ".Values.dashboard.enabled")
 	case "ServiceMonitor":
 		err = set(p.Object, nil, "metadata", "labels", more(".Values.serviceMonitor.labels"))
 		p.conditions = append(p.conditions, ".Values.serviceMonitor.enabled")

@@ -86,6 +86,8 @@ func effects() map[string]effect {
 			"ServiceMonitor altershieldoperator-controller-manager-metrics-monitor", ".metadata.labels.release", "p"},
 		"prometheusRule.enabled":  {[]string{"prometheusRule.enabled=true"}, "PrometheusRule altershieldoperator-rules", ".kind", "PrometheusRule"},
 		"prometheusRule.labels":   {[]string{"prometheusRule.enabled=true", "prometheusRule.labels.release=p"}, "PrometheusRule altershieldoperator-rules", ".metadata.labels.release", "p"},
+		"dashboard.enabled":       {[]string{"dashboard.enabled=true"}, "ConfigMap altershieldoperator-dashboard", ".kind", "ConfigMap"},
+		"dashboard.labels":        {[]string{"dashboard.enabled=true", "dashboard.labels.team=sre"}, "ConfigMap altershieldoperator-dashboard", ".metadata.labels.team", "sre"},
 		"admissionPolicy.enabled": {[]string{"admissionPolicy.enabled=true"}, "ValidatingAdmissionPolicy altershieldoperator-suspension", ".kind", "ValidatingAdmissionPolicy"},
 	}
 }

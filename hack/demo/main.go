@@ -42,8 +42,8 @@ func main() {
 	manager := flag.String("manager", "bin/manager", "the manager's `program`")
 	config := flag.String("config", "config/local", "kustomization `folder` to install")
 	samples := flag.String("samples", "config/samples", "`folder` of the sample Deployments")
-	installed := flag.String("cluster", "", "kubeconfig `file`: play in the namespace default of that cluster, where the operator is installed "+
-		"and no server configured; empty: on a cluster of its own")
+	installed := flag.String("cluster", "", "kubeconfig `file`: play with the kubectl on the PATH in the namespace default of that cluster, where the operator is "+
+		"installed and no server configured; empty: on a cluster of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -60,11 +60,7 @@ func main() {
 // onCluster plays what needs no server where somebody has installed the operator, and leaves the Deployment sleep there.
 func onCluster(ctx context.Context, kubeconfig, samples string, out io.Writer) error {
 	begin := time.Now()
-	programs, err := assets.Ensure(ctx, out)
-	if err != nil {
-		return err
-	}
-	stage := &stage{kubectl: programs.Path(assets.Kubectl), kubeconfig: kubeconfig, samples: samples, out: out}
+	stage := &stage{kubectl: "kubectl", kubeconfig: kubeconfig, samples: samples, out: out}
 	if err := stage.play(ctx, append(walkthrough(), selfHealing()...)); err != nil {
 		return err
 	}

@@ -41,6 +41,8 @@ type visitor struct {
 	stop     context.CancelFunc
 	done     sync.WaitGroup
 	admitted atomic.Int64
+	// last names the record that the release before would have had.
+	last     string
 	failures []string
 }
 
@@ -72,6 +74,11 @@ func (v *visitor) ask(ctx context.Context, namespace string, n int) {
 	object := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "visited"}}
 	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"visit":"%d"}}}}}`, n)
 	err := kube.Patch(ctx, object, client.RawPatch("application/merge-patch+json", patch), client.DryRunAll)
+	stamped := recordOf(object)
+	if err == nil && stamped == v.last {
+		err = fmt.Errorf("visit %d has the version of the one before: no webhook was asked", n)
+	}
+	v.last = stamped
 	switch {
 	case ctx.Err() != nil: // the answer to the last question isn't waited for
 	case err != nil:
@@ -90,7 +97,9 @@ func (v *visitor) staysFor(ctx context.Context, releases int64) {
 
 // leaves ends the visit and returns how many releases were admitted, and what the others were told.
 func (v *visitor) leaves() (int64, []string) {
+	GinkgoHelper()
 	v.stop()
 	v.done.Wait()
+	Expect(v.admitted.Load()).To(BeNumerically(">", 0))
 	return v.admitted.Load(), v.failures
 }

@@ -58,8 +58,6 @@ func walksThrough(ctx context.Context) {
 
 func takesBackACrashLoop(ctx context.Context) {
 	namespace := controlledNamespace(ctx, "crashing")
-	patience(ctx, "20s")
-	DeferCleanup(patience, "2m")
 	object := slowly(namespace, "sleep")
 	Expect(kube.Create(ctx, object)).To(Succeed())
 	good := recordOf(object)
@@ -72,6 +70,9 @@ func takesBackACrashLoop(ctx context.Context) {
 		return kubectl(ctx, "get", "pods", "-n", namespace)
 	}).Should(ContainSubstring("CrashLoopBackOff"))
 	fmt.Print(kubectl(ctx, "get", "pods", "-n", namespace))
+	// By default pods may take two minutes to run; the clock of this one is short only now that its trouble was seen.
+	patience(ctx, "20s")
+	DeferCleanup(patience, "2m")
 	Eventually(ctx, func(ctx context.Context) string { return recordOf(theDeployment(ctx, namespace, "sleep")) }).Should(Equal(good))
 	succeeds(ctx, namespace, good)
 	warnings := kubectl(ctx, "events", "-n", namespace, "--for", "deployment/sleep", "--types=Warning")
@@ -122,7 +123,7 @@ func isRemoved(ctx context.Context) {
 	kubectl(ctx, "delete", "namespace", namespace, "--timeout=2m")
 
 	By("removing it once more, which finds nothing to do")
-	must(ctx, "make", "undeploy")
+	Expect(must(ctx, "make", "undeploy")).NotTo(ContainSubstring("deleted "))
 }
 
 // incarnations are the pods of a namespace: who they are, and how often their containers started.
@@ -158,6 +159,7 @@ func isDown(ctx context.Context) {
 	for _, namespace := range []string{controlled, other.Name} {
 		Expect(kube.Create(ctx, slowly(namespace, "sleep"))).To(Succeed())
 	}
+	Expect(kube.Create(ctx, slowly(controlled, "leaving"))).To(Succeed())
 	recorded := recordOf(theDeployment(ctx, controlled, "sleep"))
 	succeeds(ctx, controlled, recorded)
 
@@ -170,6 +172,7 @@ func isDown(ctx context.Context) {
 	kubectl(ctx, "scale", "-n", controlled, "deployment", "sleep", "--replicas=4")
 	kubectl(ctx, "annotate", "-n", controlled, "deployment", "sleep", "team=shop")
 	kubectl(ctx, "rollout", "status", "-n", controlled, "deployment", "sleep", "--timeout=2m")
+	kubectl(ctx, "delete", "-n", controlled, "deployment", "leaving", "--timeout=1m")
 	_, err = release(ctx, other.Name, "sleep", "in a namespace that isn't opted in")
 	Expect(err).NotTo(HaveOccurred())
 	kubectl(ctx, "rollout", "status", "-n", other.Name, "deployment", "sleep", "--timeout=2m")

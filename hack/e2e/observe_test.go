@@ -125,7 +125,11 @@ func rests(ctx context.Context) {
 		}
 		return found
 	}
-	before := usage()
+	var before map[string]resources
+	Eventually(func() map[string]resources {
+		before = usage()
+		return before
+	}).Should(And(HaveLen(2), HaveEach(Not(HaveField("at", BeZero())))), "kubelet should have seen both")
 	Eventually(usage).WithTimeout(3 * restFor).Should(HaveEach(Satisfy(func(now resources) bool {
 		return now.at.Sub(before[now.pod].at) >= restFor
 	})))

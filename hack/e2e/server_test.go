@@ -39,9 +39,7 @@ const token = "a token of the platform"
 // asksTheServer runs a test server on the nodes' own address: the operator's pods reach it there, and its callbacks go
 // through the Service.
 func asksTheServer(ctx context.Context) {
-	host, _, err := net.SplitHostPort(os.Getenv("NODE_REGISTRY"))
-	Expect(err).NotTo(HaveOccurred())
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(os.Getenv("NODE_ADDRESS"), "0"))
 	Expect(err).NotTo(HaveOccurred())
 	var callbacks corev1.Service
 	Expect(kube.Get(ctx, client.ObjectKey{Namespace: system, Name: "altershieldoperator-callback-service"}, &callbacks)).To(Succeed())
@@ -81,8 +79,8 @@ func asksTheServer(ctx context.Context) {
 	fmt.Print(kubectl(ctx, "get", "changeworkloads", "-n", namespace, "-o", "wide"))
 
 	By("taking it back on request")
-	kubectl(ctx, "annotate", "deployment", "sleep", "-n", namespace, "altershield.defense.antgroup.com/rollback=true")
 	server.ClearRules()
+	kubectl(ctx, "annotate", "deployment", "sleep", "-n", namespace, "altershield.defense.antgroup.com/rollback=true")
 	succeeds(ctx, namespace, recordOf(object))
 }
 

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,6 +128,12 @@ func (u *undeployer) list(ctx context.Context, kind schema.GroupVersionKind, opt
 	return objects, nil
 }
 
+// isOurs knows the operator's CustomResourceDefinitions by their names: others may have put theirs into its group.
+func isOurs(name string) bool {
+	resource, group, _ := strings.Cut(name, ".")
+	return group == appv1alpha1.GroupVersion.Group && slices.Contains([]string{"changeworkloads", "changepods", "opsconfiginfoes"}, resource)
+}
+
 // removeRecords removes the CustomResourceDefinitions and with them all their objects. A running operator gets time to tell
 // AlterShield Server how its releases end; after that, or without one, the records are let go untold.
 func (u *undeployer) removeRecords(ctx context.Context) error {
@@ -135,7 +142,7 @@ func (u *undeployer) removeRecords(ctx context.Context) error {
 		return err
 	}
 	kind := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
-	definitions, err := u.remove(ctx, kind, func(name string) bool { return strings.HasSuffix(name, "."+appv1alpha1.GroupVersion.Group) })
+	definitions, err := u.remove(ctx, kind, isOurs)
 	if err != nil || len(definitions) == 0 {
 		return err
 	}

@@ -83,9 +83,9 @@ type Cluster struct {
 	started   []*process.Process // those among them that Start has started
 }
 
-// Start starts the parts of a cluster and waits until it can run pods; with real nodes, until nodes can join. Parts that run already with the same command line
-// are kept, so that starting again in the same folder with the same ports brings back only what is missing. If a part
-// fails, everything this call has started is stopped again; logs are left in the folder.
+// Start starts the parts of a cluster and waits until it can run pods; with real nodes, until nodes can join. Parts that run
+// already with the same command line are kept, so that starting again in the same folder with the same ports brings back
+// only what is missing. If a part fails, everything this call has started is stopped again; logs are left in the folder.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

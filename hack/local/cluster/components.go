@@ -146,9 +146,7 @@ func (c *Cluster) nodesArgs() []string {
 		"--kubelet-client-certificate=" + c.path(pki, kubeletClient+".crt"),
 		"--kubelet-client-key=" + c.path(pki, kubeletClient+".key"),
 		"--kubelet-preferred-address-types=InternalIP",
-		// As strict as clusters get: who sets an owner reference that blocks deletion must be allowed to write the
-		// owner's finalizers.
-		"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
+		"--enable-admission-plugins=NodeRestriction",
 	}
 }
 

@@ -134,7 +134,7 @@ func (f Facts) Install(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("%s are missing and there is no apt-get here: %s", names, byHand)
 	}
 	fmt.Fprintf(out, "installing the Debian packages %s\n", names)
-	install := append([]string{"install", "--yes", "--no-install-recommends"}, f.Packages...)
+	install := append([]string{"install", "--yes", "--no-remove", "--no-install-recommends"}, f.Packages...)
 	if apt(ctx, install) == nil {
 		return nil
 	}
