@@ -205,5 +205,5 @@ func isUpgraded(ctx context.Context) {
 	Expect(failures).To(BeEmpty())
 
 	By("running the new version")
-	Expect(buildVersions(ctx, strings.TrimSpace(kubectl(ctx, "create", "token", "scraper", "-n", system)))).To(HaveEach("current"))
+	Expect(buildVersions(ctx, scraperToken(ctx))).To(HaveEach("current"))
 }

@@ -35,7 +35,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,7 +57,7 @@ func guardsItsMetrics(ctx context.Context) {
 	Expect(status).To(Equal(http.StatusUnauthorized))
 
 	kubectl(ctx, "create", "serviceaccount", "scraper", "-n", system)
-	token := strings.TrimSpace(kubectl(ctx, "create", "token", "scraper", "-n", system))
+	token := scraperToken(ctx)
 	status, _ = scrape(ctx, address, token)
 	Expect(status).To(Equal(http.StatusForbidden))
 
@@ -65,6 +67,16 @@ func guardsItsMetrics(ctx context.Context) {
 		return status
 	}).Should(Equal(http.StatusOK))
 	Expect(buildVersions(ctx, token)).To(HaveEach("previous"))
+}
+
+// scraperToken is a token of the account that reads metrics.
+func scraperToken(ctx context.Context) string {
+	GinkgoHelper()
+	clientset, err := kubernetes.NewForConfig(config)
+	Expect(err).NotTo(HaveOccurred())
+	request, err := clientset.CoreV1().ServiceAccounts(system).CreateToken(ctx, "scraper", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return request.Status.Token
 }
 
 // scrape reads metrics over TLS that the operator's own authority vouches for.
