@@ -32,6 +32,7 @@ import (
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -91,13 +92,18 @@ func (s *Source) Ready(*http.Request) error {
 	}
 }
 
-// Reconcile serves what the Secret has. A Secret that is gone, emptied or spoilt changes nothing: the rotator mends it.
+// Reconcile serves what the Secret has. A Secret that is emptied or spoilt changes nothing: the rotator mends it. One that is
+// gone changes nothing either, but nobody mends it, as the operator may create no Secret: it is told.
 func (s *Source) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	log := ctrl.LoggerFrom(ctx)
 	var secret corev1.Secret
 	if err := s.reader.Get(ctx, request.NamespacedName, &secret); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("reading Secret %s: %w", request, err))
+		if apierrors.IsNotFound(err) {
+			log.Error(err, "The Secret of the certificate is gone: apply config/default again before a replica restarts, which needs it")
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("reading Secret %s: %w", request, err)
 	}
-	log := ctrl.LoggerFrom(ctx)
 	cert, key := secret.Data[certKey], secret.Data[privateKeyKey]
 	if _, err := rotator.ValidCert(secret.Data[authorityKey], cert, key, dnsNames(s.Secret.Namespace)[0], nil, time.Now()); err != nil {
 		log.Info("The Secret has no certificate that can be served", "reason", err.Error())

@@ -35,6 +35,9 @@ import (
 // ownGroup is the API group of the operator.
 const ownGroup = "app.ops.cloud.alipay.com"
 
+// admissionGroup is the API group of webhook configurations.
+const admissionGroup = "admissionregistration.k8s.io"
+
 // maxLine is the longest line of an audit log at level Metadata, in bytes.
 const maxLine = 1 << 20
 
@@ -126,6 +129,7 @@ func StreamedLists() []Exception {
 	for resource, group := range map[string]string{
 		"namespaces": "", "pods": "", "deployments": "apps", "replicasets": "apps",
 		"changeworkloads": ownGroup, "changepods": ownGroup, "opsconfiginfoes": ownGroup,
+		"secrets": "", "mutatingwebhookconfigurations": admissionGroup, "validatingwebhookconfigurations": admissionGroup,
 	} {
 		exceptions = append(exceptions, Exception{
 			grant.Permission{Group: group, Resource: resource, Verb: "list"},
@@ -147,8 +151,8 @@ func SelfManagedCertificate() []Exception {
 		exceptions = append(exceptions, Exception{grant.Permission{Resource: "secrets", Verb: verb}, reason})
 	}
 	for _, kind := range []string{"mutating", "validating"} {
-		permission := grant.Permission{Group: "admissionregistration.k8s.io", Resource: kind + "webhookconfigurations"}
-		for _, verb := range []string{"get", "list", "watch"} {
+		permission := grant.Permission{Group: admissionGroup, Resource: kind + "webhookconfigurations"}
+		for _, verb := range []string{"list", "watch"} {
 			permission.Verb = verb
 			exceptions = append(exceptions, Exception{permission, reason})
 		}
