@@ -21,6 +21,10 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -30,6 +34,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// followsTheReadme runs the commands of the README's section Install as they are printed there; only the registry is another.
+func followsTheReadme(ctx context.Context) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	Expect(err).NotTo(HaveOccurred())
+	_, section, found := strings.Cut(string(readme), "\n## Install\n")
+	Expect(found).To(BeTrue())
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, 2)
+	Expect(blocks).To(HaveLen(2))
+	for _, block := range blocks {
+		commands := strings.ReplaceAll(block[1], "registry.example.com", os.Getenv("NODE_REGISTRY"))
+		must(ctx, "env", "INSECURE=1", "PLATFORMS=linux/"+runtime.GOARCH, "bash", "-ec", commands)
+	}
+	bothReady(ctx)
+	Expect(kubectl(ctx, "get", "changeworkloads")).To(ContainSubstring("sleep--x--c6c45d23c098bdf181853a85b60b5d74   Success"))
+
+	must(ctx, "make", "undeploy")
+	kubectl(ctx, "delete", "deployment", "sleep", "--timeout=1m")
+	kubectl(ctx, "label", "namespace", "default", optIn+"-")
+}
 
 func installs(ctx context.Context) {
 	deploy(ctx, previous)

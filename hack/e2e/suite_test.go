@@ -94,6 +94,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 var _ = Describe("An operator on real nodes", Ordered, func() {
 	AfterAll(func(ctx context.Context) { tellWhatWasLeft(ctx) })
 
+	It("is installed and removed by who follows the README word for word", followsTheReadme)
 	It("is installed by one command, and two replicas get ready under the restricted profile", installs)
 	It("plays the documents' walkthrough, and takes back a release whose image can't be pulled", walksThrough)
 	It("takes back a release whose container crashes again and again", takesBackACrashLoop)
