@@ -165,6 +165,7 @@ func checkMetrics(t *testing.T, name, expression string) {
 		"apiserver_admission_webhook_rejection_count",
 		"container_memory_working_set_bytes",    // the kubelet
 		"kube_deployment_status_replicas_ready", // kube-state-metrics
+		"kube_deployment_spec_replicas",
 		"kube_pod_container_resource_limits",
 	}
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
