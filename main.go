@@ -89,6 +89,7 @@ type options struct {
 	webhookCertSecret    string
 	leaderElect          bool
 	gracefulShutdownTime time.Duration
+	shutdownDelay        time.Duration
 	server               verification.Config
 	failurePolicy        string
 	callbackAddress      string
@@ -116,6 +117,8 @@ func (o *options) bind(flags *flag.FlagSet) {
 			"and has the webhook configurations trust it. Empty: the files of --webhook-cert-dir are used.")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false,
 		"Elect a leader among several replicas: the leader reconciles, every replica serves the webhooks and the callbacks.")
+	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0,
+		"How long to go on as before when the operator is told to stop, until nobody sends it requests any more.")
 	flags.DurationVar(&o.gracefulShutdownTime, "graceful-shutdown-timeout", 30*time.Second,
 		"How long reconciles and requests may take to finish when the operator is told to stop.")
 	o.traces.Bind(flags)
@@ -143,6 +146,9 @@ func (o *options) validate() error {
 	}
 	if err := o.validateWebhookCert(); err != nil {
 		problems = append(problems, err)
+	}
+	if o.shutdownDelay < 0 {
+		problems = append(problems, fmt.Errorf("--shutdown-delay %s is negative", o.shutdownDelay))
 	}
 	if o.gracefulShutdownTime < 0 {
 		problems = append(problems, fmt.Errorf("--graceful-shutdown-timeout %s is negative", o.gracefulShutdownTime))
@@ -260,7 +266,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
 		Reader: mgr.GetCache(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
-		Recorder: mgr.GetEventRecorder(controllers.Reporter), Tracer: tracer,
+		Recorder: mgr.GetEventRecorder(controllers.Reporter), Tracer: tracer, Leaving: ctx.Done(),
 	}); err != nil {
 		return err
 	}
@@ -270,10 +276,17 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err := addChecks(mgr); err != nil {
 		return err
 	}
-	if err := mgr.Start(ctx); err != nil {
+	if err := mgr.Start(lateBy(ctx, opts.shutdownDelay)); err != nil {
 		return fmt.Errorf("running the manager: %w", err)
 	}
 	return nil
+}
+
+// lateBy is a context that ends some time after another one.
+func lateBy(ctx context.Context, delay time.Duration) context.Context {
+	late, end := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(delay, end) })
+	return late
 }
 
 // addVerifier is nil where no AlterShield Server is configured.

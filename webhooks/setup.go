@@ -19,6 +19,8 @@ limitations under the License.
 package webhooks
 
 import (
+	"net/http"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -52,6 +54,8 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Tracer sends spans of denials; nil where nothing is traced.
 	Tracer *tracing.Tracer
+	// Leaving is closed when the process is to end before long; nil if it never tells.
+	Leaving <-chan struct{}
 }
 
 // Register adds both webhooks to server.
@@ -60,14 +64,31 @@ func Register(server webhook.Server, options Options) error {
 	if err != nil {
 		return err
 	}
-	server.Register(MutatePath, &admission.Webhook{
+	server.Register(MutatePath, lastAnswers{options.Leaving, &admission.Webhook{
 		Handler: &deploymentDefaulter{operator: options.Operator, clock: options.Clock, metrics: metrics},
-	})
-	server.Register(ValidatePath, &admission.Webhook{
+	}})
+	server.Register(ValidatePath, lastAnswers{options.Leaving, &admission.Webhook{
 		Handler: &deploymentValidator{
 			reader: options.Reader, operator: options.Operator, clock: options.Clock, recorder: options.Recorder, metrics: metrics,
 			tracer: options.Tracer,
 		},
-	})
+	}})
 	return nil
+}
+
+// lastAnswers closes each connection with its next answer once the process is leaving. The API server keeps connections to
+// webhooks, by HTTP/1.1: a request on one that the server closes at that very moment is lost, as POSTs aren't sent again, and
+// its release fails.
+type lastAnswers struct {
+	leaving <-chan struct{}
+	handler http.Handler
+}
+
+func (l lastAnswers) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	select {
+	case <-l.leaving:
+		w.Header().Set("Connection", "close")
+	default:
+	}
+	l.handler.ServeHTTP(w, request)
 }

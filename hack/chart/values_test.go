@@ -56,7 +56,7 @@ func effects() map[string]effect {
 		"resources.limits.memory":   {[]string{"resources.limits=null"}, managerDeployment, manager + ".resources.limits", ""},
 		"env":                       {[]string{`env=[{"name":"GOMEMLIMIT","value":"1GiB"}]`}, managerDeployment, manager + ".env", `[{"name":"GOMEMLIMIT","value":"1GiB"}]`},
 		"extraArgs": {[]string{`extraArgs=["--zap-log-level=debug"]`}, managerDeployment, args,
-			`["--leader-elect","--webhook-cert-secret=webhook-server-cert","--zap-log-level=debug"]`},
+			`["--leader-elect","--shutdown-delay=5s","--webhook-cert-secret=webhook-server-cert","--zap-log-level=debug"]`},
 		"podAnnotations":            {[]string{`podAnnotations={"example.com/a":"1"}`}, managerDeployment, `.spec.template.metadata.annotations.example\.com/a`, "1"},
 		"podLabels":                 {[]string{`podLabels={"team":"sre"}`}, managerDeployment, ".spec.template.metadata.labels.team", "sre"},
 		"nodeSelector":              {[]string{`nodeSelector={"node-role.kubernetes.io/control-plane":""}`}, managerDeployment, pod + ".nodeSelector", `{"node-role.kubernetes.io/control-plane":""}`},

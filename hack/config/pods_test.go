@@ -20,7 +20,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -108,10 +107,9 @@ func TestOneReplicaIsAlwaysThere(t *testing.T) {
 func TestAPodHasTimeToEndGracefully(t *testing.T) {
 	g := NewWithT(t)
 	pod := managerOf(t, shipped(t, "default")).Spec.Template.Spec
-	sleep := pod.Containers[0].Lifecycle.PreStop.Sleep.Seconds
-	g.Expect(sleep).To(BeNumerically(">", 0))
-	const gracefulShutdownTimeout = 30 * time.Second // the flag's default
-	g.Expect(*pod.TerminationGracePeriodSeconds).To(BeNumerically(">", sleep+int64(gracefulShutdownTimeout/time.Second)))
+	g.Expect(pod.Containers[0].Args).To(ContainElement("--shutdown-delay=5s"))
+	// The other two are the default of --graceful-shutdown-timeout and what the last traces get.
+	g.Expect(*pod.TerminationGracePeriodSeconds).To(BeNumerically(">", 5+30+3))
 }
 
 func TestProbesAskThePortOfTheProbes(t *testing.T) {
