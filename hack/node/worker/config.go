@@ -32,6 +32,9 @@ state = %q
 [grpc]
   address = %q
 
+[plugins.'io.containerd.internal.v1.opt']
+  path = %q
+
 [plugins.'io.containerd.nri.v1.nri']
   disable = true
 
@@ -57,7 +60,7 @@ state = %q
     [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
       BinaryName = %q
       SystemdCgroup = false
-`, o.path(n, "containerd"), o.path(n, "containerd-state"), Socket(o, n), o.PauseImage, o.path(n, "certs.d"),
+`, o.path(n, "containerd"), o.path(n, "containerd-state"), Socket(o, n), o.path(n, "opt"), o.PauseImage, o.path(n, "certs.d"),
 		o.Plugins, o.path(n, "cni"), o.Runc)
 }
 
