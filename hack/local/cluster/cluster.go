@@ -140,7 +140,7 @@ func StopIn(ctx context.Context, dir string) ([]string, error) {
 
 // RemoveState removes what a cluster has written to its folder, except what others have put there.
 func RemoveState(dir string) error {
-	for _, entry := range []string{etcdData, pki, stagesFile, schedulerFile, auditPolicyFile, auditLog, "kubeconfig", process.LogsDir, process.PidsDir} {
+	for _, entry := range []string{etcdData, pki, volumePlugins, stagesFile, schedulerFile, auditPolicyFile, auditLog, "kubeconfig", process.LogsDir, process.PidsDir} {
 		if err := os.RemoveAll(filepath.Join(dir, entry)); err != nil {
 			return fmt.Errorf("remove the cluster's data: %w", err)
 		}

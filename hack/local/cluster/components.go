@@ -42,6 +42,7 @@ const (
 	pki             = "pki"
 	stagesFile      = "stages.yaml"
 	schedulerFile   = "scheduler.yaml"
+	volumePlugins   = "volume-plugins"
 	auditPolicyFile = "audit-policy.yaml"
 	auditLog        = "audit.log"
 )
@@ -169,6 +170,8 @@ func (c *Cluster) controllerManager() component {
 		"--root-ca-file=" + c.path(pki, "ca.crt"),
 		"--service-account-private-key-file=" + c.path(pki, "service-accounts.key"),
 		"--use-service-account-credentials=true",
+		// It makes this folder, and the usual one is the machine's.
+		"--flex-volume-plugin-dir=" + c.path(volumePlugins),
 		"--leader-elect=false",
 		"--kube-api-qps=500",
 		"--kube-api-burst=1000",

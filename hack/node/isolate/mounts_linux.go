@@ -24,9 +24,10 @@ import (
 	"syscall"
 )
 
-// covered are folders whose paths are built into containerd, libcni and kubelet; each is covered by a folder of the run.
+// covered are folders whose paths are built into containerd, mount, libcni and kubelet; each is covered by a folder of the
+// run.
 func covered() []string {
-	return []string{"/run/containerd", "/var/lib/cni", "/var/lib/kubelet", "/var/log/containers"}
+	return []string{"/run/containerd", "/run/mount", "/var/lib/cni", "/var/lib/kubelet", "/var/log/containers"}
 }
 
 // machineSettings are the settings under /proc/sys that kubelet changes and that no namespace has of its own. Each is
