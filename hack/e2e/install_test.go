@@ -90,9 +90,15 @@ func takesBackACrashLoop(ctx context.Context) {
 	// The container ends with status 0 as soon as it has begun.
 	patch := `{"spec":{"template":{"spec":{"containers":[{"name":"sleep","command":["/bin/sleep","0"]}]}}}}`
 	kubectl(ctx, "patch", "deployment", "sleep", "-n", namespace, "-p", patch)
-	Eventually(ctx, func(ctx context.Context) string {
-		return kubectl(ctx, "get", "pods", "-n", namespace)
-	}).Should(ContainSubstring("CrashLoopBackOff"))
+	Eventually(ctx, func(ctx context.Context) int32 {
+		var pods corev1.PodList
+		Expect(kube.List(ctx, &pods, client.InNamespace(namespace))).To(Succeed())
+		var most int32
+		for _, pod := range pods.Items {
+			most = max(most, restarts(ctx, &pod))
+		}
+		return most
+	}).Should(BeNumerically(">=", 2))
 	fmt.Print(kubectl(ctx, "get", "pods", "-n", namespace))
 	// By default pods may take two minutes to run; the clock of this one is short only now that its trouble was seen.
 	patience(ctx, "20s")

@@ -69,6 +69,7 @@ func TestInstalledOperator(t *testing.T) {
 var _ = BeforeSuite(func(ctx context.Context) {
 	log.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(3 * time.Minute)
+	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
 	for _, name := range []string{"E2E_ROOT", "NODE_STATE", "NODE_REGISTRY", "NODE_ADDRESS", "KUBECONFIG"} {
 		Expect(os.Getenv(name)).NotTo(BeEmpty(), "%s isn't set: this suite is started by make e2e", name)
