@@ -180,16 +180,15 @@ func used(ctx context.Context, pod *corev1.Pod) resources {
 		if !strings.Contains(line, `pod="`+pod.Name+`"`) || !strings.Contains(line, `container="manager"`) {
 			continue
 		}
+		// A value with the time at which kubelet read it; others have none.
 		fields := strings.Fields(line)
-		value, err := strconv.ParseFloat(fields[len(fields)-2], 64)
-		Expect(err).NotTo(HaveOccurred())
 		switch {
 		case strings.HasPrefix(line, "container_cpu_usage_seconds_total"):
-			milliseconds, err := strconv.ParseInt(fields[len(fields)-1], 10, 64)
+			milliseconds, err := strconv.ParseInt(fields[2], 10, 64)
 			Expect(err).NotTo(HaveOccurred())
-			result.cpu, result.at = value, time.UnixMilli(milliseconds)
+			result.cpu, result.at = number(fields[1]), time.UnixMilli(milliseconds)
 		case strings.HasPrefix(line, "container_memory_working_set_bytes"):
-			result.memory = value
+			result.memory = number(fields[1])
 		}
 	}
 	return result
@@ -208,4 +207,11 @@ func hasTheRightPermissions(ctx context.Context) {
 	granted := objects.Of(types.NamespacedName{Namespace: system, Name: deployment})
 	Expect(audit.Unused(granted, asked, append(audit.Exceptions(), audit.StreamedLists()...))).To(BeEmpty())
 	figure("%d requests of the operator, none forbidden; each of %d permissions used or excepted with a reason", len(asked), len(granted))
+}
+
+func number(text string) float64 {
+	GinkgoHelper()
+	value, err := strconv.ParseFloat(text, 64)
+	Expect(err).NotTo(HaveOccurred())
+	return value
 }
