@@ -205,7 +205,12 @@ func hasTheRightPermissions(ctx context.Context) {
 	objects, err := grant.List(ctx, kube)
 	Expect(err).NotTo(HaveOccurred())
 	granted := objects.Of(types.NamespacedName{Namespace: system, Name: deployment})
-	Expect(audit.Unused(granted, asked, append(audit.Exceptions(), audit.StreamedLists()...))).To(BeEmpty())
+	exceptions := append(audit.Exceptions(), audit.StreamedLists()...)
+	exceptions = append(exceptions, audit.Exception{
+		Permission: grant.Permission{Group: "app.ops.cloud.alipay.com", Resource: "changeworkloads", Verb: "get"},
+		Reason:     "A verdict that overtakes the id of its check makes the operator ask for it, which is chance here.",
+	})
+	Expect(audit.Unused(granted, asked, exceptions)).To(BeEmpty())
 	figure("%d requests of the operator, none forbidden; each of %d permissions used or excepted with a reason", len(asked), len(granted))
 }
 

@@ -66,12 +66,12 @@ func Read(log io.Reader, user string) ([]auditv1.Event, error) {
 }
 
 // Forbidden says in a sentence each what was answered with 403, and how often. It leaves out what was refused because a
-// namespace is being deleted: no permission would change that.
+// namespace or a CustomResourceDefinition is being deleted: no permission would change that.
 func Forbidden(requests []auditv1.Event) []string {
 	counts := map[string]int{}
 	for _, request := range requests {
 		status := request.ResponseStatus
-		if status == nil || status.Code != http.StatusForbidden || strings.Contains(status.Message, "because it is being terminated") {
+		if status == nil || status.Code != http.StatusForbidden || ending(status.Message) {
 			continue
 		}
 		counts[fmt.Sprintf("%s was answered with 403: %s", describe(request), status.Message)]++
@@ -82,6 +82,11 @@ func Forbidden(requests []auditv1.Event) []string {
 	}
 	slices.Sort(sentences)
 	return sentences
+}
+
+func ending(message string) bool {
+	return strings.Contains(message, "because it is being terminated") ||
+		strings.Contains(message, "while custom resource definition is terminating")
 }
 
 func describe(request auditv1.Event) string {

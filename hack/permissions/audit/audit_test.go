@@ -42,6 +42,7 @@ const forbidden = `
 {"requestURI":"/api/v1/namespaces/a/secrets","verb":"list","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"secrets","namespace":"a","apiVersion":"v1"},"responseStatus":{"code":403,"reason":"Forbidden","message":"secrets is forbidden: User cannot list"}}
 {"requestURI":"/version","verb":"get","user":{"username":"system:serviceaccount:system:operator"},"responseStatus":{"code":403,"message":"forbidden: User cannot get path"}}
 {"requestURI":"/apis/events.k8s.io/v1/namespaces/a/events","verb":"create","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"events","namespace":"a","apiGroup":"events.k8s.io"},"responseStatus":{"code":403,"message":"events is forbidden: unable to create new content in namespace a because it is being terminated"}}
+{"requestURI":"/apis/a/v1/namespaces/a/changepods","verb":"create","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"changepods","namespace":"a","apiGroup":"a"},"responseStatus":{"code":403,"message":"changepods is forbidden: create not allowed while custom resource definition is terminating"}}
 {"requestURI":"/api/v1/pods","verb":"list","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"pods"},"responseStatus":{"code":500}}
 {"requestURI":"/api/v1/pods","verb":"watch","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"pods"}}
 `
@@ -50,7 +51,7 @@ func TestForbiddenRequestsAreCounted(t *testing.T) {
 	g := NewWithT(t)
 	requests, err := audit.Read(strings.NewReader(strings.TrimSpace(forbidden)), operator)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(requests).To(HaveLen(6))
+	g.Expect(requests).To(HaveLen(7))
 	g.Expect(audit.Forbidden(requests)).To(Equal([]string{
 		"get /version was answered with 403: forbidden: User cannot get path (1 times)",
 		"list secrets in namespace a was answered with 403: secrets is forbidden: User cannot list (2 times)",
