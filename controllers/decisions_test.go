@@ -47,7 +47,12 @@ var _ = Describe("The log", func() {
 			"2 stamped", "2 suspension_ignored", "2 ReleaseRecorded", "2 SuspensionIgnored", "2 BatchOpened", "2 CheckNotConfigured",
 			"2 ReleaseSucceeded", "2 Lifted",
 		))
-		Expect(logged()).NotTo(Or(ContainSubstring("infinity"), ContainSubstring("IfNotPresent")))
+		// Errors of other specs may quote a template: the API server does where it refuses one.
+		for line := range strings.Lines(logged()) {
+			if strings.Contains(line, namespace) {
+				Expect(line).NotTo(Or(ContainSubstring("infinity"), ContainSubstring("IfNotPresent")))
+			}
+		}
 	})
 })
 
