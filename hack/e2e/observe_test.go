@@ -182,6 +182,9 @@ func used(ctx context.Context, pod *corev1.Pod) resources {
 		}
 		// A value with the time at which kubelet read it; others have none.
 		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			continue
+		}
 		switch {
 		case strings.HasPrefix(line, "container_cpu_usage_seconds_total"):
 			milliseconds, err := strconv.ParseInt(fields[2], 10, 64)
