@@ -141,7 +141,7 @@ func rests(ctx context.Context) {
 	Eventually(func() map[string]resources {
 		before = usage()
 		return before
-	}).Should(And(HaveLen(2), HaveEach(Not(HaveField("at", BeZero())))), "kubelet should have seen both")
+	}).Should(And(HaveLen(2), HaveEach(Satisfy(func(seen resources) bool { return !seen.at.IsZero() }))), "kubelet should have seen both")
 	Eventually(usage).WithTimeout(3 * restFor).Should(HaveEach(Satisfy(func(now resources) bool {
 		return now.at.Sub(before[now.pod].at) >= restFor
 	})))
