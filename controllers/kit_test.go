@@ -158,13 +158,23 @@ func currentName(ctx context.Context, namespace, deployment string) string {
 	return deployment + "--x--" + get(ctx, namespace, deployment).Labels["admission-webhook-altershield.antgroup.com/version"]
 }
 
-// verified waits until the only release of a namespace is at Success with every pod passed, and returns it.
+// verified waits until the present release of a Deployment is at Success with every pod passed, and returns it. An earlier
+// release of its version is not taken for it.
 func verified(ctx context.Context, namespace, deployment string) *appv1alpha1.ChangeWorkload {
 	GinkgoHelper()
-	name := currentName(ctx, namespace, deployment)
-	Eventually(func() string { return reasonOf(ctx, namespace, name) }).Should(Equal("AllPodsPassed"))
-	Expect(workload(ctx, namespace, name).Status.Status).To(BeEquivalentTo("Success"))
-	return workload(ctx, namespace, name)
+	name, number := currentName(ctx, namespace, deployment), "1"
+	if counted, found := get(ctx, namespace, deployment).Annotations["altershield.defense.antgroup.com/release"]; found {
+		number = counted
+	}
+	var object appv1alpha1.ChangeWorkload
+	Eventually(func() string {
+		object = appv1alpha1.ChangeWorkload{}
+		if err := kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &object); err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("release %d: %s %s", object.Status.ObservedRelease, object.Status.Status, reason(object.Status.Conditions, "Verified"))
+	}).Should(Equal("release " + number + ": Success AllPodsPassed"))
+	return &object
 }
 
 // reasonOf is the reason of a release's Verified condition.
