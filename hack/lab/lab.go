@@ -1,0 +1,186 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package lab is where the operator is measured and broken on purpose: a control plane of its own with fake nodes and an audit
+// log, the manager beside it, and AlterShield's test server where releases are to be checked.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/permissions/audit"
+)
+
+// token is the secret that the manager and the test server share.
+const token = "altershield-operator"
+
+// Options say what a lab is made of.
+type Options struct {
+	// Manager is the manager's program, Config the kustomization to install.
+	Manager, Config string
+	// Nodes is the number of fake nodes, 4 if zero.
+	Nodes int
+	// Log receives a line for each step; nil for none.
+	Log io.Writer
+}
+
+// Lab is a control plane, and what runs beside it.
+type Lab struct {
+	// Plane is the control plane, Kube a client that may do everything there.
+	Plane *cluster.Cluster
+	Kube  client.WithWatch
+	// Server is the test server, nil until Serve.
+	Server *altershield.Server
+	// Operator is the manager that runs, nil while none does.
+	Operator *operator.Operator
+
+	options    Options
+	dir        string
+	serverArgs []string
+	stopServer func() error
+	// bearer is the token of who reads the metrics.
+	bearer string
+}
+
+// Open starts a control plane in a temporary folder.
+func Open(ctx context.Context, options Options) (*Lab, error) {
+	if options.Log == nil {
+		options.Log = io.Discard
+	}
+	programs, err := assets.Ensure(ctx, options.Log)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range []*string{&options.Manager, &options.Config} {
+		if *path, err = filepath.Abs(*path); err != nil {
+			return nil, fmt.Errorf("open a lab: %w", err)
+		}
+	}
+	dir, err := os.MkdirTemp("", "altershield-lab-")
+	if err != nil {
+		return nil, fmt.Errorf("open a lab: %w", err)
+	}
+	l := &Lab{options: options, dir: dir}
+	l.Plane, err = cluster.Start(ctx, cluster.Options{
+		Dir: dir, Assets: programs, Nodes: options.Nodes, AuditLog: true, AuditReadsOf: operator.User, Log: options.Log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	scheme := runtime.NewScheme()
+	err = errors.Join(clientgoscheme.AddToScheme(scheme), appv1alpha1.AddToScheme(scheme))
+	if err == nil {
+		l.Kube, err = client.NewWithWatch(l.Plane.Config(), client.Options{Scheme: scheme})
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a client: %w", err), l.Close(ctx))
+	}
+	return l, nil
+}
+
+// Close stops everything and removes the folder.
+func (l *Lab) Close(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	var failures []error
+	if l.stopServer != nil {
+		failures = append(failures, l.stopServer())
+	}
+	failures = append(failures, l.StopOperator(ctx), l.Plane.Stop(ctx))
+	return errors.Join(append(failures, os.RemoveAll(l.dir))...)
+}
+
+// Serve starts a test server, which checks what managers release that are started from then on.
+func (l *Lab) Serve(ctx context.Context, options altershield.Options) error {
+	file := filepath.Join(l.dir, "altershield-token")
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		return fmt.Errorf("keep the token of the test server: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("start the test server: %w", err)
+	}
+	options.Token = token
+	l.Server = altershield.New(options)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	served := make(chan error, 1)
+	go func() { served <- l.Server.Serve(serving, listener) }()
+	l.stopServer = func() error {
+		stop()
+		l.Server.Close()
+		return <-served
+	}
+	l.serverArgs = []string{"--altershield-address=http://" + listener.Addr().String(), "--altershield-token-file=" + file}
+	return nil
+}
+
+// StartOperator installs the operator and starts its manager, in place of one that runs. The edits change what is run.
+func (l *Lab) StartOperator(ctx context.Context, edits ...func(*operator.Options)) error {
+	if err := l.StopOperator(ctx); err != nil {
+		return err
+	}
+	options := operator.Options{Dir: l.dir, Binary: l.options.Manager, Config: l.options.Config, Args: l.serverArgs}
+	for _, edit := range edits {
+		edit(&options)
+	}
+	running, err := operator.Install(ctx, l.Plane, options)
+	if err != nil {
+		return err
+	}
+	if err := running.Start(ctx); err != nil {
+		return err
+	}
+	l.Operator = running
+	if l.Server != nil {
+		l.Server.SetCallbackURL(running.CallbackURL())
+	}
+	return nil
+}
+
+// StopOperator asks the manager to end, if one runs. What was installed stays, and with it the webhooks.
+func (l *Lab) StopOperator(ctx context.Context) error {
+	if l.Operator == nil {
+		return nil
+	}
+	running := l.Operator
+	l.Operator = nil
+	return running.Stop(ctx)
+}
+
+// Requests are all that the manager has asked the API server for, in the order of the audit log.
+func (l *Lab) Requests() ([]auditv1.Event, error) {
+	log, err := os.Open(l.Plane.AuditLog())
+	if err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	defer log.Close()
+	return audit.Read(log, operator.User)
+}

@@ -1,0 +1,77 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lab_test
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+func TestInALabTheServerChecksAReleaseAndItsRequestsAndMetricsAreSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
+	g, ctx := NewWithT(t), context.Background()
+	manager := filepath.Join(t.TempDir(), "manager")
+	output, err := exec.CommandContext(ctx, "go", "build", "-o", manager, "../..").CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred(), string(output))
+	l, err := lab.Open(ctx, lab.Options{Manager: manager, Config: "../../config/local"})
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { g.Expect(l.Close(ctx)).To(Succeed()) }()
+	g.Expect(l.Serve(ctx, altershield.Options{})).To(Succeed())
+	g.Expect(l.StartOperator(ctx)).To(Succeed())
+
+	g.Expect(l.Namespace(ctx, "shop", true)).To(Succeed())
+	g.Expect(l.Kube.Create(ctx, lab.Deployment("shop", "cart", 2))).To(Succeed())
+	verified := func() (numbers []int64) {
+		var workloads appv1alpha1.ChangeWorkloadList
+		g.Expect(l.Kube.List(ctx, &workloads, client.InNamespace("shop"))).To(Succeed())
+		for _, workload := range workloads.Items {
+			if workload.Status.Status == "Success" {
+				numbers = append(numbers, workload.Spec.Release)
+			}
+		}
+		return numbers
+	}
+	g.Eventually(verified).WithTimeout(3 * time.Minute).Should(ConsistOf(int64(1)))
+	g.Expect(l.Release(ctx, "shop", "cart", "second")).To(Succeed())
+	g.Eventually(verified).WithTimeout(3 * time.Minute).Should(ContainElement(int64(2)))
+
+	g.Expect(l.Server.Orders()).To(HaveLen(2))
+	metrics, err := l.Metrics(ctx)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(metrics["altershield_build_info"].GetMetric()).To(HaveLen(1))
+	requests, err := l.Requests()
+	g.Expect(err).NotTo(HaveOccurred())
+	var created int
+	for _, request := range requests {
+		if request.Verb == "create" && request.ObjectRef.Resource == "changepods" {
+			created++
+		}
+	}
+	g.Expect(created).To(Equal(4))
+}

@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lab
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// metricsReader names who reads the metrics, and metricsRole what lets it.
+	metricsReader = "lab-metrics-reader"
+	metricsRole   = "altershieldoperator-metrics-reader"
+	// metricsTimeout is how long the manager gets to answer.
+	metricsTimeout = 10 * time.Second
+)
+
+// Metrics reads what the manager tells of itself, by the name of the metric.
+func (l *Lab) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
+	families, err := l.readMetrics(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the manager's metrics: %w", err)
+	}
+	return families, nil
+}
+
+func (l *Lab) readMetrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
+	bearer, err := l.metricsToken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	authority, err := os.ReadFile(filepath.Join(l.dir, "serving-certs", "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	trusted := x509.NewCertPool()
+	if !trusted.AppendCertsFromPEM(authority) {
+		return nil, errors.New("the manager's authority is no certificate")
+	}
+	reader := &http.Client{Timeout: metricsTimeout, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
+	defer reader.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+l.Operator.MetricsAddress()+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+bearer)
+	response, err := reader.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("it answers %s", response.Status)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(response.Body)
+}
+
+// metricsToken is that of an account that may read metrics, made when it is first asked for.
+func (l *Lab) metricsToken(ctx context.Context) (string, error) {
+	if l.bearer != "" {
+		return l.bearer, nil
+	}
+	account := metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: metricsReader}
+	for _, object := range []client.Object{
+		&corev1.ServiceAccount{ObjectMeta: account},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: metricsReader},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: metricsRole},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
+		},
+	} {
+		if err := l.Kube.Create(ctx, object); err != nil {
+			return "", err
+		}
+	}
+	config, err := l.Plane.ServiceAccountConfig(ctx, account.Namespace, account.Name)
+	if err != nil {
+		return "", err
+	}
+	l.bearer = config.BearerToken
+	return l.bearer, nil
+}
