@@ -32,6 +32,8 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 const (
@@ -94,7 +96,7 @@ func tryHelm(t *testing.T, args ...string) (output, problems string, err error) 
 func render(t *testing.T, namespace string, values ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	g := NewWithT(t)
-	objects, err := decode(strings.NewReader(helm(t, append([]string{"template", chartDir, "--namespace", namespace}, flagsOf(values)...)...)))
+	objects, err := manifests.Decode(strings.NewReader(helm(t, append([]string{"template", chartDir, "--namespace", namespace}, flagsOf(values)...)...)))
 	g.Expect(err).NotTo(HaveOccurred())
 	return byName(g, objects)
 }

@@ -19,11 +19,8 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -31,15 +28,14 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 const (
 	defaultDir   = "config/default"
 	templatesDir = "config/chart/templates"
 	notice       = "{{- /* Made by \"make chart\" from the kustomizations in config/: change those. */ -}}\n"
-	// yamlBuffer is how far, in bytes, the decoder looks to tell YAML from JSON.
-	yamlBuffer = 4096
 )
 
 func main() {
@@ -125,34 +121,5 @@ func write(dir string, files map[string]string) error {
 
 // kustomize builds a folder.
 func kustomize(ctx context.Context, dir string) ([]*unstructured.Unstructured, error) {
-	var output, problems bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "tool", "-modfile=hack/tools/kustomize/go.mod", "kustomize", "build", dir)
-	cmd.Stdout, cmd.Stderr = &output, &problems
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("build kustomization %s: %w: %s", dir, err, strings.TrimSpace(problems.String()))
-	}
-	objects, err := decode(&output)
-	if err != nil {
-		return nil, fmt.Errorf("read what kustomization %s builds: %w", dir, err)
-	}
-	return objects, nil
-}
-
-// decode reads a stream of YAML documents; empty ones are left out.
-func decode(stream io.Reader) ([]*unstructured.Unstructured, error) {
-	decoder := yaml.NewYAMLOrJSONDecoder(stream, yamlBuffer)
-	var objects []*unstructured.Unstructured
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if errors.Is(err, io.EOF) {
-			return objects, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(object.Object) > 0 {
-			objects = append(objects, object)
-		}
-	}
+	return manifests.Build(exec.CommandContext(ctx, "go", "tool", "-modfile=hack/tools/kustomize/go.mod", "kustomize", "build", dir), dir)
 }

@@ -22,6 +22,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 func TestMergeTellsWhatIsThereWhen(t *testing.T) {
@@ -75,7 +77,7 @@ func TestMergeNeedsTheManagersContainer(t *testing.T) {
 }
 
 func objects(g Gomega, documents ...string) []*unstructured.Unstructured {
-	objects, err := decode(strings.NewReader(strings.Join(documents, "\n---\n")))
+	objects, err := manifests.Decode(strings.NewReader(strings.Join(documents, "\n---\n")))
 	g.Expect(err).NotTo(HaveOccurred())
 	return objects
 }

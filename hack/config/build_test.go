@@ -19,8 +19,6 @@ package config
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -32,10 +30,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	ctrlyaml "sigs.k8s.io/yaml"
 
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
+	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 const (
@@ -73,18 +71,9 @@ func read(t *testing.T, path string) []object {
 
 func decode(t *testing.T, stream []byte) []object {
 	t.Helper()
-	g := NewWithT(t)
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(stream), 4096)
-	var objects []object
-	for {
-		next := &unstructured.Unstructured{}
-		err := decoder.Decode(next)
-		if errors.Is(err, io.EOF) {
-			return objects
-		}
-		g.Expect(err).NotTo(HaveOccurred())
-		objects = append(objects, next)
-	}
+	objects, err := manifests.Decode(bytes.NewReader(stream))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return objects
 }
 
 // shipped builds a kustomization of config/.

@@ -17,12 +17,10 @@ limitations under the License.
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os/exec"
@@ -32,15 +30,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 const (
 	// fieldOwner is who owns the fields of installed objects.
 	fieldOwner = "altershield-local"
-	// yamlBuffer is how far, in bytes, the decoder looks to tell YAML from JSON.
-	yamlBuffer = 4096
 	// establishTimeout bounds the wait for the API server to serve a new kind.
 	establishTimeout = time.Minute
 )
@@ -57,7 +54,7 @@ type WebhookEndpoint struct {
 // Install builds a kustomization and applies its objects: namespaces and CustomResourceDefinitions first, webhook
 // configurations, pointed at the endpoint, last.
 func (c *Cluster) Install(ctx context.Context, kustomization string, webhook WebhookEndpoint) error {
-	objects, err := c.kustomize(ctx, kustomization)
+	objects, err := manifests.Build(exec.CommandContext(ctx, c.Kubectl(), "kustomize", kustomization), kustomization)
 	if err != nil {
 		return err
 	}
@@ -85,40 +82,6 @@ func (c *Cluster) Install(ctx context.Context, kustomization string, webhook Web
 		}
 	}
 	return nil
-}
-
-// kustomize returns the objects of a kustomization.
-func (c *Cluster) kustomize(ctx context.Context, dir string) ([]*unstructured.Unstructured, error) {
-	var output, problems bytes.Buffer
-	cmd := exec.CommandContext(ctx, c.Kubectl(), "kustomize", dir)
-	cmd.Stdout, cmd.Stderr = &output, &problems
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("build kustomization %s: %w: %s", dir, err, strings.TrimSpace(problems.String()))
-	}
-	objects, err := decode(&output)
-	if err != nil {
-		return nil, fmt.Errorf("read what kustomization %s builds: %w", dir, err)
-	}
-	return objects, nil
-}
-
-// decode reads a stream of YAML documents; empty ones are left out.
-func decode(stream io.Reader) ([]*unstructured.Unstructured, error) {
-	decoder := yaml.NewYAMLOrJSONDecoder(stream, yamlBuffer)
-	var objects []*unstructured.Unstructured
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if errors.Is(err, io.EOF) {
-			return objects, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(object.Object) > 0 {
-			objects = append(objects, object)
-		}
-	}
 }
 
 const definitionKind = "CustomResourceDefinition"

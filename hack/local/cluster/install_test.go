@@ -17,13 +17,14 @@ limitations under the License.
 package cluster
 
 import (
-	"fmt"
 	"net"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
 func TestCheckPortsNamesEachTakenPort(t *testing.T) {
@@ -95,17 +96,9 @@ func TestInstallationOrder(t *testing.T) {
 	g.Expect(ranks).To(Equal([]int{0, 1, 2, 3}))
 }
 
-func TestDecodeSkipsEmptyDocuments(t *testing.T) {
-	g := NewWithT(t)
-	objects, err := decode(strings.NewReader("---\n# nothing\n---\nkind: A\napiVersion: v1\n---\n---\nkind: B\napiVersion: v1\n"))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(objects).To(HaveLen(2))
-	g.Expect(fmt.Sprint(objects[0].GetKind(), objects[1].GetKind())).To(Equal("AB"))
-}
-
 // one decodes a single object.
 func one(g Gomega, document string) *unstructured.Unstructured {
-	objects, err := decode(strings.NewReader("apiVersion: v1\n" + document))
+	objects, err := manifests.Decode(strings.NewReader("apiVersion: v1\n" + document))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(objects).To(HaveLen(1))
 	return objects[0]

@@ -18,7 +18,6 @@ package grant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -26,12 +25,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-)
 
-// yamlBuffer is how far, in bytes, the decoder looks to tell YAML from JSON.
-const yamlBuffer = 4096
+	"github.com/traas-stack/altershield-operator/hack/manifests"
+)
 
 // Objects are the RBAC objects of an installation or of a cluster.
 type Objects struct {
@@ -43,24 +40,23 @@ type Objects struct {
 
 // Decode reads the RBAC objects of a stream of manifests and skips all others.
 func Decode(stream io.Reader) (Objects, error) {
+	objects, err := manifests.Decode(stream)
+	if err != nil {
+		return Objects{}, err
+	}
 	var found Objects
-	decoder := yaml.NewYAMLOrJSONDecoder(stream, yamlBuffer)
-	for {
-		var object unstructured.Unstructured
-		err := decoder.Decode(&object.Object)
-		if errors.Is(err, io.EOF) {
-			return found, nil
+	for _, object := range objects {
+		if object.GroupVersionKind().GroupVersion() != rbacv1.SchemeGroupVersion {
+			continue
 		}
-		if err == nil && object.GroupVersionKind().GroupVersion() == rbacv1.SchemeGroupVersion {
-			err = found.add(object)
-		}
-		if err != nil {
+		if err := found.add(object); err != nil {
 			return Objects{}, fmt.Errorf("reading manifests: %w", err)
 		}
 	}
+	return found, nil
 }
 
-func (o *Objects) add(object unstructured.Unstructured) error {
+func (o *Objects) add(object *unstructured.Unstructured) error {
 	var err error
 	switch object.GetKind() {
 	case "ClusterRole":
@@ -75,7 +71,7 @@ func (o *Objects) add(object unstructured.Unstructured) error {
 	return err
 }
 
-func appended[T any](list []T, object unstructured.Unstructured) ([]T, error) {
+func appended[T any](list []T, object *unstructured.Unstructured) ([]T, error) {
 	var typed T
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
