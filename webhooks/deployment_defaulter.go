@@ -75,7 +75,7 @@ func (d *deploymentDefaulter) Handle(ctx context.Context, request admission.Requ
 		return admission.Errored(http.StatusUnprocessableEntity,
 			fmt.Errorf("deployment %s: its release version can't be computed: %w", request.Name, err))
 	}
-	if lifecycle.ReleaseNumber(after.annotations) > lifecycle.ReleaseNumber(old.annotations) {
+	if lifecycle.ReleaseNumber(after.annotations) != lifecycle.ReleaseNumber(old.annotations) {
 		d.metrics.tell(ctx, decisionStamped, request, after.release())
 	}
 	return admission.Patched("", patch(before, after)...).WithWarnings(warnings...)

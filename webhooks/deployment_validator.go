@@ -112,7 +112,7 @@ type release struct {
 
 // isOwnRollback says whether the operator goes back to an earlier version, and says so itself.
 func (v *deploymentValidator) isOwnRollback(request admission.Request, old, updated marks) bool {
-	return request.UserInfo.Username == v.operator && updated.rollbackTo(lifecycle.ReleaseNumber(old.annotations)+1) != nil
+	return request.UserInfo.Username == v.operator && updated.rollbackTo(lifecycle.NextRelease(old.annotations)) != nil
 }
 
 // letThrough admits a release that the defaulter recorded as one that ignores what denies it.
@@ -158,7 +158,7 @@ func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release)
 // admittedRepair finds the record that the defaulter made for this very release.
 func admittedRepair(old, updated marks) (appv1alpha1.IgnoredSuspend, bool) {
 	record, found := appv1alpha1.IgnoredSuspendOf(updated.annotations)
-	return record, found && record.Release == lifecycle.ReleaseNumber(old.annotations)+1 &&
+	return record, found && record.Release == lifecycle.NextRelease(old.annotations) &&
 		record.Version == updated.labels[appv1alpha1.LabelVersion]
 }
 

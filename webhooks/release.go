@@ -127,7 +127,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	if err != nil {
 		return marks{}, err
 	}
-	release := lifecycle.ReleaseNumber(old.annotations) + 1
+	release := lifecycle.NextRelease(old.annotations)
 	stamped.setRelease(version, release)
 	delete(stamped.labels, appv1alpha1.LabelDefenseStatus)
 	stamped.resume(old)

@@ -214,10 +214,22 @@ func TestTheRecordOfAnIgnoredSuspensionIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+// Nobody counts so far, but anybody may write the annotation where no webhook looks.
+func TestAfterTheHighestNumberReleasesAreCountedAnew(t *testing.T) {
+	g := NewWithT(t)
+	old := marksOf(t, deployment(t, stamped(versionOf123, "9223372036854775807")))
+	updated, err := stampUpdate(old, marksOf(t, deployment(t, stamped(versionOf123, "9223372036854775807"), repaired)), author{user: "alice"}, now)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(updated.annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/release", "1"))
+	g.Expect(updated.annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/released-by",
+		ContainSubstring(`"version":"6a8ff823a5011291b0f02a1d83c2222d","release":1,`)))
+}
+
 func FuzzTheRecordOfAnIgnoredSuspension(f *testing.F) {
 	for _, seed := range []string{
 		"", "null", "{}", "[]", `"x"`, `{"user":1}`, `{"time":""}`, `{"time":null}`, `{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"x"}`,
 		`{"time":"9999-12-31T23:59:59.999999Z"}`, `{"time":"0000-01-01T00:00:00.000000Z"}`, `{"user":"\ud800"}`,
+		`{"user":"alice","time":"9999-12-31T23:59:59.999999-01:00"}`,
 	} {
 		f.Add(seed)
 	}

@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -51,6 +52,15 @@ func ReleaseNumber(annotations map[string]string) int64 {
 		return 0
 	}
 	return number
+}
+
+// NextRelease is the number of the release that comes after the last one in the annotations of a Deployment. After the highest
+// number, which nobody but a user can have written, the count begins anew.
+func NextRelease(annotations map[string]string) int64 {
+	if last := ReleaseNumber(annotations); last < math.MaxInt64 {
+		return last + 1
+	}
+	return 1
 }
 
 // IsSuspended says whether releases of a Deployment are denied.

@@ -90,7 +90,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 		return nil, err
 	}
 	made := record(request, scene.past.Release, version, lifecycle.Period(refusal), r.Clock.Now())
-	made.ToRelease = lifecycle.ReleaseNumber(scene.deployment.Annotations) + 1 // as the webhook will count
+	made.ToRelease = lifecycle.NextRelease(scene.deployment.Annotations) // as the webhook will count
 	patch, err := patchOf(scene.raw, back, lifecycle.RememberRollback(scene.past.Rollbacks, made))
 	if err != nil {
 		return nil, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)

@@ -39,7 +39,7 @@ type IgnoredSuspend struct {
 // IgnoredSuspendOf reads the record from the annotations of a Deployment.
 func IgnoredSuspendOf(annotations map[string]string) (record IgnoredSuspend, found bool) {
 	err := json.Unmarshal([]byte(annotations[AnnotationIgnoredSuspendBy]), &record)
-	if err != nil || record.User == "" {
+	if err != nil || record.User == "" || !isWritable(record.Time.Time) {
 		return IgnoredSuspend{}, false
 	}
 	return record, true

@@ -18,6 +18,8 @@ package v1alpha1
 
 import (
 	"encoding/json"
+	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -75,13 +77,23 @@ func (r *Rollback) IsSound() bool {
 	return known && !r.Time.IsZero() && len(r.Message) <= maxRollbackMessage
 }
 
-// RollbacksOf reads the rollbacks of a Deployment from its annotations, newest first.
+// RollbacksOf reads the rollbacks of a Deployment from its annotations, newest first. One whose times nobody could read once
+// they are written again is left out: it would take all others with it.
 func RollbacksOf(annotations map[string]string) []Rollback {
 	var rollbacks []Rollback
 	if json.Unmarshal([]byte(annotations[AnnotationRollbacks]), &rollbacks) != nil {
 		return nil
 	}
-	return rollbacks
+	return slices.DeleteFunc(rollbacks, func(rollback Rollback) bool {
+		return !isWritable(rollback.Time.Time) || rollback.RefusedUntil != nil && !isWritable(rollback.RefusedUntil.Time)
+	})
+}
+
+// isWritable says that a time has a year of four digits in UTC, which is how it is written. With another offset it may be read
+// without.
+func isWritable(t time.Time) bool {
+	year := t.UTC().Year()
+	return year >= 0 && year <= 9999
 }
 
 // ReleaseRecord is the value of AnnotationReleasedBy: who made a release, and what changed.
@@ -103,7 +115,7 @@ type ReleaseRecord struct {
 // ReleaseRecordOf reads the record from the annotations of a Deployment.
 func ReleaseRecordOf(annotations map[string]string) (record ReleaseRecord, found bool) {
 	err := json.Unmarshal([]byte(annotations[AnnotationReleasedBy]), &record)
-	if err != nil || record.User == "" {
+	if err != nil || record.User == "" || !isWritable(record.Time.Time) {
 		return ReleaseRecord{}, false
 	}
 	return record, true
