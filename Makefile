@@ -12,6 +12,8 @@ PKG ?=
 DEMO_ARGS ?=
 E2E_ARGS ?=
 NODES ?= 2
+FUZZTIME ?= 60s
+FUZZ ?=
 # The kustomization that deploy, build-installer and deployYaml take, such as config/overlays/cert-manager.
 CONFIG ?= config/default
 # What the manager says about itself. Lazy: only a build asks git.
@@ -127,6 +129,16 @@ lint: ## Run golangci-lint, built from its pinned Go module.
 check-alerts: ## Check and test the alert rules with promtool, built from its pinned Go module, and check the dashboard.
 	cd hack/tools/promtool && CGO_ENABLED=0 go build -tags remove_all_sd -o ../../../bin/promtool github.com/prometheus/prometheus/cmd/promtool
 	cd hack/tools/promtool && CGO_ENABLED=0 go test -count=1 ./...
+
+# `go test` fuzzes one target of one package at a time.
+.PHONY: fuzz
+fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for some of them. What breaks one is kept in testdata/fuzz.
+	@targets=$$(git grep -oE '^func Fuzz[A-Za-z0-9]*' -- '*_test.go' | sed 's/:func / /' | grep -E ' .*($(FUZZ))') || \
+		{ echo "No fuzz target has a name like $(FUZZ)."; exit 1; }; \
+	echo "$$targets" | while read -r file target; do \
+		echo "=== $$target in $$(dirname "$$file")"; \
+		CGO_ENABLED=0 go test "./$$(dirname "$$file")" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 2 || exit 1; \
+	done
 
 .PHONY: tidy
 tidy: ## Tidy go.mod.

@@ -44,6 +44,8 @@ const (
 	maxLimit     = 500
 	// maxFailedPods are listed for one version; their count is exact beyond it.
 	maxFailedPods = 20
+	// lastSecond is that of the year 9999: RFC 3339 knows no later one.
+	lastSecond = 253_402_300_799
 )
 
 // suspended answers which Deployments of a namespace are suspended, and why.
@@ -179,7 +181,7 @@ func describe(deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkl
 		Namespace: deployment.Namespace, Name: deployment.Name, Version: release.Version, Release: release.Number,
 		FailedVersions: []failedVersion{}, LastVerifiedVersion: lifecycle.NewestVerified(workloads),
 	}
-	if since, err := strconv.ParseInt(deployment.Labels[appv1alpha1.LabelSuspend], 10, 64); err == nil {
+	if since, err := strconv.ParseInt(deployment.Labels[appv1alpha1.LabelSuspend], 10, 64); err == nil && since >= 0 && since <= lastSecond {
 		result.SuspendedSince = time.Unix(since, 0).UTC().Format(time.RFC3339)
 	}
 	for _, workload := range lifecycle.Failed(workloads, release.Version) {

@@ -138,7 +138,7 @@ type entry struct {
 func (c census) add(namespace string, since int64) {
 	known := c[namespace]
 	known.count++
-	if known.oldest == 0 || since > 0 && since < known.oldest {
+	if since > 0 && (known.oldest == 0 || since < known.oldest) {
 		known.oldest = since
 	}
 	c[namespace] = known

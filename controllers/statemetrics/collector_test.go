@@ -78,8 +78,8 @@ func workload(namespace, name string, recorded int64, reason string) *appv1alpha
 func TestTheStateOfEachNamespaceIsShown(t *testing.T) {
 	kube := newClient(t,
 		deployment("default", "broken", suspended("")),
+		deployment("default", "early", suspended("-1")),
 		deployment("default", "sleep", suspended("1795278581")),
-
 		deployment("default", "web", suspended("1795270000")),
 		deployment("default", "zoo", suspended("yesterday")),
 		deployment("shop", "cart", suspended("yesterday")),
@@ -92,7 +92,7 @@ func TestTheStateOfEachNamespaceIsShown(t *testing.T) {
 	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube), strings.NewReader(`
 # HELP altershield_deployments_suspended Deployments that are suspended now.
 # TYPE altershield_deployments_suspended gauge
-altershield_deployments_suspended{workload_namespace="default"} 4
+altershield_deployments_suspended{workload_namespace="default"} 5
 altershield_deployments_suspended{workload_namespace="shop"} 1
 # HELP altershield_oldest_suspension_timestamp_seconds Unix time at which the Deployment was suspended that is suspended for the longest time.
 # TYPE altershield_oldest_suspension_timestamp_seconds gauge

@@ -60,7 +60,7 @@ func batch() lifecycle.Batch {
 }
 
 // tokenFile holds the secret as a mounted Secret that ends with a line break.
-func tokenFile(t *testing.T) string {
+func tokenFile(t testing.TB) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
 	NewWithT(t).Expect(os.WriteFile(file, []byte(secret+"\n"), 0o600)).To(Succeed())

@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package routers
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+)
+
+// Whoever calls back with whatever gets an answer in JSON, and only what is signed with the token gets to the ChangePod.
+func FuzzACallback(f *testing.F) {
+	const signedAt = "1795255200000"
+	for _, body := range []string{
+		bodyOf("POST", "pass"), bodyOf("POST", "fail"), bodyOf("PRE", "fail"), "", "null", "{", `{"callbackRequest":{}}`,
+		`{"callbackRequest":{"nodeId":"check-1","defenseStageEnum":"POST","verdict":{"verdict":"fail"}},"changeCheckType":"CHANGE_BATCH"}`,
+	} {
+		f.Add("kubernetes", signedAt, verification.Sign(signedAt, []byte(body), token), []byte(body), false)
+		f.Add("kubernetes", signedAt, "", []byte(body), true)
+		f.Add("kubernetes", "1", "", []byte(body), true)
+	}
+	f.Fuzz(func(t *testing.T, platform, timestamp, sign string, body []byte, genuine bool) {
+		if genuine {
+			sign = verification.Sign(timestamp, body, token)
+		}
+		if parsed, err := verification.ParseCallback(body); err == nil && parsed.Verdict.CheckID != check {
+			return // it would wait for the ChangePod of that check
+		}
+		b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, callbackPath, bytes.NewReader(body))
+		request.Header.Set("X-AlterShield-Platform", platform)
+		request.Header.Set("X-AlterShield-Timestamp", timestamp)
+		request.Header.Set("X-AlterShield-Sign", sign)
+		before := b.changePod(t).Status
+		answer := b.serveHTTP(request)
+		after := b.changePod(t).Status
+		number, malformed := strconv.ParseInt(timestamp, 10, 64)
+		isSigned := malformed == nil && sign == verification.Sign(strconv.FormatInt(number, 10), body, token)
+		switch {
+		case answer.Code == http.StatusUnauthorized == (isSigned && platform == "kubernetes" && isRecent(number)):
+			t.Errorf("%q at %q, signed %t, is answered with %d", platform, timestamp, isSigned, answer.Code)
+		case !json.Valid(answer.Body.Bytes()):
+			t.Errorf("the answer is no JSON: %q", answer.Body)
+		case answer.Code == http.StatusOK:
+		case after.Status != before.Status || len(after.PodResults) > 0:
+			t.Errorf("%d, and the batch is now %+v", answer.Code, after)
+		}
+		if bytes.Contains(b.log.Contents(), []byte(token)) || bytes.Contains(answer.Body.Bytes(), []byte(token)) {
+			t.Error("the token is told")
+		}
+	})
+}
+
+// isRecent says that a timestamp, of seconds or of milliseconds, is within five minutes of now.
+func isRecent(timestamp int64) bool {
+	seconds, window := now.Unix(), int64(5*60)
+	return timestamp >= seconds-window && timestamp <= seconds+window ||
+		timestamp >= (seconds-window)*1000 && timestamp <= (seconds+window)*1000
+}
+
+// What a caller asks for is refused with a reason, or names objects that Kubernetes may have.
+func FuzzAWish(f *testing.F) {
+	for _, seed := range []string{
+		`{"namespace":"default","name":"sleep"}`, `{"namespace":"default","name":"sleep","version":"` + version + `"}`, `{"namespace":"a.b","name":"sleep"}`,
+		`{"namespace":"default","name":"sleep"}{}`, `{"Namespace":"default","NAME":"a.b"}`, `null`, `[]`, ``, "{\"namespace\":\"\xff\"}",
+	} {
+		f.Add([]byte(seed))
+	}
+	namespace, name, hex32 := regexp.MustCompile(`^[a-z0-9-]{1,63}$`), regexp.MustCompile(`^[a-z0-9.-]{1,253}$`), regexp.MustCompile(`^([0-9a-f]{32})?$`)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		asked, err := parseWish(body)
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("the request is refused without a reason")
+			}
+			return
+		}
+		if !namespace.MatchString(asked.Namespace) || !name.MatchString(asked.Name) || !hex32.MatchString(asked.Version) {
+			t.Errorf("%q asks for %+v", body, asked)
+		}
+		written, err := json.Marshal(asked)
+		again, malformed := parseWish(written)
+		if err != nil || malformed != nil || again != asked {
+			t.Errorf("%+v comes back as %+v: %v, %v", asked, again, err, malformed)
+		}
+	})
+}
+
+func FuzzAQuestionForSuspendedDeployments(f *testing.F) {
+	for _, seed := range []string{
+		"namespace=default", "namespace=default&limit=500&continue=c2xlZXA", "namespace=default&limit=501", "namespace=a/b", "namespace=default&limit=+7",
+		"namespace=default&continue=%", "namespace=default&namespace=other", "", ";",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			return
+		}
+		asked, err := parseQuestion(values)
+		if err != nil {
+			if asked != (question{}) || err.Error() == "" {
+				t.Errorf("%+v came with the error %v", asked, err)
+			}
+			return
+		}
+		if asked.limit < 1 || asked.limit > 500 || asked.namespace == "" || len(asked.namespace) > 63 {
+			t.Errorf("%q asks for %+v", query, asked)
+		}
+		again, err := parseQuestion(url.Values{
+			"namespace": {asked.namespace}, "limit": {strconv.Itoa(asked.limit)}, "continue": {base64.RawURLEncoding.EncodeToString([]byte(asked.after))},
+		})
+		if err != nil || again != asked {
+			t.Errorf("%+v comes back as %+v: %v", asked, again, err)
+		}
+	})
+}
+
+// Whatever the label of a suspension holds, what people and programs read is a time of RFC 3339 or nothing.
+func FuzzTheTimeOfASuspension(f *testing.F) {
+	for _, seed := range []string{"1795255200", "", "0", "-1", "soon", "+7", "9223372036854775807", "-9223372036854775808", "253402300799", "253402300800"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, label string) {
+		since := describe(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+			Labels: map[string]string{"altershield.defense.antgroup.com/suspend": label},
+		}}, nil).SuspendedSince
+		if since == "" {
+			return
+		}
+		read, err := time.Parse(time.RFC3339, since)
+		number, malformed := strconv.ParseInt(label, 10, 64)
+		if err != nil || malformed != nil || read.Unix() != number {
+			t.Errorf("the label %q is told as %q: %v", label, since, err)
+		}
+	})
+}
