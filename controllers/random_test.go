@@ -1,0 +1,229 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/hack/mutate"
+)
+
+const (
+	// mutationsPerRound are made of one Deployment and what belongs to it before it has to recover.
+	mutationsPerRound = 25
+	// defaultRounds and defaultSeed are what the suite runs; RANDOM_ROUNDS and RANDOM_SEED ask for others.
+	defaultRounds = 5
+	defaultSeed   = 1
+)
+
+// Objects change at random, while the operator works on them. The seed chooses the changes; which of them come in time to make a
+// difference is up to the machine.
+var _ = Describe("Random changes", Serial, func() {
+	It("of the operator's objects, settings, labels and Deployments are refused in words or explained, and a release recovers from them", func(ctx context.Context) {
+		seed, rounds := fromEnvironment("RANDOM_SEED", defaultSeed), fromEnvironment("RANDOM_ROUNDS", defaultRounds)
+		targets, token := mutationTargets(ctx), metricsToken(ctx)
+		made, accepted := 0, 0
+		for round := range rounds {
+			run := &randomRound{
+				random:  mutate.Mutator{Random: rand.New(rand.NewPCG(seed, round))},
+				name:    fmt.Sprintf("RANDOM_SEED=%d, round %d", seed, round),
+				targets: targets,
+			}
+			By(run.name)
+			run.namespace = controlledNamespace(ctx)
+			limitPods(ctx, run.namespace)
+			Expect(kube.Create(ctx, sleep(run.namespace, replicas(2)))).To(Succeed())
+			verified(ctx, run.namespace, "sleep")
+			for range mutationsPerRound {
+				run.mutate(ctx)
+			}
+			run.restoreSettings(ctx)
+			run.expectExplained(ctx)
+			run.expectRecovery(ctx, round)
+			expectNoPanics(ctx, token)
+			Expect(kube.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: run.namespace}})).To(Succeed())
+			made, accepted = made+len(run.journal), accepted+run.accepted
+		}
+		AddReportEntry("random changes", fmt.Sprintf("seed %d: %d rounds, %d changes, %d taken, %d refused", seed, rounds, made, accepted, made-accepted))
+	})
+})
+
+func fromEnvironment(name string, otherwise uint64) uint64 {
+	GinkgoHelper()
+	text, given := os.LookupEnv(name)
+	if !given {
+		return otherwise
+	}
+	number, err := strconv.ParseUint(text, 10, 64)
+	Expect(err).NotTo(HaveOccurred(), "%s must be a whole number", name)
+	return number
+}
+
+// limitPods keeps the machine alive: a random number of replicas may be two thousand million.
+func limitPods(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	Expect(kube.Create(ctx, &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pods"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")}},
+	})).To(Succeed())
+}
+
+// randomRound is what happens to one Deployment.
+type randomRound struct {
+	random    mutate.Mutator
+	name      string
+	namespace string
+	targets   []mutationTarget
+	// journal tells every change and what became of it.
+	journal  []string
+	accepted int
+}
+
+// story tells how it came to a failure, for its report.
+func (r *randomRound) story() string { return r.name + ":\n" + strings.Join(r.journal, "\n") }
+
+// mutate makes one change. What the API server or a webhook refuses must be refused in words that name the field or the object.
+func (r *randomRound) mutate(ctx context.Context) {
+	GinkgoHelper()
+	target := r.targets[r.random.Random.IntN(len(r.targets))]
+	object := target.pick(ctx, r.random.Random, r.namespace)
+	if object == nil {
+		return
+	}
+	mutation := r.random.Of(target.schema, object.Object, target.below...)
+	told := fmt.Sprintf("%s %s/%s: %s", object.GetKind(), object.GetNamespace(), object.GetName(), mutation)
+	err := target.apply(ctx, object, mutation)
+	if client.IgnoreNotFound(err) != nil {
+		r.journal = append(r.journal, told+" -> "+err.Error())
+		Expect(isInWords(err, mutation.Field(), object.GetName())).To(BeTrue(), r.story)
+		return
+	}
+	r.accepted++
+	r.journal = append(r.journal, told)
+}
+
+// restoreSettings lets the settings come back with their defaults, and the namespace be under control.
+func (r *randomRound) restoreSettings(ctx context.Context) {
+	GinkgoHelper()
+	var settings appv1alpha1.OpsConfigInfoList
+	Expect(kube.List(ctx, &settings)).To(Succeed())
+	for i := range settings.Items {
+		setting := &settings.Items[i]
+		Eventually(func() error { return assessed(ctx, setting) }).Should(Succeed(), r.story)
+	}
+	for i := range settings.Items {
+		Expect(client.IgnoreNotFound(kube.Delete(ctx, &settings.Items[i]))).To(Succeed())
+	}
+	for name := range lifecycle.DefaultSettings() {
+		Eventually(func() string { return settingReason(ctx, name) }).Should(Equal("InEffect"), r.story)
+	}
+	optIn(ctx, r.namespace)
+	Eventually(func() (bool, error) {
+		probe := get(ctx, r.namespace, "sleep")
+		before := probe.Annotations["altershield.defense.antgroup.com/released-by"]
+		err := kube.Patch(ctx, probe, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{
+			"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"metadata":{"labels":{"test":"probe"}}}}}`)), client.DryRunAll)
+		return probe.Annotations["altershield.defense.antgroup.com/released-by"] != before, err
+	}).Should(BeTrue(), "the API server has yet to call the webhook again")
+}
+
+// assessed says what keeps a setting from telling whether the operator acts by it.
+func assessed(ctx context.Context, setting *appv1alpha1.OpsConfigInfo) error {
+	var current appv1alpha1.OpsConfigInfo
+	if err := kube.Get(ctx, client.ObjectKeyFromObject(setting), &current); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	condition := meta.FindStatusCondition(current.Status.Conditions, "Effective")
+	if condition == nil || condition.ObservedGeneration != current.Generation || condition.Message == "" {
+		return fmt.Errorf("OpsConfigInfo %s of generation %d has the condition %+v", current.Name, current.Generation, condition)
+	}
+	return nil
+}
+
+// expectExplained waits until the release that the Deployment is at has an end, or a condition that says what it waits for.
+func (r *randomRound) expectExplained(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(func() error {
+		deployment := get(ctx, r.namespace, "sleep")
+		release := lifecycle.ReleaseOf(deployment)
+		if release.Version == "" {
+			return nil // it is under control from its next release on
+		}
+		var workload appv1alpha1.ChangeWorkload
+		key := client.ObjectKey{Namespace: r.namespace, Name: lifecycle.ChangeWorkloadName("sleep", release.Version)}
+		if err := kube.Get(ctx, key, &workload); err != nil {
+			return err
+		}
+		condition := meta.FindStatusCondition(workload.Status.Conditions, "Verified")
+		if workload.Status.ObservedRelease != release.Number || condition == nil || condition.Reason == "" || condition.Message == "" {
+			return fmt.Errorf("release %d is shown as %+v", release.Number, workload.Status)
+		}
+		return nil
+	}).Should(Succeed(), r.story)
+}
+
+// expectRecovery takes everything back that a user can, and expects another release to be verified.
+func (r *randomRound) expectRecovery(ctx context.Context, round uint64) {
+	GinkgoHelper()
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		deployment := get(ctx, r.namespace, "sleep")
+		deployment.Spec = sleep(r.namespace, replicas(2)).Spec
+		deployment.Spec.Template.Labels["test"] = fmt.Sprintf("recovery-%d", round)
+		if deployment.Labels == nil {
+			deployment.Labels = map[string]string{}
+		}
+		deployment.Labels["altershield.defense.antgroup.com/ignored-suspend"] = "true"
+		return kube.Update(ctx, deployment)
+	})).To(Succeed(), r.story)
+	By("recovering")
+	defer func() {
+		if CurrentSpecReport().Failed() {
+			AddReportEntry(r.story())
+		}
+	}()
+	verified(ctx, r.namespace, "sleep")
+	Eventually(labelsOf(ctx, r.namespace)).ShouldNot(HaveKey("altershield.defense.antgroup.com/suspend"), r.story)
+}
+
+// expectNoPanics reads the manager's own metrics, which it wouldn't tell if it were gone.
+func expectNoPanics(ctx context.Context, token string) {
+	GinkgoHelper()
+	_, text := scrape(ctx, token)
+	panics := regexp.MustCompile(`(?m)^controller_runtime_(?:reconcile|webhook)_panics_total(?:\{.*\})? (.*)$`).FindAllStringSubmatch(text, -1)
+	Expect(panics).NotTo(BeEmpty())
+	for _, counted := range panics {
+		Expect(counted[1]).To(Equal("0"), counted[0])
+	}
+}

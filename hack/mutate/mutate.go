@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package mutate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Mutation is one change of an object.
+type Mutation struct {
+	// Path is what changes, as in status.podResults[0].verdict.
+	Path string
+	// Value is what it becomes, nil where it goes.
+	Value any
+	// Patch makes the change: a JSON merge patch (RFC 7386).
+	Patch map[string]any
+}
+
+// String tells the change in one line.
+func (m Mutation) String() string {
+	value, err := json.Marshal(m.Value)
+	if err != nil {
+		value = []byte(err.Error())
+	}
+	const most = 120
+	if len(value) > most {
+		value = append(value[:most:most], fmt.Sprintf("... (%d bytes)", len(value))...)
+	}
+	return m.Path + " = " + string(value)
+}
+
+// Field is the name of the field that changes, without where it is.
+func (m Mutation) Field() string {
+	field := m.Path[strings.LastIndex(m.Path, ".")+1:]
+	name, _, _ := strings.Cut(field, "[")
+	return name
+}
+
+// Mutator makes mutations. The same random numbers make the same mutations of the same objects.
+type Mutator struct{ Random *rand.Rand }
+
+// Of changes something of an object below a path of its fields: Of(schema, object, "spec"). The object itself stays as it is.
+func (m Mutator) Of(schema *Schema, object map[string]any, below ...string) Mutation {
+	value := any(object)
+	for _, field := range below {
+		schema = schema.Properties[field]
+		parent, _ := value.(map[string]any)
+		value = parent[field]
+	}
+	made := m.change(schema, value, strings.Join(below, "."))
+	patch := made.patch
+	for _, field := range slices.Backward(below) {
+		patch = map[string]any{field: patch}
+	}
+	root, _ := patch.(map[string]any)
+	return Mutation{Path: made.path, Value: made.value, Patch: root}
+}
+
+// change is what becomes of a value: patch is the merge patch of it, value what the field at the path becomes.
+type change struct {
+	path         string
+	value, patch any
+}
+
+func (m Mutator) change(schema *Schema, value any, path string) change {
+	const hereInstead = 8 // one of so many changes of an object or list is made of it as a whole
+	here := m.Random.IntN(hereInstead) == 0
+	switch {
+	case schema.Properties != nil && !here:
+		return m.changeField(schema, value, path)
+	case schema.Items != nil && !here:
+		return m.changeList(schema, value, path)
+	}
+	replaced := m.replacement(schema, value)
+	return change{path: path, value: replaced, patch: replacing(value, replaced)}
+}
+
+func (m Mutator) changeField(schema *Schema, value any, path string) change {
+	fields := slices.Sorted(maps.Keys(schema.Properties))
+	field := fields[m.Random.IntN(len(fields))]
+	present, _ := value.(map[string]any)
+	made := m.change(schema.Properties[field], present[field], strings.TrimPrefix(path+"."+field, "."))
+	made.patch = map[string]any{field: made.patch}
+	return made
+}
+
+// changeList pushes, pops or changes an element. A merge patch takes the whole list.
+func (m Mutator) changeList(schema *Schema, value any, path string) change {
+	present, _ := value.([]any)
+	list := slices.Clone(present)
+	switch choice := m.Random.IntN(4); {
+	case len(list) == 0 || choice == 0:
+		list = append(list, m.sample(schema.Items))
+		return change{path: fmt.Sprintf("%s[%d]", path, len(list)-1), value: list[len(list)-1], patch: list}
+	case choice == 1:
+		return change{path: path, value: list[:len(list)-1], patch: list[:len(list)-1]}
+	case choice == 2:
+		list = append(list, list[m.Random.IntN(len(list))])
+		return change{path: fmt.Sprintf("%s[%d]", path, len(list)-1), value: list[len(list)-1], patch: list}
+	}
+	at := m.Random.IntN(len(list))
+	made := m.change(schema.Items, list[at], fmt.Sprintf("%s[%d]", path, at))
+	list[at] = merged(list[at], made.patch)
+	made.patch = list
+	return made
+}
+
+// replacing is the merge patch that puts another value in the place of one: only an object in the place of an object needs more
+// than the value.
+func replacing(old, replacement any) any {
+	before, wasObject := old.(map[string]any)
+	after, isObject := replacement.(map[string]any)
+	if !wasObject || !isObject {
+		return replacement
+	}
+	patch := map[string]any{}
+	for field := range before {
+		patch[field] = nil
+	}
+	maps.Copy(patch, after)
+	return patch
+}
+
+// merged is a value with a merge patch.
+func merged(value, patch any) any {
+	fields, isObject := patch.(map[string]any)
+	if !isObject {
+		return patch
+	}
+	before, _ := value.(map[string]any)
+	after := maps.Clone(before)
+	if after == nil {
+		after = map[string]any{}
+	}
+	for field, part := range fields {
+		if part == nil {
+			delete(after, field)
+		} else {
+			after[field] = merged(after[field], part)
+		}
+	}
+	return after
+}
