@@ -44,6 +44,8 @@ func suspendedBefore(workload *appv1alpha1.ChangeWorkload) {
 	})
 }
 
+func withoutConditions(workload *appv1alpha1.ChangeWorkload) { workload.Status.Conditions = nil }
+
 func TestTheOutcomeOfARelease(t *testing.T) {
 	running := stored("Running", "Unknown", "Verifying")
 	success := stored("Success", "True", "AllPodsPassed")
@@ -115,6 +117,10 @@ func TestTheOutcomeOfARelease(t *testing.T) {
 		{"the verdict is corrected before all pods passed: it runs and lifts nothing", newWorkload(suspendedBefore), see(5, suspended, passed(1, 4)),
 			"Running", "Unknown", "Verifying", false, false, false, nil},
 
+		{"the condition of a verified release was removed by hand: it comes back", newWorkload(success, withoutConditions), see(5, passed(1, 5)),
+			"Success", "True", "AllPodsPassed", false, false, false, nil},
+		{"the condition of a verified release was changed by hand: it comes back", newWorkload(stored("Success", "False", "PodsFailed")), see(5, passed(1, 5)),
+			"Success", "True", "AllPodsPassed", false, false, false, nil},
 		{"pods join after Success: they aren't checked", newWorkload(success), see(8, passed(1, 5), finished(pods(6, 8))),
 			"Success", "True", "AllPodsPassed", false, false, false, nil},
 		{"pods leave after Success: it stays", newWorkload(success), see(5, passed(1, 2)),

@@ -161,6 +161,9 @@ func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alph
 		return
 	}
 	due := time.Unix(stored.UpdateTimeUnix, 0).Add(progressInterval)
+	if due.Sub(now) > progressInterval { // the clock went back, or somebody else wrote the time
+		due = now
+	}
 	if isNews(stored, &status) || !now.Before(due) {
 		d.WriteStatus = true
 		d.Status.UpdateTime, d.Status.UpdateTimeUnix = Stamp(now)

@@ -116,6 +116,10 @@ func TestWhenAStatusIsWritten(t *testing.T) {
 			func(s *story) { finished(pods(11, 14))(&s.seen) }, 119 * time.Second, false, time.Second},
 		{"progress is written after two minutes",
 			func(s *story) { finished(pods(11, 14))(&s.seen) }, 2 * time.Minute, true, 0},
+		{"progress is written at once where the last write seems to be to come", func(s *story) {
+			finished(pods(11, 14))(&s.seen)
+			s.workload.Status.UpdateTimeUnix = now.Add(24 * time.Hour).Unix()
+		}, time.Second, true, 0},
 		{"passed pods alone are progress", func(s *story) { s.check() }, 90 * time.Second, false, 30 * time.Second},
 		{"a pod of a later batch is progress", func(s *story) {
 			finished(pods(11, 20))(&s.seen)
