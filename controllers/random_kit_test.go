@@ -93,6 +93,8 @@ func mutationTargets(ctx context.Context) []mutationTarget {
 	own := schema.GroupVersion{Group: "app.ops.cloud.alipay.com", Version: "v1alpha1"}
 	core := schema.GroupVersion{Version: "v1"}
 	deployment := publishedSchema("apis/apps/v1", "io.k8s.api.apps.v1.Deployment")
+	// A random number of replicas may be two thousand million, which ends the machine first.
+	deployment.Properties["spec"].Properties["replicas"] = &mutate.Schema{Enum: []any{0, 1, 3, 5, -1, int64(1) << 31, "2", 1.5}}
 	targets := []mutationTarget{
 		{kind: apps.WithKind("Deployment"), schema: deployment, below: []string{"spec"}},
 		{kind: apps.WithKind("Deployment"), schema: deployment, below: []string{"spec", "template", "spec"}},

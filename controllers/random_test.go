@@ -29,7 +29,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
@@ -63,7 +62,6 @@ var _ = Describe("Random changes", Serial, func() {
 			}
 			By(run.name)
 			run.namespace = controlledNamespace(ctx)
-			limitPods(ctx, run.namespace)
 			Expect(kube.Create(ctx, sleep(run.namespace, replicas(2)))).To(Succeed())
 			verified(ctx, run.namespace, "sleep")
 			for range mutationsPerRound {
@@ -89,15 +87,6 @@ func fromEnvironment(name string, otherwise uint64) uint64 {
 	number, err := strconv.ParseUint(text, 10, 64)
 	Expect(err).NotTo(HaveOccurred(), "%s must be a whole number", name)
 	return number
-}
-
-// limitPods keeps the machine alive: a random number of replicas may be two thousand million.
-func limitPods(ctx context.Context, namespace string) {
-	GinkgoHelper()
-	Expect(kube.Create(ctx, &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pods"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")}},
-	})).To(Succeed())
 }
 
 // randomRound is what happens to one Deployment.
@@ -208,12 +197,12 @@ func (r *randomRound) expectRecovery(ctx context.Context, round uint64) {
 		return kube.Update(ctx, deployment)
 	})).To(Succeed(), r.story)
 	By("recovering")
-	defer func() {
-		if CurrentSpecReport().Failed() {
-			AddReportEntry(r.story())
-		}
-	}()
-	verified(ctx, r.namespace, "sleep")
+	name := currentName(ctx, r.namespace, "sleep")
+	Eventually(func() string { return reasonOf(ctx, r.namespace, name) }).Should(Equal("AllPodsPassed"), func() string {
+		state, err := kubectl(ctx, "-n", r.namespace, "get", "deployments,replicasets,pods,changeworkloads,changepods,events", "-o", "wide")
+		Expect(err).NotTo(HaveOccurred())
+		return r.story() + "\n" + state
+	})
 	Eventually(labelsOf(ctx, r.namespace)).ShouldNot(HaveKey("altershield.defense.antgroup.com/suspend"), r.story)
 }
 

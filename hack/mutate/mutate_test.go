@@ -49,7 +49,9 @@ func thing(t *testing.T) (*mutate.Schema, map[string]any) {
 	return schema, parsed
 }
 
-func mutator(seed uint64) mutate.Mutator { return mutate.Mutator{Random: rand.New(rand.NewPCG(seed, 0))} }
+func mutator(seed uint64) mutate.Mutator {
+	return mutate.Mutator{Random: rand.New(rand.NewPCG(seed, 0))}
+}
 
 // patched is the object after a mutation, as the API server makes it.
 func patched(t *testing.T, mutation mutate.Mutation) string {
