@@ -249,6 +249,26 @@ func touchedByHand() {
 		Eventually(func() string { return changePodReason(ctx, namespace, first+"--x--1") }).Should(Equal("UnknownPods"))
 	})
 
+	// One object that can't be decoded keeps the operator from seeing any other of its kind.
+	It("a time that the operator couldn't read is refused", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		for _, row := range []struct{ kind, name, patch, field string }{
+			{"changepod", first + "--x--1", `{"verdictTime":"2026-11-21T10:00:00Z"}`, "status.verdictTime"},
+			{"changepod", first + "--x--1", `{"deadline":"2026-11-21t10:00:00z"}`, "status.deadline"},
+			{"changeworkload", first, `{"waitDeadline":"2026-11-21T10:00:00+99:00"}`, "status.waitDeadline"},
+			{"changeworkload", first, `{"earlyVerdicts":[{"changePodId":"a","stage":"PRE","verdict":"pass","time":"2026-11-21T10:00:00Z"}]}`, "status.earlyVerdicts[0].time"},
+		} {
+			output, err := kubectl(ctx, "-n", namespace, "patch", row.kind, row.name, "--subresource=status", "--type", "merge", "-p", `{"status":`+row.patch+`}`)
+			Expect(err).To(HaveOccurred(), row.patch)
+			Expect(output).To(ContainSubstring(row.field + ": Invalid value"))
+		}
+		output, err := release(ctx, namespace, "1234")
+		Expect(err).NotTo(HaveOccurred(), output)
+		verified(ctx, namespace, "sleep")
+	})
+
 	It("a failed pod that is deleted leaves the Deployment suspended", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		suspended(ctx, namespace)

@@ -77,9 +77,15 @@ type ChangePodStatus struct {
 	PostTimeoutThreshold int32 `json:"postTimeOutThreshold,omitempty"`
 	// deadline is when the present wait ends: of PreWait and PostWait for the server to take the check, of PreSubmitted and
 	// PostSubmitted for its verdict. Absent once the batch is done.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	Deadline *metav1.Time `json:"deadline,omitempty"`
 	// verdictTime is when the verdict of AlterShield Server that decided the batch arrived.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	VerdictTime *metav1.MicroTime `json:"verdictTime,omitempty"`
 	// updateTime is when the status was last written by the operator, in UTC, as 2006-01-02 15:04:05.

@@ -111,6 +111,9 @@ type ChangeWorkloadStatus struct {
 	// +optional
 	LastChangePod int64 `json:"lastChangePod,omitempty"`
 	// waitDeadline is when the pods that are there make a smaller batch; absent while no batch is awaited.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	WaitDeadline *metav1.Time `json:"waitDeadline,omitempty"`
 	// entryTime is when the present status was entered, in UTC, as 2006-01-02 15:04:05.

@@ -49,6 +49,9 @@ type ChangeOrder struct {
 	// release is the spec.release that the order is for.
 	Release int64 `json:"release"`
 	// closeDeadline is until when the server is told that the release ended, which it didn't hear at once.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	CloseDeadline *metav1.Time `json:"closeDeadline,omitempty"`
 	// state says how far the order is.
@@ -80,5 +83,8 @@ type EarlyVerdict struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 	// time is when the verdict arrived.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	Time metav1.MicroTime `json:"time"`
 }

@@ -61,8 +61,14 @@ type Rollback struct {
 	// +optional
 	User string `json:"user,omitempty"`
 	// time is when, in RFC 3339.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	Time metav1.Time `json:"time"`
 	// refusedUntil is until when the version is refused at admission; absent where it is not.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	RefusedUntil *metav1.Time `json:"refusedUntil,omitempty"`
 }
@@ -103,6 +109,9 @@ type ReleaseRecord struct {
 	// User is the name that the API server knows the user by; of a rollback, who asked for it, or the operator.
 	User string `json:"user"`
 	// Time is when the release was admitted.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	Time metav1.Time `json:"time"`
 	// Version is the version of the release.
 	Version string `json:"version"`

@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+func TestTheKindsAreKnownUnderTheirGroup(t *testing.T) {
+	g := NewWithT(t)
+	scheme := runtime.NewScheme()
+	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	for _, kind := range []string{"ChangeWorkload", "ChangeWorkloadList", "ChangePod", "ChangePodList", "OpsConfigInfo", "OpsConfigInfoList"} {
+		g.Expect(scheme.Recognizes(appv1alpha1.GroupVersion.WithKind(kind))).To(BeTrue(), kind)
+	}
+	g.Expect(appv1alpha1.GroupVersion.String()).To(Equal("app.ops.cloud.alipay.com/v1alpha1"))
+}
+
+func rollback(edit ...string) string {
+	return strings.NewReplacer(edit...).Replace(`{"version":"a","release":2,"to":"b","toRelease":3,"reason":"PodsFailed","message":"m","time":"2026-11-21T10:00:00Z"}`)
+}
+
+func TestRollbacksAreReadFromTheAnnotation(t *testing.T) {
+	for _, row := range []struct {
+		name, annotation string
+		versions         []string
+	}{
+		{"newest first", "[" + rollback() + "," + rollback(`"a"`, `"c"`) + "]", []string{"a", "c"}},
+		{"none of nonsense", "yes", nil},
+		{"none of an object", rollback(), nil},
+		{"but for one of the year 10000", "[" + rollback("2026-11-21T10:00:00Z", "9999-12-31T23:59:59-01:00") + "," + rollback(`"a"`, `"c"`) + "]", []string{"c"}},
+		{"but for one of before the year 0", "[" + rollback("2026-11-21T10:00:00Z", "0000-01-01T00:00:00+01:00") + "]", nil},
+		{"but for one that is refused until the year 10000", "[" + rollback(`"time"`, `"refusedUntil":"9999-12-31T23:59:59-01:00","time"`) + "]", nil},
+		{"with the last second there is", "[" + rollback("2026-11-21T10:00:00Z", "9999-12-31T23:59:59Z") + "]", []string{"a"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var versions []string
+			for _, read := range appv1alpha1.RollbacksOf(map[string]string{"altershield.defense.antgroup.com/rollbacks": row.annotation}) {
+				versions = append(versions, read.Version)
+			}
+			NewWithT(t).Expect(versions).To(Equal(row.versions))
+		})
+	}
+}
+
+func TestARollbackIsBelievedIfTheOperatorMayHaveWrittenIt(t *testing.T) {
+	for _, row := range []struct {
+		name, annotation string
+		sound, automatic bool
+	}{
+		{"because pods failed", rollback(), true, true},
+		{"because pods didn't run", rollback("PodsFailed", "PodsNotRunning"), true, true},
+		{"because a user asked", rollback("PodsFailed", "Requested"), true, false},
+		{"for no known reason", rollback("PodsFailed", "Because"), false, true},
+		{"at no time", rollback(`"2026-11-21T10:00:00Z"`, "null"), false, true},
+		{"with the longest message", rollback(`"m"`, `"`+strings.Repeat("m", 512)+`"`), true, true},
+		{"with a message that is too long", rollback(`"m"`, `"`+strings.Repeat("m", 513)+`"`), false, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			read := appv1alpha1.RollbacksOf(map[string]string{"altershield.defense.antgroup.com/rollbacks": "[" + row.annotation + "]"})
+			g.Expect(read).To(HaveLen(1))
+			g.Expect(read[0].IsSound()).To(Equal(row.sound))
+			g.Expect(read[0].IsAutomatic()).To(Equal(row.automatic))
+		})
+	}
+}
+
+func TestARecordNeedsAUserAndATimeThatCanBeWritten(t *testing.T) {
+	for _, row := range []struct {
+		user, time string
+		found      bool
+	}{
+		{"alice", "2026-11-21T10:00:00.000000Z", true},
+		{"", "2026-11-21T10:00:00.000000Z", false},
+		{"alice", "9999-12-31T23:59:59.999999-01:00", false},
+		{"alice", "yesterday", false},
+	} {
+		t.Run(row.user+" at "+row.time, func(t *testing.T) {
+			g := NewWithT(t)
+			written := `{"user":"` + row.user + `","time":"` + row.time + `","version":"a","release":3}`
+			made, found := appv1alpha1.ReleaseRecordOf(map[string]string{"altershield.defense.antgroup.com/released-by": written})
+			g.Expect(found).To(Equal(row.found))
+			ignored, let := appv1alpha1.IgnoredSuspendOf(map[string]string{"altershield.defense.antgroup.com/ignored-suspend-by": written})
+			g.Expect(let).To(Equal(row.found))
+			if row.found {
+				g.Expect(made.User).To(Equal("alice"))
+				g.Expect(ignored.Release).To(BeEquivalentTo(3))
+			} else {
+				g.Expect(made).To(BeZero())
+				g.Expect(ignored).To(BeZero())
+			}
+		})
+	}
+}
