@@ -130,6 +130,10 @@ check-alerts: ## Check and test the alert rules with promtool, built from its pi
 	cd hack/tools/promtool && CGO_ENABLED=0 go build -tags remove_all_sd -o ../../../bin/promtool github.com/prometheus/prometheus/cmd/promtool
 	cd hack/tools/promtool && CGO_ENABLED=0 go test -count=1 ./...
 
+.PHONY: coverage
+coverage: ## Run the unit tests alone and fail where they reach less than 95% of what decides; the rest is shown.
+	@CGO_ENABLED=0 go run ./hack/coverage --least 95 ./apis/... ./controllers/... ./routers/... ./runnable/... ./webhooks/...
+
 # `go test` fuzzes one target of one package at a time.
 .PHONY: fuzz
 fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for some of them. What breaks one is kept in testdata/fuzz.

@@ -32,7 +32,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
 )
 
@@ -94,17 +93,6 @@ func (k *Keeper) read(ctx context.Context, deployment *appsv1.Deployment) (*unst
 		return nil, fmt.Errorf("reading Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
 	}
 	return live, nil
-}
-
-// isAt says whether a Deployment has the template of a release. One that was changed while no webhook looked still carries
-// the marks of the release before, and would be kept under a wrong version.
-func isAt(live *unstructured.Unstructured, release lifecycle.Release) bool {
-	marked := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Labels: live.GetLabels(), Annotations: live.GetAnnotations()}}
-	if lifecycle.ReleaseOf(marked) != release {
-		return false
-	}
-	version, err := podtemplate.Of(live.Object).Version()
-	return err == nil && version == release.Version
 }
 
 func (k *Keeper) write(ctx context.Context, live *unstructured.Unstructured, revision *appsv1.ControllerRevision) error {

@@ -65,28 +65,6 @@ func (k *Keeper) Prune(ctx context.Context, deployment *appsv1.Deployment, relea
 	return nil
 }
 
-// surplus goes through revisions, newest first. That of version may be missing there, as it was made just now, but it takes
-// its place, and stays even where the count of releases began anew.
-func surplus(revisions []appsv1.ControllerRevision, version string, retain int, failed []string) []*appsv1.ControllerRevision {
-	var going []*appsv1.ControllerRevision
-	room := retain - 1
-	for i := range revisions {
-		of := versionOf(&revisions[i])
-		switch {
-		case of == version:
-		case room <= 0, slices.Contains(failed, of):
-			going = append(going, &revisions[i])
-		default:
-			room--
-		}
-	}
-	return going
-}
-
-func versionOf(revision *appsv1.ControllerRevision) string {
-	return revision.Labels[appv1alpha1.LabelVersion]
-}
-
 // owned lists the revisions that a Deployment controls, newest release first. Their label may be that of another Deployment,
 // or of a deleted one of the same name.
 func (k *Keeper) owned(ctx context.Context, deployment *appsv1.Deployment, options ...client.ListOption) ([]appsv1.ControllerRevision, error) {

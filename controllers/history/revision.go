@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -107,4 +108,37 @@ func revisionOf(kept *appsv1.ControllerRevision) (Revision, error) {
 	lastApplied, _ := data["lastApplied"].(map[string]any)
 	revision.Applied, _ = lastApplied["template"].(map[string]any)
 	return revision, nil
+}
+
+// isAt says whether a Deployment has the template of a release. One that was changed while no webhook looked still carries
+// the marks of the release before, and would be kept under a wrong version.
+func isAt(live *unstructured.Unstructured, release lifecycle.Release) bool {
+	marked := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Labels: live.GetLabels(), Annotations: live.GetAnnotations()}}
+	if lifecycle.ReleaseOf(marked) != release {
+		return false
+	}
+	version, err := podtemplate.Of(live.Object).Version()
+	return err == nil && version == release.Version
+}
+
+// surplus goes through revisions, newest first. That of version may be missing there, as it was made just now, but it takes
+// its place, and stays even where the count of releases began anew.
+func surplus(revisions []appsv1.ControllerRevision, version string, retain int, failed []string) []*appsv1.ControllerRevision {
+	var going []*appsv1.ControllerRevision
+	room := retain - 1
+	for i := range revisions {
+		of := versionOf(&revisions[i])
+		switch {
+		case of == version:
+		case room <= 0, slices.Contains(failed, of):
+			going = append(going, &revisions[i])
+		default:
+			room--
+		}
+	}
+	return going
+}
+
+func versionOf(revision *appsv1.ControllerRevision) string {
+	return revision.Labels[appv1alpha1.LabelVersion]
 }

@@ -194,6 +194,47 @@ func TestTheAnswerToAChange(t *testing.T) {
 	}
 }
 
+// The API server refused it, maybe because somebody made it just before.
+func TestAChangeIsMadeWhereTheDeploymentHasAllOfIt(t *testing.T) {
+	invalid := apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", "test failed", 0, false)
+	change := mark.Change{
+		Set: map[string]string{"set": "1"}, Remove: []string{"removed"}, Annotate: map[string]string{"noted": "2"}, Unannotate: []string{"unnoted"}, Pause: true,
+	}
+	for _, row := range []struct {
+		name string
+		live func(*appsv1.Deployment)
+		made bool
+	}{
+		{"all of it", func(*appsv1.Deployment) {}, true},
+		{"another value of a label", func(live *appsv1.Deployment) { live.Labels["set"] = "2" }, false},
+		{"a label that is to go", func(live *appsv1.Deployment) { live.Labels["removed"] = "" }, false},
+		{"another value of an annotation", func(live *appsv1.Deployment) { live.Annotations["noted"] = "1" }, false},
+		{"an annotation that is to go", func(live *appsv1.Deployment) { live.Annotations["unnoted"] = "" }, false},
+		{"no pause", func(live *appsv1.Deployment) { live.Spec.Paused = false }, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			live := sleep()
+			live.Labels["set"], live.Annotations["noted"], live.Spec.Paused = "1", "2", true
+			row.live(live)
+			_, written, err := apply(t, sleep(), change, invalid, live)
+			g.Expect(written).To(Equal(row.made))
+			g.Expect(err == nil).To(Equal(row.made))
+		})
+	}
+}
+
+func TestAChangeOfNothingIsEmpty(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(mark.Change{}.IsEmpty()).To(BeTrue())
+	g.Expect(mark.Change{Given: map[string]string{"a": "b"}}.IsEmpty()).To(BeTrue(), "what it was decided by is no change")
+	for _, change := range []mark.Change{
+		{Set: map[string]string{"a": "b"}}, {Remove: []string{"a"}}, {Annotate: map[string]string{"a": "b"}}, {Unannotate: []string{"a"}}, {Pause: true}, {Resume: true},
+	} {
+		g.Expect(change.IsEmpty()).To(BeFalse(), "%+v", change)
+	}
+}
+
 func TestAChangeThatWasDecidedByARequestIsLeftWhereThatIsAnotherByNow(t *testing.T) {
 	invalid := apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", "test failed", 0, false)
 	change := mark.Change{Unannotate: []string{"rollback"}, Given: map[string]string{"rollback": "true"}}

@@ -403,6 +403,7 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 			var obstacle *rollback.Obstacle
 			g.Expect(errors.As(err, &obstacle)).To(BeTrue(), "%v", err)
 			g.Expect(*obstacle).To(Equal(rollback.Obstacle{Reason: row.reason, Message: row.message}))
+			g.Expect(err).To(MatchError(ContainSubstring(row.message)))
 			g.Expect(b.patches).To(BeEmpty())
 			g.Expect(b.recorder.Events).To(BeEmpty())
 		})

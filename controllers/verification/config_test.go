@@ -17,6 +17,7 @@ limitations under the License.
 package verification_test
 
 import (
+	"flag"
 	"strings"
 	"testing"
 
@@ -95,4 +96,21 @@ func TestAPasswordInAnAddressIsNotTold(t *testing.T) {
 		config := configFor(t, address)
 		NewWithT(t).Expect(config.Validate()).To(MatchError(Not(ContainSubstring("hunter2"))), address)
 	}
+}
+
+func TestTheFlagsFillTheConfiguration(t *testing.T) {
+	g := NewWithT(t)
+	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
+	config := verification.Config{}
+	config.Bind(flags)
+	g.Expect(flags.Parse(nil)).To(Succeed())
+	g.Expect(config.Address).To(BeEmpty(), "nobody checks unless told")
+	g.Expect(config.Platform).To(Equal("kubernetes"))
+	g.Expect(config.Tenant).To(Equal("default"))
+	g.Expect(flags.Parse([]string{
+		"--altershield-address=http://altershield.example", "--altershield-platform=vm", "--altershield-token-file=/token", "--altershield-tenant=shop",
+	})).To(Succeed())
+	g.Expect(config.Address).To(Equal("http://altershield.example"))
+	g.Expect(config.Credentials).To(Equal(verification.Credentials{Platform: "vm", TokenFile: "/token"}))
+	g.Expect(config.Tenant).To(Equal("shop"))
 }

@@ -42,11 +42,12 @@ const (
 // effectful are the beginnings of what a pure file doesn't import.
 func effectful() []string {
 	return []string{
-		"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "github.com/prometheus/", "go.opentelemetry.io/", "net/http", "net", "os", "context",
+		"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "github.com/prometheus/", "go.opentelemetry.io/", "net/http", "net", "os", "context", "sync",
 	}
 }
 
-// kindOf looks at what a file imports. A context is for calls that take time, which a decision doesn't.
+// kindOf looks at what a file imports. A context is for calls that take time and a lock for what is shared, which a decision does
+// without.
 func kindOf(file string) (kind, error) {
 	if strings.HasPrefix(path.Base(file), "zz_generated") {
 		return generated, nil
