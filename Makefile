@@ -62,6 +62,13 @@ down: ## Stop what `make up` started and remove its data.
 assets: ## Build etcd, Kubernetes and KWOK into setup-envtest's store, once; minutes the first time.
 	@go run ./hack/local assets
 
+##@ Measuring
+
+BENCH_ARGS ?=
+.PHONY: bench
+bench: build ## Measure what the operator costs: ratios to native, CPU, memory, writes. BENCH_ARGS="--full" measures everything.
+	@go run ./hack/bench --manager bin/manager --commit "$(COMMIT)" $(BENCH_ARGS)
+
 ##@ Real nodes
 
 .PHONY: node

@@ -37,7 +37,6 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
-	"github.com/traas-stack/altershield-operator/hack/permissions/audit"
 )
 
 // token is the secret that the manager and the test server share.
@@ -177,10 +176,5 @@ func (l *Lab) StopOperator(ctx context.Context) error {
 
 // Requests are all that the manager has asked the API server for, in the order of the audit log.
 func (l *Lab) Requests() ([]auditv1.Event, error) {
-	log, err := os.Open(l.Plane.AuditLog())
-	if err != nil {
-		return nil, fmt.Errorf("read the audit log: %w", err)
-	}
-	defer log.Close()
-	return audit.Read(log, operator.User)
+	return l.RequestsSince(0)
 }

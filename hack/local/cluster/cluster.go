@@ -157,6 +157,19 @@ func (c *Cluster) Started() int { return len(c.started) }
 // AuditLog returns the path of the audit log.
 func (c *Cluster) AuditLog() string { return c.path(auditLog) }
 
+// Usage is what the parts of the control plane have used since they were started, by their names.
+func (c *Cluster) Usage() (map[string]process.Usage, error) {
+	used := map[string]process.Usage{}
+	for _, p := range c.processes {
+		usage, err := p.Usage()
+		if err != nil {
+			return nil, err
+		}
+		used[p.Name] = usage
+	}
+	return used, nil
+}
+
 // Alive returns an error that tells which part has died, if any has.
 func (c *Cluster) Alive() error {
 	for _, p := range c.processes {

@@ -131,6 +131,9 @@ func (o *Operator) Stop(ctx context.Context) error { return o.process.Stop(ctx, 
 // Kill ends the manager where it stands, without a chance to finish anything.
 func (o *Operator) Kill(ctx context.Context) error { return o.process.Kill(ctx) }
 
+// Usage is what the manager has used since it was started.
+func (o *Operator) Usage() (process.Usage, error) { return o.process.Usage() }
+
 // MetricsAddress is where the manager serves its metrics, over TLS.
 func (o *Operator) MetricsAddress() string {
 	return net.JoinHostPort(loopback, strconv.Itoa(o.options.Ports.Metrics))

@@ -144,6 +144,26 @@ func Find(dir, name string) (*Process, error) {
 // Argv is the command line the process was started with.
 func (p *Process) Argv() []string { return p.argv }
 
+// Pid is the process id.
+func (p *Process) Pid() int { return p.pid }
+
+// Usage is what a process has used.
+type Usage struct {
+	// CPU is the processor time since its start, its own and the kernel's for it.
+	CPU time.Duration
+	// Memory is what it holds in memory now, in bytes, Peak the most that it ever held.
+	Memory, Peak int64
+}
+
+// Usage tells what the process has used; on systems other than Linux it is an error.
+func (p *Process) Usage() (Usage, error) {
+	usage, err := readUsage(p.pid)
+	if err != nil {
+		return Usage{}, fmt.Errorf("read what %s (process %d) has used: %w", p.Name, p.pid, err)
+	}
+	return usage, nil
+}
+
 // Alive tells whether the process runs and is still the one that was started.
 func (p *Process) Alive() bool { return p.state() == running }
 

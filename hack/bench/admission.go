@@ -1,0 +1,175 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+const (
+	opCreate   = "create"
+	opTemplate = "update of the template"
+	opOther    = "update of an annotation"
+)
+
+// addedBy names the figure of what the webhooks add to an operation, tailOf that of the slowest ones with and without them.
+func addedBy(operation string) string { return operation + ": added at the median" }
+func tailOf(operation string) string  { return operation + ": p99 / without webhooks" }
+
+// pace is the pause from one write to the next of a single client: what controllers do about a write must not be measured with
+// the next one.
+const pace = 50 * time.Millisecond
+
+// clients is who writes: so many at a time, in groups of so many writes to a namespace with and to one without the webhooks in turn.
+type clients struct {
+	count, groups, group int
+}
+
+func (c clients) String() string {
+	if c.count == 1 {
+		return "1 client"
+	}
+	return fmt.Sprintf("%d clients", c.count)
+}
+
+// runAdmission measures how long writes of Deployments take in an opted-in namespace and in one that no webhook is called for.
+func runAdmission(ctx context.Context, b *bench) ([]Figure, error) {
+	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { b.closed(l.Close(ctx)) }()
+	if err := (setup{batch: 1}).prepare(ctx, l, b.managerArgs()...); err != nil {
+		return nil, err
+	}
+	var figures []Figure
+	for _, who := range []clients{{count: 1, groups: 11, group: 10}, {count: 8, groups: 6, group: 100}} {
+		some, err := who.run(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, some...)
+	}
+	return figures, nil
+}
+
+func (c clients) run(ctx context.Context, l *lab.Lab) ([]Figure, error) {
+	// The first is without webhooks.
+	namespaces := []string{fmt.Sprintf("free-%d", c.count), fmt.Sprintf("controlled-%d", c.count)}
+	for i, namespace := range namespaces {
+		if err := l.Namespace(ctx, namespace, i == 1); err != nil {
+			return nil, err
+		}
+	}
+	operations := []string{opCreate, opTemplate, opOther}
+	took := map[string][2][]float64{}
+	for group := range c.groups {
+		for _, operation := range operations {
+			for _, i := range order(2, group) {
+				if err := l.Quiet(ctx); err != nil {
+					return nil, err
+				}
+				milliseconds, err := c.write(ctx, l.Kube, operation, namespaces[i], group)
+				if err != nil {
+					return nil, err
+				}
+				if group == 0 { // connections and caches are warm after it
+					continue
+				}
+				both := took[operation]
+				both[i] = append(both[i], milliseconds...)
+				took[operation] = both
+			}
+		}
+	}
+	var figures []Figure
+	for _, operation := range operations {
+		figures = append(figures, c.figures(operation, took[operation][0], took[operation][1])...)
+	}
+	return figures, nil
+}
+
+// figures compares the times of an operation without and with the webhooks.
+func (c clients) figures(operation string, without, with []float64) []Figure {
+	add := func(name, unit string, value float64) Figure {
+		return Figure{Load: loadAdmission, Setup: c.String(), Name: name, Unit: unit,
+			Summary: Summary{Median: value, Low: value, High: value, Count: 1}}
+	}
+	median, tail := percentile(without, 50), percentile(without, 99)
+	figures := []Figure{
+		add(operation+": p50 without webhooks", "ms", median),
+		add(operation+": p50 with webhooks", "ms", percentile(with, 50)),
+		add(addedBy(operation), "ms", percentile(with, 50)-median),
+		add(operation+": p99 without webhooks", "ms", tail),
+		add(operation+": p99 with webhooks", "ms", percentile(with, 99)),
+	}
+	if tail > 0 {
+		figures = append(figures, add(tailOf(operation), "", percentile(with, 99)/tail))
+	}
+	return figures
+}
+
+// write does a group of writes and tells how long each took, in milliseconds.
+func (c clients) write(ctx context.Context, kube client.Client, operation, namespace string, group int) ([]float64, error) {
+	var lock sync.Mutex
+	var took []float64
+	one := func(ctx context.Context, i int) error {
+		begin := time.Now()
+		err := writeOnce(ctx, kube, operation, namespace, fmt.Sprintf("app-%d-%d", group, i))
+		lock.Lock()
+		defer lock.Unlock()
+		took = append(took, float64(time.Since(begin).Microseconds())/1000)
+		return err
+	}
+	if c.count > 1 {
+		return took, atOnce(ctx, c.group, one)
+	}
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	for i := range c.group {
+		if err := one(ctx, i); err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return took, nil
+}
+
+func writeOnce(ctx context.Context, kube client.Client, operation, namespace, name string) error {
+	if operation == opCreate {
+		return kube.Create(ctx, lab.Deployment(namespace, name, 0))
+	}
+	patch := `{"metadata":{"annotations":{"note":"second"}}}`
+	if operation == opTemplate {
+		patch = `{"spec":{"template":{"metadata":{"annotations":{"note":"second"}}}}}`
+	}
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	return kube.Patch(ctx, deployment, client.RawPatch("application/merge-patch+json", []byte(patch)))
+}

@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+// The names of figures.
+const (
+	rollTime      = "roll time"
+	rollRatio     = "roll time / native"
+	verifiedTime  = "verified time"
+	verifiedRatio = "verified time / native roll"
+	writesPerPod  = "writes per pod"
+	cpuTime       = "CPU of the manager"
+	peakMemory    = "peak memory of the manager"
+
+	verdictMedian = "verdict to suspension, p50"
+	verdictTail   = "verdict to suspension, p99"
+
+	restWrites = "writes but the lease"
+
+	growthSetup    = "greatest / least number of pods"
+	growthVerified = "verified time / native roll"
+	growthCPU      = "CPU per pod"
+	growthHeap     = "heap per pod"
+	othersSetup    = "beside pods of others"
+	othersHeap     = "heap per pod of others"
+)
+
+// goal is the most that a figure may come to.
+type goal struct {
+	load, setup, name string
+	most              float64
+}
+
+func (g goal) is(figure *Figure) bool {
+	return g.load == figure.Load && g.setup == figure.Setup && g.name == figure.Name
+}
+
+// goals are those of the project for the loads of this benchmark.
+func goals() []goal {
+	const single, tens, served, servedTens = "batches of 1", "batches of 10", "batches of 1, server", "batches of 10, server"
+	all := []goal{
+		{loadHundred, single, writesPerPod, 3.1},
+		{loadHundred, tens, writesPerPod, 1.4},
+		{loadHundred, served, writesPerPod, 6.2},
+		{loadHundred, servedTens, writesPerPod, 1.8},
+		{loadHundred, single, rollRatio, 1.35},
+		{loadHundred, tens, rollRatio, 1.15},
+		{loadHundred, single, verifiedRatio, 1.6},
+		{loadHundred, tens, verifiedRatio, 1.25},
+		{loadLate, single, rollRatio, 1.03},
+		{loadLate, tens, rollRatio, 1.03},
+		{loadHundred, single, cpuTime, 6},
+		{loadHundred, tens, cpuTime, 4},
+		{loadHundred, single, peakMemory, 70},
+		{loadHundred, tens, peakMemory, 70},
+	}
+	return append(all, otherGoals()...)
+}
+
+func otherGoals() []goal {
+	const one, eight = "1 client", "8 clients"
+	return []goal{
+		{loadAdmission, one, addedBy(opCreate), 1.5},
+		{loadAdmission, one, addedBy(opTemplate), 3}, // it passes two webhooks
+		{loadAdmission, one, addedBy(opOther), 0.6},
+		{loadAdmission, eight, tailOf(opCreate), 2},
+		{loadAdmission, eight, tailOf(opTemplate), 2},
+		{loadAdmission, eight, tailOf(opOther), 2},
+		{loadVerdict, "idle plane", verdictMedian, 10},
+		{loadVerdict, "idle plane", verdictTail, 50},
+		{loadRest, "at rest", restWrites, 0},
+		{loadRest, "at rest, server", restWrites, 0},
+		{loadGrowth, growthSetup, growthVerified, 1.2},
+		{loadGrowth, growthSetup, growthCPU, 1.2},
+		{loadGrowth, growthSetup, growthHeap, 1.2},
+		{loadGrowth, othersSetup, othersHeap, 0.05}, // a heap is never twice the same
+	}
+}

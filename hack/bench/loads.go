@@ -1,0 +1,90 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The names of loads.
+const (
+	loadTiny        = "tiny"
+	loadHundred     = "100x10"
+	loadFiveHundred = "500x10"
+	loadOne         = "1x2000"
+	loadLate        = "late"
+	loadAdmission   = "admission"
+	loadVerdict     = "verdict"
+	loadRest        = "rest"
+	loadGrowth      = "growth"
+)
+
+// load is something to measure the operator under.
+type load struct {
+	name string
+	// always says that it is measured unless told otherwise.
+	always bool
+	run    func(context.Context, *bench) ([]Figure, error)
+}
+
+// loads are all there are, the ones to try things out with first.
+func loads() []load {
+	roll := func(name string, rolled fleet) func(context.Context, *bench) ([]Figure, error) {
+		return func(ctx context.Context, b *bench) ([]Figure, error) {
+			return rolling{name: name, fleet: rolled, setups: b.setups, rounds: b.report.Rounds}.run(ctx, b)
+		}
+	}
+	return []load{
+		{name: loadTiny, run: roll(loadTiny, fleet{deployments: 5, replicas: 4})},
+		{name: loadHundred, always: true, run: roll(loadHundred, fleet{deployments: 100, replicas: 10})},
+		{name: loadFiveHundred, run: roll(loadFiveHundred, fleet{deployments: 500, replicas: 10})},
+		{name: loadOne, run: roll(loadOne, fleet{deployments: 1, replicas: 2000})},
+		{name: loadLate, always: true, run: roll(loadLate, fleet{deployments: 20, replicas: 10, late: "1-5s"})},
+		{name: loadAdmission, always: true, run: runAdmission},
+		{name: loadVerdict, always: true, run: runVerdict},
+		{name: loadRest, always: true, run: runRest(1000)},
+		{name: loadGrowth, run: runGrowth([]int{1000, 5000, 20000})},
+	}
+}
+
+func loadNames() []string {
+	var names []string
+	for _, load := range loads() {
+		names = append(names, load.name)
+	}
+	return names
+}
+
+// chooseLoads are the loads of these names, separated by commas; without any those that are always measured.
+func chooseLoads(names string) ([]load, error) {
+	wanted := strings.Split(names, ",")
+	var chosen []load
+	for _, load := range loads() {
+		if names == "" && load.always || slices.Contains(wanted, load.name) {
+			chosen = append(chosen, load)
+		}
+	}
+	for _, name := range wanted {
+		if names != "" && !slices.Contains(loadNames(), name) {
+			return nil, fmt.Errorf("there is no load %q, only %s", name, strings.Join(loadNames(), ", "))
+		}
+	}
+	return chosen, nil
+}

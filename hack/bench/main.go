@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command bench measures what the operator costs: the same releases without and with it on a control plane of its own with fake
+// nodes, interleaved. It prints a table of figures and goals, and writes them as JSON.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// bench is a run.
+type bench struct {
+	// manager is the manager's program, config the kustomization to install.
+	manager, config string
+	// profiles is a folder for profiles of the manager, empty for none; pprof is where it serves them.
+	profiles, pprof string
+	setups          []setup
+	report          Report
+	log             io.Writer
+	// failures are what went wrong while things were put away.
+	failures []error
+}
+
+func main() {
+	b := &bench{log: os.Stderr}
+	loads := flag.String("loads", "", "what to measure, separated by commas: "+strings.Join(loadNames(), ", ")+"; empty: what takes ten minutes")
+	setups := flag.String("setups", "1,10", "sizes of batches, separated by commas; server-10 has the test server check batches of 10")
+	full := flag.Bool("full", false, "measure everything, with and without the test server, in batches of 1, 10 and 100; takes more than an hour")
+	out := flag.String("json", "bin/bench.json", "`file` to write the figures to")
+	flag.IntVar(&b.report.Rounds, "rounds", 2, "rounds that count; one more comes before them and is dropped")
+	flag.StringVar(&b.report.Commit, "commit", "", "what is measured, for the report")
+	flag.StringVar(&b.manager, "manager", "bin/manager", "the manager's `program`")
+	flag.StringVar(&b.config, "config", "config/local", "kustomization `folder` to install")
+	flag.StringVar(&b.profiles, "profiles", "", "`folder` for profiles of the manager in each round, which makes it slower; empty: none")
+	flag.Parse()
+	ctrl.SetLogger(logr.Discard())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if *full {
+		*setups = "1,10,100,server-1,server-10,server-100"
+		if *loads == "" {
+			*loads = strings.Join(loadNames()[1:], ",")
+		}
+	}
+	if err := b.run(ctx, *loads, *setups, *out); err != nil {
+		fmt.Fprintf(os.Stderr, "\nbench: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func (b *bench) run(ctx context.Context, names, setups, out string) error {
+	var err error
+	if b.setups, err = parseSetups(setups); err != nil {
+		return err
+	}
+	if b.report.Rounds < 1 {
+		return errors.New("--rounds must be 1 or more")
+	}
+	chosen, err := chooseLoads(names)
+	if err != nil {
+		return err
+	}
+	if b.profiles != "" {
+		if b.pprof, err = pprofAddress(); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(b.profiles, 0o700); err != nil {
+			return err
+		}
+	}
+	b.report.Began, b.report.Machine, b.report.Writes = time.Now().UTC(), thisMachine(), map[string]map[string]int{}
+	b.logf("%s; load average %.2f", b.report.Machine, b.report.Machine.Load)
+	for _, load := range chosen {
+		begin := time.Now()
+		figures, err := load.run(ctx, b)
+		if err != nil {
+			return fmt.Errorf("load %s: %w", load.name, err)
+		}
+		b.report.Figures = append(b.report.Figures, judge(figures, goals())...)
+		b.logf("%s took %s", load.name, time.Since(begin).Round(time.Second))
+	}
+	b.report.Took = time.Since(b.report.Began).Round(time.Second).String()
+	return errors.Join(b.tell(os.Stdout, out), errors.Join(b.failures...))
+}
+
+// tell prints the figures and writes them to a file.
+func (b *bench) tell(table io.Writer, file string) error {
+	content, err := json.MarshalIndent(b.report, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, append(content, '\n'), 0o644); err != nil { //nolint:gosec // it is for others, too
+		return fmt.Errorf("write the figures: %w", err)
+	}
+	fmt.Fprintf(table, "%s\n%d rounds; load average %.2f at the start; %s in all\n",
+		b.report.Machine, b.report.Rounds, b.report.Machine.Load, b.report.Took)
+	return printTable(table, b.report.Figures)
+}
+
+func (b *bench) logf(format string, args ...any) {
+	fmt.Fprintf(b.log, time.Now().Format(time.TimeOnly)+"  "+format+"\n", args...)
+}
+
+// closed keeps what went wrong while something was put away: the figures are there all the same.
+func (b *bench) closed(err error) {
+	if err != nil {
+		b.failures = append(b.failures, err)
+	}
+}

@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+)
+
+// profileSeconds is how much of a round a profile of the processor time shows.
+const profileSeconds = 15
+
+// pprofAddress is a free address for the manager's profiles.
+func pprofAddress() (string, error) {
+	port, err := cluster.FreePort()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
+}
+
+// managerArgs are arguments of the manager for the profiles that were asked for.
+func (b *bench) managerArgs() []string {
+	if b.profiles == "" {
+		return nil
+	}
+	return []string{"--pprof-bind-address=" + b.pprof}
+}
+
+// profile begins to profile the manager, if that was asked for, and returns what waits for the profiles to be written.
+func (b *bench) profile(ctx context.Context, s setup, name string) (wait func(), err error) {
+	if b.profiles == "" || s.native() {
+		return func() {}, nil
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- b.saveProfile(ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%d", profileSeconds), name+"-cpu.pprof")
+	}()
+	return func() { b.closed(errors.Join(<-done, b.saveProfile(ctx, "/debug/pprof/allocs", name+"-allocs.pprof"))) }, nil
+}
+
+func (b *bench) saveProfile(ctx context.Context, path, name string) error {
+	body, err := get(ctx, "http://"+b.pprof+path)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	content, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.profiles, name), content, 0o600)
+}
+
+// heapOf has the manager collect its garbage and tells how many bytes of heap it uses.
+func heapOf(ctx context.Context, address string) (float64, error) {
+	body, err := get(ctx, "http://"+address+"/debug/pprof/heap?gc=1&debug=1")
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
+	return parseHeap(body)
+}
+
+// parseHeap finds the line # HeapAlloc = <bytes> of a heap profile as text.
+func parseHeap(profile io.Reader) (float64, error) {
+	lines := bufio.NewScanner(profile)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if value, found := strings.CutPrefix(lines.Text(), "# HeapAlloc = "); found {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, errors.Join(errors.New("the heap profile names no HeapAlloc"), lines.Err())
+}
+
+func get(ctx context.Context, url string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("%s answers %s", url, response.Status), response.Body.Close())
+	}
+	return response.Body, nil
+}

@@ -1,0 +1,83 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/utils/ptr"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// progress is how far releases are that were made at once.
+type progress struct {
+	// note is the annotation of the template that they all bring.
+	note string
+	// deployments is how many there are.
+	deployments int
+	// rolled has the ChangeWorkload's name, empty without the operator, of each Deployment whose rollout is complete.
+	rolled map[string]string
+	// verified are the ChangeWorkloads that reached Success.
+	verified map[string]bool
+}
+
+func newProgress(note string, deployments int) *progress {
+	return &progress{note: note, deployments: deployments, rolled: map[string]string{}, verified: map[string]bool{}}
+}
+
+// sawDeployment takes note of what a Deployment looks like now.
+func (p *progress) sawDeployment(deployment *appsv1.Deployment) {
+	if deployment.Spec.Template.Annotations["note"] != p.note || !isComplete(deployment) {
+		return
+	}
+	name := ""
+	if version := deployment.Labels[appv1alpha1.LabelVersion]; version != "" {
+		name = lifecycle.ChangeWorkloadName(deployment.Name, version)
+	}
+	p.rolled[deployment.Name] = name
+}
+
+// sawWorkload takes note of what a ChangeWorkload looks like now.
+func (p *progress) sawWorkload(workload *appv1alpha1.ChangeWorkload) {
+	if workload.Status.Status == appv1alpha1.ChangeWorkloadSuccess {
+		p.verified[workload.Name] = true
+	}
+}
+
+// isRolled says that all rollouts are complete.
+func (p *progress) isRolled() bool { return len(p.rolled) == p.deployments }
+
+// isVerified says that all rollouts are complete and all releases verified.
+func (p *progress) isVerified() bool {
+	if !p.isRolled() {
+		return false
+	}
+	for _, name := range p.rolled {
+		if !p.verified[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// isComplete says what kubectl rollout status waits for.
+func isComplete(deployment *appsv1.Deployment) bool {
+	desired, status := ptr.Deref(deployment.Spec.Replicas, 1), deployment.Status
+	return status.ObservedGeneration >= deployment.Generation &&
+		status.UpdatedReplicas == desired && status.Replicas == desired && status.AvailableReplicas == desired
+}

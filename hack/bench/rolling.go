@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+// rolling is a load that rolls a fleet again and again, in each setup.
+type rolling struct {
+	name   string
+	fleet  fleet
+	setups []setup
+	rounds int
+}
+
+// run rolls the fleet in a lab of its own, interleaved: each setup once in each round. The first round is dropped.
+func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
+	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { b.closed(l.Close(ctx)) }()
+	if slices.ContainsFunc(r.setups, func(s setup) bool { return s.server }) {
+		if err := l.Serve(ctx, altershield.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	setups := append([]setup{{}}, r.setups...)
+	controlled, bystanders := r.fleet, r.fleet
+	controlled.namespace, bystanders.namespace = "controlled", "native"
+	if err := r.fill(ctx, l, bystanders, controlled); err != nil {
+		return nil, err
+	}
+	samples := make([][]sample, len(setups))
+	for round := range r.rounds + 1 {
+		for _, i := range order(len(setups), round) {
+			rolled := controlled
+			if setups[i].native() {
+				rolled = bystanders
+			}
+			one, err := r.round(ctx, b, l, setups[i], rolled, fmt.Sprintf("round-%d-%d", round, i))
+			if err != nil {
+				return nil, fmt.Errorf("%s, round %d: %w", setups[i], round, err)
+			}
+			b.logf("%s  %s  round %d: rolled %.1f s, verified %.1f s, CPU %.2f s, peak %d MiB",
+				r.name, setups[i], round, one.rolled.Seconds(), one.verified.Seconds(), one.used.CPU.Seconds(), one.used.Peak/mebibyte)
+			if round > 0 {
+				samples[i] = append(samples[i], one)
+			}
+		}
+	}
+	var figures []Figure
+	for i, s := range setups {
+		figures = append(figures, figuresOf(r.name, s, controlled, samples[i], samples[0])...)
+		if last := samples[i][r.rounds-1]; !s.native() {
+			b.report.Writes[r.name+", "+s.String()] = writesOf(last.requests, controlled.namespace)
+		}
+	}
+	return figures, nil
+}
+
+// fill creates the fleet twice: in a namespace that nobody looks at, and in one under change control.
+func (r rolling) fill(ctx context.Context, l *lab.Lab, bystanders, controlled fleet) error {
+	if err := l.Namespace(ctx, bystanders.namespace, false); err != nil {
+		return err
+	}
+	if _, err := bystanders.create(ctx, l, false); err != nil {
+		return err
+	}
+	if err := l.Namespace(ctx, controlled.namespace, true); err != nil {
+		return err
+	}
+	if err := (setup{batch: 100}).prepare(ctx, l); err != nil {
+		return err
+	}
+	_, err := controlled.create(ctx, l, true)
+	return err
+}
+
+// round rolls the fleet once.
+func (r rolling) round(ctx context.Context, b *bench, l *lab.Lab, s setup, rolled fleet, note string) (sample, error) {
+	if err := s.prepare(ctx, l, b.managerArgs()...); err != nil {
+		return sample{}, err
+	}
+	return measure(ctx, l, func() (times, error) {
+		stop, err := b.profile(ctx, s, r.name+"-"+note)
+		if err != nil {
+			return times{}, err
+		}
+		defer stop()
+		return rolled.roll(ctx, l, !s.native(), note)
+	})
+}

@@ -1,0 +1,158 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+const (
+	// writers is how many Deployments are written at a time.
+	writers = 8
+	// rolloutTimeout is how long all may take.
+	rolloutTimeout = 15 * time.Minute
+)
+
+// fleet is a number of Deployments of one size in a namespace.
+type fleet struct {
+	namespace   string
+	deployments int
+	replicas    int
+	// late is after how many seconds its pods are ready, such as 1-5s; empty for at once.
+	late string
+}
+
+func (f fleet) pods() int { return f.deployments * f.replicas }
+
+func (f fleet) name(i int) string { return fmt.Sprintf("app-%d", i) }
+
+// times are how long releases took that were made at once.
+type times struct {
+	// rolled is until all rollouts were complete, verified until all were verified, zero where nobody verifies.
+	rolled, verified time.Duration
+}
+
+// create creates the Deployments at once and waits until they are complete, and verified if they are controlled.
+func (f fleet) create(ctx context.Context, l *lab.Lab, controlled bool) (times, error) {
+	return f.follow(ctx, l, controlled, "first", func(ctx context.Context, i int) error {
+		deployment := lab.Deployment(f.namespace, f.name(i), int32(f.replicas))
+		deployment.Spec.Template.Annotations = map[string]string{"note": "first"}
+		if f.late != "" {
+			deployment.Spec.Template.Annotations["local.altershield.io/ready-after"] = f.late
+		}
+		return l.Kube.Create(ctx, deployment)
+	})
+}
+
+// roll releases all Deployments at once and waits until they are complete, and verified if they are controlled.
+func (f fleet) roll(ctx context.Context, l *lab.Lab, controlled bool, note string) (times, error) {
+	return f.follow(ctx, l, controlled, note, func(ctx context.Context, i int) error {
+		return l.Release(ctx, f.namespace, f.name(i), note)
+	})
+}
+
+// follow releases each Deployment and watches until all are through.
+func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note string, release func(context.Context, int) error) (times, error) {
+	ctx, cancel := context.WithTimeout(ctx, rolloutTimeout)
+	defer cancel()
+	deployments, err := l.Kube.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(f.namespace))
+	if err != nil {
+		return times{}, fmt.Errorf("watch Deployments: %w", err)
+	}
+	defer deployments.Stop()
+	var workloads watch.Interface = watch.NewFake() // which says nothing
+	if controlled {
+		if workloads, err = l.Kube.Watch(ctx, &appv1alpha1.ChangeWorkloadList{}, client.InNamespace(f.namespace)); err != nil {
+			return times{}, fmt.Errorf("watch ChangeWorkloads: %w", err)
+		}
+	}
+	defer workloads.Stop()
+	begin := time.Now()
+	group, grouped := errgroup.WithContext(ctx)
+	group.Go(func() error { return atOnce(grouped, f.deployments, release) })
+	seen := newProgress(note, f.deployments)
+	var took times
+	group.Go(func() error {
+		for {
+			if took.rolled == 0 && seen.isRolled() {
+				took.rolled = time.Since(begin)
+			}
+			if took.rolled > 0 && (!controlled || seen.isVerified()) {
+				break
+			}
+			if err := seen.next(grouped, deployments.ResultChan(), workloads.ResultChan()); err != nil {
+				return err
+			}
+		}
+		if controlled {
+			took.verified = time.Since(begin)
+		}
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return times{}, fmt.Errorf("%d of %d rollouts in namespace %s are complete: %w", len(seen.rolled), f.deployments, f.namespace, err)
+	}
+	return took, nil
+}
+
+// next takes note of the next event.
+func (p *progress) next(ctx context.Context, deployments, workloads <-chan watch.Event) error {
+	var event watch.Event
+	var open bool
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case event, open = <-deployments:
+	case event, open = <-workloads:
+	}
+	if !open {
+		return errors.New("the watch has ended")
+	}
+	switch object := event.Object.(type) {
+	case *appsv1.Deployment:
+		p.sawDeployment(object)
+	case *appv1alpha1.ChangeWorkload:
+		if event.Type != watch.Deleted {
+			p.sawWorkload(object)
+		}
+	default:
+		return fmt.Errorf("the watch has ended: %w", apierrors.FromObject(event.Object))
+	}
+	return nil
+}
+
+// atOnce does something for each number below count, with a few writers.
+func atOnce(ctx context.Context, count int, do func(context.Context, int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
+	for i := range count {
+		group.Go(func() error { return do(ctx, i) })
+	}
+	return group.Wait()
+}

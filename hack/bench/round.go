@@ -1,0 +1,170 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
+)
+
+const mebibyte = 1 << 20
+
+// sample is what a round came to.
+type sample struct {
+	times
+	// used is what the manager used, peak memory since it was started for the round; zero without one.
+	used process.Usage
+	// plane is the processor time of the control plane in seconds.
+	plane float64
+	// requests are those of the manager.
+	requests []auditv1.Event
+	// reconciles are their number by controller.
+	reconciles map[string]float64
+}
+
+// measure does something that takes times, and reads the meters before and after it.
+func measure(ctx context.Context, l *lab.Lab, do func() (times, error)) (sample, error) {
+	before, err := readMeters(ctx, l)
+	if err != nil {
+		return sample{}, err
+	}
+	position, err := l.Position()
+	if err != nil {
+		return sample{}, err
+	}
+	took, err := do()
+	if err != nil {
+		return sample{}, err
+	}
+	// What the operator does after the last verdict is part of its work.
+	if err := l.Quiet(ctx); err != nil {
+		return sample{}, err
+	}
+	after, err := readMeters(ctx, l)
+	if err != nil {
+		return sample{}, err
+	}
+	result := sample{times: took, used: after.manager, plane: after.plane - before.plane, reconciles: map[string]float64{}}
+	result.used.CPU -= before.manager.CPU
+	for name, count := range after.reconciles {
+		result.reconciles[name] = count - before.reconciles[name]
+	}
+	result.requests, err = l.RequestsSince(position)
+	return result, err
+}
+
+// meters are what has been used so far.
+type meters struct {
+	manager    process.Usage
+	plane      float64
+	reconciles map[string]float64
+}
+
+func readMeters(ctx context.Context, l *lab.Lab) (meters, error) {
+	parts, err := l.Plane.Usage()
+	if err != nil {
+		return meters{}, err
+	}
+	read := meters{}
+	for _, part := range parts {
+		read.plane += part.CPU.Seconds()
+	}
+	if l.Operator == nil {
+		return read, nil
+	}
+	metrics, err := l.Metrics(ctx)
+	if err != nil {
+		return meters{}, err
+	}
+	read.reconciles = reconciles(metrics)
+	read.manager, err = l.Operator.Usage()
+	return read, err
+}
+
+// reconciles are the numbers of reconciles by controller.
+func reconciles(metrics map[string]*dto.MetricFamily) map[string]float64 {
+	counts := map[string]float64{}
+	for _, metric := range metrics["controller_runtime_reconcile_total"].GetMetric() {
+		for _, label := range metric.GetLabel() {
+			if label.GetName() == "controller" {
+				counts[label.GetValue()] += metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return counts
+}
+
+// figuresOf tells what the rounds of a setup came to beside the native ones of the same load.
+func figuresOf(name string, s setup, rolled fleet, rounds, native []sample) []Figure {
+	pods := float64(rolled.pods())
+	pick := func(from []sample, value func(sample) float64) []float64 {
+		values := make([]float64, len(from))
+		for i := range from {
+			values[i] = value(from[i])
+		}
+		return values
+	}
+	roll := func(s sample) float64 { return s.rolled.Seconds() }
+	verified := func(s sample) float64 { return s.verified.Seconds() }
+	var figures []Figure
+	add := func(what, unit string, value Summary) {
+		figures = append(figures, Figure{Load: name, Setup: s.String(), Name: what, Unit: unit, Summary: value})
+	}
+	add(rollTime, "s", summarize(pick(rounds, roll)))
+	add("CPU of the control plane", "s", summarize(pick(rounds, func(s sample) float64 { return s.plane })))
+	if s.native() {
+		return figures
+	}
+	add(rollRatio, "", ratio(pick(rounds, roll), pick(native, roll)))
+	add(verifiedTime, "s", summarize(pick(rounds, verified)))
+	add(verifiedRatio, "", ratio(pick(rounds, verified), pick(native, roll)))
+	add(cpuTime, "s", summarize(pick(rounds, func(s sample) float64 { return s.used.CPU.Seconds() })))
+	add(peakMemory, "MiB", summarize(pick(rounds, func(s sample) float64 { return float64(s.used.Peak) / mebibyte })))
+	add(writesPerPod, "", summarize(pick(rounds, func(s sample) float64 {
+		return float64(total(writesOf(s.requests, rolled.namespace))) / pods
+	})))
+	add("conflicts per pod", "", summarize(pick(rounds, func(s sample) float64 {
+		return float64(conflicts(writesOf(s.requests, rolled.namespace))) / pods
+	})))
+	add("Events per pod", "", summarize(pick(rounds, func(s sample) float64 {
+		return float64(writesOf(s.requests, rolled.namespace)["events"]) / pods
+	})))
+	add("GET and LIST per pod", "", summarize(pick(rounds, func(s sample) float64 { return float64(readsOf(s.requests)) / pods })))
+	for _, controller := range []string{"deployment", "pod", "changeworkload", "changepod"} {
+		add(fmt.Sprintf("reconciles per pod, %s", controller), "", summarize(pick(rounds, func(s sample) float64 {
+			return s.reconciles[controller] / pods
+		})))
+	}
+	return figures
+}
+
+func conflicts(counts map[string]int) int {
+	sum := 0
+	for kind, count := range counts {
+		if strings.HasSuffix(kind, "(conflict)") {
+			sum += count
+		}
+	}
+	return sum
+}

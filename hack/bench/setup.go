@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+)
+
+// setup is what runs beside the Deployments.
+type setup struct {
+	// batch is how many pods are checked together, 0 where there is no operator.
+	batch int
+	// server says that the test server checks them.
+	server bool
+}
+
+func (s setup) native() bool { return s.batch == 0 }
+
+func (s setup) String() string {
+	switch {
+	case s.native():
+		return "native"
+	case s.server:
+		return fmt.Sprintf("batches of %d, server", s.batch)
+	}
+	return fmt.Sprintf("batches of %d", s.batch)
+}
+
+// parseSetups reads setups such as 1,10,server-1: sizes of batches without and with the test server.
+func parseSetups(text string) ([]setup, error) {
+	var setups []setup
+	for name := range strings.SplitSeq(text, ",") {
+		size, server := strings.CutPrefix(name, "server-")
+		batch, err := strconv.Atoi(size)
+		if err != nil || batch < 1 {
+			return nil, fmt.Errorf("setup %q is neither the size of a batch nor server- and one", name)
+		}
+		setups = append(setups, setup{batch: batch, server: server})
+	}
+	return setups, nil
+}
+
+// prepare makes a lab what the setup says: without the operator's webhooks, or with a manager that has just started. It has the
+// lab come to rest.
+func (s setup) prepare(ctx context.Context, l *lab.Lab, args ...string) error {
+	if s.native() {
+		if err := l.StopOperator(ctx); err != nil {
+			return err
+		}
+		if err := l.RemoveWebhooks(ctx); err != nil {
+			return err
+		}
+		return l.Quiet(ctx)
+	}
+	err := l.StartOperator(ctx, func(options *operator.Options) {
+		if !s.server {
+			options.Args = nil
+		}
+		options.Args = append(options.Args, args...)
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.SetBatch(ctx, s.batch); err != nil {
+		return err
+	}
+	return l.Quiet(ctx)
+}

@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"net/http"
+	"slices"
+
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+)
+
+// writesOf counts the writes among requests to a namespace by verb and kind, conflicts and failures apart. Events are counted
+// under "events", whatever became of them.
+func writesOf(requests []auditv1.Event, namespace string) map[string]int {
+	counts := map[string]int{}
+	for _, request := range requests {
+		object := request.ObjectRef
+		if object == nil || object.Namespace != namespace || isRead(request.Verb) {
+			continue
+		}
+		if object.Resource == "events" {
+			counts["events"]++
+			continue
+		}
+		kind := request.Verb + " " + object.Resource
+		if object.Subresource != "" {
+			kind += "/" + object.Subresource
+		}
+		if status := request.ResponseStatus; status != nil && status.Code == http.StatusConflict {
+			kind += " (conflict)"
+		} else if status != nil && status.Code >= http.StatusBadRequest {
+			kind += " (failed)"
+		}
+		counts[kind]++
+	}
+	return counts
+}
+
+func isRead(verb string) bool { return slices.Contains([]string{"get", "list", "watch"}, verb) }
+
+// total is the number of writes that are no events.
+func total(counts map[string]int) int {
+	sum := 0
+	for kind, count := range counts {
+		if kind != "events" {
+			sum += count
+		}
+	}
+	return sum
+}
+
+// readsOf counts the requests that read and are no watch.
+func readsOf(requests []auditv1.Event) int {
+	count := 0
+	for _, request := range requests {
+		if request.Verb == "get" || request.Verb == "list" {
+			count++
+		}
+	}
+	return count
+}

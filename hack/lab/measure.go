@@ -1,0 +1,127 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/permissions/audit"
+)
+
+const (
+	// quietFor is how long there may be next to no writes until a control plane counts as quiet.
+	quietFor = time.Second
+	// quietBytes is what the leases of nodes and what the control plane writes by itself may add to the audit log meanwhile.
+	quietBytes = 20_000
+	// settingWait is how long the manager gets to create its settings.
+	settingWait = 30 * time.Second
+)
+
+// RemoveWebhooks takes the operator's webhooks out of the way. StartOperator puts them back.
+func (l *Lab) RemoveWebhooks(ctx context.Context) error {
+	for _, object := range []client.Object{
+		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-mutating-webhook-configuration"}},
+		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-validating-webhook-configuration"}},
+	} {
+		if err := l.Kube.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("remove %s: %w", object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// SetBatch says how many pods are checked together from the next release on.
+func (l *Lab) SetBatch(ctx context.Context, size int) error {
+	key := client.ObjectKey{Namespace: operator.Namespace, Name: appv1alpha1.ConfigBranch}
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, settingWait, true, func(ctx context.Context) (done bool, err error) {
+		var setting appv1alpha1.OpsConfigInfo
+		if err := l.Kube.Get(ctx, key, &setting); err != nil {
+			return false, client.IgnoreNotFound(err) // the leader creates it
+		}
+		setting.Spec.Enable, setting.Spec.Content = size > 1, strconv.Itoa(size)
+		err = l.Kube.Update(ctx, &setting)
+		return err == nil, ignoreConflict(err)
+	})
+	if err != nil {
+		return fmt.Errorf("set OpsConfigInfo %s: %w", key, err)
+	}
+	return nil
+}
+
+func ignoreConflict(err error) error {
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// Position is where the audit log ends now, for RequestsSince.
+func (l *Lab) Position() (int64, error) {
+	info, err := os.Stat(l.Plane.AuditLog())
+	if err != nil {
+		return 0, fmt.Errorf("read the audit log: %w", err)
+	}
+	return info.Size(), nil
+}
+
+// RequestsSince are what the manager has asked the API server for since a position of the audit log.
+func (l *Lab) RequestsSince(position int64) ([]auditv1.Event, error) {
+	log, err := os.Open(l.Plane.AuditLog())
+	if err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	defer log.Close()
+	if _, err := log.Seek(position, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	return audit.Read(log, operator.User)
+}
+
+// Quiet waits until next to nothing is written to the control plane.
+func (l *Lab) Quiet(ctx context.Context) error {
+	tick := time.NewTicker(quietFor)
+	defer tick.Stop()
+	last, err := l.Position()
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return errors.Join(errors.New("the control plane didn't get quiet"), ctx.Err())
+		case <-tick.C:
+		}
+		now, failure := l.Position()
+		if failure == nil && now-last < quietBytes {
+			return nil
+		}
+		last, err = now, failure
+	}
+	return err
+}
