@@ -23,6 +23,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
 // restFor is how long an operator is watched that has nothing to do.
@@ -92,15 +93,20 @@ func rest(ctx context.Context, l *lab.Lab, b *bench, s setup) ([]Figure, error) 
 		}
 	}
 	b.report.Writes[loadRest+", "+name] = writes
+	return restFigures(name, total(writes)+writes["events"], used, watched.used.CPU, heap), nil
+}
+
+// restFigures tell of the manager as it is after the rest, and of the processor time that it took meanwhile.
+func restFigures(name string, writes int, now process.Usage, cpu time.Duration, heap float64) []Figure {
 	one := func(what, unit string, value float64) Figure {
 		return Figure{Load: loadRest, Setup: name, Name: what, Unit: unit, Summary: summarize([]float64{value})}
 	}
 	return []Figure{
-		one(restWrites, "", float64(total(writes)+writes["events"])),
-		one("CPU of the manager", "ms/s", watched.used.CPU.Seconds()*1000/restFor.Seconds()),
-		one("memory of the manager", "MiB", float64(used.Memory)/mebibyte),
+		one(restWrites, "", float64(writes)),
+		one(cpuTime, "ms/s", cpu.Seconds()*1000/restFor.Seconds()),
+		one("memory of the manager", "MiB", float64(now.Memory)/mebibyte),
 		one("heap after garbage collection", "MiB", heap/mebibyte),
-	}, nil
+	}
 }
 
 // pause waits.

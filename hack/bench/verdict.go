@@ -75,15 +75,16 @@ func runVerdict(ctx context.Context, b *bench) ([]Figure, error) {
 			milliseconds = append(milliseconds, float64(took.Microseconds())/1000)
 		}
 	}
+	return verdictFigures(milliseconds), nil
+}
+
+func verdictFigures(milliseconds []float64) []Figure {
 	figure := func(name string, value float64) Figure {
 		spread := summarize(milliseconds)
 		spread.Median = value
 		return Figure{Load: loadVerdict, Setup: "idle plane", Name: name, Unit: "ms", Summary: spread}
 	}
-	return []Figure{
-		figure(verdictMedian, percentile(milliseconds, 50)),
-		figure(verdictTail, percentile(milliseconds, 99)),
-	}, nil
+	return []Figure{figure(verdictMedian, percentile(milliseconds, 50)), figure(verdictTail, percentile(milliseconds, 99))}
 }
 
 // suspendOnce creates a Deployment of a pod that fails, and tells how long it took from when its callback was sent to when a watch

@@ -1,0 +1,63 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+func names(chosen []load) []string {
+	var names []string
+	for _, load := range chosen {
+		names = append(names, load.name)
+	}
+	return names
+}
+
+func TestLoadsAreChosenByName(t *testing.T) {
+	g := NewWithT(t)
+	chosen, err := chooseLoads("growth,100x10")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(names(chosen)).To(Equal([]string{"100x10", "growth"}))
+	chosen, err = chooseLoads("")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(names(chosen)).To(Equal([]string{"100x10", "late", "admission", "verdict", "rest"}))
+	_, err = chooseLoads("100x10,200x10")
+	g.Expect(err).To(MatchError(ContainSubstring(`there is no load "200x10", only tiny, 100x10`)))
+}
+
+func TestSetupsAreSizesOfBatchesWithoutAndWithTheServer(t *testing.T) {
+	g := NewWithT(t)
+	setups, err := parseSetups("1,server-10")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(setups).To(Equal([]setup{{batch: 1}, {batch: 10, server: true}}))
+	g.Expect(setups[1].String()).To(Equal("batches of 10, server"))
+	g.Expect(setup{}.String()).To(Equal("native"))
+	for _, wrong := range []string{"", "0", "ten", "server-", "1,,2"} {
+		_, err := parseSetups(wrong)
+		g.Expect(err).To(HaveOccurred(), wrong)
+	}
+}
+
+func TestTheMachineIsReadFromWhatItsKernelTells(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(valueOf("processor\t: 0\nmodel name\t: A B: C\n", "model name", "?")).To(Equal("A B: C"))
+	g.Expect(valueOf("processor\t: 0\n", "model name", "?")).To(Equal("?"))
+	g.Expect(thisMachine().Processors).To(BeNumerically(">", 0))
+}

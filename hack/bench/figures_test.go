@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/utils/ptr"
+
+	"github.com/traas-stack/altershield-operator/hack/local/process"
+)
+
+func TestAFigureIsJudgedByTheGoalOfItsLoadAndSetup(t *testing.T) {
+	g := NewWithT(t)
+	of := func(setup string, median float64) Figure {
+		return Figure{Load: "100x10", Setup: setup, Name: "writes per pod", Summary: Summary{Median: median}}
+	}
+	figures := judge([]Figure{
+		of("batches of 10", 1.4), of("batches of 1", 3.11), of("batches of 100", 9),
+		{Load: "500x10", Setup: "batches of 1", Name: "writes per pod", Summary: Summary{Median: 9}},
+	}, goals())
+	g.Expect(figures[0].Goal).To(HaveValue(Equal(1.4)))
+	g.Expect(figures[0].Met).To(HaveValue(BeTrue()))
+	g.Expect(figures[1].Goal).To(HaveValue(Equal(3.1)))
+	g.Expect(figures[1].Met).To(HaveValue(BeFalse()))
+	g.Expect(figures[2].Goal).To(BeNil())
+	g.Expect(figures[3].Goal).To(BeNil())
+}
+
+func TestTheTableShowsMedianSpreadAndGoal(t *testing.T) {
+	g := NewWithT(t)
+	var out strings.Builder
+	g.Expect(printTable(&out, []Figure{
+		{Load: "100x10", Setup: "native", Name: "roll time", Unit: "s", Summary: Summary{Median: 29, Low: 28.04, High: 130.6, Count: 3}},
+		{Load: "100x10", Setup: "batches of 1", Name: "writes per pod", Summary: Summary{Median: 3.55, Low: 3.55, High: 3.55, Count: 1},
+			Goal: ptr.To(3.1), Met: ptr.To(false)},
+		{Load: "verdict", Setup: "idle plane", Name: "p50", Unit: "ms", Summary: Summary{Median: 8}, Goal: ptr.To(10.0), Met: ptr.To(true)},
+	})).To(Succeed())
+	var rows []string
+	for line := range strings.Lines(out.String()) {
+		rows = append(rows, strings.Join(strings.Fields(line), " "))
+	}
+	g.Expect(rows).To(Equal([]string{
+		"", "100X10 setup median spread goal",
+		"roll time native 29.0 s 28.0 .. 131",
+		"writes per pod batches of 1 3.55 ≤ 3.10 not met",
+		"", "VERDICT setup median spread goal",
+		"p50 idle plane 8.00 ms ≤ 10.0 met",
+	}))
+}
+
+func TestEachGoalIsOneOfAFigureThatIsMeasured(t *testing.T) {
+	g := NewWithT(t)
+	one := []sample{{times: times{rolled: time.Second, verified: time.Second}, reconciles: map[string]float64{}}}
+	var figures []Figure
+	for _, s := range []setup{{batch: 1}, {batch: 10}, {batch: 1, server: true}, {batch: 10, server: true}} {
+		for _, load := range []string{"100x10", "late"} {
+			figures = append(figures, figuresOf(load, s, fleet{deployments: 1, replicas: 1}, one, one)...)
+		}
+	}
+	for _, who := range []clients{{count: 1}, {count: 8}} {
+		for _, operation := range []string{"create", "update of the template", "update of an annotation"} {
+			figures = append(figures, who.figures(operation, []float64{1}, []float64{2})...)
+		}
+	}
+	figures = append(figures, growthFigures([]point{{}, {pods: 1}, {pods: 2}}, []point{{}, {others: 1}})...)
+	figures = append(figures, verdictFigures([]float64{1})...)
+	figures = append(figures, restFigures("at rest", 0, process.Usage{}, 0, 0)...)
+	figures = append(figures, restFigures("at rest, server", 0, process.Usage{}, 0, 0)...)
+	for _, goal := range goals() {
+		matching := 0
+		for i := range figures {
+			if goal.is(&figures[i]) {
+				matching++
+			}
+		}
+		g.Expect(matching).To(Equal(1), "%+v", goal)
+	}
+}
+
+func TestGrowthComparesWhatAPodTakesBesideManyAndBesideFew(t *testing.T) {
+	g := NewWithT(t)
+	at := func(pods, others int, heapMiB, perPod float64) point {
+		return point{pods: pods, others: others, heap: heapMiB * 1024 * 1024, perPod: Summary{Median: perPod}, cpu: Summary{Median: perPod}}
+	}
+	figures := growthFigures([]point{at(0, 0, 10, 1), at(1024, 0, 14, 1.2), at(10240, 0, 60, 1.5)}, []point{at(1000, 0, 14, 1), at(1000, 20480, 16, 1)})
+	found := map[string]float64{}
+	for _, figure := range figures {
+		if figure.Setup == "greatest / least number of pods" || figure.Setup == "beside pods of others" {
+			found[figure.Name] = figure.Median
+		}
+	}
+	g.Expect(found).To(Equal(map[string]float64{
+		"heap per pod, least number": 4, "heap per pod, greatest number": 5, "heap per pod": 1.25,
+		"verified time / native roll": 1.25, "CPU per pod": 1.25, "heap per pod of others": 0.1,
+	}))
+}
+
+func TestReconcilesAreCountedByController(t *testing.T) {
+	g := NewWithT(t)
+	metric := func(controller, result string, count float64) *dto.Metric {
+		return &dto.Metric{
+			Label:   []*dto.LabelPair{{Name: ptr.To("controller"), Value: &controller}, {Name: ptr.To("result"), Value: &result}},
+			Counter: &dto.Counter{Value: &count},
+		}
+	}
+	g.Expect(reconciles(map[string]*dto.MetricFamily{"controller_runtime_reconcile_total": {Metric: []*dto.Metric{
+		metric("pod", "success", 3), metric("pod", "error", 1), metric("changepod", "success", 2),
+	}}})).To(Equal(map[string]float64{"pod": 4, "changepod": 2}))
+}
+
+func TestTheHeapIsReadFromTheEndOfAProfile(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(parseHeap(strings.NewReader("heap profile: 1: 2\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 1234\n# HeapSys = 9\n"))).To(Equal(1234.0))
+	_, err := parseHeap(strings.NewReader("heap profile\n"))
+	g.Expect(err).To(MatchError("the heap profile names no HeapAlloc"))
+}
