@@ -49,6 +49,10 @@ func TestSetupsAreSizesOfBatchesWithoutAndWithTheServer(t *testing.T) {
 	g.Expect(setups).To(Equal([]setup{{batch: 1}, {batch: 10, server: true}}))
 	g.Expect(setups[1].String()).To(Equal("batches of 10, server"))
 	g.Expect(setup{}.String()).To(Equal("native"))
+	g.Expect(withOther(setups, "/before")).To(Equal([]setup{
+		{batch: 1}, {batch: 10, server: true}, {batch: 1, manager: "/before"}, {batch: 10, server: true, manager: "/before"},
+	}))
+	g.Expect(setup{batch: 10, server: true, manager: "/before"}.String()).To(Equal("batches of 10, server, other manager"))
 	for _, wrong := range []string{"", "0", "ten", "server-", "1,,2"} {
 		_, err := parseSetups(wrong)
 		g.Expect(err).To(HaveOccurred(), wrong)

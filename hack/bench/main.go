@@ -27,6 +27,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -41,9 +42,11 @@ type bench struct {
 	manager, config string
 	// profiles is a folder for profiles of the manager, empty for none; pprof is where it serves them.
 	profiles, pprof string
-	setups          []setup
-	report          Report
-	log             io.Writer
+	// other is another manager's program to compare with, empty for none.
+	other  string
+	setups []setup
+	report Report
+	log    io.Writer
 	// failures are what went wrong while things were put away.
 	failures []error
 }
@@ -58,6 +61,7 @@ func main() {
 	flag.StringVar(&b.report.Commit, "commit", "", "what is measured, for the report")
 	flag.StringVar(&b.manager, "manager", "bin/manager", "the manager's `program`")
 	flag.StringVar(&b.config, "config", "config/local", "kustomization `folder` to install")
+	flag.StringVar(&b.other, "other", "", "another manager's `program`, such as that of the commit before, to measure beside it; empty: none")
 	flag.StringVar(&b.profiles, "profiles", "", "`folder` for profiles of the manager in each round, which makes it slower; empty: none")
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
@@ -79,6 +83,12 @@ func (b *bench) run(ctx context.Context, names, setups, out string) error {
 	var err error
 	if b.setups, err = parseSetups(setups); err != nil {
 		return err
+	}
+	if b.other != "" {
+		if b.other, err = filepath.Abs(b.other); err != nil {
+			return err
+		}
+		b.setups = withOther(b.setups, b.other)
 	}
 	if b.report.Rounds < 1 {
 		return errors.New("--rounds must be 1 or more")

@@ -19,6 +19,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,18 +33,34 @@ type setup struct {
 	batch int
 	// server says that the test server checks them.
 	server bool
+	// manager is the manager's program, empty for that of the lab; it is compared with that.
+	manager string
 }
 
 func (s setup) native() bool { return s.batch == 0 }
 
 func (s setup) String() string {
-	switch {
-	case s.native():
+	if s.native() {
 		return "native"
-	case s.server:
-		return fmt.Sprintf("batches of %d, server", s.batch)
 	}
-	return fmt.Sprintf("batches of %d", s.batch)
+	name := fmt.Sprintf("batches of %d", s.batch)
+	if s.server {
+		name += ", server"
+	}
+	if s.manager != "" {
+		name += ", other manager"
+	}
+	return name
+}
+
+// withOther adds the same setups with another manager.
+func withOther(setups []setup, manager string) []setup {
+	both := slices.Clone(setups)
+	for _, s := range setups {
+		s.manager = manager
+		both = append(both, s)
+	}
+	return both
 }
 
 // parseSetups reads setups such as 1,10,server-1: sizes of batches without and with the test server.
@@ -77,6 +94,9 @@ func (s setup) prepare(ctx context.Context, l *lab.Lab, args ...string) error {
 			options.Args = nil
 		}
 		options.Args = append(options.Args, args...)
+		if s.manager != "" {
+			options.Binary = s.manager
+		}
 	})
 	if err != nil {
 		return err
