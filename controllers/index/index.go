@@ -142,7 +142,8 @@ func ChangeWorkloadByOrder(ctx context.Context, reader client.Reader, order stri
 	return &list.Items[0], nil
 }
 
-// ChangeWorkloadsOf lists the ChangeWorkloads that the Deployment with this UID controls.
+// ChangeWorkloadsOf lists the ChangeWorkloads that the Deployment with this UID controls. They are shared with the cache: read
+// them only.
 func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace string, deployment types.UID) ([]appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
 	if err := listOwned(ctx, reader, &list, namespace, deployment); err != nil {
@@ -151,7 +152,7 @@ func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace stri
 	return list.Items, nil
 }
 
-// ReplicaSetsOf lists the ReplicaSets that the Deployment with this UID controls.
+// ReplicaSetsOf lists the ReplicaSets that the Deployment with this UID controls. They are shared with the cache: read them only.
 func ReplicaSetsOf(ctx context.Context, reader client.Reader, namespace string, deployment types.UID) ([]appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
 	if err := listOwned(ctx, reader, &list, namespace, deployment); err != nil {
@@ -163,7 +164,7 @@ func ReplicaSetsOf(ctx context.Context, reader client.Reader, namespace string, 
 // PodsOf lists the Pods that the ReplicaSet with this UID controls. They are shared with the cache: read them only.
 func PodsOf(ctx context.Context, reader client.Reader, namespace string, replicaSet types.UID) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	if err := listOwned(ctx, reader, &list, namespace, replicaSet, client.UnsafeDisableDeepCopy); err != nil {
+	if err := listOwned(ctx, reader, &list, namespace, replicaSet); err != nil {
 		return nil, err
 	}
 	return list.Items, nil
@@ -181,11 +182,13 @@ func ChangePodsOf(ctx context.Context, reader client.Reader, namespace, changeWo
 	return list.Items, nil
 }
 
-// listOwned takes the cache as it is. Waiting for our own writes would make one workload's list wait for the writes
+// listOwned takes the cache as it is, and does not copy it. Waiting for our own writes would make one workload's list wait for the writes
 // to all others; the callers tolerate a list that lags.
-func listOwned(ctx context.Context, reader client.Reader, list client.ObjectList, namespace string, owner types.UID, options ...client.ListOption) error {
-	options = append(options, client.InNamespace(namespace), client.MatchingFields{byOwner: string(owner)},
-		client.DisableReadYourWritesConsistency)
+func listOwned(ctx context.Context, reader client.Reader, list client.ObjectList, namespace string, owner types.UID) error {
+	options := []client.ListOption{
+		client.InNamespace(namespace), client.MatchingFields{byOwner: string(owner)},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency,
+	}
 	if err := reader.List(ctx, list, options...); err != nil {
 		return fmt.Errorf("listing %T in namespace %s by owner %s: %w", list, namespace, owner, err)
 	}
@@ -208,7 +211,8 @@ func DeploymentRequests(ctx context.Context, reader client.Reader, namespace str
 }
 
 // DeploymentOf follows the owner references of a Pod or a ReplicaSet to its Deployment. It is nil where they don't lead
-// to a Deployment under change control, or not yet: then the event of the missing object comes later.
+// to a Deployment under change control, or not yet: then the event of the missing object comes later. It is shared with the
+// cache: read it only.
 func DeploymentOf(ctx context.Context, reader client.Reader, object client.Object) (*appsv1.Deployment, error) {
 	if _, isPod := object.(*corev1.Pod); isPod {
 		replicaSet := &appsv1.ReplicaSet{}
@@ -231,7 +235,7 @@ func getOwner(ctx context.Context, reader client.Reader, object client.Object, k
 	}
 	// Not waiting for our own writes: this runs for each event, and one slow write would hold up all of them.
 	err := reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: reference.Name}, owner,
-		client.DisableReadYourWritesConsistency)
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

@@ -72,7 +72,7 @@ func CacheOptions() (cache.Options, error) {
 // other namespace.
 func OptedIn(ctx context.Context, reader client.Reader, namespace string) (bool, error) {
 	var object corev1.Namespace
-	err := reader.Get(ctx, client.ObjectKey{Name: namespace}, &object)
+	err := reader.Get(ctx, client.ObjectKey{Name: namespace}, &object, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -95,7 +95,7 @@ func IsDenied(err error) bool {
 // Setting is the value in effect for the setting of this name, read from the OpsConfigInfo in the operator's namespace.
 func Setting(ctx context.Context, reader client.Reader, namespace, name string) (appv1alpha1.ConfigValue, error) {
 	var object appv1alpha1.OpsConfigInfo
-	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &object)
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &object, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return lifecycle.Setting(name, nil), nil
 	}
