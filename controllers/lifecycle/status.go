@@ -157,14 +157,16 @@ func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alph
 		}
 	}
 	d.Status = status
-	if equality.Semantic.DeepEqual(*stored, status) {
+	news := isNews(stored, &status)
+	// The lists are long to compare; while a release goes on the counts differ anyway.
+	if !news && stored.Counts == status.Counts && equality.Semantic.DeepEqual(*stored, status) {
 		return
 	}
 	due := time.Unix(stored.UpdateTimeUnix, 0).Add(progressInterval)
 	if due.Sub(now) > progressInterval { // the clock went back, or somebody else wrote the time
 		due = now
 	}
-	if isNews(stored, &status) || !now.Before(due) {
+	if news || !now.Before(due) {
 		d.WriteStatus = true
 		d.Status.UpdateTime, d.Status.UpdateTimeUnix = Stamp(now)
 		return

@@ -33,7 +33,7 @@ type tally struct {
 // lift a suspension. A pod that passed counts only while it is there: its successor has to pass as well.
 func count(seen Observation) tally {
 	var result tally
-	verdicts := map[string]appv1alpha1.Verdict{}
+	verdicts := make(map[string]appv1alpha1.Verdict, len(seen.Finished))
 	missed := map[string]bool{}
 	for i := range seen.Batches {
 		judgement := Judge(&seen.Batches[i])
@@ -45,7 +45,11 @@ func count(seen Observation) tally {
 		_, unchecked := MissedCheck(&seen.Batches[i])
 		for _, pod := range judgement.Passed {
 			verdicts[pod.Pod] = appv1alpha1.VerdictPass
-			missed[pod.Pod] = unchecked
+			if unchecked {
+				missed[pod.Pod] = true
+			} else {
+				delete(missed, pod.Pod)
+			}
 		}
 		for _, pod := range judgement.Failed {
 			verdicts[pod.Pod] = appv1alpha1.VerdictUnpass

@@ -38,11 +38,15 @@ type Judgement struct {
 // the pod it names: somebody called the release bad, and a typing error must not let it pass. Nothing else fails a
 // pod: a check that could not be made lets it pass.
 func Judge(changePod *appv1alpha1.ChangePod) Judgement {
-	unpassed := map[string]appv1alpha1.PodSummary{}
+	var unpassed map[string]appv1alpha1.PodSummary // nearly every batch has none
 	for _, result := range changePod.Status.PodResults {
-		if result.Verdict == appv1alpha1.VerdictUnpass {
-			unpassed[result.Pod] = result
+		if result.Verdict != appv1alpha1.VerdictUnpass {
+			continue
 		}
+		if unpassed == nil {
+			unpassed = map[string]appv1alpha1.PodSummary{}
+		}
+		unpassed[result.Pod] = result
 	}
 	var judgement Judgement
 	for _, pod := range changePod.Spec.PodInfos {
