@@ -66,7 +66,7 @@ func runAdmission(ctx context.Context, b *bench) ([]Figure, error) {
 		return nil, err
 	}
 	var figures []Figure
-	for _, who := range []clients{{count: 1, groups: 11, group: 10}, {count: 8, groups: 6, group: 100}} {
+	for _, who := range []clients{{count: 1, groups: 6, group: 20}, {count: 8, groups: 4, group: 160}} {
 		some, err := who.run(ctx, l)
 		if err != nil {
 			return nil, err
