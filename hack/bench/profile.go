@@ -50,15 +50,15 @@ func (b *bench) managerArgs() []string {
 }
 
 // profile begins to profile the manager, if that was asked for, and returns what waits for the profiles to be written.
-func (b *bench) profile(ctx context.Context, s setup, name string) (wait func(), err error) {
+func (b *bench) profile(ctx context.Context, s setup, name string) (wait func()) {
 	if b.profiles == "" || s.native() {
-		return func() {}, nil
+		return func() {}
 	}
 	done := make(chan error, 1)
 	go func() {
 		done <- b.saveProfile(ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%d", profileSeconds), name+"-cpu.pprof")
 	}()
-	return func() { b.closed(errors.Join(<-done, b.saveProfile(ctx, "/debug/pprof/allocs", name+"-allocs.pprof"))) }, nil
+	return func() { b.closed(errors.Join(<-done, b.saveProfile(ctx, "/debug/pprof/allocs", name+"-allocs.pprof"))) }
 }
 
 func (b *bench) saveProfile(ctx context.Context, path, name string) error {

@@ -103,11 +103,7 @@ func (r rolling) round(ctx context.Context, b *bench, l *lab.Lab, s setup, rolle
 		return sample{}, err
 	}
 	return measure(ctx, l, func() (times, error) {
-		stop, err := b.profile(ctx, s, r.name+"-"+note)
-		if err != nil {
-			return times{}, err
-		}
-		defer stop()
+		defer b.profile(ctx, s, r.name+"-"+note)()
 		return rolled.roll(ctx, l, !s.native(), note)
 	})
 }

@@ -99,7 +99,7 @@ func suspendOnce(ctx context.Context, l *lab.Lab, namespace, name string, deploy
 	for sent.IsZero() || seen.IsZero() {
 		select {
 		case <-ctx.Done():
-			return 0, fmt.Errorf("Deployment %s/%s isn't suspended: %w", namespace, name, ctx.Err())
+			return 0, fmt.Errorf("wait until Deployment %s/%s is suspended: %w", namespace, name, ctx.Err())
 		case callback := <-told:
 			sent = callback.Time
 		case event, open := <-deployments:
