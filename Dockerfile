@@ -9,7 +9,7 @@ COPY . .
 ARG TARGETOS TARGETARCH
 ARG VERSION=dev
 ARG COMMIT=unknown
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false \
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -tags grpcnotrace \
     -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" -o /manager .
 
 FROM scratch

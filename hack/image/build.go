@@ -82,7 +82,8 @@ func compile(ctx context.Context, root string, platform v1.Platform, s stamp) ([
 	}
 	defer os.RemoveAll(dir)
 	target := filepath.Join(dir, program)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags(s), "-o", target, ".")
+	// Without gRPC's traces nothing needs html/template, for which the linker would keep every method there is.
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "grpcnotrace", "-ldflags", ldflags(s), "-o", target, ".")
 	cmd.Dir = root
 	// GOFLAGS of a developer would make an image of their own.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)

@@ -54,7 +54,7 @@ func TestTheDockerfileBuildsTheSameImage(t *testing.T) {
 func TestTheDockerfileCompilesTheSameWay(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(dockerfile(t)).To(ContainElement(
-		`RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags "` +
+		`RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -tags grpcnotrace -ldflags "` +
 			ldflags(stamp{version: "$VERSION", commit: "$COMMIT"}) + `" -o /manager .`))
 }
 
