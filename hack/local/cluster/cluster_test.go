@@ -119,9 +119,11 @@ func playsSlowAndStuckPods(t *testing.T, clients kubernetes.Interface) {
 	ctx := t.Context()
 	slow := sleepers("slow", 1)
 	slow.Spec.Template.Annotations = map[string]string{"local.altershield.io/ready-after": "2s"}
+	uneven := sleepers("uneven", 10)
+	uneven.Spec.Template.Annotations = map[string]string{"local.altershield.io/ready-after": "2-7s"}
 	stuck := sleepers("stuck", 1)
 	stuck.Spec.Template.Labels["local.altershield.io/start"] = "never"
-	for _, deployment := range []*appsv1.Deployment{slow, stuck} {
+	for _, deployment := range []*appsv1.Deployment{slow, uneven, stuck} {
 		_, err := clients.AppsV1().Deployments(metav1.NamespaceDefault).Create(ctx, deployment, metav1.CreateOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
 	}
@@ -134,6 +136,16 @@ func playsSlowAndStuckPods(t *testing.T, clients kubernetes.Interface) {
 	g.Expect(pods).To(HaveLen(1))
 	// Times in a status are whole seconds.
 	g.Expect(readySince(pods[0]).Sub(pods[0].Status.StartTime.Time)).To(BeNumerically(">=", 2*time.Second))
+	g.Eventually(readyReplicas(ctx, clients, "uneven")).WithTimeout(patience).Should(BeEquivalentTo(10))
+	pods, err = podsOf(ctx, clients, "uneven")()
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, pod := range pods {
+		uid := 0
+		for _, character := range pod.UID {
+			uid += int(character)
+		}
+		g.Expect(readySince(pod).Sub(pod.Status.StartTime.Time)).To(BeNumerically(">=", time.Duration(2+uid%6)*time.Second))
+	}
 }
 
 func playsPodsThatCannotStart(t *testing.T, clients kubernetes.Interface) {
