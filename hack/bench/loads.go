@@ -59,7 +59,7 @@ func loads() []load {
 		{name: loadLate, always: true, run: roll(loadLate, fleet{deployments: 20, replicas: 10, late: "1-5s"})},
 		{name: loadAdmission, always: true, run: runAdmission},
 		{name: loadVerdict, always: true, run: runVerdict},
-		{name: loadRest, always: true, run: runRest(1000)},
+		{name: loadRest, run: runRest(1000)},
 		{name: loadGrowth, run: runGrowth([]int{1000, 5000, 20000})},
 	}
 }

@@ -53,7 +53,7 @@ type bench struct {
 
 func main() {
 	b := &bench{log: os.Stderr}
-	loads := flag.String("loads", "", "what to measure, separated by commas: "+strings.Join(loadNames(), ", ")+"; empty: what takes ten minutes")
+	loads := flag.String("loads", "", "what to measure, separated by commas: "+strings.Join(loadNames(), ", ")+"; empty: what takes a quarter of an hour")
 	setups := flag.String("setups", "1,10", "sizes of batches, separated by commas; server-10 has the test server check batches of 10")
 	full := flag.Bool("full", false, "measure everything, with and without the test server, in batches of 1, 10 and 100; takes more than an hour")
 	out := flag.String("json", "bin/bench.json", "`file` to write the figures to")
