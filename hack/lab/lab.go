@@ -48,6 +48,8 @@ type Options struct {
 	Manager, Config string
 	// Nodes is the number of fake nodes, 4 if zero.
 	Nodes int
+	// AuditObjects has the audit log hold Deployments and records whole, and all that the manager writes.
+	AuditObjects bool
 	// Log receives a line for each step; nil for none.
 	Log io.Writer
 }
@@ -90,7 +92,8 @@ func Open(ctx context.Context, options Options) (*Lab, error) {
 	}
 	l := &Lab{options: options, dir: dir}
 	l.Plane, err = cluster.Start(ctx, cluster.Options{
-		Dir: dir, Assets: programs, Nodes: options.Nodes, AuditLog: true, AuditReadsOf: operator.User, Log: options.Log,
+		Dir: dir, Assets: programs, Nodes: options.Nodes, AuditLog: true, AuditReadsOf: operator.User,
+		AuditObjects: options.AuditObjects, Log: options.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))

@@ -62,6 +62,9 @@ type Options struct {
 	AuditLog bool
 	// AuditReadsOf is a user whose other requests are written to the audit log, too.
 	AuditReadsOf string
+	// AuditObjects has the audit log hold what was written, too: whole Deployments, ChangeWorkloads and ChangePods of whoever
+	// wrote them, and whatever else AuditReadsOf wrote. A log of an hour may reach its largest size, one gigabyte.
+	AuditObjects bool
 	// Log receives a line for each step; nil for none.
 	Log io.Writer
 }

@@ -50,16 +50,31 @@ const (
 //go:embed stages
 var stages embed.FS
 
-// auditPolicy logs who wrote what, and all that one user asks for, without bodies.
+// auditPolicy logs who wrote what, and all that one user asks for, without bodies but for those that further rules ask for.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
+omitManagedFields: true
 rules:
-- level: Metadata
+%s- level: Metadata
   verbs: [create, update, patch, delete, deletecollection]
 - level: Metadata
   users: [%q]
 - level: None
+`
+
+// auditObjects logs whole Deployments and records, and all that one user writes but Events.
+const auditObjects = `- level: RequestResponse
+  verbs: [create, update, patch, delete]
+  resources:
+  - {group: apps, resources: [deployments]}
+  - {group: app.ops.cloud.alipay.com, resources: [changeworkloads, changeworkloads/status, changepods, changepods/status]}
+- level: RequestResponse
+  verbs: [create, update, patch, delete]
+  users: [%q]
+  resources:
+  - {group: apps}
+  - {group: ""}
 `
 
 // component is a part of the control plane.
@@ -232,8 +247,17 @@ func (c *Cluster) writeState() error {
 	return writeFiles(map[string][]byte{
 		c.path(stagesFile):      allStages,
 		c.path(schedulerFile):   []byte(c.schedulerConfig()),
-		c.path(auditPolicyFile): fmt.Appendf(nil, auditPolicy, c.options.AuditReadsOf),
+		c.path(auditPolicyFile): []byte(c.auditRules()),
 	})
+}
+
+// auditRules is the audit policy.
+func (c *Cluster) auditRules() string {
+	objects := ""
+	if c.options.AuditObjects {
+		objects = fmt.Sprintf(auditObjects, c.options.AuditReadsOf)
+	}
+	return fmt.Sprintf(auditPolicy, objects, c.options.AuditReadsOf)
 }
 
 // joinStages puts the stage files into one.

@@ -1,0 +1,272 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/soak/plan"
+)
+
+// Keys of pod templates that the fake nodes know.
+const (
+	startLabel           = "local.altershield.io/start"
+	readyAfterAnnotation = "local.altershield.io/ready-after"
+	noteAnnotation       = "note"
+)
+
+// actionTimeout bounds an action, and bootTimeout one that starts something.
+const (
+	actionTimeout = 30 * time.Second
+	bootTimeout   = 5 * time.Minute
+)
+
+// errNothing says that an action found nothing to act on.
+var errNothing = errors.New("nothing there")
+
+// actor does what a plan says, and logs a line for each action.
+type actor struct {
+	lab *lab.Lab
+	// intruder is a client of a user who may release but not override.
+	intruder client.Client
+	log      io.Writer
+	seed     uint64
+	watch    *watch
+	// done counts actions by kind and outcome.
+	done map[plan.Kind]map[string]int
+}
+
+// play does the actions of a plan until the context ends. An error is one that the soak can't go on with.
+func (a *actor) play(ctx context.Context, actions []plan.Action) error {
+	for _, action := range actions {
+		if !pause(ctx, action.Pause) {
+			return nil
+		}
+		limit := actionTimeout
+		if action.Kind == plan.Restart || action.Kind == plan.Outage {
+			limit = bootTimeout
+		}
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+		err := a.act(bounded, action)
+		cancel()
+		came := outcome(err)
+		fmt.Fprintf(a.log, "%s seed=%d %s -> %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), a.seed, action, came)
+		kind, _, _ := strings.Cut(came, ":")
+		if a.done[action.Kind] == nil {
+			a.done[action.Kind] = map[string]int{}
+		}
+		a.done[action.Kind][kind]++
+		if err != nil && limit == bootTimeout {
+			return fmt.Errorf("%s: %w", action, err)
+		}
+	}
+	return nil
+}
+
+// pause waits, and says whether it waited to the end.
+func pause(ctx context.Context, delay time.Duration) bool {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// outcome says what came of an action: a word, and after a colon what else there is to say.
+func outcome(err error) string {
+	switch message := fmt.Sprint(err); {
+	case err == nil:
+		return "done"
+	case errors.Is(err, errNothing), apierrors.IsNotFound(err):
+		return "nothing there"
+	case strings.Contains(message, "is suspended"), strings.Contains(message, "refuses this version"), strings.Contains(message, "only the operator writes"),
+		strings.Contains(message, "refuses version"), strings.Contains(message, "names who set"):
+		return "denied"
+	case strings.Contains(message, "failed calling webhook"):
+		return "no webhook"
+	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
+		return "in the way"
+	default:
+		return "failed: " + message
+	}
+}
+
+func (a *actor) act(ctx context.Context, action plan.Action) error {
+	switch action.Kind {
+	case plan.Restart, plan.Outage:
+		return a.disturb(ctx, action)
+	case plan.Rule, plan.Fault, plan.Clear:
+		a.misbehave(action)
+		return nil
+	case plan.DeletePod, plan.DeleteBatch, plan.DeleteRecord, plan.Fail, plan.Withdraw:
+		return a.meddle(ctx, action)
+	case plan.Create:
+		return a.create(ctx, action)
+	case plan.Intrude:
+		return a.intrude(ctx, action)
+	case plan.Delete:
+		return a.lab.Kube.Delete(ctx, deployment(action), client.PropagationPolicy(action.Text))
+	case plan.Setting:
+		spec := map[string]any{"enable": action.Text == "on"}
+		if action.Count != 0 {
+			spec["content"] = fmt.Sprint(action.Count)
+		}
+		return a.configure(ctx, action.Name, spec)
+	}
+	change := changeOf(action)
+	if change == nil {
+		return fmt.Errorf("nobody knows how to %s", action.Kind)
+	}
+	return patch(ctx, a.lab.Kube, deployment(action), change)
+}
+
+// changeOf is the merge patch of an action that is one of a Deployment.
+func changeOf(action plan.Action) map[string]any {
+	spec := func(name string, value any) map[string]any {
+		return map[string]any{"spec": map[string]any{name: value}}
+	}
+	metadata := func(name, key, value string) map[string]any {
+		return map[string]any{"metadata": map[string]any{name: map[string]any{key: value}}}
+	}
+	switch action.Kind {
+	case plan.Release:
+		return spec("template", template(action.Template))
+	case plan.Repair:
+		change := metadata("labels", appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue)
+		change["spec"] = map[string]any{"template": template(action.Template)}
+		return change
+	case plan.Rollback:
+		return metadata("annotations", appv1alpha1.AnnotationRollback, action.Text)
+	case plan.Scale:
+		return spec("replicas", action.Count)
+	case plan.Pause, plan.Resume:
+		return spec("paused", action.Kind == plan.Pause)
+	case plan.Edit:
+		change := metadata("labels", "edited", action.Text)
+		change["metadata"].(map[string]any)["annotations"] = map[string]any{"edited": action.Text}
+		return change
+	}
+	return nil
+}
+
+// template is a merge patch of a pod template.
+func template(wanted plan.Template) map[string]any {
+	orNone := func(text string) any {
+		if text == "" {
+			return nil
+		}
+		return text
+	}
+	return map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{noteAnnotation: wanted.Note, readyAfterAnnotation: orNone(wanted.ReadyAfter)},
+		"labels":      map[string]any{startLabel: orNone(wanted.Start)},
+	}}
+}
+
+func deployment(action plan.Action) *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: action.Namespace, Name: action.Name}}
+}
+
+func patch(ctx context.Context, writer client.Client, object client.Object, change map[string]any) error {
+	body, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	return writer.Patch(ctx, object, client.RawPatch(types.MergePatchType, body))
+}
+
+func (a *actor) create(ctx context.Context, action plan.Action) error {
+	made := lab.Deployment(action.Namespace, action.Name, int32(action.Count))
+	made.Spec.Template.Annotations = map[string]string{noteAnnotation: action.Template.Note}
+	if action.Template.ReadyAfter != "" {
+		made.Spec.Template.Annotations[readyAfterAnnotation] = action.Template.ReadyAfter
+	}
+	return a.lab.Kube.Create(ctx, made)
+}
+
+// configure changes a setting.
+func (a *actor) configure(ctx context.Context, name string, spec map[string]any) error {
+	setting := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: name}}
+	return patch(ctx, a.lab.Kube, setting, map[string]any{"spec": spec})
+}
+
+// misbehave lets the server find something, or fail.
+func (a *actor) misbehave(action plan.Action) {
+	switch action.Kind {
+	case plan.Clear:
+		a.lab.Server.ClearFaults()
+	case plan.Rule:
+		stage, verdict, _ := strings.Cut(action.Text, " ")
+		a.lab.Server.AddRule(altershield.Rule{
+			Name: "soak", Message: fmt.Sprintf("finding %d", action.Number), Stage: altershield.Stage(stage),
+			Deployment: action.Namespace + "/" + action.Name, Verdict: altershield.Verdict(verdict), Remaining: 1,
+		})
+	case plan.Fault:
+		fault := altershield.Fault{Kind: altershield.FaultKind(action.Text), Remaining: action.Count}
+		switch fault.Kind {
+		case altershield.FaultHang, altershield.FaultCallbackLate:
+			fault.Delay = 2 * time.Second
+		case altershield.FaultStatus:
+			fault.HTTPStatus = http.StatusInternalServerError
+		case altershield.FaultCallbackLost, altershield.FaultCallbackWrongSign:
+			fault.Remaining = ptr.Deref(&action.Count, 1)%2 + 1
+		}
+		a.lab.Server.SetFault(fault)
+	}
+}
+
+// disturb restarts what the operator needs, or the operator.
+func (a *actor) disturb(ctx context.Context, action plan.Action) error {
+	up := a.watch.down()
+	defer up()
+	if action.Kind == plan.Restart {
+		stop := a.lab.Operator.Stop
+		if action.Text == "SIGKILL" {
+			stop = a.lab.Operator.Kill
+		}
+		if err := stop(ctx); err != nil {
+			return err
+		}
+		return a.lab.Operator.Start(ctx)
+	}
+	if err := a.lab.Plane.StopAPIServer(ctx); err != nil {
+		return err
+	}
+	pause(ctx, action.Delay)
+	return a.lab.Plane.StartAPIServer(ctx)
+}

@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package invariant says what must hold of everything that was written to a cluster while the operator ran. The checkers are
+// pure: they judge a history and look at nothing else.
+package invariant
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+)
+
+// Result is what a checker came to.
+type Result struct {
+	// Observations is how often the invariant could have been violated.
+	Observations int
+	// Violations say what violated it, a sentence each.
+	Violations []string
+}
+
+func (r *Result) violated(format string, args ...any) {
+	r.Violations = append(r.Violations, fmt.Sprintf(format, args...))
+}
+
+// System is what a checker has to know of the cluster.
+type System struct {
+	// Operator is the user that the operator is.
+	Operator string
+	// OptedIn are the namespaces under change control, Own is the operator's.
+	OptedIn []string
+	Own     string
+	// Guarded are the namespaces in which nobody but Overriders may ignore a suspension.
+	Guarded, Overriders []string
+	// Down are the times at which the API server or the operator was stopped, and what it takes to catch up after that. What the
+	// operator didn't do meanwhile isn't held against it.
+	Down []Interval
+}
+
+// Interval is a stretch of time. One without an end lasts.
+type Interval struct{ From, To time.Time }
+
+// awake is how much of the time between two moments the operator had to act.
+func (s System) awake(from, to time.Time) time.Duration {
+	left := to.Sub(from)
+	for _, down := range s.Down {
+		begin, end := down.From, down.To
+		if end.IsZero() || end.After(to) {
+			end = to
+		}
+		if begin.Before(from) {
+			begin = from
+		}
+		if end.After(begin) {
+			left -= end.Sub(begin)
+		}
+	}
+	return left
+}
+
+// Sort puts writes in the order in which they were made.
+func Sort(writes []history.Write) {
+	slices.SortStableFunc(writes, func(a, b history.Write) int {
+		switch {
+		case a.Revision < b.Revision:
+			return -1
+		case a.Revision > b.Revision:
+			return 1
+		}
+		return a.Time.Compare(b.Time)
+	})
+}
+
+func at(write history.Write) string {
+	return fmt.Sprintf("%s %s/%s at %s by %s (revision %d)", write.Resource, write.Namespace, write.Name,
+		write.Time.UTC().Format("15:04:05.000"), write.User, write.Revision)
+}

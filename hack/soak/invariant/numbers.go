@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package invariant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+)
+
+// Releases says that a Deployment counts its releases without going back: a changed template is the next one, and nothing else is.
+func Releases(writes []history.Write, system System) Result {
+	var result Result
+	before := map[string]*history.Deployment{}
+	highest := map[string]int64{} // by the UID of the ChangeWorkload
+	for _, write := range writes {
+		if workload := write.Workload; workload != nil {
+			result.Observations++
+			if workload.Release < highest[workload.UID] || workload.Observed > workload.Release {
+				result.violated("it is of release %d and speaks of %d after %d: ChangeWorkload %s",
+					workload.Release, workload.Observed, highest[workload.UID], at(write))
+			}
+			highest[workload.UID] = max(workload.Release, highest[workload.UID])
+		}
+		next := write.Deployment
+		if next == nil || !slices.Contains(system.OptedIn, write.Namespace) {
+			continue
+		}
+		result.Observations++
+		old := before[next.UID]
+		before[next.UID] = next
+		if old == nil {
+			continue
+		}
+		expected := old.Release
+		if old.Template != next.Template {
+			expected++
+		}
+		if next.Release != expected {
+			result.violated("release %d follows release %d where %d is due: Deployment %s", next.Release, old.Release, expected, at(write))
+		}
+	}
+	return result
+}
+
+// Batches says that the batches of a release cover no pod twice.
+func Batches(writes []history.Write) Result {
+	var result Result
+	type place struct {
+		workload string
+		release  int64
+		pod      string
+	}
+	covered := map[place]string{}
+	for _, write := range writes {
+		batch := write.Batch
+		if batch == nil || write.Verb != "create" {
+			continue
+		}
+		result.Observations++
+		for _, pod := range batch.Pods {
+			taken := place{workload: batch.Workload, release: batch.Release, pod: pod}
+			if other, twice := covered[taken]; twice {
+				result.violated("pod %s of release %d is in ChangePod %s already: ChangePod %s", pod, batch.Release, other, at(write))
+			}
+			covered[taken] = write.Name
+		}
+	}
+	return result
+}
+
+// Orders says that no release has more orders at the server than records, as each record of a release is ordered once. Where
+// nothing is left that could end an order, each was ended, unless it was never taken.
+func Orders(writes []history.Write, orders []altershield.Order, allEnded bool) Result {
+	result := Result{Observations: len(orders)}
+	records := map[string]map[string]bool{}
+	for _, write := range writes {
+		if workload := write.Workload; workload != nil {
+			release := fmt.Sprintf("%s/%s/%d", write.Namespace, workload.App, workload.Release)
+			if records[release] == nil {
+				records[release] = map[string]bool{}
+			}
+			records[release][workload.UID] = true
+		}
+	}
+	ordered := map[string]int{}
+	for _, order := range orders {
+		release := releaseOf(order.BizExecOrderID)
+		ordered[release]++
+		if ordered[release] == len(records[release])+1 {
+			result.violated("release %s has %d records and more orders, such as %s", release, len(records[release]), order.BizExecOrderID)
+		}
+		if allEnded && len(order.Finishes) == 0 {
+			result.violated("order %s is still open", order.BizExecOrderID)
+		}
+	}
+	return result
+}
+
+// releaseOf reads <cluster>/<namespace>/<deployment>/<hash>/<release>.
+func releaseOf(order string) string {
+	parts := strings.Split(order, "/")
+	if len(parts) != 5 {
+		return order
+	}
+	return parts[1] + "/" + parts[2] + "/" + parts[4]
+}

@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package invariant
+
+import (
+	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+)
+
+// verified is a release at Success, and what is held against it.
+type verified struct {
+	write    history.Write
+	workload *history.Workload
+	// failed is a batch of it with a bad verdict, since when both hold.
+	failed *history.Batch
+	since  time.Time
+}
+
+// success is what the checker of Success remembers.
+type success struct {
+	Result
+	system  System
+	at      map[string]*verified                 // by the UID of the ChangeWorkload
+	batches map[string]map[string]*history.Batch // by that and the UID of the ChangePod
+}
+
+// Success says that a release is at Success only while none of its pods has a bad verdict, but for the moment that a verdict takes
+// to be seen; and that it comes there with as many passed pods as the Deployment wants, each in a batch whose check has ended.
+func Success(writes []history.Write, system System) Result {
+	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]*history.Batch{}}
+	var last time.Time
+	for _, write := range writes {
+		last = write.Time
+		switch {
+		case write.Ended != "":
+			s.leave(write.Ended, write.Time)
+		case write.Batch != nil:
+			s.see(write)
+		case write.Workload != nil:
+			s.enter(write)
+		}
+	}
+	for uid := range s.at {
+		s.leave(uid, last)
+	}
+	return s.Result
+}
+
+// see takes what is known of a batch.
+func (s *success) see(write history.Write) {
+	batch := write.Batch
+	of := s.batches[batch.Workload]
+	if of == nil {
+		of = map[string]*history.Batch{}
+		s.batches[batch.Workload] = of
+	}
+	of[batch.UID] = batch
+	s.blame(batch.Workload, write.Time)
+}
+
+// blame looks for a bad verdict of a release at Success.
+func (s *success) blame(workload string, now time.Time) {
+	shown := s.at[workload]
+	if shown == nil {
+		return
+	}
+	var failed *history.Batch
+	for _, batch := range s.batches[workload] {
+		if batch.Release == shown.workload.Observed && len(batch.Failed) > 0 {
+			failed = batch
+		}
+	}
+	switch {
+	case failed == nil:
+		s.judge(shown, now)
+		shown.failed = nil
+	case shown.failed == nil:
+		shown.failed, shown.since = failed, now
+	}
+}
+
+// enter takes what is known of a release.
+func (s *success) enter(write history.Write) {
+	workload := write.Workload
+	if workload.Status != "Success" || workload.Verified != "AllPodsPassed" || workload.Observed != workload.Release {
+		s.leave(workload.UID, write.Time)
+		return
+	}
+	shown := s.at[workload.UID]
+	if shown != nil && shown.workload.Observed == workload.Observed {
+		return
+	}
+	s.Observations++
+	s.at[workload.UID] = &verified{write: write, workload: workload}
+	if passed := s.passed(workload); workload.Passed < workload.Desired || passed < int(workload.Desired) {
+		s.violated("at Success with %d passed pods in its status and %d in its batches of %d desired: ChangeWorkload %s",
+			workload.Passed, passed, workload.Desired, at(write))
+	}
+	s.blame(workload.UID, write.Time)
+}
+
+// passed counts the pods of a release that no verdict failed and whose check has ended.
+func (s *success) passed(workload *history.Workload) int {
+	var passed int
+	for _, batch := range s.batches[workload.UID] {
+		if batch.Release == workload.Observed && batch.Done {
+			passed += len(batch.Pods) - len(batch.Failed)
+		}
+	}
+	return passed
+}
+
+// leave ends the Success of a release.
+func (s *success) leave(uid string, now time.Time) {
+	if shown := s.at[uid]; shown != nil {
+		s.judge(shown, now)
+		delete(s.at, uid)
+	}
+}
+
+func (s *success) judge(shown *verified, now time.Time) {
+	if shown.failed != nil && s.system.awake(shown.since, now) > cacheLag {
+		s.violated("at Success for %s although pods %v have a bad verdict: ChangeWorkload %s",
+			now.Sub(shown.since).Round(time.Millisecond), shown.failed.Failed, at(shown.write))
+	}
+}

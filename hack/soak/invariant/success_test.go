@@ -1,0 +1,90 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package invariant_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
+)
+
+func TestASuccessWithAllItsPodsPassedIsOne(t *testing.T) {
+	g := NewWithT(t)
+	writes := newStory().
+		batch("create", "1", "a", 1, false, []string{"x", "y"}, nil).
+		batch("patch", "1", "a", 1, true, []string{"x", "y"}, nil).
+		record("a", 1, "Success", "AllPodsPassed", 2, 2).after(time.Hour).
+		record("a", 1, "Success", "AllPodsPassed", 2, 2).writes
+	result := invariant.Success(writes, system())
+	g.Expect(result.Violations).To(BeEmpty())
+	g.Expect(result.Observations).To(Equal(1))
+}
+
+func TestASuccessWithoutEnoughPassedPodsIsCaught(t *testing.T) {
+	for name, writes := range map[string][]history.Write{
+		"none is in a batch": newStory().record("a", 1, "Success", "AllPodsPassed", 1, 1).writes,
+		"a batch is still checked": newStory().batch("create", "1", "a", 1, false, []string{"x"}, nil).
+			record("a", 1, "Success", "AllPodsPassed", 1, 1).writes,
+		"a pod failed": newStory().batch("patch", "1", "a", 1, true, []string{"x", "y"}, []string{"y"}).
+			record("a", 1, "Success", "AllPodsPassed", 2, 2).writes,
+		"its batches are of an earlier release": newStory().batch("patch", "1", "a", 1, true, []string{"x"}, nil).
+			record("a", 2, "Success", "AllPodsPassed", 1, 1).writes,
+		"the status says so": newStory().batch("patch", "1", "a", 1, true, []string{"x", "y"}, nil).
+			record("a", 1, "Success", "AllPodsPassed", 2, 1).writes,
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(invariant.Success(writes, system()).Violations).To(ConsistOf(ContainSubstring("desired: ChangeWorkload")))
+		})
+	}
+}
+
+func TestASuccessWithABadVerdictIsCaughtUnlessItEndsSoon(t *testing.T) {
+	late := func(delay time.Duration) []history.Write {
+		return newStory().
+			batch("patch", "1", "a", 1, true, []string{"x"}, nil).
+			record("a", 1, "Success", "AllPodsPassed", 1, 1).
+			batch("patch", "1", "a", 1, true, []string{"x"}, []string{"x"}).after(delay).
+			record("a", 1, "Suspend", "PodsFailed", 1, 0).writes
+	}
+	g := NewWithT(t)
+	g.Expect(invariant.Success(late(time.Second), system()).Violations).To(BeEmpty())
+	g.Expect(invariant.Success(late(11*time.Second), system()).Violations).To(ConsistOf(ContainSubstring("pods [x] have a bad verdict")))
+	down := system()
+	down.Down = []invariant.Interval{{From: began.Add(-time.Minute)}}
+	g.Expect(invariant.Success(late(11*time.Second), down).Violations).To(BeEmpty())
+}
+
+func TestASuccessThatKeepsABadVerdictToItsEndIsCaught(t *testing.T) {
+	g := NewWithT(t)
+	shown := newStory().
+		batch("patch", "1", "a", 1, true, []string{"x"}, nil).
+		record("a", 1, "Success", "AllPodsPassed", 1, 1).
+		batch("patch", "1", "a", 1, true, []string{"x"}, []string{"x"}).after(time.Minute)
+	deleted := shown.write(history.Write{User: "operator", Verb: "delete", Resource: "changeworkloads", Ended: "cw-a"})
+	g.Expect(invariant.Success(deleted.writes, system()).Violations).To(HaveLen(1))
+	withdrawn := newStory().
+		batch("patch", "1", "a", 1, true, []string{"x"}, nil).
+		record("a", 1, "Success", "AllPodsPassed", 1, 1).
+		batch("patch", "1", "a", 1, true, []string{"x"}, []string{"x"}).after(time.Second).
+		batch("patch", "1", "a", 1, true, []string{"x"}, nil).after(time.Minute).
+		batch("create", "2", "a", 1, false, []string{"z"}, nil)
+	g.Expect(invariant.Success(withdrawn.writes, system()).Violations).To(BeEmpty())
+}

@@ -1,0 +1,126 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package invariant
+
+import (
+	"slices"
+	"time"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+)
+
+// cacheLag is how long the operator may act by what it saw before, while nothing is stopped.
+const cacheLag = 10 * time.Second
+
+// outcome is what a version of a Deployment came to last.
+type outcome struct {
+	verified bool
+	// since is when it came to that.
+	since time.Time
+}
+
+// Suspension says that the template of a suspended Deployment changes only by a release that ignores the suspension and says so,
+// by the return to a verified version, or by a rollback of the operator; and that nobody but the operator suspends and frees
+// Deployments.
+func Suspension(writes []history.Write, system System) Result {
+	var result Result
+	before := map[string]*history.Deployment{}
+	outcomes := map[string]outcome{} // of a Deployment's UID and a version
+	for _, write := range writes {
+		if workload := write.Workload; workload != nil {
+			settle(outcomes, workload, write.Time)
+		}
+		next := write.Deployment
+		if next == nil || !slices.Contains(system.OptedIn, write.Namespace) {
+			continue
+		}
+		old := before[next.UID]
+		before[next.UID] = next
+		if old == nil {
+			continue
+		}
+		if old.Suspended != next.Suspended && write.User != system.Operator {
+			result.violated("suspended is %t now and was %t: Deployment %s", next.Suspended, old.Suspended, at(write))
+		}
+		if !old.Suspended {
+			continue
+		}
+		result.Observations++
+		if old.Template == next.Template && old.Version == next.Version {
+			continue
+		}
+		if reason := unauthorised(write, old, next, outcomes[next.UID+next.Version], system); reason != "" {
+			result.violated("suspended, it took release %d, version %s: %s: Deployment %s", next.Release, next.Version, reason, at(write))
+		}
+	}
+	return result
+}
+
+// settle keeps what a release came to.
+func settle(outcomes map[string]outcome, workload *history.Workload, now time.Time) {
+	key := workload.Deployment + workload.Version
+	known, found := outcomes[key]
+	var verified bool
+	switch {
+	case workload.Status == "Success" && workload.Verified == "AllPodsPassed":
+		verified = true
+	case workload.Status != "Suspend":
+		return
+	}
+	if !found || known.verified != verified {
+		outcomes[key] = outcome{verified: verified, since: now}
+	}
+}
+
+// unauthorised says why nothing lets a release through a suspension, empty if something does.
+func unauthorised(write history.Write, old, next *history.Deployment, came outcome, system System) string {
+	if write.User == system.Operator {
+		if recorded(next) {
+			return ""
+		}
+		return "the operator recorded no rollback to it"
+	}
+	ignored := next.Ignored.Release == next.Release && next.Ignored.Version == next.Version && next.Ignored.User == write.User
+	switch {
+	case ignored && slices.Contains(system.Guarded, write.Namespace) && !slices.Contains(system.Overriders, write.User):
+		return "it ignores the suspension, which its user may not"
+	case ignored && (old.MayPass || next.MayPass):
+		return ""
+	case ignored:
+		return "it is recorded as one that ignores the suspension, but nobody set ignored-suspend"
+	case refused(old, next.Version, write.Time):
+		return "it was rolled back and is refused, and nothing lets it through"
+	case came.since.IsZero():
+		return "it was never verified, and nothing lets it through"
+	case !came.verified && system.awake(came.since, write.Time) > cacheLag:
+		return "it failed its check at " + came.since.UTC().Format("15:04:05.000") + ", and nothing lets it through"
+	}
+	return ""
+}
+
+// recorded says that a Deployment is where its newest rollback took it.
+func recorded(deployment *history.Deployment) bool {
+	return len(deployment.Rollbacks) > 0 && deployment.Rollbacks[0].ToRelease == deployment.Release &&
+		deployment.Rollbacks[0].To == deployment.Version
+}
+
+func refused(deployment *history.Deployment, version string, now time.Time) bool {
+	return slices.ContainsFunc(deployment.Rollbacks, func(rollback appv1alpha1.Rollback) bool {
+		return rollback.Version == version && rollback.RefusedUntil != nil && now.Before(rollback.RefusedUntil.Time)
+	})
+}

@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package invariant
+
+import (
+	"slices"
+
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+)
+
+// Pods says that the operator by itself restarts and deletes no pod: it changes nothing of pods but labels, nothing of ReplicaSets,
+// and no pod template but by a rollback that it records in the same write.
+func Pods(writes []history.Write, system System) Result {
+	var result Result
+	templates := map[string]string{}
+	for _, write := range writes {
+		if next := write.Deployment; next != nil {
+			old, known := templates[next.UID]
+			templates[next.UID] = next.Template
+			if write.User == system.Operator && known && old != next.Template && !recorded(next) {
+				result.violated("the operator changed a pod template without a record of a rollback: Deployment %s", at(write))
+			}
+		}
+		if write.User != system.Operator {
+			continue
+		}
+		switch write.Resource {
+		case "pods":
+			result.Observations++
+			if write.Verb != "patch" || write.Subresource != "" || !onlyLabels(write.Touched) {
+				result.violated("the operator did more to a pod than to label it (%s %s %v): %s", write.Verb, write.Subresource, write.Touched, at(write))
+			}
+		case "replicasets":
+			result.Observations++
+			result.violated("the operator wrote a ReplicaSet (%s): %s", write.Verb, at(write))
+		case "deployments":
+			result.Observations++
+			if write.Verb != "patch" || write.Subresource != "" {
+				result.violated("the operator did more to a Deployment than to patch it (%s %s): %s", write.Verb, write.Subresource, at(write))
+			}
+		}
+	}
+	return result
+}
+
+// onlyLabels allows what a patch names for its own precondition.
+func onlyLabels(touched []string) bool {
+	return slices.Contains(touched, "metadata.labels") && !slices.ContainsFunc(touched, func(field string) bool {
+		return field != "metadata.labels" && field != "metadata.resourceVersion" && field != "metadata.uid"
+	})
+}
+
+// Scope says that the operator writes nothing to namespaces that aren't opted in, but for its own.
+func Scope(writes []history.Write, system System) Result {
+	var result Result
+	for _, write := range writes {
+		if write.User != system.Operator || write.Namespace == "" {
+			continue
+		}
+		result.Observations++
+		if write.Namespace != system.Own && !slices.Contains(system.OptedIn, write.Namespace) {
+			result.violated("the operator wrote to a namespace that isn't opted in (%s): %s", write.Verb, at(write))
+		}
+	}
+	return result
+}
+
+// Rest is every write of the operator among those that were made while nothing happened: there must be none but of leases.
+func Rest(writes []history.Write, system System) Result {
+	result := Result{Observations: 1}
+	for _, write := range writes {
+		if write.User == system.Operator && write.Resource != "leases" {
+			result.violated("the operator wrote although nothing happened (%s %s): %s", write.Verb, write.Subresource, at(write))
+		}
+	}
+	return result
+}

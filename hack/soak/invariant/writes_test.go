@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package invariant_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
+)
+
+func byOperator(verb, resource, subresource string, touched ...string) []history.Write {
+	return newStory().write(history.Write{User: "operator", Verb: verb, Resource: resource, Subresource: subresource, Touched: touched}).writes
+}
+
+func TestTheOperatorMayLabelPodsAndPatchDeployments(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(invariant.Pods(byOperator("patch", "pods", "", "metadata.labels", "metadata.resourceVersion"), system()).Violations).To(BeEmpty())
+	g.Expect(invariant.Pods(byOperator("patch", "deployments", "", "metadata.labels"), system()).Violations).To(BeEmpty())
+	others := newStory().write(history.Write{User: "admin", Verb: "delete", Resource: "pods"}).writes
+	g.Expect(invariant.Pods(others, system()).Violations).To(BeEmpty())
+	rolledBack := newStory().deployment("admin", history.Deployment{Version: "b", Release: 2}).
+		deployment("operator", history.Deployment{Version: "a", Release: 3, Rollbacks: rollback("b", "a", 3)}).writes
+	g.Expect(invariant.Pods(rolledBack, system()).Violations).To(BeEmpty())
+}
+
+func TestTheOperatorIsCaughtWhereItTouchesPodsByItself(t *testing.T) {
+	for name, writes := range map[string][]history.Write{
+		"it deletes one":          byOperator("delete", "pods", ""),
+		"it evicts one":           byOperator("create", "pods", "eviction"),
+		"it patches its status":   byOperator("patch", "pods", "status", "status.conditions"),
+		"it patches its spec":     byOperator("patch", "pods", "", "metadata.labels", "spec.containers"),
+		"it scales a ReplicaSet":  byOperator("patch", "replicasets", "", "spec.replicas"),
+		"it deletes a Deployment": byOperator("delete", "deployments", ""),
+		"it changes a template": newStory().deployment("admin", history.Deployment{Version: "b", Release: 2}).
+			deployment("operator", history.Deployment{Version: "a", Release: 3}).writes,
+		"it repeats an old rollback": newStory().deployment("admin", history.Deployment{Version: "b", Release: 2}).
+			deployment("operator", history.Deployment{Version: "a", Release: 4, Rollbacks: rollback("b", "a", 3)}).writes,
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(invariant.Pods(writes, system()).Violations).To(HaveLen(1))
+		})
+	}
+}
+
+func TestTheOperatorWritesOnlyWhereItMay(t *testing.T) {
+	g := NewWithT(t)
+	in := func(namespace string) []history.Write {
+		return newStory().write(history.Write{User: "operator", Verb: "create", Resource: "events", Namespace: namespace}).writes
+	}
+	g.Expect(invariant.Scope(in("shop"), system()).Violations).To(BeEmpty())
+	g.Expect(invariant.Scope(in("system"), system()).Violations).To(BeEmpty())
+	g.Expect(invariant.Scope(in("elsewhere"), system()).Violations).To(ConsistOf(ContainSubstring("isn't opted in")))
+}
+
+func TestAtRestOnlyTheLeaseIsWritten(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(invariant.Rest(byOperator("update", "leases", ""), system()).Violations).To(BeEmpty())
+	g.Expect(invariant.Rest(byOperator("patch", "changeworkloads", "status"), system()).Violations).To(HaveLen(1))
+}
+
+func TestReleasesAreCountedOneByOne(t *testing.T) {
+	g := NewWithT(t)
+	first := history.Deployment{Version: "a", Release: 1}
+	second := func(is history.Deployment) []string {
+		return invariant.Releases(newStory().deployment("admin", first).deployment("admin", is).writes, system()).Violations
+	}
+	g.Expect(second(history.Deployment{Version: "b", Release: 2})).To(BeEmpty())
+	g.Expect(second(first)).To(BeEmpty())
+	g.Expect(second(history.Deployment{Version: "b", Release: 1})).To(ConsistOf(ContainSubstring("release 1 follows release 1 where 2 is due")))
+	g.Expect(second(history.Deployment{Version: "a", Release: 2})).To(HaveLen(1))
+	g.Expect(second(history.Deployment{Version: "b", Release: 3})).To(HaveLen(1))
+	back := newStory().record("a", 3, "Running", "", 1, 0).record("a", 2, "Running", "", 1, 0).writes
+	g.Expect(invariant.Releases(back, system()).Violations).To(ConsistOf(ContainSubstring("speaks of 2 after 3")))
+}
+
+func TestAPodThatIsInTwoBatchesOfAReleaseIsCaught(t *testing.T) {
+	g := NewWithT(t)
+	twice := func(release int64) []string {
+		return invariant.Batches(newStory().batch("create", "1", "a", 1, false, []string{"x", "y"}, nil).
+			batch("create", "2", "a", release, false, []string{"y"}, nil).writes).Violations
+	}
+	g.Expect(twice(2)).To(BeEmpty())
+	g.Expect(twice(1)).To(ConsistOf(ContainSubstring("pod y of release 1 is in ChangePod 1 already")))
+}
+
+func TestOrdersAreOneForEachRecordAndEnd(t *testing.T) {
+	g := NewWithT(t)
+	open := altershield.Order{BizExecOrderID: "default/shop/cart/0123456789/1"}
+	ended := altershield.Order{BizExecOrderID: "default/shop/cart/abcdef0123/1", Finishes: []altershield.Finish{{State: "SUCCESS"}}}
+	recorded := newStory().record("a", 1, "Running", "Verifying", 1, 0).writes
+	g.Expect(invariant.Orders(recorded, []altershield.Order{open}, false).Violations).To(BeEmpty())
+	g.Expect(invariant.Orders(recorded, []altershield.Order{open}, true).Violations).To(ConsistOf(ContainSubstring("is still open")))
+	g.Expect(invariant.Orders(recorded, []altershield.Order{ended, ended}, true).Violations).To(ConsistOf(ContainSubstring("has 1 records and more orders")))
+	again := newStory().record("a", 1, "Running", "Verifying", 1, 0).record("b", 1, "Running", "Verifying", 1, 0).writes
+	g.Expect(invariant.Orders(again, []altershield.Order{ended, ended}, true).Violations).To(BeEmpty())
+}
+
+func TestAManagerThatGrowsIsCaught(t *testing.T) {
+	g := NewWithT(t)
+	before := invariant.Process{Goroutines: 300, Heap: 20 << 20}
+	g.Expect(invariant.Flat(before, invariant.Process{Goroutines: 310, Heap: 29 << 20}).Violations).To(BeEmpty())
+	g.Expect(invariant.Flat(before, invariant.Process{Goroutines: 311, Heap: 20 << 20}).Violations).To(HaveLen(1))
+	g.Expect(invariant.Flat(before, invariant.Process{Goroutines: 300, Heap: 30 << 20}).Violations).To(HaveLen(1))
+}

@@ -1,0 +1,52 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command soak lets a random actor live with the operator for a while, on a real control plane with fake nodes and a test server,
+// and checks all the time what must always hold. It exits with 1 if something was violated.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	options := options{}
+	flag.DurationVar(&options.duration, "duration", 30*time.Minute, "how long the actor acts, but for what its actions take; it is the plan's length, so the same seed and duration make the same actions")
+	flag.Uint64Var(&options.seed, "seed", 0, "seed of the actions; 0: of the time")
+	flag.StringVar(&options.manager, "manager", "bin/manager-soak", "the manager's `program`")
+	flag.StringVar(&options.config, "config", "hack/soak/config", "kustomization `folder` to install")
+	flag.StringVar(&options.out, "out", "bin/soak", "`folder` for the logs of the actor and of the manager")
+	flag.Parse()
+	if options.seed == 0 {
+		options.seed = uint64(time.Now().UnixNano())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, options, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "\nsoak: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// errViolated says that something was violated.
+var errViolated = errors.New("an invariant was violated")

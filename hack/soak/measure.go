@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
+)
+
+// measure asks the manager for its goroutines, and for its heap after a garbage collection.
+func (s *soak) measure(ctx context.Context) (invariant.Process, error) {
+	if _, err := s.profile(ctx, "heap?gc=1"); err != nil {
+		return invariant.Process{}, err
+	}
+	metrics, err := s.lab.Metrics(ctx)
+	if err != nil {
+		return invariant.Process{}, err
+	}
+	gauge := func(name string) float64 { return metrics[name].GetMetric()[0].GetGauge().GetValue() }
+	for _, name := range []string{"go_goroutines", "go_memstats_heap_alloc_bytes"} {
+		if len(metrics[name].GetMetric()) == 0 {
+			return invariant.Process{}, fmt.Errorf("the manager doesn't tell %s", name)
+		}
+	}
+	return invariant.Process{Goroutines: int(gauge("go_goroutines")), Heap: int64(gauge("go_memstats_heap_alloc_bytes"))}, nil
+}
+
+// profile reads a profile of the manager.
+func (s *soak) profile(ctx context.Context, name string) (profile []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.pprof+"/debug/pprof/"+name, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("read the manager's profile: %w", err)
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("read the manager's profile: it answers %s", response.Status)
+	}
+	return io.ReadAll(response.Body)
+}
+
+// crashes are the lines of the manager's log that tell of a panic or a data race.
+func crashes(path string) (invariant.Result, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return invariant.Result{}, fmt.Errorf("read the manager's log: %w", err)
+	}
+	result := invariant.Result{}
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	lines.Buffer(nil, len(content)+1)
+	for lines.Scan() {
+		result.Observations++
+		for _, sign := range []string{"WARNING: DATA RACE", "panic:", "Observed a panic", "fatal error:"} {
+			if strings.Contains(lines.Text(), sign) {
+				result.Violations = append(result.Violations, fmt.Sprintf("line %d of %s: %s", result.Observations, path, lines.Text()))
+			}
+		}
+	}
+	return result, lines.Err()
+}
+
+// names are those of the objects in a list.
+func names(list client.ObjectList) ([]string, error) {
+	var left []string
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		object, err := meta.Accessor(item)
+		if err != nil {
+			return err
+		}
+		left = append(left, fmt.Sprintf("%T %s/%s is left", item, object.GetNamespace(), object.GetName()))
+		return nil
+	})
+	return left, err
+}

@@ -1,0 +1,175 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/hack/soak/plan"
+)
+
+// meddle changes or deletes what the operator and the cluster made of a Deployment.
+func (a *actor) meddle(ctx context.Context, action plan.Action) error {
+	of := []client.ListOption{client.InNamespace(action.Namespace), client.MatchingLabels{appv1alpha1.LabelDeploymentName: action.Name}}
+	switch action.Kind {
+	case plan.DeletePod:
+		var pods corev1.PodList
+		err := a.lab.Kube.List(ctx, &pods, client.InNamespace(action.Namespace), client.MatchingLabels{"app": action.Name})
+		return a.deleteOne(ctx, pointers(pods.Items), action.Count, err)
+	case plan.DeleteRecord:
+		var workloads appv1alpha1.ChangeWorkloadList
+		err := a.lab.Kube.List(ctx, &workloads, of...)
+		return a.deleteOne(ctx, pointers(workloads.Items), action.Count, err)
+	}
+	var batches appv1alpha1.ChangePodList
+	if err := a.lab.Kube.List(ctx, &batches, of...); err != nil {
+		return err
+	}
+	switch action.Kind {
+	case plan.DeleteBatch:
+		return a.deleteOne(ctx, pointers(batches.Items), action.Count, nil)
+	case plan.Fail:
+		return a.failNewest(ctx, batches.Items)
+	default:
+		return a.withdraw(ctx, batches.Items)
+	}
+}
+
+func pointers[T any, P interface {
+	*T
+	client.Object
+}](items []T) []client.Object {
+	var objects []client.Object
+	for i := range items {
+		objects = append(objects, P(&items[i]))
+	}
+	return objects
+}
+
+// deleteOne deletes the object at a place, counted around.
+func (a *actor) deleteOne(ctx context.Context, objects []client.Object, at int, err error) error {
+	if err != nil {
+		return err
+	}
+	if len(objects) == 0 {
+		return errNothing
+	}
+	return a.lab.Kube.Delete(ctx, objects[at%len(objects)])
+}
+
+// failNewest sets a bad verdict by hand, as the documents do.
+func (a *actor) failNewest(ctx context.Context, batches []appv1alpha1.ChangePod) error {
+	if len(batches) == 0 {
+		return errNothing
+	}
+	newest := slices.MaxFunc(batches, func(x, y appv1alpha1.ChangePod) int { return x.CreationTimestamp.Compare(y.CreationTimestamp.Time) })
+	return a.setVerdict(ctx, newest, appv1alpha1.VerdictUnpass, newest.Spec.PodInfos[:1])
+}
+
+func (a *actor) withdraw(ctx context.Context, batches []appv1alpha1.ChangePod) error {
+	came := errNothing
+	for _, batch := range batches {
+		failed := func(pod appv1alpha1.PodSummary) bool { return pod.Verdict == appv1alpha1.VerdictUnpass }
+		if !slices.ContainsFunc(batch.Status.PodResults, failed) {
+			continue
+		}
+		if came = a.setVerdict(ctx, batch, appv1alpha1.VerdictPass, batch.Status.PodResults); came != nil {
+			return came
+		}
+	}
+	return came
+}
+
+func (a *actor) setVerdict(ctx context.Context, batch appv1alpha1.ChangePod, verdict appv1alpha1.Verdict, pods []appv1alpha1.PodSummary) error {
+	before := batch.DeepCopy()
+	batch.Status.Message = string(appv1alpha1.ChangePodPostFinish)
+	batch.Status.PodResults = nil
+	for _, pod := range pods {
+		batch.Status.PodResults = append(batch.Status.PodResults, appv1alpha1.PodSummary{Pod: pod.Pod, Verdict: verdict, Message: "by hand"})
+	}
+	return a.lab.Kube.Status().Patch(ctx, &batch, client.MergeFrom(before))
+}
+
+// intrude tries to release as somebody who may not override a suspension. Where nothing is suspended that is a release like any.
+func (a *actor) intrude(ctx context.Context, action plan.Action) error {
+	var present appsv1.Deployment
+	if err := a.intruder.Get(ctx, client.ObjectKeyFromObject(deployment(action)), &present); err != nil {
+		return err
+	}
+	change := map[string]any{"spec": map[string]any{"template": template(action.Template)}}
+	metadata := map[string]any{}
+	change["metadata"] = metadata
+	next := lifecycle.ReleaseNumber(present.Annotations) + 1
+	switch action.Text {
+	case "apply":
+		return a.apply(ctx, action)
+	case "ignored-suspend":
+		metadata["labels"] = map[string]any{appv1alpha1.LabelIgnoredSuspend: appv1alpha1.IgnoredSuspendTrue}
+	case "unlabel":
+		unlabel := map[string]any{"metadata": map[string]any{"labels": map[string]any{appv1alpha1.LabelSuspend: nil}}}
+		if err := patch(ctx, a.intruder, deployment(action), unlabel); err != nil {
+			return err
+		}
+		metadata["labels"] = map[string]any{appv1alpha1.LabelSuspend: nil}
+	case "forge-record":
+		record, err := json.Marshal(appv1alpha1.IgnoredSuspend{User: "admin", Release: next, Version: strings.Repeat("0", 32), Time: metav1.NowMicro()})
+		if err != nil {
+			return err
+		}
+		metadata["annotations"] = map[string]any{appv1alpha1.AnnotationIgnoredSuspendBy: string(record)}
+	case "forge-rollback":
+		rollbacks, err := json.Marshal([]appv1alpha1.Rollback{{Version: present.Labels[appv1alpha1.LabelVersion], Release: next - 1,
+			To: strings.Repeat("0", 32), ToRelease: next, Reason: appv1alpha1.RollbackRequested, Time: metav1.NewTime(time.Now())}})
+		if err != nil {
+			return err
+		}
+		metadata["annotations"] = map[string]any{
+			appv1alpha1.AnnotationRollbacks: string(rollbacks), appv1alpha1.AnnotationRelease: strconv.FormatInt(next, 10)}
+	case "resume":
+		change["spec"].(map[string]any)["paused"] = false
+	}
+	return patch(ctx, a.intruder, deployment(action), change)
+}
+
+// apply releases by server-side apply.
+func (a *actor) apply(ctx context.Context, action plan.Action) error {
+	wanted := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"namespace": action.Namespace, "name": action.Name},
+		"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{
+			"annotations": map[string]any{noteAnnotation: action.Template.Note}}}},
+	}}
+	err := a.intruder.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.FieldOwner("soak-intruder"), client.ForceOwnership)
+	if err != nil {
+		return fmt.Errorf("apply Deployment %s/%s: %w", action.Namespace, action.Name, err)
+	}
+	return nil
+}

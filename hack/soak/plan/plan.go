@@ -1,0 +1,196 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package plan makes up what the actor of a soak does. A plan follows from its seed and its length alone: what comes of an action
+// doesn't change what comes next.
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// Kind is a kind of action.
+type Kind string
+
+// The kinds of actions. Unless they say otherwise they are of an administrator.
+const (
+	// Create creates a Deployment with Count replicas, Delete deletes it with the propagation in Text.
+	Create Kind = "create"
+	Delete Kind = "delete"
+	// Release changes the template, Repair does so with ignored-suspend, Intrude as a user who may not override a suspension, in
+	// the way that Text names.
+	Release Kind = "release"
+	Repair  Kind = "repair"
+	Intrude Kind = "intrude"
+	// Rollback asks for a rollback by annotation.
+	Rollback Kind = "rollback"
+	// Scale sets the replicas to Count, Pause and Resume set spec.paused, Edit sets a label and an annotation to Text.
+	Scale  Kind = "scale"
+	Pause  Kind = "pause"
+	Resume Kind = "resume"
+	Edit   Kind = "edit"
+	// Fail gives the newest batch of the Deployment a bad verdict by hand, Withdraw takes all bad verdicts of it back.
+	Fail     Kind = "fail"
+	Withdraw Kind = "withdraw"
+	// DeletePod, DeleteBatch and DeleteRecord delete one of the Deployment's pods, ChangePods, ChangeWorkloads: that at Count.
+	DeletePod    Kind = "delete-pod"
+	DeleteBatch  Kind = "delete-changepod"
+	DeleteRecord Kind = "delete-changeworkload"
+	// Rule has the server find what is in Text (stage and verdict) in the Deployment's next check.
+	Rule Kind = "rule"
+	// Fault has the server misbehave Count times in the way that Text names, Clear ends all misbehaviour.
+	Fault Kind = "fault"
+	Clear Kind = "clear-faults"
+	// Setting sets the OpsConfigInfo Name to enable or not by Text, with the content Count if that isn't 0.
+	Setting Kind = "setting"
+	// Restart restarts the manager, by the signal in Text. Outage stops the API server for Delay.
+	Restart Kind = "restart-manager"
+	Outage  Kind = "restart-apiserver"
+)
+
+// Template is what a release puts into the pod template.
+type Template struct {
+	// Note makes the template another one.
+	Note string
+	// Start says how the pods fail to start, empty where they don't. ReadyAfter is when they are ready, empty for at once.
+	Start, ReadyAfter string
+}
+
+// Action is one action of the actor.
+type Action struct {
+	Number int
+	// Pause is how long the actor waits before it.
+	Pause time.Duration
+	Kind  Kind
+	// Namespace and Name are the Deployment's, or empty.
+	Namespace, Name string
+	Template        Template
+	Text            string
+	Count           int
+	Delay           time.Duration
+}
+
+// String is a line for people.
+func (a Action) String() string {
+	parts := []string{fmt.Sprintf("#%d", a.Number), string(a.Kind)}
+	if a.Name != "" {
+		parts = append(parts, strings.TrimPrefix(a.Namespace+"/"+a.Name, "/"))
+	}
+	for _, field := range [][2]string{
+		{"text", a.Text}, {"note", a.Template.Note}, {"start", a.Template.Start}, {"ready-after", a.Template.ReadyAfter},
+	} {
+		if field[1] != "" {
+			parts = append(parts, fmt.Sprintf("%s=%q", field[0], field[1]))
+		}
+	}
+	if a.Count != 0 {
+		parts = append(parts, fmt.Sprintf("count=%d", a.Count))
+	}
+	if a.Delay != 0 {
+		parts = append(parts, "delay="+a.Delay.String())
+	}
+	return strings.Join(parts, " ")
+}
+
+// Options say what to plan.
+type Options struct {
+	Seed uint64
+	// Duration is how long the pauses of the plan take together.
+	Duration time.Duration
+	// OptedIn are the namespaces under change control, Outside one that isn't. Of those, Guarded is the one in which a suspension
+	// can't be ignored by who may not.
+	OptedIn          []string
+	Guarded, Outside string
+	// Restarts lets the manager be restarted.
+	Restarts bool
+}
+
+const (
+	// perNamespace is how many Deployments a namespace has, maxReplicas how many pods one of them wants at most.
+	perNamespace, maxReplicas = 4, 4
+	// The pause between two actions.
+	minPause, maxPause = 100 * time.Millisecond, 900 * time.Millisecond
+	// verdictWait is how long a release waits for a verdict that got lost: two stages, until the poll.
+	verdictWait = 4 * time.Minute
+)
+
+// New makes a plan.
+func New(options Options) []Action {
+	p := &planner{
+		options: options, Rand: rand.New(rand.NewPCG(options.Seed, uint64(len(options.OptedIn)))), notes: map[string][]Template{},
+	}
+	for _, namespace := range options.OptedIn {
+		p.add(namespace, perNamespace)
+	}
+	p.add(options.Outside, 1)
+	for p.planned < options.Duration {
+		p.next()
+	}
+	return p.actions
+}
+
+// place is where a Deployment is, and what is to come there.
+type place struct {
+	namespace, name string
+	coming          []Action
+}
+
+type planner struct {
+	*rand.Rand
+	options Options
+	places  []*place
+	actions []Action
+	planned time.Duration
+	// notes are the templates that were released at a place, and weren't meant to fail.
+	notes map[string][]Template
+	made  int
+}
+
+func (p *planner) add(namespace string, count int) {
+	for i := range count {
+		added := &place{namespace: namespace, name: fmt.Sprintf("app-%d", i)}
+		added.coming = []Action{p.create(added)}
+		p.places = append(p.places, added)
+	}
+}
+
+// next plans one action: of the cluster as a whole now and then, else the next of what is to come at some place.
+func (p *planner) next() {
+	if p.IntN(14) == 0 {
+		if disturbance, due := p.disturbance(); due {
+			p.plan(disturbance)
+			return
+		}
+	}
+	at := p.places[p.IntN(len(p.places))]
+	if len(at.coming) == 0 {
+		at.coming = p.episode(at)
+	}
+	action := at.coming[0]
+	at.coming = at.coming[1:]
+	action.Namespace, action.Name = at.namespace, at.name
+	p.plan(action)
+}
+
+func (p *planner) plan(action Action) {
+	action.Number = len(p.actions) + 1
+	action.Pause = minPause + time.Duration(p.Int64N(int64(maxPause-minPause)))
+	p.planned += action.Pause + action.Delay
+	p.actions = append(p.actions, action)
+}

@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
+	"github.com/traas-stack/altershield-operator/hack/soak/plan"
+)
+
+// report is what a soak came to.
+type report struct {
+	actions  map[plan.Kind]map[string]int
+	releases map[string]int
+	results  []named
+	process  []invariant.Process
+}
+
+// violations counts them.
+func (r *report) violations() int {
+	var count int
+	for _, result := range r.results {
+		count += len(result.Violations)
+	}
+	return count
+}
+
+func (r *report) write(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nACTION\tTIMES\tWHAT CAME OF IT")
+	total := 0
+	for _, kind := range slices.Sorted(maps.Keys(r.actions)) {
+		times, came := 0, []string{}
+		for _, word := range slices.Sorted(maps.Keys(r.actions[kind])) {
+			times += r.actions[kind][word]
+			came = append(came, fmt.Sprintf("%d %s", r.actions[kind][word], word))
+		}
+		total += times
+		fmt.Fprintf(table, "%s\t%d\t%s\n", kind, times, strings.Join(came, ", "))
+	}
+	fmt.Fprintf(table, "all\t%d\t\n", total)
+	fmt.Fprintln(table, "\nRELEASES\tCOUNT")
+	for _, outcome := range slices.Sorted(maps.Keys(r.releases)) {
+		fmt.Fprintf(table, "%s\t%d\n", outcome, r.releases[outcome])
+	}
+	fmt.Fprintln(table, "\nINVARIANT\tOBSERVED\tVIOLATED")
+	for _, result := range r.results {
+		fmt.Fprintf(table, "%s\t%d\t%d\n", result.name, result.Observations, len(result.Violations))
+	}
+	if len(r.process) > 1 {
+		fmt.Fprintln(table, "\nMANAGER\tBEFORE\tAFTER")
+		first, last := r.process[0], r.process[len(r.process)-1]
+		fmt.Fprintf(table, "goroutines\t%d\t%d\n", first.Goroutines, last.Goroutines)
+		fmt.Fprintf(table, "heap after a collection\t%d KiB\t%d KiB\n", first.Heap>>10, last.Heap>>10)
+	}
+	return table.Flush()
+}
+
+// outcomes counts releases by what they came to in the end.
+func outcomes(writes []history.Write, operator string) map[string]int {
+	type release struct {
+		workload string
+		number   int64
+	}
+	last := map[release]string{}
+	templates := map[string]string{}
+	counts := map[string]int{}
+	for _, write := range writes {
+		if workload := write.Workload; workload != nil && workload.Observed == workload.Release {
+			last[release{workload.UID, workload.Release}] = strings.TrimSpace(string(workload.Status) + " " + workload.Verified)
+		}
+		if next := write.Deployment; next != nil {
+			if old, known := templates[next.UID]; known && old != next.Template && write.User == operator {
+				counts["(made by a rollback)"]++
+			}
+			templates[next.UID] = next.Template
+		}
+	}
+	for _, outcome := range last {
+		counts[outcome]++
+	}
+	return counts
+}

@@ -1,0 +1,262 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
+	"github.com/traas-stack/altershield-operator/hack/soak/plan"
+)
+
+// The namespaces: two with the webhooks alone, one with the policies beside them, one that isn't opted in.
+const (
+	guarded = "soak-guarded"
+	outside = "soak-outside"
+)
+
+func optedIn() []string { return []string{"soak-one", "soak-two", guarded} }
+
+const (
+	// administrator is who acts, intruder a service account that may release but not override.
+	administrator = "admin"
+	intruder      = "soak-intruder"
+	// stuckAfter is how long the pods of a release get to run: shorter than the default, so that many go back.
+	stuckAfter = "15s"
+)
+
+type options struct {
+	duration             time.Duration
+	seed                 uint64
+	manager, config, out string
+}
+
+// soak is a lab, and who acts and watches there.
+type soak struct {
+	options options
+	lab     *lab.Lab
+	actor   *actor
+	watch   *watch
+	log     io.Writer
+	// pprof is where the manager serves its profiles.
+	pprof  string
+	report report
+}
+
+func run(ctx context.Context, options options, out io.Writer) (err error) {
+	if err := os.MkdirAll(options.out, 0o755); err != nil {
+		return err
+	}
+	file, err := os.Create(filepath.Join(options.out, "actions.log"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	s := &soak{options: options, log: file}
+	fmt.Fprintf(out, "Soaking for %s with seed %d. Every action is in %s.\n", options.duration, options.seed, file.Name())
+	s.lab, err = lab.Open(ctx, lab.Options{Manager: options.manager, Config: options.config, AuditObjects: true, Log: file})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.lab.Close(ctx)) }()
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	if err := s.live(ctx, out); err != nil {
+		return err
+	}
+	if err := s.report.write(out); err != nil {
+		return err
+	}
+	if count := s.report.violations(); count > 0 {
+		return fmt.Errorf("%w %d times with seed %d: see %s", errViolated, count, options.seed, options.out)
+	}
+	return nil
+}
+
+// prepare starts server and manager, and makes namespaces and the intruder.
+func (s *soak) prepare(ctx context.Context) error {
+	if err := s.lab.Serve(ctx, altershield.Options{}); err != nil {
+		return err
+	}
+	port, err := cluster.FreePort()
+	if err != nil {
+		return err
+	}
+	s.pprof = "127.0.0.1:" + strconv.Itoa(port)
+	profiled := func(options *operator.Options) { options.Args = append(options.Args, "--pprof-bind-address="+s.pprof) }
+	if err := s.lab.StartOperator(ctx, profiled); err != nil {
+		return err
+	}
+	for _, namespace := range append(optedIn(), outside) {
+		if err := s.lab.Namespace(ctx, namespace, namespace != outside); err != nil {
+			return err
+		}
+	}
+	client, err := s.intruderClient(ctx)
+	if err != nil {
+		return err
+	}
+	s.watch = &watch{
+		server: s.lab.Server, log: s.log, told: map[string]bool{},
+		reader: history.Reader{Path: s.lab.Plane.AuditLog(), Operator: operator.User},
+		system: invariant.System{
+			Operator: operator.User, Own: operator.Namespace, OptedIn: optedIn(), Guarded: []string{guarded}, Overriders: []string{administrator},
+		},
+	}
+	s.actor = &actor{
+		lab: s.lab, intruder: client, log: s.log, seed: s.options.seed, watch: s.watch, done: map[plan.Kind]map[string]int{},
+	}
+	s.report.actions = s.actor.done
+	if problems := s.await(ctx, time.Minute, func() ([]string, error) {
+		return nil, s.actor.configure(ctx, "stuck-rollback", map[string]any{"enable": true, "content": stuckAfter})
+	}); problems != nil {
+		return fmt.Errorf("set stuck-rollback: %s", problems[0])
+	}
+	return nil
+}
+
+// intruderClient is that of a user who may release, and no more.
+func (s *soak) intruderClient(ctx context.Context) (client.Client, error) {
+	account := metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: intruder}
+	for _, object := range []client.Object{
+		&corev1.ServiceAccount{ObjectMeta: account},
+		&rbacv1.ClusterRole{
+			ObjectMeta: metav1.ObjectMeta{Name: intruder},
+			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "patch", "update"}}},
+		},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: intruder},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: intruder},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
+		},
+	} {
+		if err := s.lab.Kube.Create(ctx, object); err != nil {
+			return nil, fmt.Errorf("make the intruder: %w", err)
+		}
+	}
+	config, err := s.lab.Plane.ServiceAccountConfig(ctx, account.Namespace, account.Name)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	return client.New(config, client.Options{Scheme: s.lab.Kube.Scheme()})
+}
+
+// live plays both parts of the soak under the eyes of the watch: one with restarts of the manager, and one without, at both ends of
+// which it is measured.
+func (s *soak) live(ctx context.Context, out io.Writer) error {
+	acting, stopActing := context.WithCancel(ctx)
+	defer stopActing()
+	s.watch.violated = stopActing
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	watched := make(chan error, 1)
+	go func() { watched <- s.watch.run(watching) }()
+
+	planned := plan.Options{Seed: s.options.seed, OptedIn: optedIn(), Guarded: guarded, Outside: outside}
+	storm, steady := planned, planned
+	storm.Duration, storm.Restarts = s.options.duration*3/5, true
+	steady.Duration, steady.Seed = s.options.duration-storm.Duration, planned.Seed+1
+	for _, part := range []plan.Options{storm, steady} {
+		if err := s.part(ctx, acting, part, out); err != nil {
+			return err
+		}
+		if acting.Err() != nil {
+			break
+		}
+	}
+	stopWatching()
+	if err := errors.Join(<-watched, s.watch.read()); err != nil {
+		return err
+	}
+	return s.conclude(ctx)
+}
+
+// part plays a plan, lets everything settle, rest and go, and measures the manager. What was violated ends it, as what comes then
+// would say nothing.
+func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Writer) error {
+	actions := plan.New(options)
+	fmt.Fprintf(out, "%s: %d actions; restarts of the manager: %t\n", time.Now().Format(time.TimeOnly), len(actions), options.Restarts)
+	if err := s.actor.play(acting, actions); err != nil {
+		return err
+	}
+	s.lab.Server.ClearFaults()
+	s.lab.Server.ClearRules()
+	for _, step := range []struct {
+		name  string
+		check func(context.Context) invariant.Result
+	}{
+		{"every release comes to an end, or says what it waits for", s.settle},
+		{"at rest the operator writes nothing", s.rest},
+		{"nothing is left of deleted Deployments", s.drain},
+	} {
+		if acting.Err() != nil {
+			return ctx.Err()
+		}
+		fmt.Fprintf(out, "%s: %s\n", time.Now().Format(time.TimeOnly), step.name)
+		result := named{step.name, step.check(ctx)}
+		s.report.results = append(s.report.results, result)
+		s.watch.tell([]named{result})
+	}
+	process, err := s.measure(ctx)
+	s.report.process = append(s.report.process, process)
+	return err
+}
+
+// conclude judges the whole history, and keeps the manager's log.
+func (s *soak) conclude(ctx context.Context) error {
+	drained := len(s.report.process) == 2
+	results := s.watch.judge(time.Now(), drained)
+	if drained {
+		results = append(results, named{"goroutines and heap stay flat", invariant.Flat(s.report.process[0], s.report.process[1])})
+	}
+	log, err := os.ReadFile(s.lab.Operator.LogPath())
+	if err != nil {
+		return fmt.Errorf("read the manager's log: %w", err)
+	}
+	kept := filepath.Join(s.options.out, "manager.log")
+	if err := os.WriteFile(kept, log, 0o600); err != nil {
+		return fmt.Errorf("keep the manager's log: %w", err)
+	}
+	crashed, err := crashes(kept)
+	if err != nil {
+		return err
+	}
+	s.report.results = append(append(s.report.results, results...), named{"no panic and no data race", crashed})
+	s.watch.tell(s.report.results)
+	writes, _ := s.watch.until(time.Now())
+	s.report.releases = outcomes(writes, operator.User)
+	return ctx.Err()
+}

@@ -1,0 +1,149 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
+)
+
+const (
+	// readEvery is how often the audit log is read, judgeEvery how often what was read is judged.
+	readEvery, judgeEvery = time.Second, 15 * time.Second
+	// orderLag is how long a write may come to the audit log after a later one.
+	orderLag = 5 * time.Second
+	// catchUp is how long the operator's watches may take to come back after an API server does: their longest pause, and
+	// what a busy machine adds to it.
+	catchUp = 45 * time.Second
+)
+
+// named is what a checker came to, by the name of what it checks.
+type named struct {
+	name string
+	invariant.Result
+}
+
+// watch keeps the history of the cluster and judges it as it grows.
+type watch struct {
+	server *altershield.Server
+	log    io.Writer
+	// violated is called when something was violated.
+	violated func()
+
+	mu      sync.Mutex
+	reader  history.Reader
+	system  invariant.System
+	history []history.Write
+	told    map[string]bool
+}
+
+// run watches until the context ends.
+func (w *watch) run(ctx context.Context) error {
+	read, judge := time.NewTicker(readEvery), time.NewTicker(judgeEvery)
+	defer read.Stop()
+	defer judge.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-read.C:
+			if err := w.read(); err != nil {
+				return err
+			}
+		case <-judge.C:
+			w.tell(w.judge(time.Now().Add(-orderLag), false))
+		}
+	}
+}
+
+func (w *watch) read() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	writes, err := w.reader.Next()
+	w.history = append(w.history, writes...)
+	return err
+}
+
+// down notes that the operator can't act, until the returned function is called, and some time beyond that.
+func (w *watch) down() (up func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.system.Down = append(w.system.Down, invariant.Interval{From: time.Now()})
+	at := len(w.system.Down) - 1
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.system.Down[at].To = time.Now().Add(catchUp)
+	}
+}
+
+// until are the writes up to a moment, in their order.
+func (w *watch) until(moment time.Time) ([]history.Write, invariant.System) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	writes := slices.DeleteFunc(slices.Clone(w.history), func(write history.Write) bool { return write.Time.After(moment) })
+	invariant.Sort(writes)
+	system := w.system
+	system.Down = slices.Clone(w.system.Down)
+	return writes, system
+}
+
+// judge checks what is to be checked of the history up to a moment.
+func (w *watch) judge(moment time.Time, allEnded bool) []named {
+	writes, system := w.until(moment)
+	var orders []altershield.Order
+	for _, order := range w.server.Orders() {
+		if allEnded || order.Submitted.Before(moment) {
+			orders = append(orders, order)
+		}
+	}
+	return []named{
+		{"a suspended Deployment takes no unauthorised release", invariant.Suspension(writes, system)},
+		{"a Success has no unpassed pod", invariant.Success(writes, system)},
+		{"no pod is restarted or deleted by the operator", invariant.Pods(writes, system)},
+		{"nothing is written outside opted-in namespaces", invariant.Scope(writes, system)},
+		{"release numbers never go back", invariant.Releases(writes, system)},
+		{"no pod is in two batches of a release", invariant.Batches(writes)},
+		{"one order per release, none left open", invariant.Orders(writes, orders, allEnded)},
+	}
+}
+
+// tell logs violations, each once, and says whether there are any.
+func (w *watch) tell(results []named) bool {
+	var any bool
+	for _, result := range results {
+		for _, violation := range result.Violations {
+			any = true
+			if !w.told[violation] {
+				w.told[violation] = true
+				fmt.Fprintf(w.log, "VIOLATED: %s: %s\n", result.name, violation)
+			}
+		}
+	}
+	if any {
+		w.violated()
+	}
+	return any
+}
