@@ -10,6 +10,7 @@ HOSTS ?=
 GOVULNDB ?=
 PKG ?=
 DEMO_ARGS ?=
+SOAK_ARGS ?=
 E2E_ARGS ?=
 NODES ?= 2
 FUZZTIME ?= 60s
@@ -47,6 +48,13 @@ test: assets ## Run all tests, with the race detector where there is a C compile
 	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
 	$(TEST_ENV) go test $(RACE) -run '^$$' ./... >/dev/null
 	$(TEST_ENV) go test $(RACE) -p 1 -timeout 75m ./...
+
+# Not trimmed: so it shares what the tests have compiled.
+.PHONY: soak
+soak: assets ## Let a random actor live with the operator and check what must always hold. SOAK_ARGS="--duration=30m --seed=...": 30 minutes.
+	$(if $(HAVE_CC),,@echo "No C compiler: the manager runs without the race detector.")
+	@$(TEST_ENV) go build $(RACE) -o bin/manager-soak .
+	go run ./hack/soak --manager bin/manager-soak $(SOAK_ARGS)
 
 ##@ A cluster to play with
 

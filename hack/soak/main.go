@@ -27,6 +27,9 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 func main() {
@@ -40,6 +43,7 @@ func main() {
 	if options.seed == 0 {
 		options.seed = uint64(time.Now().UnixNano())
 	}
+	ctrl.SetLogger(logr.Discard()) // the warnings of denials
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, options, os.Stdout); err != nil {

@@ -70,6 +70,17 @@ func TestCluster(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(again.Started()).To(BeZero())
 	})
+	t.Run("has its objects when its API server was away", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Expect(cluster.StopAPIServer(t.Context())).To(Succeed())
+		_, err := clients.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
+		g.Expect(err).To(MatchError(ContainSubstring("connection refused")))
+		g.Expect(cluster.StopAPIServer(t.Context())).To(MatchError(ContainSubstring("it doesn't run")))
+		g.Expect(cluster.StartAPIServer(t.Context())).To(Succeed())
+		_, err = clients.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(cluster.Alive()).To(Succeed())
+	})
 	t.Run("logs writes only", func(t *testing.T) {
 		g := NewWithT(t)
 		g.Expect(os.ReadFile(cluster.AuditLog())).To(And(ContainSubstring(`"verb":"create"`), Not(ContainSubstring(`"verb":"get"`))))

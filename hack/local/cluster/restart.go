@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -27,13 +28,17 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
+// apiServerGrace is how long the API server gets to end by itself. It would wait for its watches, which don't end by themselves;
+// what else it was asked is answered in that time.
+const apiServerGrace = 3 * time.Second
+
 // StopAPIServer asks the API server alone to end, as an upgrade of it would. The rest of the cluster goes on without it.
 func (c *Cluster) StopAPIServer(ctx context.Context) error {
 	found := slices.IndexFunc(c.processes, func(p *process.Process) bool { return p.Name == assets.APIServer })
 	if found < 0 {
 		return fmt.Errorf("stop %s: it doesn't run", assets.APIServer)
 	}
-	if err := c.processes[found].Stop(ctx, stopGrace); err != nil {
+	if err := c.processes[found].Stop(ctx, apiServerGrace); err != nil {
 		return fmt.Errorf("stop %s: %w", assets.APIServer, err)
 	}
 	c.processes = slices.Delete(c.processes, found, found+1)

@@ -99,7 +99,7 @@ func (a Action) String() string {
 			parts = append(parts, fmt.Sprintf("%s=%q", field[0], field[1]))
 		}
 	}
-	if a.Count != 0 {
+	if a.Count != 0 || a.Kind == Scale {
 		parts = append(parts, fmt.Sprintf("count=%d", a.Count))
 	}
 	if a.Delay != 0 {
