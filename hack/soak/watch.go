@@ -120,6 +120,7 @@ func (w *watch) judge(moment time.Time, allEnded bool) []named {
 		}
 	}
 	return []named{
+		{"the history has no gap", invariant.Complete(writes)},
 		{"a suspended Deployment takes no unauthorised release", invariant.Suspension(writes, system)},
 		{"a Success has no unpassed pod", invariant.Success(writes, system)},
 		{"no pod is restarted or deleted by the operator", invariant.Pods(writes, system)},

@@ -49,6 +49,8 @@ type Deployment struct {
 	// Version and Release are what the operator says of its template, Template is a hash of the template itself.
 	Version, Template string
 	Release           int64
+	// Generation counts the changes of its spec.
+	Generation int64
 	// Suspended says that it has the label suspend, MayPass that it has ignored-suspend, or that the write brought it.
 	Suspended, MayPass bool
 	// Ignored is the release that ignored a suspension last.

@@ -128,7 +128,6 @@ func (w *Write) take(event *auditv1.Event) error {
 	object := &unstructured.Unstructured{Object: content}
 	if w.Verb == "delete" {
 		w.Ended = endedBy(object)
-		return nil
 	}
 	if object.GetResourceVersion() == "" {
 		return nil
@@ -141,12 +140,13 @@ func (w *Write) take(event *auditv1.Event) error {
 	if w.Name == "" {
 		w.Name = object.GetName()
 	}
-	switch object.GetKind() {
-	case "Deployment":
+	switch kind := object.GetKind(); {
+	case kind == "Deployment":
 		w.Deployment, err = deploymentOf(object, event)
-	case "ChangeWorkload":
+	case w.Ended != "":
+	case kind == "ChangeWorkload":
 		w.Workload, err = workloadOf(content)
-	case "ChangePod":
+	case kind == "ChangePod":
 		w.Batch, err = batchOf(content)
 	}
 	return err
@@ -172,7 +172,7 @@ func deploymentOf(object *unstructured.Unstructured, event *auditv1.Event) (*Dep
 	brought := event.RequestObject != nil && bytes.Contains(event.RequestObject.Raw, []byte(strconv.Quote(appv1alpha1.LabelIgnoredSuspend)))
 	return &Deployment{
 		UID: string(object.GetUID()), Version: labels[appv1alpha1.LabelVersion], Template: template,
-		Release:   lifecycle.ReleaseNumber(annotations),
+		Release: lifecycle.ReleaseNumber(annotations), Generation: object.GetGeneration(),
 		Suspended: suspended, MayPass: brought || labels[appv1alpha1.LabelIgnoredSuspend] != "",
 		Ignored: ignored, Rollbacks: appv1alpha1.RollbacksOf(annotations),
 	}, nil

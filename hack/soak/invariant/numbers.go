@@ -60,6 +60,24 @@ func Releases(writes []history.Write, system System) Result {
 	return result
 }
 
+// Complete says that no change of a Deployment's spec is missing in the history, which the other checkers rely on.
+func Complete(writes []history.Write) Result {
+	var result Result
+	last := map[string]int64{}
+	for _, write := range writes {
+		next := write.Deployment
+		if next == nil {
+			continue
+		}
+		result.Observations++
+		if old, known := last[next.UID]; known && next.Generation > old+1 {
+			result.violated("generation %d follows generation %d: Deployment %s", next.Generation, old, at(write))
+		}
+		last[next.UID] = next.Generation
+	}
+	return result
+}
+
 // Batches says that the batches of a release cover no pod twice.
 func Batches(writes []history.Write) Result {
 	var result Result

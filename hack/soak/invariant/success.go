@@ -31,18 +31,24 @@ type verified struct {
 	since  time.Time
 }
 
+// seen is a batch, and since when it has a bad verdict.
+type seen struct {
+	*history.Batch
+	failed time.Time
+}
+
 // success is what the checker of Success remembers.
 type success struct {
 	Result
 	system  System
-	at      map[string]*verified                 // by the UID of the ChangeWorkload
-	batches map[string]map[string]*history.Batch // by that and the UID of the ChangePod
+	at      map[string]*verified       // by the UID of the ChangeWorkload
+	batches map[string]map[string]seen // by that and the UID of the ChangePod
 }
 
 // Success says that a release is at Success only while none of its pods has a bad verdict, but for the moment that a verdict takes
 // to be seen; and that it comes there with as many passed pods as the Deployment wants, each in a batch whose check has ended.
 func Success(writes []history.Write, system System) Result {
-	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]*history.Batch{}}
+	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]seen{}}
 	var last time.Time
 	for _, write := range writes {
 		last = write.Time
@@ -66,10 +72,17 @@ func (s *success) see(write history.Write) {
 	batch := write.Batch
 	of := s.batches[batch.Workload]
 	if of == nil {
-		of = map[string]*history.Batch{}
+		of = map[string]seen{}
 		s.batches[batch.Workload] = of
 	}
-	of[batch.UID] = batch
+	now := seen{Batch: batch}
+	if len(batch.Failed) > 0 {
+		now.failed = write.Time
+		if known := of[batch.UID]; known.Batch != nil && len(known.Failed) > 0 {
+			now.failed = known.failed
+		}
+	}
+	of[batch.UID] = now
 	s.blame(batch.Workload, write.Time)
 }
 
@@ -82,7 +95,7 @@ func (s *success) blame(workload string, now time.Time) {
 	var failed *history.Batch
 	for _, batch := range s.batches[workload] {
 		if batch.Release == shown.workload.Observed && len(batch.Failed) > 0 {
-			failed = batch
+			failed = batch.Batch
 		}
 	}
 	switch {
@@ -107,19 +120,23 @@ func (s *success) enter(write history.Write) {
 	}
 	s.Observations++
 	s.at[workload.UID] = &verified{write: write, workload: workload}
-	if passed := s.passed(workload); workload.Passed < workload.Desired || passed < int(workload.Desired) {
+	if passed := s.passed(workload, write.Time); workload.Passed < workload.Desired || passed < int(workload.Desired) {
 		s.violated("at Success with %d passed pods in its status and %d in its batches of %d desired: ChangeWorkload %s",
 			workload.Passed, passed, workload.Desired, at(write))
 	}
 	s.blame(workload.UID, write.Time)
 }
 
-// passed counts the pods of a release that no verdict failed and whose check has ended.
-func (s *success) passed(workload *history.Workload) int {
+// passed counts the pods of a release whose check has ended and that no verdict failed, as far as that could be seen.
+func (s *success) passed(workload *history.Workload, now time.Time) int {
 	var passed int
 	for _, batch := range s.batches[workload.UID] {
-		if batch.Release == workload.Observed && batch.Done {
-			passed += len(batch.Pods) - len(batch.Failed)
+		if batch.Release != workload.Observed || !batch.Done {
+			continue
+		}
+		passed += len(batch.Pods)
+		if s.system.awake(batch.failed, now) > cacheLag {
+			passed -= len(batch.Failed)
 		}
 	}
 	return passed

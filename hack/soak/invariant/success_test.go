@@ -43,7 +43,8 @@ func TestASuccessWithoutEnoughPassedPodsIsCaught(t *testing.T) {
 		"none is in a batch": newStory().record("a", 1, "Success", "AllPodsPassed", 1, 1).writes,
 		"a batch is still checked": newStory().batch("create", "1", "a", 1, false, []string{"x"}, nil).
 			record("a", 1, "Success", "AllPodsPassed", 1, 1).writes,
-		"a pod failed": newStory().batch("patch", "1", "a", 1, true, []string{"x", "y"}, []string{"y"}).
+		"a pod failed": newStory().batch("patch", "1", "a", 1, true, []string{"x", "y"}, []string{"y"}).after(11*time.Second).
+			batch("patch", "1", "a", 1, true, []string{"x", "y"}, []string{"y"}).
 			record("a", 1, "Success", "AllPodsPassed", 2, 2).writes,
 		"its batches are of an earlier release": newStory().batch("patch", "1", "a", 1, true, []string{"x"}, nil).
 			record("a", 2, "Success", "AllPodsPassed", 1, 1).writes,
@@ -54,6 +55,15 @@ func TestASuccessWithoutEnoughPassedPodsIsCaught(t *testing.T) {
 			NewWithT(t).Expect(invariant.Success(writes, system()).Violations).To(ConsistOf(ContainSubstring("desired: ChangeWorkload")))
 		})
 	}
+}
+
+func TestAVerdictThatCameJustBeforeTheSuccessIsNotHeldAgainstIt(t *testing.T) {
+	g := NewWithT(t)
+	writes := newStory().
+		batch("patch", "1", "a", 1, true, []string{"x"}, []string{"x"}).after(time.Second).
+		record("a", 1, "Success", "AllPodsPassed", 1, 1).after(time.Second).
+		record("a", 1, "Suspend", "PodsFailed", 1, 0).writes
+	g.Expect(invariant.Success(writes, system()).Violations).To(BeEmpty())
 }
 
 func TestASuccessWithABadVerdictIsCaughtUnlessItEndsSoon(t *testing.T) {

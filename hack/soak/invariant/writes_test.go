@@ -91,6 +91,17 @@ func TestReleasesAreCountedOneByOne(t *testing.T) {
 	g.Expect(invariant.Releases(back, system()).Violations).To(ConsistOf(ContainSubstring("speaks of 2 after 3")))
 }
 
+func TestAHistoryWithAGapIsCaught(t *testing.T) {
+	g := NewWithT(t)
+	then := func(generation int64) []string {
+		return invariant.Complete(newStory().deployment("admin", history.Deployment{Generation: 1}).
+			deployment("admin", history.Deployment{Generation: generation}).writes).Violations
+	}
+	g.Expect(then(1)).To(BeEmpty())
+	g.Expect(then(2)).To(BeEmpty())
+	g.Expect(then(3)).To(ConsistOf(ContainSubstring("generation 3 follows generation 1")))
+}
+
 func TestAPodThatIsInTwoBatchesOfAReleaseIsCaught(t *testing.T) {
 	g := NewWithT(t)
 	twice := func(release int64) []string {
