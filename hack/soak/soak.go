@@ -235,20 +235,16 @@ func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Wr
 	return err
 }
 
-// conclude judges the whole history, and keeps the manager's log.
+// conclude judges the whole history, and keeps the manager's log; where something was violated, the audit log, too.
 func (s *soak) conclude(ctx context.Context) error {
 	drained := len(s.report.process) == 2
 	results := s.watch.judge(time.Now(), drained)
 	if drained {
 		results = append(results, named{"goroutines and heap stay flat", invariant.Flat(s.report.process[0], s.report.process[1])})
 	}
-	log, err := os.ReadFile(s.lab.Operator.LogPath())
-	if err != nil {
-		return fmt.Errorf("read the manager's log: %w", err)
-	}
 	kept := filepath.Join(s.options.out, "manager.log")
-	if err := os.WriteFile(kept, log, 0o600); err != nil {
-		return fmt.Errorf("keep the manager's log: %w", err)
+	if err := keep(s.lab.Operator.LogPath(), kept); err != nil {
+		return err
 	}
 	crashed, err := crashes(kept)
 	if err != nil {
@@ -258,5 +254,25 @@ func (s *soak) conclude(ctx context.Context) error {
 	s.watch.tell(s.report.results)
 	writes, _ := s.watch.until(time.Now())
 	s.report.releases = outcomes(writes, operator.User)
+	if s.report.violations() > 0 {
+		return errors.Join(ctx.Err(), keep(s.lab.Plane.AuditLog(), filepath.Join(s.options.out, "audit.log")))
+	}
 	return ctx.Err()
+}
+
+// keep copies a file of the lab, which goes with it.
+func keep(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return fmt.Errorf("keep a log: %w", err)
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("keep a log: %w", err)
+	}
+	if _, err := io.Copy(target, source); err != nil {
+		return errors.Join(fmt.Errorf("keep the log %s: %w", from, err), target.Close())
+	}
+	return target.Close()
 }

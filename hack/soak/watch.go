@@ -127,24 +127,24 @@ func (w *watch) judge(moment time.Time, allEnded bool) []named {
 		{"nothing is written outside opted-in namespaces", invariant.Scope(writes, system)},
 		{"release numbers never go back", invariant.Releases(writes, system)},
 		{"no pod is in two batches of a release", invariant.Batches(writes)},
+		{"a release is recorded once", invariant.Records(writes, system)},
 		{"one order per release, none left open", invariant.Orders(writes, orders, allEnded)},
 	}
 }
 
-// tell logs violations, each once, and says whether there are any.
-func (w *watch) tell(results []named) bool {
-	var any bool
+// tell logs violations, each once.
+func (w *watch) tell(results []named) {
+	var found bool
 	for _, result := range results {
 		for _, violation := range result.Violations {
-			any = true
+			found = true
 			if !w.told[violation] {
 				w.told[violation] = true
 				fmt.Fprintf(w.log, "VIOLATED: %s: %s\n", result.name, violation)
 			}
 		}
 	}
-	if any {
+	if found {
 		w.violated()
 	}
-	return any
 }

@@ -104,6 +104,33 @@ func Batches(writes []history.Write) Result {
 	return result
 }
 
+// Records says that a release is recorded once, unless a user deletes its record.
+func Records(writes []history.Write, system System) Result {
+	var result Result
+	type release struct {
+		deployment, version string
+		number              int64
+	}
+	recorded := map[release]string{} // the UID of its ChangeWorkload
+	endedBy := map[string]string{}   // by that
+	for _, write := range writes {
+		if write.Ended != "" {
+			endedBy[write.Ended] = write.User
+		}
+		workload := write.Workload
+		if workload == nil || write.Verb != "create" {
+			continue
+		}
+		result.Observations++
+		of := release{workload.Deployment, workload.Version, workload.Release}
+		if former, again := recorded[of]; again && !slices.Contains(system.Overriders, endedBy[former]) {
+			result.violated("release %d is recorded again, after %q deleted its record: ChangeWorkload %s", of.number, endedBy[former], at(write))
+		}
+		recorded[of] = workload.UID
+	}
+	return result
+}
+
 // Orders says that no release has more orders at the server than records, as each record of a release is ordered once. Where
 // nothing is left that could end an order, each was ended, unless it was never taken.
 func Orders(writes []history.Write, orders []altershield.Order, allEnded bool) Result {

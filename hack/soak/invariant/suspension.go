@@ -95,20 +95,27 @@ func unauthorised(write history.Write, old, next *history.Deployment, came outco
 		}
 		return "the operator recorded no rollback to it"
 	}
-	ignored := next.Ignored.Release == next.Release && next.Ignored.Version == next.Version && next.Ignored.User == write.User
+	if next.Ignored.Release == next.Release && next.Ignored.Version == next.Version && next.Ignored.User == write.User {
+		return unheard(write, old, next, system)
+	}
 	switch {
-	case ignored && slices.Contains(system.Guarded, write.Namespace) && !slices.Contains(system.Overriders, write.User):
-		return "it ignores the suspension, which its user may not"
-	case ignored && (old.MayPass || next.MayPass):
-		return ""
-	case ignored:
-		return "it is recorded as one that ignores the suspension, but nobody set ignored-suspend"
 	case refused(old, next.Version, write.Time):
 		return "it was rolled back and is refused, and nothing lets it through"
 	case came.since.IsZero():
 		return "it was never verified, and nothing lets it through"
 	case !came.verified && system.awake(came.since, write.Time) > cacheLag:
 		return "it failed its check at " + came.since.UTC().Format("15:04:05.000") + ", and nothing lets it through"
+	}
+	return ""
+}
+
+// unheard says why a release that ignores the suspension must not.
+func unheard(write history.Write, old, next *history.Deployment, system System) string {
+	switch {
+	case slices.Contains(system.Guarded, write.Namespace) && !slices.Contains(system.Overriders, write.User):
+		return "it ignores the suspension, which its user may not"
+	case !old.MayPass && !next.MayPass:
+		return "it is recorded as one that ignores the suspension, but nobody set ignored-suspend"
 	}
 	return ""
 }

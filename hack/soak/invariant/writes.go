@@ -38,23 +38,28 @@ func Pods(writes []history.Write, system System) Result {
 		if write.User != system.Operator {
 			continue
 		}
-		switch write.Resource {
-		case "pods":
+		if touches := touched(write); touches != "" {
+			result.violated("the operator %s (%s %s %v): %s", touches, write.Verb, write.Subresource, write.Touched, at(write))
+		}
+		if slices.Contains([]string{"pods", "replicasets", "deployments"}, write.Resource) {
 			result.Observations++
-			if write.Verb != "patch" || write.Subresource != "" || !onlyLabels(write.Touched) {
-				result.violated("the operator did more to a pod than to label it (%s %s %v): %s", write.Verb, write.Subresource, write.Touched, at(write))
-			}
-		case "replicasets":
-			result.Observations++
-			result.violated("the operator wrote a ReplicaSet (%s): %s", write.Verb, at(write))
-		case "deployments":
-			result.Observations++
-			if write.Verb != "patch" || write.Subresource != "" {
-				result.violated("the operator did more to a Deployment than to patch it (%s %s): %s", write.Verb, write.Subresource, at(write))
-			}
 		}
 	}
 	return result
+}
+
+// touched says what is wrong with a write of the operator, empty if nothing is.
+func touched(write history.Write) string {
+	patched := write.Verb == "patch" && write.Subresource == ""
+	switch {
+	case write.Resource == "pods" && (!patched || !onlyLabels(write.Touched)):
+		return "did more to a pod than to label it"
+	case write.Resource == "replicasets":
+		return "wrote a ReplicaSet"
+	case write.Resource == "deployments" && !patched:
+		return "did more to a Deployment than to patch it"
+	}
+	return ""
 }
 
 // onlyLabels allows what a patch names for its own precondition.

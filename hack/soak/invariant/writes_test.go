@@ -91,6 +91,21 @@ func TestReleasesAreCountedOneByOne(t *testing.T) {
 	g.Expect(invariant.Releases(back, system()).Violations).To(ConsistOf(ContainSubstring("speaks of 2 after 3")))
 }
 
+func TestAReleaseThatIsRecordedAgainIsCaught(t *testing.T) {
+	g := NewWithT(t)
+	recordedAgain := func(user string, release int64) []string {
+		record := func(number int64) history.Write {
+			return history.Write{User: "operator", Verb: "create", Resource: "changeworkloads",
+				Workload: &history.Workload{UID: "cw", Deployment: "cart", Version: "a", Release: number}}
+		}
+		story := newStory().write(record(1)).write(history.Write{User: user, Verb: "delete", Resource: "changeworkloads", Ended: "cw"}).write(record(release))
+		return invariant.Records(story.writes, system()).Violations
+	}
+	g.Expect(recordedAgain("admin", 1)).To(BeEmpty())
+	g.Expect(recordedAgain("operator", 2)).To(BeEmpty())
+	g.Expect(recordedAgain("operator", 1)).To(ConsistOf(ContainSubstring("release 1 is recorded again")))
+}
+
 func TestAHistoryWithAGapIsCaught(t *testing.T) {
 	g := NewWithT(t)
 	then := func(generation int64) []string {
