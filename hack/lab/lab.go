@@ -64,6 +64,9 @@ type Lab struct {
 	// Operator is the manager that runs, nil while none does.
 	Operator *operator.Operator
 
+	// ServerURL is where the test server takes calls, empty until Serve.
+	ServerURL string
+
 	options    Options
 	dir        string
 	serverArgs []string
@@ -140,7 +143,8 @@ func (l *Lab) Serve(ctx context.Context, options altershield.Options) error {
 		l.Server.Close()
 		return <-served
 	}
-	l.serverArgs = []string{"--altershield-address=http://" + listener.Addr().String(), "--altershield-token-file=" + file}
+	l.ServerURL = "http://" + listener.Addr().String()
+	l.serverArgs = []string{"--altershield-address=" + l.ServerURL, "--altershield-token-file=" + file}
 	return nil
 }
 

@@ -64,13 +64,25 @@ func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name stri
 	return config, nil
 }
 
-// ServiceAccountKubeconfig writes a kubeconfig with the rights of a service account.
-func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name, path string) error {
+// APIEndpoint is where a client reaches the API server.
+type APIEndpoint struct {
+	// URL has to begin with https: clients send no token to any other.
+	URL string
+	// CABundle is the PEM certificate of the authority that signed the endpoint's.
+	CABundle []byte
+}
+
+// ServiceAccountKubeconfig writes a kubeconfig with the rights of a service account. It names the API server itself, unless
+// the client is to go through something else.
+func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name, path string, through *APIEndpoint) error {
 	token, err := c.serviceAccountToken(ctx, namespace, name)
 	if err != nil {
 		return err
 	}
-	return c.writeKubeconfig(path, name, &clientcmdapi.AuthInfo{Token: token})
+	if through == nil {
+		return c.writeKubeconfig(path, name, &clientcmdapi.AuthInfo{Token: token})
+	}
+	return writeKubeconfigFor(*through, path, name, &clientcmdapi.AuthInfo{Token: token})
 }
 
 func (c *Cluster) serviceAccountToken(ctx context.Context, namespace, name string) (string, error) {
@@ -174,9 +186,13 @@ func (c *Cluster) writeKubeconfig(path, userName string, info *clientcmdapi.Auth
 	if err != nil {
 		return fmt.Errorf("read the authority's certificate: %w", err)
 	}
+	return writeKubeconfigFor(APIEndpoint{URL: c.serverURL(), CABundle: ca}, path, userName, info)
+}
+
+func writeKubeconfigFor(endpoint APIEndpoint, path, userName string, info *clientcmdapi.AuthInfo) error {
 	const name = "altershield-local"
 	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: c.serverURL(), CertificateAuthorityData: ca}
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: endpoint.URL, CertificateAuthorityData: endpoint.CABundle}
 	config.AuthInfos[userName] = info
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: userName, Namespace: "default"}
 	config.CurrentContext = name

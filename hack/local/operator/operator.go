@@ -73,6 +73,8 @@ type Options struct {
 	// Config is the kustomization to install.
 	Config string
 	Ports  Ports
+	// Through is what the manager reaches the API server through, nil for nothing. The API server's own calls don't take it.
+	Through *cluster.APIEndpoint
 	// Detached lets the manager outlive the command that starts it.
 	Detached bool
 }
@@ -98,7 +100,7 @@ func Install(ctx context.Context, plane *cluster.Cluster, options Options) (*Ope
 		return nil, err
 	}
 	kubeconfig := filepath.Join(options.Dir, kubeconfigFile)
-	if err := plane.ServiceAccountKubeconfig(ctx, Namespace, ServiceAccount, kubeconfig); err != nil {
+	if err := plane.ServiceAccountKubeconfig(ctx, Namespace, ServiceAccount, kubeconfig, options.Through); err != nil {
 		return nil, err
 	}
 	return &Operator{options: options, argv: argv(options, kubeconfig, certs)}, nil

@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Mode is what goes wrong with a write.
+type Mode string
+
+const (
+	// KilledBefore kills the client when it has sent the write, which isn't passed on.
+	KilledBefore Mode = "killed-before"
+	// KilledAfter passes the write on and kills the client before it hears of that.
+	KilledAfter Mode = "killed-after"
+	// Conflict answers 409; the write isn't passed on.
+	Conflict Mode = "conflict"
+	// Timeout passes the write on and answers 504, as if the answer had not come in time.
+	Timeout Mode = "timeout"
+	// Failed answers 500; the write isn't passed on.
+	Failed Mode = "500"
+)
+
+// Modes are all of them.
+func Modes() []Mode { return []Mode{KilledBefore, KilledAfter, Conflict, Timeout, Failed} }
+
+// ParseMode reads a mode.
+func ParseMode(text string) (Mode, error) {
+	if !slices.Contains(Modes(), Mode(text)) {
+		return "", fmt.Errorf("%q is none of the faults %v", text, Modes())
+	}
+	return Mode(text), nil
+}
+
+// Kills says that the mode ends the client.
+func (m Mode) Kills() bool { return m == KilledBefore || m == KilledAfter }
+
+// passesOn says that the write happens all the same.
+func (m Mode) passesOn() bool { return m == "" || m == KilledAfter || m == Timeout }
+
+// Fault is what is to go wrong with one write.
+type Fault struct {
+	Position
+	Mode Mode
+}
+
+// answer is what a client is told in place of the truth.
+func (m Mode) answer(write Write) *apierrors.StatusError {
+	resource, _, _ := strings.Cut(write.Resource, "/")
+	group := schema.GroupResource{Resource: resource}
+	switch m {
+	case Conflict:
+		return apierrors.NewConflict(group, "object", fmt.Errorf("a fault of the harness"))
+	case Timeout:
+		return apierrors.NewTimeoutError("a fault of the harness: the answer didn't come in time", 0)
+	default:
+		return apierrors.NewInternalError(fmt.Errorf("a fault of the harness"))
+	}
+}
+
+// refuse answers like an API server.
+func refuse(w http.ResponseWriter, refusal *apierrors.StatusError) {
+	status := refusal.Status()
+	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(int(status.Code))
+	_ = json.NewEncoder(w).Encode(status) // a client that is gone misses it
+}

@@ -1,0 +1,264 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package proxy stands between a client and a server, and lets go wrong on purpose what it passes on: a single write, or what
+// the client sees of a resource.
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+)
+
+const (
+	// headerTimeout is how long a client gets to send the headers of a request.
+	headerTimeout = 10 * time.Second
+	// writeTimeout bounds a write whose client may be gone.
+	writeTimeout = 30 * time.Second
+)
+
+// Options say what a proxy stands in front of.
+type Options struct {
+	// Target is the server, Transport what it is reached with.
+	Target    *url.URL
+	Transport http.RoundTripper
+	// IsWrite tells which requests are positions.
+	IsWrite func(*http.Request) (Write, bool)
+	// Kill ends the client of a request and returns when it is dead, with true; or false, if the client is dead already, by
+	// another fault. The context ends with the client's connection.
+	Kill func(context.Context) bool
+}
+
+// Record is a write that came by.
+type Record struct {
+	Position
+	// Status is what the server answered: 0 if it wasn't asked, or nothing came.
+	Status int
+	Time   time.Time
+}
+
+// Proxy passes requests on. Its methods may be called at any time from any goroutine.
+type Proxy struct {
+	options Options
+	reverse *httputil.ReverseProxy
+	watches watches
+
+	mu         sync.Mutex
+	namespaces map[string]*ledger
+}
+
+// ledger is what is known of the writes in a namespace.
+type ledger struct {
+	records []Record
+	counts  map[Write]int
+	fault   *Fault
+	fired   bool
+}
+
+// New makes a proxy that lets everything pass.
+func New(options Options) *Proxy {
+	p := &Proxy{options: options, namespaces: map[string]*ledger{}}
+	p.reverse = &httputil.ReverseProxy{
+		Rewrite: func(request *httputil.ProxyRequest) {
+			request.SetURL(options.Target)
+			request.Out.Host = options.Target.Host
+		},
+		Transport:      options.Transport,
+		FlushInterval:  -1, // an event must not wait for the next one
+		ModifyResponse: p.watches.wrap,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			w.WriteHeader(http.StatusBadGateway)
+		},
+		ErrorLog: log.New(io.Discard, "", 0), // what it would tell are the faults
+	}
+	return p
+}
+
+// ServeTLS serves on 127.0.0.1 with a certificate until the context ends; what it returns is the address, and what waits for
+// the end.
+func (p *Proxy) ServeTLS(ctx context.Context, certFile, keyFile string) (address string, wait func() error, err error) {
+	certificate, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return "", nil, fmt.Errorf("start the fault proxy: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, fmt.Errorf("start the fault proxy: %w", err)
+	}
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	server := &http.Server{
+		Handler: p, ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0), Protocols: protocols,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.ServeTLS(listener, "", "") }()
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	return listener.Addr().String(), func() error {
+		defer stop()
+		if err := <-served; ctx.Err() == nil {
+			return err
+		}
+		return nil
+	}, nil
+}
+
+// ServeHTTP passes a request on, or does what was planned for it.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if write, ok := p.options.IsWrite(r); ok {
+		p.write(w, r, write)
+		return
+	}
+	if refusal := p.watches.refusal(r); refusal != nil {
+		refuse(w, refusal)
+		return
+	}
+	p.reverse.ServeHTTP(w, r)
+}
+
+func (p *Proxy) write(w http.ResponseWriter, r *http.Request, write Write) {
+	index, mode := p.begin(write)
+	if mode == KilledBefore && !p.options.Kill(r.Context()) {
+		p.retract(write, index)
+		panic(http.ErrAbortHandler)
+	}
+	if mode.passesOn() {
+		into := w
+		if mode != "" {
+			into = &unheard{header: http.Header{}}
+		}
+		p.settle(write.Namespace, index, p.forward(into, r))
+	}
+	if mode == KilledAfter {
+		p.options.Kill(r.Context()) // a client that is dead already doesn't hear of its write either
+	}
+	switch {
+	case mode.Kills():
+		panic(http.ErrAbortHandler)
+	case mode != "":
+		refuse(w, mode.answer(write))
+	}
+}
+
+// forward passes a write on and returns the status of the answer. The write reaches the server even if the client dies
+// meanwhile, so that what has happened is known.
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request) int {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeTimeout)
+	defer cancel()
+	watched := &told{ResponseWriter: w}
+	p.reverse.ServeHTTP(watched, r.WithContext(ctx))
+	return watched.status
+}
+
+// Plan lets one write of a namespace go wrong, once, and forgets what was written there; nil plans nothing.
+func (p *Proxy) Plan(namespace string, fault *Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.namespaces[namespace] = &ledger{counts: map[Write]int{}, fault: fault}
+}
+
+// Fired says whether the fault that was planned for a namespace has come about.
+func (p *Proxy) Fired(namespace string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.namespaces[namespace]
+	return known != nil && known.fired
+}
+
+// Records are the writes in a namespace since Plan, in the order of their arrival.
+func (p *Proxy) Records(namespace string) []Record {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.namespaces[namespace]; known != nil {
+		return append([]Record{}, known.records...)
+	}
+	return nil
+}
+
+// Forget lets go of what is known of a namespace.
+func (p *Proxy) Forget(namespace string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.namespaces, namespace)
+}
+
+// begin records a write, and takes the fault that is planned for it.
+func (p *Proxy) begin(write Write) (index int, mode Mode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.namespaces[write.Namespace]
+	if known == nil {
+		return -1, ""
+	}
+	known.counts[write]++
+	at := Position{Verb: write.Verb, Resource: write.Resource, Nth: known.counts[write]}
+	known.records = append(known.records, Record{Position: at, Time: time.Now()})
+	if known.fault != nil && !known.fired && known.fault.Position == at {
+		known.fired, mode = true, known.fault.Mode
+	}
+	return len(known.records) - 1, mode
+}
+
+// retract plans a fault anew whose client died of another one before its own could act: the write will come again.
+func (p *Proxy) retract(write Write, index int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.namespaces[write.Namespace]; known != nil && index >= 0 {
+		known.counts[write]--
+		known.fired = false
+	}
+}
+
+func (p *Proxy) settle(namespace string, index, status int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.namespaces[namespace]; known != nil && index >= 0 && index < len(known.records) {
+		known.records[index].Status = status
+	}
+}
+
+// told remembers the status of an answer.
+type told struct {
+	http.ResponseWriter
+	status int
+}
+
+func (t *told) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		t.status = status
+	}
+	t.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets the reverse proxy flush.
+func (t *told) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// unheard is an answer that nobody gets.
+type unheard struct{ header http.Header }
+
+func (u *unheard) Header() http.Header               { return u.header }
+func (u *unheard) Write(content []byte) (int, error) { return len(content), nil }
+func (u *unheard) WriteHeader(int)                   {}

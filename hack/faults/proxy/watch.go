@@ -1,0 +1,229 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+const (
+	// maxFrame is the longest event of a watch, in bytes: more is none.
+	maxFrame = 16 << 20
+	// replayed is how many events come again.
+	replayed = 10
+)
+
+// View is what goes wrong with what a client sees.
+type View string
+
+const (
+	// Stale holds back an event and all that follow, for a time.
+	Stale View = "stale"
+	// Unobserved drops an event and ends the watch, has nobody watch or list for a time, and then has no memory of where the
+	// watch was: what happened meanwhile is never seen, only what came of it.
+	Unobserved View = "unobserved"
+	// Replay delivers events once more.
+	Replay View = "replay"
+)
+
+// Views are all of them.
+func Views() []View { return []View{Stale, Unobserved, Replay} }
+
+// Disturbance lets the view of a resource go wrong each time that an event arrives, until it has done so often enough.
+type Disturbance struct {
+	View View
+	// Resource is the one whose watches it is for, such as "pods".
+	Resource string
+	// For is how long a stale or an unobserved view lasts.
+	For time.Duration
+	// Times is how often it acts.
+	Times int
+}
+
+// watches are the watches that pass, and what is to go wrong with them.
+type watches struct {
+	mu          sync.Mutex
+	disturbance Disturbance
+	acted       int
+	// until is when the resource can be watched again, forgotten whether the next watch begins too far back.
+	until     time.Time
+	forgotten bool
+}
+
+// Disturb lets the view of a resource go wrong from now on, in place of what went wrong before; the zero value ends it.
+func (p *Proxy) Disturb(disturbance Disturbance) {
+	p.watches.mu.Lock()
+	defer p.watches.mu.Unlock()
+	p.watches.disturbance, p.watches.acted = disturbance, 0
+	p.watches.until, p.watches.forgotten = time.Time{}, false
+}
+
+// Disturbed is how often the present disturbance has acted.
+func (p *Proxy) Disturbed() int {
+	p.watches.mu.Lock()
+	defer p.watches.mu.Unlock()
+	return p.watches.acted
+}
+
+// take says whether the view of a resource goes wrong by the event that has just arrived, and counts that.
+func (w *watches) take(resource string) (Disturbance, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.disturbance.Resource != resource || w.acted >= w.disturbance.Times {
+		return Disturbance{}, false
+	}
+	w.acted++
+	if w.disturbance.View == Unobserved {
+		w.until, w.forgotten = time.Now().Add(w.disturbance.For), true
+	}
+	return w.disturbance, true
+}
+
+// refusal is what a watch or list of a resource is answered that can't be observed, nil while it can.
+func (w *watches) refusal(r *http.Request) *apierrors.StatusError {
+	target, ok := parse(r.URL.Path)
+	if !ok || r.Method != http.MethodGet || target.name != "" {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if target.resource != w.disturbance.Resource || w.disturbance.View != Unobserved {
+		return nil
+	}
+	if time.Now().Before(w.until) {
+		return apierrors.NewServiceUnavailable("a fault of the harness: it can't be watched now")
+	}
+	if w.forgotten && isWatch(r) && r.URL.Query().Get("resourceVersion") != "" && r.URL.Query().Get("sendInitialEvents") == "" {
+		w.forgotten = false
+		return apierrors.NewResourceExpired("a fault of the harness: too old resource version")
+	}
+	return nil
+}
+
+func isWatch(r *http.Request) bool {
+	value := r.URL.Query().Get("watch")
+	return value == "true" || value == "1"
+}
+
+// wrap puts itself between a watch and its reader.
+func (w *watches) wrap(response *http.Response) error {
+	request := response.Request
+	target, ok := parse(request.URL.Path)
+	if !ok || !isWatch(request) || response.StatusCode != http.StatusOK {
+		return nil
+	}
+	read := readLine
+	if strings.Contains(response.Header.Get("Content-Type"), "protobuf") {
+		read = readMessage
+	}
+	response.Body = &view{
+		ctx: request.Context(), resource: target.resource, watches: w,
+		source: response.Body, events: bufio.NewReader(response.Body), read: read,
+	}
+	return nil
+}
+
+// view is the body of a watch as its client gets to see it.
+type view struct {
+	ctx      context.Context
+	resource string
+	watches  *watches
+	source   io.Closer
+	events   *bufio.Reader
+	read     func(*bufio.Reader) ([]byte, error)
+	// pending is what comes next, seen the last events that were delivered.
+	pending []byte
+	seen    [][]byte
+}
+
+func (v *view) Close() error { return v.source.Close() }
+
+func (v *view) Read(into []byte) (int, error) {
+	if len(v.pending) == 0 {
+		if err := v.next(); err != nil {
+			return 0, err
+		}
+	}
+	count := copy(into, v.pending)
+	v.pending = v.pending[count:]
+	return count, nil
+}
+
+// next fetches an event, or what a disturbance makes of it.
+func (v *view) next() error {
+	event, err := v.read(v.events)
+	if err != nil {
+		return err
+	}
+	v.seen = append(v.seen, event)
+	if len(v.seen) > replayed {
+		v.seen = v.seen[1:]
+	}
+	v.pending = event
+	disturbance, disturbed := v.watches.take(v.resource)
+	if !disturbed {
+		return nil
+	}
+	switch disturbance.View {
+	case Stale:
+		timer := time.NewTimer(disturbance.For)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-v.ctx.Done():
+			return v.ctx.Err()
+		}
+	case Unobserved:
+		return errors.New("the watch was cut by a fault of the harness")
+	case Replay:
+		v.pending = slices.Concat(append([][]byte{event}, v.seen...)...)
+	}
+	return nil
+}
+
+// readLine reads an event of a watch in JSON.
+func readLine(from *bufio.Reader) ([]byte, error) { return from.ReadBytes('\n') }
+
+// readMessage reads an event of a watch in protobuf: four bytes with its length, and then the message.
+func readMessage(from *bufio.Reader) ([]byte, error) {
+	header := make([]byte, 4)
+	if _, err := io.ReadFull(from, header); err != nil {
+		return nil, err
+	}
+	length := binary.BigEndian.Uint32(header)
+	if length > maxFrame {
+		return nil, fmt.Errorf("an event of %d bytes is none", length)
+	}
+	event := make([]byte, 4+length)
+	copy(event, header)
+	if _, err := io.ReadFull(from, event[4:]); err != nil {
+		return nil, err
+	}
+	return event, nil
+}

@@ -1,0 +1,100 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Write is a request that changes something.
+type Write struct {
+	// Namespace is where; faults are planned for a namespace at a time.
+	Namespace string
+	// Verb and Resource say what, in the words of RBAC, such as "patch" and "changepods/status".
+	Verb, Resource string
+}
+
+// Position is a write among those of a namespace: the n-th of its verb and resource, from 1. Reconciles of several objects
+// run beside each other, so that the order of all writes differs from run to run; that of those of a kind does far less.
+type Position struct {
+	Verb     string `json:"verb"`
+	Resource string `json:"resource"`
+	Nth      int    `json:"nth"`
+}
+
+// String is a position as ParsePosition takes it.
+func (p Position) String() string { return fmt.Sprintf("%s %s#%d", p.Verb, p.Resource, p.Nth) }
+
+// ParsePosition reads a position such as "patch changepods/status#2".
+func ParsePosition(text string) (Position, error) {
+	what, number, numbered := strings.Cut(text, "#")
+	verb, resource, named := strings.Cut(what, " ")
+	nth, err := strconv.Atoi(number)
+	if !numbered || !named || err != nil || nth < 1 {
+		return Position{}, fmt.Errorf("%q is no position: it has to read like \"patch changepods/status#2\"", text)
+	}
+	return Position{Verb: verb, Resource: resource, Nth: nth}, nil
+}
+
+// KubernetesWrite tells whether a request to an API server is a position: one that changes an object in a namespace. Events and
+// leases are none, as nothing depends on them, nor are reviews of tokens and accesses, which store nothing.
+func KubernetesWrite(request *http.Request) (Write, bool) {
+	verb := map[string]string{
+		http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
+	}[request.Method]
+	target, ok := parse(request.URL.Path)
+	if verb == "" || !ok || target.namespace == "" || slices.Contains([]string{"events", "leases"}, target.resource) {
+		return Write{}, false
+	}
+	resource := target.resource
+	if target.subresource != "" {
+		resource += "/" + target.subresource
+	}
+	return Write{Namespace: target.namespace, Verb: verb, Resource: resource}, true
+}
+
+// object is what a path of the Kubernetes API names.
+type object struct {
+	namespace, resource, name, subresource string
+}
+
+// parse takes a path of the Kubernetes API apart: /api/v1/... or /apis/<group>/<version>/...
+func parse(path string) (object, bool) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		parts = parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		parts = parts[3:]
+	default:
+		return object{}, false
+	}
+	var found object
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		found.namespace, parts = parts[1], parts[2:]
+	}
+	for i, into := range []*string{&found.resource, &found.name, &found.subresource} {
+		if i < len(parts) {
+			*into = parts[i]
+		}
+	}
+	return found, true
+}
