@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+)
+
+// verbCall is the verb of positions that are calls to AlterShield Server.
+const verbCall = "call"
+
+const (
+	// tellFor is how long a callback is sent again, tellEvery how often.
+	tellFor, tellEvery = 30 * time.Second, 100 * time.Millisecond
+	// tellTimeout is how long an answer to a callback may take.
+	tellTimeout = 6 * time.Second
+)
+
+// isCall tells which calls to AlterShield Server change something there. The order that a call names begins with the cluster and
+// the namespace.
+func isCall(request *http.Request) (proxy.Write, bool) {
+	_, action, _ := strings.Cut(request.URL.Path, "/openapi/v1/exe/")
+	if action == "" || action == altershield.ActionRetrieveCheck {
+		return proxy.Write{}, false
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return proxy.Write{}, false
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	var named struct {
+		BizExecOrderID string `json:"bizExecOrderId"`
+	}
+	parts := []string{}
+	if json.Unmarshal(body, &named) == nil {
+		parts = strings.Split(named.BizExecOrderID, "/")
+	}
+	if len(parts) < 2 {
+		return proxy.Write{}, false
+	}
+	return proxy.Write{Namespace: parts[1], Verb: verbCall, Resource: action}, true
+}
+
+// relay takes callbacks of the server and delivers them until the manager has taken them. AlterShield Server v1.0 tells a verdict
+// once: what a lost one means is known (the batch waits for two minutes, and then only a pass is found), and is not what is
+// tried here.
+type relay struct {
+	ctx    context.Context //nolint:containedctx // a callback outlives the request that brings it
+	target string
+	client *http.Client
+}
+
+func newRelay(ctx context.Context, target string) *relay {
+	return &relay{ctx: ctx, target: target, client: &http.Client{Timeout: tellTimeout}}
+}
+
+// ServeHTTP takes a callback.
+func (r *relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	go r.deliver(request.Header.Clone(), body)
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"success":true}`) // the server doesn't care
+}
+
+func (r *relay) deliver(header http.Header, body []byte) {
+	ctx, cancel := context.WithTimeout(r.ctx, tellFor)
+	defer cancel()
+	tick := time.NewTicker(tellEvery)
+	defer tick.Stop()
+	for !r.tell(ctx, header, body) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// tell delivers a callback once, and says whether the manager has taken it.
+func (r *relay) tell(ctx context.Context, header http.Header, body []byte) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.target, bytes.NewReader(body))
+	if err != nil {
+		return false
+	}
+	request.Header = header.Clone()
+	response, err := r.client.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return err == nil && response.StatusCode == http.StatusOK
+}

@@ -1,0 +1,72 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
+)
+
+// keeper kills the manager and brings it back. Users write nothing meanwhile: a release that no webhook sees is another matter.
+type keeper struct {
+	// ctx is that of the whole run: the manager comes back, whatever became of the request that it was killed at.
+	ctx context.Context //nolint:containedctx // a restart outlives the request that causes it
+	// down is held for writing while the manager is dead, and for reading by users who write.
+	down     sync.RWMutex
+	operator *operator.Operator
+	kills    atomic.Int64
+	// broken gets why the manager doesn't come back.
+	broken chan error
+}
+
+func newKeeper(ctx context.Context, running *operator.Operator) *keeper {
+	return &keeper{ctx: ctx, operator: running, broken: make(chan error, 1)}
+}
+
+// kill kills the manager that a connection belongs to, and returns when it is dead. It is false if another fault was first.
+func (k *keeper) kill(connection context.Context) bool {
+	k.down.Lock()
+	if connection.Err() != nil {
+		k.down.Unlock()
+		return false
+	}
+	k.kills.Add(1)
+	err := k.operator.Kill(k.ctx)
+	go func() {
+		defer k.down.Unlock()
+		if err == nil {
+			err = k.operator.Start(k.ctx)
+		}
+		if err != nil && k.ctx.Err() == nil {
+			select {
+			case k.broken <- err:
+			default: // one reason is enough
+			}
+		}
+	}()
+	return true
+}
+
+// asUser does what a user does, while the manager is there.
+func (k *keeper) asUser(act func() error) error {
+	k.down.RLock()
+	defer k.down.RUnlock()
+	return act()
+}

@@ -1,0 +1,68 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command faults plays scenarios while single writes of the manager fail, while the manager is killed at them, and while what it
+// sees is late, incomplete or repeated. Each time the end has to be that of an undisturbed run. See docs/reliability.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	var opts options
+	opts.bind(flag.CommandLine)
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := faults(ctx, opts, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "\nfaults: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// options say what to try.
+type options struct {
+	manager, config, out string
+	only                 string
+	sample, parallel     int
+}
+
+func (o *options) bind(flags *flag.FlagSet) {
+	flags.StringVar(&o.manager, "manager", "bin/manager", "the manager's `program`")
+	flags.StringVar(&o.config, "config", "config/local", "kustomization `folder` to install")
+	flags.StringVar(&o.out, "out", "bin/faults.json", "`file` for the results")
+	flags.StringVar(&o.only, "only", "", "the `plan` to try, as a failure names it, such as 'walkthrough/patch changepods/status#2/killed-after'; empty: all")
+	flags.IntVar(&o.sample, "sample", 1, "try every `n`-th plan")
+	flags.IntVar(&o.parallel, "parallel", 8, "how many namespaces are at work at a time")
+}
+
+func (o *options) validate() error {
+	if o.sample < 1 || o.parallel < 1 {
+		return errors.New("--sample and --parallel have to be 1 at least")
+	}
+	if o.only == "" {
+		return nil
+	}
+	_, err := parsePlan(o.only)
+	return err
+}

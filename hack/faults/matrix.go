@@ -1,0 +1,231 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/faults/state"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+// quiet is for how long nothing may be written once the end state is reached.
+const quiet = 2 * time.Second
+
+// matrix tries plans on a lab.
+type matrix struct {
+	lab        *lab.Lab
+	api, calls *proxy.Proxy
+	keeper     *keeper
+	// parallel is how many namespaces are at work at a time.
+	parallel   int
+	out        io.Writer
+	namespaces atomic.Int64
+	references map[string]state.Reference
+}
+
+// result is what became of a plan.
+type result struct {
+	plan plan
+	// reached says that what was planned has happened.
+	reached bool
+	// differences are empty where the run ended like an undisturbed one.
+	differences []string
+	took        time.Duration
+}
+
+// reference plays a scenario twice without a fault, and returns where it writes.
+func (m *matrix) reference(ctx context.Context, scenario scenario) ([]proxy.Position, error) {
+	const times = 2
+	var states [times]state.State
+	var records [times][]proxy.Record
+	var failures [times]error
+	var runs sync.WaitGroup
+	for i := range times {
+		runs.Go(func() {
+			namespace, err := m.open(ctx, plan{})
+			if err == nil {
+				err = scenario.play(ctx, m.stage(namespace))
+			}
+			if err == nil {
+				states[i], err = m.settled(ctx, namespace)
+			}
+			records[i] = slices.Concat(m.api.Records(namespace), m.calls.Records(namespace))
+			failures[i] = err
+			m.leave(ctx, namespace)
+		})
+	}
+	runs.Wait()
+	for _, err := range failures {
+		if err != nil {
+			return nil, fmt.Errorf("play %s undisturbed: %w", scenario.name, err)
+		}
+	}
+	m.references[scenario.name] = state.NewReference(states[0], states[1:]...)
+	return positions(records[:]...), nil
+}
+
+// settled waits until nothing changes any more, and returns what is there then.
+func (m *matrix) settled(ctx context.Context, namespace string) (state.State, error) {
+	var last state.State
+	since := time.Now()
+	err := until(ctx, "rest", func(ctx context.Context) error {
+		found, err := m.look(ctx, namespace, 0)
+		if err != nil {
+			return err
+		}
+		if changes := state.NewReference(found).Differences(last); len(changes) > 0 {
+			last, since = found, time.Now()
+		}
+		if time.Since(since) < quiet {
+			return fmt.Errorf("it changed %s ago", time.Since(since))
+		}
+		return nil
+	})
+	return last, err
+}
+
+// open makes a namespace in which a plan comes about.
+func (m *matrix) open(ctx context.Context, plan plan) (string, error) {
+	namespace := fmt.Sprintf("faults-%d", m.namespaces.Add(1))
+	forAPI, forServer := plan.fault, (*proxy.Fault)(nil)
+	if plan.fault != nil && plan.fault.Verb == verbCall {
+		forAPI, forServer = nil, plan.fault
+	}
+	m.api.Plan(namespace, forAPI)
+	m.calls.Plan(namespace, forServer)
+	if err := m.lab.Namespace(ctx, namespace, true); err != nil {
+		return namespace, err
+	}
+	return namespace, until(ctx, "the default service account", func(ctx context.Context) error {
+		return m.lab.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "default"}, &corev1.ServiceAccount{})
+	})
+}
+
+func (m *matrix) stage(namespace string) *stage {
+	return &stage{kube: m.lab.Kube, keeper: m.keeper, server: m.lab.Server, namespace: namespace}
+}
+
+// leave removes what a scenario has left, so that a manager that restarts doesn't find more each time.
+func (m *matrix) leave(ctx context.Context, namespace string) {
+	m.api.Forget(namespace)
+	m.calls.Forget(namespace)
+	deployment := &appsv1.Deployment{}
+	deployment.Namespace, deployment.Name = namespace, deploymentName
+	_ = m.lab.Kube.Delete(ctx, deployment, client.PropagationPolicy("Background")) // what stays only costs time
+}
+
+// try plays a scenario while a plan comes about, and compares.
+func (m *matrix) try(ctx context.Context, scenario scenario, plan plan) result {
+	began := time.Now()
+	kills := m.keeper.kills.Load()
+	namespace, err := m.open(ctx, plan)
+	if err == nil {
+		err = scenario.play(ctx, m.stage(namespace))
+	}
+	tried := result{plan: plan, reached: m.api.Fired(namespace) || m.calls.Fired(namespace)}
+	if err != nil {
+		tried.differences = append(tried.differences, err.Error())
+	} else {
+		tried.differences = m.compare(ctx, scenario, plan, namespace, kills)
+	}
+	tried.reached = tried.reached || m.api.Fired(namespace) || m.calls.Fired(namespace)
+	m.leave(ctx, namespace)
+	tried.took = time.Since(began)
+	return tried
+}
+
+// compare waits until the namespace is as an undisturbed run leaves it and nothing is written any more.
+func (m *matrix) compare(ctx context.Context, scenario scenario, plan plan, namespace string, kills int64) []string {
+	var differences []string
+	writes, since := -1, time.Now()
+	err := until(ctx, "the end state", func(ctx context.Context) error {
+		abandoned := m.keeper.kills.Load() - kills
+		if plan.fault != nil && plan.fault.Resource == altershield.ActionStartBatch {
+			abandoned++ // whether a check has begun can't be asked, if the answer is lost
+		}
+		found, err := m.look(ctx, namespace, abandoned)
+		if err != nil {
+			return err
+		}
+		differences = m.references[scenario.name].Differences(found)
+		if count := len(m.api.Records(namespace)); count != writes || len(differences) > 0 {
+			writes, since = count, time.Now()
+		}
+		if time.Since(since) < quiet {
+			return fmt.Errorf("%d differences, last write or difference %s ago", len(differences), time.Since(since).Round(time.Millisecond))
+		}
+		return nil
+	})
+	if err != nil && len(differences) == 0 {
+		differences = []string{err.Error()}
+	}
+	if err == nil {
+		return nil
+	}
+	return differences
+}
+
+// all tries plans, several at a time, and tells of those that fail.
+func (m *matrix) all(ctx context.Context, byName map[string]scenario, plans []plan, parallel int) []result {
+	queue := make(chan plan)
+	var mutex sync.Mutex
+	var results []result
+	var workers sync.WaitGroup
+	for range parallel {
+		workers.Go(func() {
+			for next := range queue {
+				tried := m.try(ctx, byName[next.scenario], next)
+				mutex.Lock()
+				results = append(results, tried)
+				m.tell(tried)
+				mutex.Unlock()
+			}
+		})
+	}
+	for _, next := range plans {
+		if ctx.Err() != nil {
+			break
+		}
+		queue <- next
+	}
+	close(queue)
+	workers.Wait()
+	return results
+}
+
+func (m *matrix) tell(tried result) {
+	if len(tried.differences) == 0 {
+		return
+	}
+	fmt.Fprintf(m.out, "FAILED %s after %s\n", tried.plan, tried.took.Round(time.Millisecond))
+	for _, difference := range tried.differences {
+		fmt.Fprintf(m.out, "    %s\n", difference)
+	}
+}

@@ -1,0 +1,179 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/faults/state"
+)
+
+// kind is a kind of objects, and the fields of it that are compared.
+type kind struct {
+	schema.GroupVersionKind
+	fields []string
+	// nameless kinds have names that chance makes.
+	nameless bool
+}
+
+func kinds() []kind {
+	own := schema.GroupVersion{Group: "app.ops.cloud.alipay.com", Version: "v1alpha1"}
+	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
+	return []kind{
+		{GroupVersionKind: apps.WithKind("Deployment"), fields: []string{
+			"metadata.labels", "metadata.annotations", "spec.paused", "spec.replicas", "spec.template",
+			"status.replicas", "status.readyReplicas", "status.updatedReplicas",
+		}},
+		{GroupVersionKind: apps.WithKind("ReplicaSet"), fields: []string{
+			"metadata.labels", "metadata.annotations", "spec.replicas", "status.readyReplicas",
+		}},
+		{GroupVersionKind: apps.WithKind("ControllerRevision"), fields: []string{
+			"metadata.labels", "metadata.annotations", "data", "revision",
+		}},
+		{GroupVersionKind: own.WithKind("ChangeWorkload"), fields: []string{"metadata.labels", "metadata.finalizers", "spec", "status"}},
+		{GroupVersionKind: own.WithKind("ChangePod"), fields: []string{"metadata.labels", "spec", "status"}},
+		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, fields: []string{"metadata.labels", "status.phase"}, nameless: true},
+	}
+}
+
+// masks hide times, and names and ids that chance makes, in what is found in a namespace.
+func masks(namespace string) state.Masks {
+	show := func(expression, text string) state.Pattern {
+		return state.Pattern{Of: regexp.MustCompile(expression), Show: text}
+	}
+	return state.Masks{
+		Names: map[string]string{namespace: "NAMESPACE"},
+		Patterns: []state.Pattern{
+			show(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`, "TIME"),
+			show(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`, "TIME"),
+			show(`^\d{10}$`, "SECONDS"),
+			show(deploymentName+`-[a-z0-9]{6,10}-[a-z0-9]{5}\b`, deploymentName+"-POD"),
+			show(`\b\d+\.\d+\.\d+\.\d+\b`, "IP"),
+			show(`\b[0-9a-f]{36}\b`, "ID"),
+			show(`/`+deploymentName+`/[0-9a-f]+/`, "/"+deploymentName+"/HASH/"),
+		},
+		// Deadlines come and go with waits, and a verdict that was polled has no time. Early verdicts that were taken over stay
+		// listed. Messages of conditions tell what went wrong on the way.
+		Left: []string{"deadline", "waitDeadline", "closeDeadline", "verdictTime", "earlyVerdicts", "lastTransitionTime", "observedGeneration"},
+	}
+}
+
+// look writes down what is in the namespace, and what the manager and AlterShield Server did for it. abandoned is how many
+// checks may have been begun in vain.
+func (m *matrix) look(ctx context.Context, namespace string, abandoned int64) (state.State, error) {
+	found, hidden := state.State{}, masks(namespace)
+	for _, kind := range kinds() {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := m.lab.Kube.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			return nil, fmt.Errorf("list the objects of kind %s: %w", kind.Kind, err)
+		}
+		for i := range list.Items {
+			object := pick(list.Items[i].Object, kind.fields)
+			dropMessages(object)
+			if kind.nameless {
+				found.Count(kind.Kind, object, hidden)
+			} else {
+				found.Add(kind.Kind+" "+list.Items[i].GetName(), object, hidden)
+			}
+		}
+	}
+	for what, count := range made(m.api.Records(namespace)) {
+		found["the manager "+what] = strconv.Itoa(count)
+	}
+	if m.lab.Server != nil {
+		addOrders(found, m.lab.Server, namespace, abandoned)
+	}
+	return found, nil
+}
+
+// pick keeps some fields of an object.
+func pick(object map[string]any, fields []string) map[string]any {
+	kept := map[string]any{}
+	for _, field := range fields {
+		if value, found, err := unstructured.NestedFieldCopy(object, strings.Split(field, ".")...); found && err == nil {
+			kept[field] = value
+		}
+	}
+	return kept
+}
+
+// dropMessages leaves of conditions their type, status and reason.
+func dropMessages(object map[string]any) {
+	status, _ := object["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	for _, condition := range conditions {
+		if fields, ok := condition.(map[string]any); ok {
+			delete(fields, "message")
+		}
+	}
+}
+
+// made counts what was created and deleted.
+func made(records []proxy.Record) map[string]int {
+	counts := map[string]int{}
+	for _, record := range records {
+		if slices.Contains([]string{"create", "delete"}, record.Verb) && record.Status >= 200 && record.Status < 300 {
+			counts[record.Verb+"s "+record.Resource]++
+		}
+	}
+	return counts
+}
+
+// addOrders writes down the orders of a namespace at AlterShield Server and their batches, each as the last check has left it.
+func addOrders(found state.State, server *altershield.Server, namespace string, abandoned int64) {
+	number := map[string]int{}
+	for _, order := range server.Orders() {
+		if !slices.Contains(order.InstanceNames, namespace+"/"+deploymentName) {
+			continue
+		}
+		number[order.BizExecOrderID] = len(number) + 1
+		var ends []string
+		for _, finish := range order.Finishes {
+			ends = append(ends, finish.State)
+		}
+		found[fmt.Sprintf("order %d ended", number[order.BizExecOrderID])] = strings.Join(slices.Compact(ends), " ")
+	}
+	checks := map[string]int64{}
+	for _, node := range server.Nodes() {
+		order, ours := number[node.BizExecOrderID]
+		if !ours {
+			continue
+		}
+		batch := fmt.Sprintf("order %d batch %d", order, node.BatchNo)
+		found[batch+" is"] = fmt.Sprintf("%s, PRE %t, POST %t", node.State, node.PrePass, node.PostPass)
+		checks[batch]++
+	}
+	for batch, count := range checks {
+		if count > 1 {
+			vain := min(count-1, abandoned)
+			count, abandoned = count-vain, abandoned-vain
+		}
+		found[batch+" checks"] = strconv.FormatInt(count, 10)
+	}
+}

@@ -1,0 +1,152 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+)
+
+// plan is one thing that goes wrong in one scenario: a fault of a write, or a disturbance of what the manager sees.
+type plan struct {
+	scenario    string
+	fault       *proxy.Fault
+	disturbance proxy.Disturbance
+}
+
+// String names a plan, as --only takes it: "walkthrough/patch changepods/status#2/killed-after" or "walkthrough/stale pods/5s".
+func (p plan) String() string {
+	if p.fault != nil {
+		return fmt.Sprintf("%s/%s/%s", p.scenario, p.fault.Position, p.fault.Mode)
+	}
+	return fmt.Sprintf("%s/%s %s/%s", p.scenario, p.disturbance.View, p.disturbance.Resource, p.disturbance.For)
+}
+
+// class is the column of the table that a plan counts in.
+func (p plan) class() string {
+	if p.fault != nil {
+		return string(p.fault.Mode)
+	}
+	return string(p.disturbance.View)
+}
+
+// parsePlan reads the name of a plan.
+func parsePlan(name string) (plan, error) {
+	first, last := strings.Index(name, "/"), strings.LastIndex(name, "/")
+	if first == last {
+		return plan{}, fmt.Errorf("%q is no plan: it has to read like \"walkthrough/patch changepods/status#2/killed-after\"", name)
+	}
+	parsed := plan{scenario: name[:first]}
+	what, how := name[first+1:last], name[last+1:]
+	for _, view := range proxy.Views() {
+		resource, found := strings.CutPrefix(what, string(view)+" ")
+		if !found {
+			continue
+		}
+		period, err := time.ParseDuration(how)
+		if err != nil {
+			return plan{}, fmt.Errorf("read plan %q: %w", name, err)
+		}
+		parsed.disturbance = disturb(view, resource, period)
+		return parsed, nil
+	}
+	position, err := proxy.ParsePosition(what)
+	if err != nil {
+		return plan{}, fmt.Errorf("read plan %q: %w", name, err)
+	}
+	mode, err := proxy.ParseMode(how)
+	if err != nil {
+		return plan{}, fmt.Errorf("read plan %q: %w", name, err)
+	}
+	parsed.fault = &proxy.Fault{Position: position, Mode: mode}
+	return parsed, nil
+}
+
+// heldInAll bounds for how long a view is stale in one run, all times together.
+const heldInAll = 20 * time.Second
+
+// disturb lets a view go wrong a few times in a run: longer periods less often.
+func disturb(view proxy.View, resource string, period time.Duration) proxy.Disturbance {
+	times := 3
+	switch view {
+	case proxy.Stale:
+		times = max(2, int(heldInAll/period))
+	case proxy.Replay:
+		times = 1000
+	}
+	return proxy.Disturbance{View: view, Resource: resource, For: period, Times: times}
+}
+
+// writePlans are the faults of each position that undisturbed runs have shown.
+func writePlans(scenario string, positions []proxy.Position) []plan {
+	var plans []plan
+	for _, position := range positions {
+		for _, mode := range proxy.Modes() {
+			if mode == proxy.Conflict && position.Verb == verbCall {
+				continue // AlterShield Server knows no conflicts
+			}
+			plans = append(plans, plan{scenario: scenario, fault: &proxy.Fault{Position: position, Mode: mode}})
+		}
+	}
+	return plans
+}
+
+// viewPlans are what goes wrong with what the manager sees of each kind that it watches.
+func viewPlans() []proxy.Disturbance {
+	var disturbances []proxy.Disturbance
+	for _, resource := range watched() {
+		for _, period := range []time.Duration{time.Second, 3 * time.Second, 10 * time.Second} {
+			disturbances = append(disturbances, disturb(proxy.Stale, resource, period))
+		}
+		disturbances = append(disturbances, disturb(proxy.Unobserved, resource, time.Second), disturb(proxy.Replay, resource, 0))
+	}
+	return disturbances
+}
+
+// watched are the resources that the manager keeps in its cache.
+func watched() []string {
+	return []string{"namespaces", "deployments", "replicasets", "pods", "changeworkloads", "changepods", "opsconfiginfoes"}
+}
+
+// sample keeps every n-th of some plans, and all of them if n is 1.
+func sample[P any](plans []P, n int) []P {
+	var kept []P
+	for i, one := range plans {
+		if i%n == n/2 {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+// positions are where undisturbed runs have written, in the order of the first one that did.
+func positions(runs ...[]proxy.Record) []proxy.Position {
+	var found []proxy.Position
+	known := map[proxy.Position]bool{}
+	for _, records := range runs {
+		for _, record := range records {
+			if !known[record.Position] {
+				known[record.Position] = true
+				found = append(found, record.Position)
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,166 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+)
+
+// written is what the file of results holds of a plan.
+type written struct {
+	Plan        string   `json:"plan"`
+	Class       string   `json:"class"`
+	Reached     bool     `json:"reached"`
+	Seconds     float64  `json:"seconds"`
+	Differences []string `json:"differences,omitempty"`
+}
+
+// tally counts the plans of a cell of the table.
+type tally struct{ Tried, Failed, NotReached int }
+
+func (t tally) String() string {
+	if t.Tried+t.NotReached == 0 {
+		return "-"
+	}
+	text := fmt.Sprintf("%d/%d", t.Tried, t.Failed)
+	if t.NotReached > 0 {
+		text += fmt.Sprintf(" (+%d)", t.NotReached)
+	}
+	return text
+}
+
+func (t *tally) add(tried result) {
+	if tried.reached {
+		t.Tried++
+	} else {
+		t.NotReached++
+	}
+	if len(tried.differences) > 0 {
+		t.Failed++
+	}
+}
+
+// count sums results up by scenario and class, with a row and a column for all.
+func count(results []result) map[string]map[string]*tally {
+	counts := map[string]map[string]*tally{}
+	for _, tried := range results {
+		for _, scenario := range []string{tried.plan.scenario, all} {
+			if counts[scenario] == nil {
+				counts[scenario] = map[string]*tally{}
+			}
+			for _, class := range []string{tried.plan.class(), all} {
+				if counts[scenario][class] == nil {
+					counts[scenario][class] = &tally{}
+				}
+				counts[scenario][class].add(tried)
+			}
+		}
+	}
+	return counts
+}
+
+const all = "all"
+
+// classes are the columns of the table.
+func classes() []string {
+	var names []string
+	for _, mode := range proxy.Modes() {
+		names = append(names, string(mode))
+	}
+	for _, view := range proxy.Views() {
+		names = append(names, string(view))
+	}
+	return append(names, all)
+}
+
+// table shows how many plans were tried and how many failed.
+func table(out io.Writer, results []result) error {
+	counts := count(results)
+	var rows []string
+	for _, scenario := range scenarios() {
+		rows = append(rows, scenario.name)
+	}
+	writer := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(writer, "tried/failed")
+	for _, class := range classes() {
+		fmt.Fprintf(writer, "\t%s", class)
+	}
+	fmt.Fprintln(writer)
+	for _, scenario := range append(rows, all) {
+		fmt.Fprint(writer, scenario)
+		for _, class := range classes() {
+			cell := cmp.Or(counts[scenario][class], &tally{})
+			fmt.Fprintf(writer, "\t%s", cell)
+		}
+		fmt.Fprintln(writer)
+	}
+	return writer.Flush()
+}
+
+// report prints the table and writes the file. The error says that runs have ended otherwise than undisturbed ones.
+func (s *suite) report(took time.Duration) error {
+	slices.SortFunc(s.results, func(a, b result) int { return cmp.Compare(a.plan.String(), b.plan.String()) })
+	fmt.Fprintln(s.out)
+	if err := table(s.out, s.results); err != nil {
+		return fmt.Errorf("print the table: %w", err)
+	}
+	var plans []written
+	var failed []result
+	unreached := 0
+	for _, tried := range s.results {
+		plans = append(plans, written{tried.plan.String(), tried.plan.class(), tried.reached, tried.took.Seconds(), tried.differences})
+		if len(tried.differences) > 0 {
+			failed = append(failed, tried)
+		}
+		if !tried.reached {
+			unreached++
+		}
+	}
+	fmt.Fprintf(s.out, "\n%d plans came about, %d did not (their write didn't occur), %d ended otherwise than an undisturbed run. %s in all.\n",
+		len(s.results)-unreached, unreached, len(failed), took.Round(time.Second))
+	for _, tried := range failed {
+		fmt.Fprintf(s.out, "\n%s\n", tried.plan)
+		for _, difference := range tried.differences {
+			fmt.Fprintf(s.out, "    %s\n", difference)
+		}
+		fmt.Fprintf(s.out, "    again: make faults FAULTS_ARGS=\"--only='%s'\"\n", tried.plan)
+	}
+	content, err := json.MarshalIndent(map[string]any{"seconds": took.Seconds(), "counts": count(s.results), "plans": plans}, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(s.opts.out), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(s.opts.out, append(content, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("%d of %d plans ended otherwise than an undisturbed run", len(failed), len(s.results))
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"k8s.io/utils/ptr"
+
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+// scenario is what users do in a namespace, and wait for.
+type scenario struct {
+	name string
+	// checked says that AlterShield Server checks the releases.
+	checked bool
+	play    func(context.Context, *stage) error
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{"walkthrough", false, walkthrough},
+		{"stuck", false, stuckGoesBack},
+		{"rollback", false, goesBackOnRequest},
+		{"server", true, serverFailsARelease},
+		{"repair", true, repairUnderAServer},
+	}
+}
+
+const replicas = 2
+
+func (s *stage) create(ctx context.Context) error {
+	return s.write(ctx, "the first release", func(ctx context.Context) error {
+		deployment := lab.Deployment(s.namespace, deploymentName, replicas)
+		return s.kube.Create(ctx, deployment)
+	})
+}
+
+// walkthrough is the documented one: a release passes, a verdict by hand suspends it, the next one is denied, a repair gets in.
+func walkthrough(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).create, verified(1), (*stage).fail, suspended(1), (*stage).denied,
+		change("the repair", template("repaired", repairing)), verified(2))
+}
+
+// stuckGoesBack has a release whose pods never start.
+func stuckGoesBack(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).create, verified(1),
+		change("a release that can't start", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`),
+		verified(3))
+}
+
+// goesBackOnRequest has a verified release go back to the one before.
+func goesBackOnRequest(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).create, verified(1), change("the second release", template("second", "")), verified(2),
+		change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback)), verified(3))
+}
+
+// serverFailsARelease has AlterShield Server pass a release, and fail the last pod of the next one.
+func serverFailsARelease(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).create, verified(1), (*stage).failLastBatch, change("the second release", template("second", "")),
+		suspended(2), (*stage).denied)
+}
+
+// repairUnderAServer has AlterShield Server fail the last pod of the first release, and pass the repair.
+func repairUnderAServer(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).failLastBatch, (*stage).create, suspended(1), change("the repair", template("repaired", repairing)), verified(2))
+}
+
+// failLastBatch lets the server fail one check to come. The last batch is the one by which every pod is replaced: whether an
+// earlier failure would find the rollout still going on is a matter of time.
+func (s *stage) failLastBatch(context.Context) error {
+	s.server.AddRule(altershield.Rule{
+		Name: "error rate", Message: "5xx above 1%", Deployment: s.namespace + "/" + deploymentName,
+		Stage: altershield.StagePost, Batch: ptr.To(replicas - 1), Verdict: altershield.VerdictFail, Remaining: 1,
+	})
+	return nil
+}
+
+type step = func(*stage, context.Context) error
+
+func inTurn(ctx context.Context, s *stage, steps ...step) error {
+	for _, act := range steps {
+		if err := act(s, ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func verified(release int64) step {
+	return func(s *stage, ctx context.Context) error { return s.verified(ctx, release) }
+}
+
+func suspended(release int64) step {
+	return func(s *stage, ctx context.Context) error { return s.suspended(ctx, release) }
+}
+
+func change(what, patch string) step {
+	return func(s *stage, ctx context.Context) error { return s.patch(ctx, what, patch) }
+}

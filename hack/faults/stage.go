@@ -1,0 +1,198 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/hack/altershield"
+)
+
+const (
+	// patience is how long a state may take to come about: longer than any fault lasts, and shorter than the two minutes after
+	// which a batch is given up.
+	patience = 100 * time.Second
+	// glance is how often it is looked at meanwhile.
+	glance = 100 * time.Millisecond
+
+	deploymentName = "web"
+)
+
+// stage is where a scenario is played: a namespace.
+type stage struct {
+	kube      client.Client
+	keeper    *keeper
+	server    *altershield.Server
+	namespace string
+}
+
+// until looks until something holds. What it returns tells what is missing.
+func until(ctx context.Context, what string, holds func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(glance)
+	defer tick.Stop()
+	last := errors.New("it was never looked at")
+	for {
+		if err := holds(ctx); err == nil {
+			return nil
+		} else if ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s did not come about within %s: %w", what, patience, last)
+		case <-tick.C:
+		}
+	}
+}
+
+// write does what a user does, again if the API server could not do it.
+func (s *stage) write(ctx context.Context, what string, act func(context.Context) error) error {
+	var refused error
+	err := until(ctx, what, func(ctx context.Context) error {
+		err := s.keeper.asUser(func() error { return act(ctx) })
+		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.ReasonForError(err) != "" && isDenial(err) {
+			refused = err
+			return nil
+		}
+		return err
+	})
+	return errors.Join(refused, err)
+}
+
+// isDenial says that a webhook of the operator has refused a release.
+func isDenial(err error) bool {
+	return strings.Contains(err.Error(), "denied the request")
+}
+
+func (s *stage) key(name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: s.namespace, Name: name}
+}
+
+// patch changes the Deployment like kubectl patch --type=merge.
+func (s *stage) patch(ctx context.Context, what, content string) error {
+	return s.write(ctx, what, func(ctx context.Context) error {
+		deployment := &appsv1.Deployment{}
+		deployment.Namespace, deployment.Name = s.namespace, deploymentName
+		return s.kube.Patch(ctx, deployment, client.RawPatch(types.MergePatchType, []byte(content)))
+	})
+}
+
+// current is the Deployment and the record of the release that it is at.
+func (s *stage) current(ctx context.Context) (*appsv1.Deployment, *appv1alpha1.ChangeWorkload, error) {
+	deployment, workload := &appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}
+	if err := s.kube.Get(ctx, s.key(deploymentName), deployment); err != nil {
+		return nil, nil, err
+	}
+	release := lifecycle.ReleaseOf(deployment)
+	if err := s.kube.Get(ctx, s.key(lifecycle.ChangeWorkloadName(deploymentName, release.Version)), workload); err != nil {
+		return nil, nil, err
+	}
+	if workload.Spec.Release != release.Number || workload.Status.ObservedRelease != release.Number {
+		return nil, nil, fmt.Errorf("release %d is not recorded yet", release.Number)
+	}
+	return deployment, workload, nil
+}
+
+// verified waits until a release has reached Success, and is the only one that has a record.
+func (s *stage) verified(ctx context.Context, release int64) error {
+	return until(ctx, fmt.Sprintf("the success of release %d", release), func(ctx context.Context) error {
+		deployment, workload, err := s.current(ctx)
+		if err != nil {
+			return err
+		}
+		var all appv1alpha1.ChangeWorkloadList
+		if err := s.kube.List(ctx, &all, client.InNamespace(s.namespace)); err != nil {
+			return err
+		}
+		_, suspended := deployment.Labels[appv1alpha1.LabelSuspend]
+		if workload.Spec.Release != release || workload.Status.Status != appv1alpha1.ChangeWorkloadSuccess || suspended || len(all.Items) != 1 {
+			return fmt.Errorf("the Deployment is at release %d with status %q, suspended %t, of %d records",
+				workload.Spec.Release, workload.Status.Status, suspended, len(all.Items))
+		}
+		return nil
+	})
+}
+
+// suspended waits until a release has suspended the Deployment.
+func (s *stage) suspended(ctx context.Context, release int64) error {
+	return until(ctx, fmt.Sprintf("the suspension by release %d", release), func(ctx context.Context) error {
+		deployment, workload, err := s.current(ctx)
+		if err != nil {
+			return err
+		}
+		_, suspended := deployment.Labels[appv1alpha1.LabelSuspend]
+		if workload.Spec.Release != release || workload.Status.Status != appv1alpha1.ChangeWorkloadSuspend || !suspended {
+			return fmt.Errorf("the Deployment is at release %d with status %q, suspended %t", workload.Spec.Release, workload.Status.Status, suspended)
+		}
+		return nil
+	})
+}
+
+// denied makes a release that has to be refused, as the Deployment is suspended.
+func (s *stage) denied(ctx context.Context) error {
+	err := s.patch(ctx, "the denial of a release", template("denied", ""))
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Code != http.StatusForbidden && !isDenial(err) ||
+		!strings.Contains(err.Error(), "deployment "+deploymentName+" is suspended") {
+		return fmt.Errorf("a release of the suspended Deployment should be denied, not answered with: %w", err)
+	}
+	return nil
+}
+
+// fail sets the verdict of the first batch of the present release to unpass, as a person would.
+func (s *stage) fail(ctx context.Context) error {
+	return s.write(ctx, "a verdict by hand", func(ctx context.Context) error {
+		_, workload, err := s.current(ctx)
+		if err != nil {
+			return err
+		}
+		changePod := &appv1alpha1.ChangePod{}
+		if err := s.kube.Get(ctx, s.key(lifecycle.ChangePodName(workload.Name, 1)), changePod); err != nil {
+			return err
+		}
+		if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {
+			return fmt.Errorf("ChangePod %s is at %q", changePod.Name, changePod.Status.Status)
+		}
+		before := changePod.DeepCopy()
+		failed := changePod.Spec.PodInfos[0]
+		failed.Verdict, failed.Message = appv1alpha1.VerdictUnpass, "find error"
+		changePod.Status.PodResults = []appv1alpha1.PodSummary{failed}
+		changePod.Status.Message = string(appv1alpha1.ChangePodPostFinish)
+		return s.kube.Status().Patch(ctx, changePod, client.MergeFrom(before))
+	})
+}
+
+// template is a patch that makes a release; labels go onto the Deployment.
+func template(value, labels string) string {
+	return fmt.Sprintf(`{"metadata":{"labels":{%s}},"spec":{"template":{"metadata":{"labels":{"test":%q}}}}}`, labels, value)
+}
+
+const repairing = `"altershield.defense.antgroup.com/ignored-suspend":"true"`
