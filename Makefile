@@ -12,6 +12,7 @@ PKG ?=
 DEMO_ARGS ?=
 SOAK_ARGS ?=
 E2E_ARGS ?=
+FAULTS_ARGS ?=
 NODES ?= 2
 FUZZTIME ?= 60s
 FUZZ ?=
@@ -96,6 +97,12 @@ modules:
 .PHONY: build-node
 build-node: ## Build bin/node, which runs a command beside a cluster with real nodes: bin/node -- <command>.
 	@CGO_ENABLED=0 go build -trimpath -o bin/node ./hack/node
+
+##@ Measured and broken on purpose
+
+.PHONY: faults
+faults: build ## Play scenarios while every write fails once, the manager is killed at each, and what it sees is late or lost. FAULTS_ARGS="--sample=10" for a tenth.
+	go run ./hack/faults --manager bin/manager $(FAULTS_ARGS)
 
 ##@ Development
 

@@ -18,6 +18,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -43,8 +44,6 @@ type matrix struct {
 	lab        *lab.Lab
 	api, calls *proxy.Proxy
 	keeper     *keeper
-	// parallel is how many namespaces are at work at a time.
-	parallel   int
 	out        io.Writer
 	namespaces atomic.Int64
 	references map[string]state.Reference
@@ -60,35 +59,55 @@ type result struct {
 	took        time.Duration
 }
 
-// reference plays a scenario twice without a fault, and returns where it writes.
-func (m *matrix) reference(ctx context.Context, scenario scenario) ([]proxy.Position, error) {
+// run is an undisturbed run.
+type run struct {
+	scenario string
+	state    state.State
+	records  []proxy.Record
+	err      error
+}
+
+// undisturbed plays scenarios without a fault, each twice and all beside each other as later with faults, and returns where
+// each writes.
+func (m *matrix) undisturbed(ctx context.Context, chosen map[string]scenario) (map[string][]proxy.Position, error) {
 	const times = 2
-	var states [times]state.State
-	var records [times][]proxy.Record
-	var failures [times]error
-	var runs sync.WaitGroup
-	for i := range times {
-		runs.Go(func() {
-			namespace, err := m.open(ctx, plan{})
-			if err == nil {
-				err = scenario.play(ctx, m.stage(namespace))
-			}
-			if err == nil {
-				states[i], err = m.settled(ctx, namespace)
-			}
-			records[i] = slices.Concat(m.api.Records(namespace), m.calls.Records(namespace))
-			failures[i] = err
-			m.leave(ctx, namespace)
-		})
-	}
-	runs.Wait()
-	for _, err := range failures {
-		if err != nil {
-			return nil, fmt.Errorf("play %s undisturbed: %w", scenario.name, err)
+	ended := make(chan run)
+	for _, scenario := range chosen {
+		for range times {
+			go func() { ended <- m.play(ctx, scenario) }()
 		}
 	}
-	m.references[scenario.name] = state.NewReference(states[0], states[1:]...)
-	return positions(records[:]...), nil
+	states, records := map[string][]state.State{}, map[string][][]proxy.Record{}
+	var failures []error
+	for range times * len(chosen) {
+		run := <-ended
+		if run.err != nil {
+			failures = append(failures, fmt.Errorf("play %s undisturbed: %w", run.scenario, run.err))
+		}
+		states[run.scenario] = append(states[run.scenario], run.state)
+		records[run.scenario] = append(records[run.scenario], run.records)
+	}
+	found := map[string][]proxy.Position{}
+	for name := range chosen {
+		m.references[name] = state.NewReference(states[name][0], states[name][1:]...)
+		found[name] = positions(records[name]...)
+	}
+	return found, errors.Join(failures...)
+}
+
+// play plays a scenario without a fault.
+func (m *matrix) play(ctx context.Context, scenario scenario) run {
+	played := run{scenario: scenario.name}
+	namespace, err := m.open(ctx, plan{})
+	if err == nil {
+		err = scenario.play(ctx, m.stage(namespace))
+	}
+	if err == nil {
+		played.state, err = m.settled(ctx, namespace)
+	}
+	played.records, played.err = slices.Concat(m.api.Records(namespace), m.calls.Records(namespace)), err
+	m.leave(ctx, namespace)
+	return played
 }
 
 // settled waits until nothing changes any more, and returns what is there then.
@@ -225,7 +244,5 @@ func (m *matrix) tell(tried result) {
 		return
 	}
 	fmt.Fprintf(m.out, "FAILED %s after %s\n", tried.plan, tried.took.Round(time.Millisecond))
-	for _, difference := range tried.differences {
-		fmt.Fprintf(m.out, "    %s\n", difference)
-	}
+	showDifferences(m.out, tried.differences)
 }

@@ -26,6 +26,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
@@ -86,7 +87,7 @@ func masks(namespace string) state.Masks {
 // look writes down what is in the namespace, and what the manager and AlterShield Server did for it. abandoned is how many
 // checks may have been begun in vain.
 func (m *matrix) look(ctx context.Context, namespace string, abandoned int64) (state.State, error) {
-	found, hidden := state.State{}, masks(namespace)
+	found, hidden, family := state.State{}, masks(namespace), newFamily()
 	for _, kind := range kinds() {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -94,6 +95,7 @@ func (m *matrix) look(ctx context.Context, namespace string, abandoned int64) (s
 			return nil, fmt.Errorf("list the objects of kind %s: %w", kind.Kind, err)
 		}
 		for i := range list.Items {
+			family.add(&list.Items[i])
 			object := pick(list.Items[i].Object, kind.fields)
 			dropMessages(object)
 			if kind.nameless {
@@ -103,6 +105,9 @@ func (m *matrix) look(ctx context.Context, namespace string, abandoned int64) (s
 			}
 		}
 	}
+	if err := family.orphan(); err != nil {
+		return nil, err
+	}
 	for what, count := range made(m.api.Records(namespace)) {
 		found["the manager "+what] = strconv.Itoa(count)
 	}
@@ -110,6 +115,33 @@ func (m *matrix) look(ctx context.Context, namespace string, abandoned int64) (s
 		addOrders(found, m.lab.Server, namespace, abandoned)
 	}
 	return found, nil
+}
+
+// family is the objects of a namespace and the owners that they name.
+type family struct {
+	present map[types.UID]bool
+	owners  map[types.UID]string
+}
+
+func newFamily() *family {
+	return &family{present: map[types.UID]bool{}, owners: map[types.UID]string{}}
+}
+
+func (f *family) add(object *unstructured.Unstructured) {
+	f.present[object.GetUID()] = object.GetDeletionTimestamp() == nil
+	for _, owner := range object.GetOwnerReferences() {
+		f.owners[owner.UID] = object.GetKind() + " " + object.GetName()
+	}
+}
+
+// orphan tells of an object whose owner is gone: the garbage collector takes seconds, and until then nothing is settled.
+func (f *family) orphan() error {
+	for owner, owned := range f.owners {
+		if !f.present[owner] {
+			return fmt.Errorf("%s waits to be removed with its owner", owned)
+		}
+	}
+	return nil
 }
 
 // pick keeps some fields of an object.

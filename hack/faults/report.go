@@ -121,6 +121,18 @@ func table(out io.Writer, results []result) error {
 	return writer.Flush()
 }
 
+// shown is how many differences of a run are printed; the file has them all.
+const shown = 12
+
+func showDifferences(out io.Writer, differences []string) {
+	for _, difference := range differences[:min(len(differences), shown)] {
+		fmt.Fprintf(out, "    %s\n", difference)
+	}
+	if more := len(differences) - shown; more > 0 {
+		fmt.Fprintf(out, "    and %d more\n", more)
+	}
+}
+
 // report prints the table and writes the file. The error says that runs have ended otherwise than undisturbed ones.
 func (s *suite) report(took time.Duration) error {
 	slices.SortFunc(s.results, func(a, b result) int { return cmp.Compare(a.plan.String(), b.plan.String()) })
@@ -144,9 +156,7 @@ func (s *suite) report(took time.Duration) error {
 		len(s.results)-unreached, unreached, len(failed), took.Round(time.Second))
 	for _, tried := range failed {
 		fmt.Fprintf(s.out, "\n%s\n", tried.plan)
-		for _, difference := range tried.differences {
-			fmt.Fprintf(s.out, "    %s\n", difference)
-		}
+		showDifferences(s.out, tried.differences)
 		fmt.Fprintf(s.out, "    again: make faults FAULTS_ARGS=\"--only='%s'\"\n", tried.plan)
 	}
 	content, err := json.MarshalIndent(map[string]any{"seconds": took.Seconds(), "counts": count(s.results), "plans": plans}, "", "  ")

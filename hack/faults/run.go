@@ -23,11 +23,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -86,7 +88,6 @@ type suite struct {
 	dir     string
 	out     io.Writer
 	results []result
-	varied  map[string][]string
 }
 
 // phase tries the plans of the scenarios with AlterShield Server, or those without.
@@ -136,17 +137,17 @@ func (s *suite) choose(checked bool) (chosen map[string]scenario, only *plan, er
 }
 
 func (s *suite) tryAll(ctx context.Context, m *matrix, chosen map[string]scenario, only *plan) error {
+	written, err := m.undisturbed(ctx, chosen)
+	if err != nil {
+		return err
+	}
 	var errs, kills []plan
-	for name, scenario := range chosen {
-		positions, err := m.reference(ctx, scenario)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(s.out, "%s: %d positions, %d values vary between undisturbed runs\n", name, len(positions), len(m.references[name].Varies))
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		fmt.Fprintf(s.out, "%s: %d positions, %d values vary between undisturbed runs\n", name, len(written[name]), len(m.references[name].Varies))
 		for _, varies := range m.references[name].Varies {
 			fmt.Fprintf(s.out, "    varies: %s\n", varies)
 		}
-		for _, plan := range writePlans(name, positions) {
+		for _, plan := range writePlans(name, written[name]) {
 			if plan.fault.Mode.Kills() {
 				kills = append(kills, plan)
 			} else {
@@ -182,7 +183,7 @@ func (s *suite) tellTime(what string) {
 // matrix starts the proxies, and the manager behind them.
 func (s *suite) matrix(ctx context.Context, checked bool) (*matrix, error) {
 	m := &matrix{
-		lab: s.lab, keeper: newKeeper(ctx, nil), parallel: s.opts.parallel, out: s.out, references: map[string]state.Reference{},
+		lab: s.lab, keeper: newKeeper(ctx, nil), out: s.out, references: map[string]state.Reference{},
 	}
 	endpoint, err := s.proxyAPI(ctx, m)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -78,18 +77,13 @@ func (s *stage) write(ctx context.Context, what string, act func(context.Context
 	var refused error
 	err := until(ctx, what, func(ctx context.Context) error {
 		err := s.keeper.asUser(func() error { return act(ctx) })
-		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.ReasonForError(err) != "" && isDenial(err) {
+		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
 			refused = err
 			return nil
 		}
 		return err
 	})
 	return errors.Join(refused, err)
-}
-
-// isDenial says that a webhook of the operator has refused a release.
-func isDenial(err error) bool {
-	return strings.Contains(err.Error(), "denied the request")
 }
 
 func (s *stage) key(name string) client.ObjectKey {
@@ -159,10 +153,11 @@ func (s *stage) suspended(ctx context.Context, release int64) error {
 // denied makes a release that has to be refused, as the Deployment is suspended.
 func (s *stage) denied(ctx context.Context) error {
 	err := s.patch(ctx, "the denial of a release", template("denied", ""))
-	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) || status.Status().Code != http.StatusForbidden && !isDenial(err) ||
-		!strings.Contains(err.Error(), "deployment "+deploymentName+" is suspended") {
-		return fmt.Errorf("a release of the suspended Deployment should be denied, not answered with: %w", err)
+	if err == nil {
+		return errors.New("a release of the suspended Deployment was admitted")
+	}
+	if !strings.Contains(err.Error(), "deployment "+deploymentName+" is suspended") {
+		return fmt.Errorf("a release of the suspended Deployment should be denied for that: %w", err)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -104,7 +105,9 @@ func Open(ctx context.Context, options Options) (*Lab, error) {
 	scheme := runtime.NewScheme()
 	err = errors.Join(clientgoscheme.AddToScheme(scheme), appv1alpha1.AddToScheme(scheme))
 	if err == nil {
-		l.Kube, err = client.NewWithWatch(l.Plane.Config(), client.Options{Scheme: scheme})
+		config := l.Plane.Config()
+		config.WarningHandler = rest.NoWarnings{} // the webhooks warn people; nobody reads it here
+		l.Kube, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make a client: %w", err), l.Close(ctx))

@@ -1,0 +1,267 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxy_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+)
+
+// upstream is a server that remembers what reached it, and the proxy in front of it.
+type upstream struct {
+	*proxy.Proxy
+	address string
+	mutex   sync.Mutex
+	reached []string
+	killed  []string
+	// dies is what kill says.
+	dies bool
+}
+
+func behind(t *testing.T, handler http.HandlerFunc) *upstream {
+	up := &upstream{dies: true}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		up.mutex.Lock()
+		up.reached = append(up.reached, r.Method+" "+r.URL.Path)
+		up.mutex.Unlock()
+		handler(w, r)
+	}))
+	t.Cleanup(server.Close)
+	target, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	up.Proxy = proxy.New(proxy.Options{
+		Target: target, Transport: http.DefaultTransport, IsWrite: proxy.KubernetesWrite,
+		Kill: func(context.Context) bool {
+			up.mutex.Lock()
+			defer up.mutex.Unlock()
+			up.killed = append(up.killed, strings.Join(up.reached, ", "))
+			return up.dies
+		},
+	})
+	front := httptest.NewServer(up.Proxy)
+	t.Cleanup(front.Close)
+	up.address = front.URL
+	return up
+}
+
+// saw is what reached the server, deaths what had reached it whenever the client was killed.
+func (u *upstream) saw() []string {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	return slices.Clone(u.reached)
+}
+
+func (u *upstream) deaths() []string {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	return slices.Clone(u.killed)
+}
+
+func (u *upstream) setDies(dies bool) {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	u.dies = dies
+}
+
+func created(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }
+
+const changePods = "/apis/app.ops.cloud.alipay.com/v1alpha1/namespaces/shop/changepods"
+
+// send sends a request through the proxy; the status is 0 where no answer came.
+func (u *upstream) send(t *testing.T, method, path string) (int, metav1.Status) {
+	request, err := http.NewRequestWithContext(t.Context(), method, u.address+path, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, metav1.Status{}
+	}
+	defer response.Body.Close()
+	var status metav1.Status
+	content, _ := io.ReadAll(response.Body)
+	_ = json.Unmarshal(content, &status)
+	return response.StatusCode, status
+}
+
+func plan(nth int, mode proxy.Mode) *proxy.Fault {
+	return &proxy.Fault{Position: proxy.Position{Verb: "create", Resource: "changepods", Nth: nth}, Mode: mode}
+}
+
+func TestOnlyThePlannedWriteGoesWrong(t *testing.T) {
+	for mode, expected := range map[proxy.Mode]struct {
+		status  int
+		reason  metav1.StatusReason
+		reached int
+		killed  []string
+	}{
+		proxy.Conflict:     {409, metav1.StatusReasonConflict, 2, nil},
+		proxy.Failed:       {500, metav1.StatusReasonInternalError, 2, nil},
+		proxy.Timeout:      {504, metav1.StatusReasonTimeout, 3, nil},
+		proxy.KilledBefore: {0, "", 2, []string{"POST " + changePods}},
+		proxy.KilledAfter:  {0, "", 3, []string{"POST " + changePods + ", POST " + changePods}},
+	} {
+		t.Run(string(mode), func(t *testing.T) {
+			g, up := NewWithT(t), behind(t, created)
+			up.Plan("shop", plan(2, mode))
+			first, _ := up.send(t, http.MethodPost, changePods)
+			g.Expect(first).To(Equal(201))
+			g.Expect(up.Fired("shop")).To(BeFalse())
+			second, status := up.send(t, http.MethodPost, changePods)
+			g.Expect(second).To(Equal(expected.status))
+			g.Expect(status.Reason).To(Equal(expected.reason))
+			g.Expect(up.Fired("shop")).To(BeTrue())
+			third, _ := up.send(t, http.MethodPost, changePods)
+			g.Expect(third).To(Equal(201), "a fault comes once")
+			g.Expect(up.saw()).To(HaveLen(expected.reached))
+			g.Expect(up.deaths()).To(Equal(expected.killed), "what had reached the server when the client was killed")
+		})
+	}
+}
+
+func TestWritesAreCountedByVerbAndResourceInTheNamespaceOfThePlan(t *testing.T) {
+	g, up := NewWithT(t), behind(t, created)
+	up.send(t, http.MethodPost, changePods)
+	up.Plan("shop", nil)
+	up.send(t, http.MethodPost, changePods)
+	up.send(t, http.MethodPatch, changePods+"/web--x--1/status")
+	up.send(t, http.MethodPost, strings.Replace(changePods, "shop", "other", 1))
+	up.send(t, http.MethodGet, changePods)
+	up.send(t, http.MethodPost, changePods)
+	var seen []string
+	for _, record := range up.Records("shop") {
+		g.Expect(record.Status).To(Equal(201))
+		seen = append(seen, record.String())
+	}
+	g.Expect(seen).To(Equal([]string{"create changepods#1", "patch changepods/status#1", "create changepods#2"}))
+	g.Expect(up.Records("other")).To(BeEmpty())
+	up.Forget("shop")
+	g.Expect(up.Records("shop")).To(BeEmpty())
+}
+
+func TestAFaultWhoseClientDiedOfAnotherOneWaitsForTheWriteToComeAgain(t *testing.T) {
+	g, up := NewWithT(t), behind(t, created)
+	up.setDies(false)
+	up.Plan("shop", plan(1, proxy.KilledBefore))
+	status, _ := up.send(t, http.MethodPost, changePods)
+	g.Expect(status).To(Equal(0))
+	g.Expect(up.Fired("shop")).To(BeFalse())
+	g.Expect(up.saw()).To(BeEmpty())
+	up.setDies(true)
+	up.send(t, http.MethodPost, changePods)
+	g.Expect(up.Fired("shop")).To(BeTrue())
+	g.Expect(up.deaths()).To(HaveLen(2))
+}
+
+func TestAWriteIsOneThatChangesAnObjectInANamespace(t *testing.T) {
+	for path, expected := range map[string]string{
+		"POST " + changePods:                                                           "create changepods",
+		"PATCH " + changePods + "/web--x--1/status":                                    "patch changepods/status",
+		"DELETE " + changePods + "/web--x--1":                                          "delete changepods",
+		"PUT /apis/apps/v1/namespaces/shop/deployments/web":                            "update deployments",
+		"PATCH /api/v1/namespaces/shop/pods/web-1":                                     "patch pods",
+		"GET /api/v1/namespaces/shop/pods/web-1":                                       "",
+		"POST /apis/events.k8s.io/v1/namespaces/shop/events":                           "",
+		"PUT /apis/coordination.k8s.io/v1/namespaces/altershield-system/leases/leader": "",
+		"POST /apis/authentication.k8s.io/v1/tokenreviews":                             "",
+		"POST /version": "",
+	} {
+		t.Run(path, func(t *testing.T) {
+			g := NewWithT(t)
+			method, url, _ := strings.Cut(path, " ")
+			write, is := proxy.KubernetesWrite(httptest.NewRequest(method, url, nil))
+			g.Expect(is).To(Equal(expected != ""))
+			if is {
+				g.Expect(write.Namespace).To(Equal("shop"))
+				g.Expect(write.Verb + " " + write.Resource).To(Equal(expected))
+			}
+		})
+	}
+}
+
+func TestAPositionIsReadAsItIsWritten(t *testing.T) {
+	g := NewWithT(t)
+	position, err := proxy.ParsePosition("patch changepods/status#2")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(position).To(Equal(proxy.Position{Verb: "patch", Resource: "changepods/status", Nth: 2}))
+	g.Expect(position.String()).To(Equal("patch changepods/status#2"))
+	for _, nonsense := range []string{"", "patch", "patch pods", "patch pods#", "patch pods#0", "patch#1"} {
+		_, err := proxy.ParsePosition(nonsense)
+		g.Expect(err).To(MatchError(ContainSubstring("is no position")), nonsense)
+	}
+	_, err = proxy.ParseMode("late")
+	g.Expect(err).To(MatchError(ContainSubstring("is none of the faults")))
+}
+
+func TestItServesTLSToClientsThatTrustIt(t *testing.T) {
+	g, up, dir := NewWithT(t), behind(t, created), t.TempDir()
+	ca, err := cluster.NewServingCert(dir)
+	g.Expect(err).NotTo(HaveOccurred())
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	address, wait, err := up.ServeTLS(ctx, filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	g.Expect(err).NotTo(HaveOccurred())
+	trusted := x509.NewCertPool()
+	g.Expect(trusted.AppendCertsFromPEM(ca)).To(BeTrue())
+	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: trusted}}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+changePods, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	response, err := client.Do(request)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer response.Body.Close()
+	g.Expect(response.StatusCode).To(Equal(201))
+	g.Expect(response.Proto).To(Equal("HTTP/2.0"))
+	stop()
+	g.Expect(wait()).To(Succeed())
+	_, _, err = up.ServeTLS(t.Context(), "absent.crt", "absent.key")
+	g.Expect(err).To(MatchError(ContainSubstring("start the fault proxy")))
+}
+
+// lines reads a watch to its end.
+func lines(t *testing.T, from *http.Response) []string {
+	defer from.Body.Close()
+	var all []string
+	scanner := bufio.NewScanner(from.Body)
+	for scanner.Scan() {
+		all = append(all, scanner.Text())
+	}
+	if err := scanner.Err(); err != nil {
+		t.Logf("the watch ended with: %v", err)
+		all = append(all, "cut")
+	}
+	return all
+}

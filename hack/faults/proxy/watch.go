@@ -138,6 +138,8 @@ func (w *watches) wrap(response *http.Response) error {
 	if !ok || !isWatch(request) || response.StatusCode != http.StatusOK {
 		return nil
 	}
+	response.ContentLength = -1 // the length is no longer known
+	response.Header.Del("Content-Length")
 	read := readLine
 	if strings.Contains(response.Header.Get("Content-Type"), "protobuf") {
 		read = readMessage

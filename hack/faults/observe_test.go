@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/faults/state"
+)
+
+func TestMasksHideTimesNamesOfPodsAndIds(t *testing.T) {
+	g, hidden := NewWithT(t), masks("faults-7")
+	for text, shown := range map[string]string{
+		"2026-11-21T10:00:00Z":        "TIME",
+		"2026-11-21T10:00:00.123456Z": "TIME",
+		"2026-11-21 10:00:00":         "TIME",
+		"1795255200":                  "SECONDS",
+		"12":                          "12",
+		"pod web-5c698f4449-fsb27 at 10.128.0.7 in faults-7":         "pod web-POD at IP in NAMESPACE",
+		"web--x--c6c45d23c098bdf181853a85b60b5d74--x--1":             "web--x--c6c45d23c098bdf181853a85b60b5d74--x--1",
+		"default/faults-7/web/0a1b2c/2":                              "default/NAMESPACE/web/HASH/2",
+		"0123456789abcdef0123456789abcdef0123":                       "ID",
+		`{"user":"admin","time":"2026-11-21T10:00:00Z","release":2}`: `{"user":"admin","time":"TIME","release":2}`,
+	} {
+		g.Expect(hidden.Value(text)).To(Equal(shown))
+	}
+}
+
+func TestOfAnObjectSomeFieldsAreComparedAndOfConditionsNoMessages(t *testing.T) {
+	g := NewWithT(t)
+	object := pick(map[string]any{
+		"metadata": map[string]any{"name": "web", "labels": map[string]any{"app": "web"}},
+		"status":   map[string]any{"conditions": []any{map[string]any{"type": "Verified", "message": "on the way"}}},
+	}, []string{"metadata.labels", "status", "spec"})
+	dropMessages(object)
+	g.Expect(object).To(Equal(map[string]any{
+		"metadata.labels": map[string]any{"app": "web"},
+		"status":          map[string]any{"conditions": []any{map[string]any{"type": "Verified"}}},
+	}))
+}
+
+func TestWhatWasMadeIsCountedIfItSucceeded(t *testing.T) {
+	g := NewWithT(t)
+	record := func(verb string, status int) proxy.Record {
+		return proxy.Record{Position: proxy.Position{Verb: verb, Resource: "changepods"}, Status: status}
+	}
+	g.Expect(made([]proxy.Record{
+		record("create", 201), record("create", 409), record("create", 0), record("create", 201), record("patch", 200), record("delete", 200),
+	})).To(Equal(map[string]int{"creates changepods": 2, "deletes changepods": 1}))
+}
+
+func TestNothingIsSettledWhileTheOwnerOfAnObjectIsGone(t *testing.T) {
+	g := NewWithT(t)
+	owner, owned := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	owner.SetUID("1")
+	owned.SetUID("2")
+	owned.SetKind("ChangePod")
+	owned.SetName("web--x--1")
+	owned.SetOwnerReferences([]metav1.OwnerReference{{UID: "1"}})
+	found := newFamily()
+	found.add(owned)
+	g.Expect(found.orphan()).To(MatchError("ChangePod web--x--1 waits to be removed with its owner"))
+	found.add(owner)
+	g.Expect(found.orphan()).To(Succeed())
+}
+
+func TestACallToTheServerIsAPositionInTheNamespaceOfItsOrder(t *testing.T) {
+	g := NewWithT(t)
+	request := httptest.NewRequest(http.MethodPost, "/openapi/v1/exe/submitChangeExecOrder", strings.NewReader(`{"bizExecOrderId":"default/shop/web/0a/1"}`))
+	write, is := isCall(request)
+	g.Expect(is).To(BeTrue())
+	g.Expect(write).To(Equal(proxy.Write{Namespace: "shop", Verb: "call", Resource: "submitChangeExecOrder"}))
+	again, _ := isCall(request)
+	g.Expect(again).To(Equal(write), "the body is still there")
+	for path, body := range map[string]string{
+		"/openapi/v1/exe/retrieveChangeCheck":   `{"bizExecOrderId":"default/shop/web/0a/1"}`,
+		"/openapi/v1/heartbeat/config":          "",
+		"/openapi/v1/exe/submitChangeExecOrder": "no JSON",
+	} {
+		_, is := isCall(httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
+		g.Expect(is).To(BeFalse(), path)
+	}
+}
+
+func TestACallbackIsDeliveredUntilItIsTaken(t *testing.T) {
+	g := NewWithT(t)
+	var told atomic.Int32
+	manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Sign") != "signed" {
+			t.Error("the headers are gone")
+		}
+		if told.Add(1) < 3 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer manager.Close()
+	relayed := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}"))
+	relayed.Header.Set("Sign", "signed")
+	answer := httptest.NewRecorder()
+	newRelay(t.Context(), manager.URL).ServeHTTP(answer, relayed)
+	g.Expect(answer.Body.String()).To(Equal(`{"success":true}`))
+	g.Eventually(told.Load).Should(BeEquivalentTo(3))
+	g.Consistently(told.Load).WithTimeout(3 * tellEvery).Should(BeEquivalentTo(3))
+}
+
+func TestStatesOfTwoNamespacesAreTheSame(t *testing.T) {
+	g := NewWithT(t)
+	in := func(namespace, pod string) state.State {
+		found := state.State{}
+		found.Add("ChangePod web--x--1", map[string]any{"spec": map[string]any{"namespace": namespace, "pod": pod}}, masks(namespace))
+		return found
+	}
+	g.Expect(state.NewReference(in("faults-1", "web-5c698f4449-fsb27")).Differences(in("faults-12", "web-5c698f4449-abcde"))).To(BeEmpty())
+}

@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+)
+
+func TestAPlanIsReadAsItIsNamed(t *testing.T) {
+	for _, name := range []string{
+		"walkthrough/patch changepods/status#2/killed-after", "server/call submitChangeExecOrder#1/timeout", "stuck/create changepods#1/500",
+		"walkthrough/stale pods/3s", "rollback/unobserved changeworkloads/1s", "repair/replay replicasets/0s",
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			parsed, err := parsePlan(name)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(parsed.String()).To(Equal(name))
+		})
+	}
+	for _, nonsense := range []string{"", "walkthrough", "walkthrough/late", "walkthrough/patch pods#1/late", "walkthrough/patch pods/500", "walkthrough/stale pods/long"} {
+		_, err := parsePlan(nonsense)
+		NewWithT(t).Expect(err).To(HaveOccurred(), nonsense)
+	}
+}
+
+func TestEveryFaultIsPlannedForEveryPosition(t *testing.T) {
+	g := NewWithT(t)
+	write := proxy.Position{Verb: "patch", Resource: "pods", Nth: 1}
+	call := proxy.Position{Verb: "call", Resource: "submitChangeExecOrder", Nth: 1}
+	var names []string
+	for _, plan := range writePlans("server", []proxy.Position{write, call}) {
+		names = append(names, plan.String())
+	}
+	g.Expect(names).To(Equal([]string{
+		"server/patch pods#1/killed-before", "server/patch pods#1/killed-after", "server/patch pods#1/conflict",
+		"server/patch pods#1/timeout", "server/patch pods#1/500",
+		"server/call submitChangeExecOrder#1/killed-before", "server/call submitChangeExecOrder#1/killed-after",
+		"server/call submitChangeExecOrder#1/timeout", "server/call submitChangeExecOrder#1/500",
+	}))
+}
+
+func TestEveryKindThatIsWatchedIsSeenLateIncompleteAndTwice(t *testing.T) {
+	g := NewWithT(t)
+	seen := map[string][]string{}
+	for _, disturbance := range viewPlans() {
+		name := string(disturbance.View)
+		if disturbance.View == proxy.Stale {
+			name += " " + disturbance.For.String()
+		}
+		seen[disturbance.Resource] = append(seen[disturbance.Resource], name)
+		g.Expect(disturbance.Times).To(BeNumerically(">", 1))
+	}
+	g.Expect(seen).To(HaveLen(7))
+	for resource, views := range seen {
+		g.Expect(views).To(Equal([]string{"stale 1s", "stale 3s", "stale 10s", "unobserved", "replay"}), resource)
+	}
+}
+
+func TestASampleIsSpreadOverThePlans(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, 1)).To(Equal([]int{0, 1, 2, 3, 4, 5, 6}))
+	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, 3)).To(Equal([]int{1, 4}))
+	g.Expect(sample([]int{}, 3)).To(BeEmpty())
+}
+
+func TestPositionsAreThoseOfAllUndisturbedRuns(t *testing.T) {
+	g := NewWithT(t)
+	record := func(verb, resource string, nth int) proxy.Record {
+		return proxy.Record{Position: proxy.Position{Verb: verb, Resource: resource, Nth: nth}, Status: 200, Time: time.Now()}
+	}
+	found := positions(
+		[]proxy.Record{record("create", "changepods", 1), record("patch", "pods", 1)},
+		[]proxy.Record{record("patch", "pods", 1), record("create", "changepods", 1), record("patch", "pods", 2)})
+	g.Expect(found).To(Equal([]proxy.Position{
+		{Verb: "create", Resource: "changepods", Nth: 1}, {Verb: "patch", Resource: "pods", Nth: 1}, {Verb: "patch", Resource: "pods", Nth: 2},
+	}))
+}
+
+func TestOptionsThatMeanNothingAreRefused(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect((&options{sample: 1, parallel: 1}).validate()).To(Succeed())
+	g.Expect((&options{sample: 0, parallel: 1}).validate()).To(MatchError("--sample and --parallel have to be 1 at least"))
+	g.Expect((&options{sample: 1, parallel: 1, only: "walkthrough"}).validate()).To(MatchError(ContainSubstring("is no plan")))
+}

@@ -1,0 +1,97 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+)
+
+func tried(scenario string, nth int, mode proxy.Mode, reached bool, differences ...string) result {
+	position := proxy.Position{Verb: "patch", Resource: "pods", Nth: nth}
+	return result{
+		plan: plan{scenario: scenario, fault: &proxy.Fault{Position: position, Mode: mode}}, reached: reached, differences: differences, took: time.Second,
+	}
+}
+
+// rows are the cells of a table.
+func rows(printed string) [][]string {
+	var all [][]string
+	for line := range strings.Lines(printed) {
+		all = append(all, strings.Split(strings.Join(strings.Fields(strings.ReplaceAll(line, " (+", "(+")), " "), " "))
+	}
+	return all
+}
+
+func TestTheTableCountsWhatWasTriedWhatFailedAndWhatDidNotComeAbout(t *testing.T) {
+	g := NewWithT(t)
+	var printed bytes.Buffer
+	g.Expect(table(&printed, []result{
+		tried("stuck", 1, proxy.Conflict, true), tried("stuck", 2, proxy.Conflict, true, "it differs"), tried("stuck", 3, proxy.Conflict, false),
+		tried("server", 1, proxy.KilledAfter, true),
+		{plan: plan{scenario: "server", disturbance: disturb(proxy.Stale, "pods", time.Second)}, reached: true},
+	})).To(Succeed())
+	g.Expect(rows(printed.String())).To(Equal([][]string{
+		{"tried/failed", "killed-before", "killed-after", "conflict", "timeout", "500", "stale", "unobserved", "replay", "all"},
+		{"walkthrough", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
+		{"stuck", "-", "-", "2/1(+1)", "-", "-", "-", "-", "-", "2/1(+1)"},
+		{"rollback", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
+		{"server", "-", "1/0", "-", "-", "-", "1/0", "-", "-", "2/0"},
+		{"repair", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
+		{"all", "-", "1/0", "2/1(+1)", "-", "-", "1/0", "-", "-", "4/1(+1)"},
+	}))
+}
+
+func TestAFailureIsReportedWithWhatRepeatsIt(t *testing.T) {
+	g, file := NewWithT(t), filepath.Join(t.TempDir(), "bin", "faults.json")
+	var printed bytes.Buffer
+	reporting := &suite{opts: options{out: file}, out: &printed, results: []result{
+		tried("stuck", 2, proxy.Failed, true, `Deployment web .spec.paused: "true", it should be "false"`), tried("stuck", 1, proxy.Failed, true),
+	}}
+	g.Expect(reporting.report(time.Minute)).To(MatchError("1 of 2 plans ended otherwise than an undisturbed run"))
+	g.Expect(printed.String()).To(ContainSubstring("2 plans came about, 0 did not (their write didn't occur), 1 ended otherwise than an undisturbed run. 1m0s in all."))
+	g.Expect(printed.String()).To(ContainSubstring("\nstuck/patch pods#2/500\n    Deployment web .spec.paused: \"true\", it should be \"false\"\n" +
+		"    again: make faults FAULTS_ARGS=\"--only='stuck/patch pods#2/500'\"\n"))
+	content, err := os.ReadFile(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	var results struct{ Plans []written }
+	g.Expect(json.Unmarshal(content, &results)).To(Succeed())
+	g.Expect(results.Plans).To(Equal([]written{
+		{Plan: "stuck/patch pods#1/500", Class: "500", Reached: true, Seconds: 1},
+		{Plan: "stuck/patch pods#2/500", Class: "500", Reached: true, Seconds: 1, Differences: []string{`Deployment web .spec.paused: "true", it should be "false"`}},
+	}))
+
+	reporting.results = reporting.results[:1]
+	g.Expect(reporting.report(time.Minute)).To(Succeed())
+}
+
+func TestOfManyDifferencesTheFirstAreShown(t *testing.T) {
+	g := NewWithT(t)
+	var printed bytes.Buffer
+	showDifferences(&printed, strings.Split("abcdefghijklmn", ""))
+	g.Expect(strings.Split(printed.String(), "\n")).To(HaveLen(14))
+	g.Expect(printed.String()).To(HaveSuffix("    l\n    and 2 more\n"))
+}
