@@ -30,6 +30,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -88,6 +89,8 @@ type suite struct {
 	dir     string
 	out     io.Writer
 	results []result
+	// namespaces counts those that were made.
+	namespaces atomic.Int64
 }
 
 // phase tries the plans of the scenarios with AlterShield Server, or those without.
@@ -183,7 +186,7 @@ func (s *suite) tellTime(what string) {
 // matrix starts the proxies, and the manager behind them.
 func (s *suite) matrix(ctx context.Context, checked bool) (*matrix, error) {
 	m := &matrix{
-		lab: s.lab, keeper: newKeeper(ctx, nil), out: s.out, references: map[string]state.Reference{},
+		lab: s.lab, keeper: newKeeper(ctx, nil), out: s.out, namespaces: &s.namespaces, references: map[string]state.Reference{},
 	}
 	endpoint, err := s.proxyAPI(ctx, m)
 	if err != nil {
