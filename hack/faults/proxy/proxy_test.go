@@ -17,7 +17,6 @@ limitations under the License.
 package proxy_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -249,19 +248,4 @@ func TestItServesTLSToClientsThatTrustIt(t *testing.T) {
 	g.Expect(wait()).To(Succeed())
 	_, _, err = up.ServeTLS(t.Context(), "absent.crt", "absent.key")
 	g.Expect(err).To(MatchError(ContainSubstring("start the fault proxy")))
-}
-
-// lines reads a watch to its end.
-func lines(t *testing.T, from *http.Response) []string {
-	defer from.Body.Close()
-	var all []string
-	scanner := bufio.NewScanner(from.Body)
-	for scanner.Scan() {
-		all = append(all, scanner.Text())
-	}
-	if err := scanner.Err(); err != nil {
-		t.Logf("the watch ended with: %v", err)
-		all = append(all, "cut")
-	}
-	return all
 }

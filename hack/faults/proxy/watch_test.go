@@ -17,6 +17,7 @@ limitations under the License.
 package proxy_test
 
 import (
+	"bufio"
 	"encoding/binary"
 	"io"
 	"net/http"
@@ -61,7 +62,8 @@ func three() <-chan string {
 	return next
 }
 
-func (u *upstream) watch(t *testing.T, path string) *http.Response {
+// begin begins a watch.
+func (u *upstream) begin(t *testing.T, path string) *http.Response {
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.address+path, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -73,10 +75,29 @@ func (u *upstream) watch(t *testing.T, path string) *http.Response {
 	return response
 }
 
+// watch reads a watch to its end; begun is called once it has begun.
+func (u *upstream) watch(t *testing.T, path string, begun ...func()) []string {
+	response := u.begin(t, path)
+	defer response.Body.Close()
+	for _, act := range begun {
+		act()
+	}
+	var all []string
+	scanner := bufio.NewScanner(response.Body)
+	for scanner.Scan() {
+		all = append(all, scanner.Text())
+	}
+	if err := scanner.Err(); err != nil {
+		t.Logf("the watch ended with: %v", err)
+		all = append(all, "cut")
+	}
+	return all
+}
+
 func TestAWatchPassesAsItIsUntilItIsDisturbed(t *testing.T) {
 	g, up := NewWithT(t), behind(t, events(three()))
 	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resource: "deployments", Times: 9})
-	g.Expect(lines(t, up.watch(t, podWatch))).To(Equal([]string{"added", "modified", "deleted"}))
+	g.Expect(up.watch(t, podWatch)).To(Equal([]string{"added", "modified", "deleted"}))
 	g.Expect(up.Disturbed()).To(Equal(0))
 }
 
@@ -86,7 +107,7 @@ func TestAStaleViewHoldsBackAnEventAndThoseThatFollow(t *testing.T) {
 	const held = 300 * time.Millisecond
 	up.Disturb(proxy.Disturbance{View: proxy.Stale, Resource: "pods", For: held, Times: 1})
 	began := time.Now()
-	g.Expect(lines(t, up.watch(t, podWatch))).To(Equal([]string{"added", "modified", "deleted"}))
+	g.Expect(up.watch(t, podWatch)).To(Equal([]string{"added", "modified", "deleted"}))
 	g.Expect(time.Since(began)).To(BeNumerically(">=", held))
 	g.Expect(up.Disturbed()).To(Equal(1))
 }
@@ -95,7 +116,7 @@ func TestAStaleViewEndsWithItsClient(t *testing.T) {
 	g := NewWithT(t)
 	up := behind(t, events(three()))
 	up.Disturb(proxy.Disturbance{View: proxy.Stale, Resource: "pods", For: time.Hour, Times: 1})
-	response := up.watch(t, podWatch)
+	response := up.begin(t, podWatch)
 	g.Eventually(up.Disturbed).Should(Equal(1))
 	g.Expect(response.Body.Close()).To(Succeed()) // the server of the test would wait for a handler that hangs
 }
@@ -104,7 +125,7 @@ func TestAReplayDeliversEventsAgainInTheirOrder(t *testing.T) {
 	g := NewWithT(t)
 	up := behind(t, events(three()))
 	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resource: "pods", Times: 2})
-	g.Expect(lines(t, up.watch(t, podWatch))).To(Equal([]string{"added", "added", "modified", "added", "modified", "deleted"}))
+	g.Expect(up.watch(t, podWatch)).To(Equal([]string{"added", "added", "modified", "added", "modified", "deleted"}))
 }
 
 func TestAnUnobservedEventIsDroppedAndTheWatchIsRefusedThenHasExpired(t *testing.T) {
@@ -112,9 +133,7 @@ func TestAnUnobservedEventIsDroppedAndTheWatchIsRefusedThenHasExpired(t *testing
 	next := make(chan string, 2)
 	up := behind(t, events(next))
 	up.Disturb(proxy.Disturbance{View: proxy.Unobserved, Resource: "pods", For: 300 * time.Millisecond, Times: 1})
-	watch := up.watch(t, podWatch)
-	next <- "deleted"
-	g.Expect(lines(t, watch)).To(Equal([]string{"cut"}))
+	g.Expect(up.watch(t, podWatch, func() { next <- "deleted" })).To(Equal([]string{"cut"}))
 
 	status, refusal := up.send(t, http.MethodGet, podWatch)
 	g.Expect(status).To(Equal(503))
@@ -138,9 +157,7 @@ func TestAWatchThatBeginsWithWhatIsThereCannotHaveExpired(t *testing.T) {
 	next := make(chan string, 1)
 	up := behind(t, events(next))
 	up.Disturb(proxy.Disturbance{View: proxy.Unobserved, Resource: "pods", Times: 1})
-	watch := up.watch(t, podWatch)
-	next <- "deleted"
-	g.Expect(lines(t, watch)).To(Equal([]string{"cut"}))
+	g.Expect(up.watch(t, podWatch, func() { next <- "deleted" })).To(Equal([]string{"cut"}))
 	close(next)
 	status, _ := up.send(t, http.MethodGet, "/api/v1/pods?watch=1&sendInitialEvents=true&resourceVersion=7")
 	g.Expect(status).To(Equal(200))
@@ -158,7 +175,7 @@ func TestEventsInProtobufAreToldApart(t *testing.T) {
 		_, _ = io.WriteString(w, message("one\n")+message("two"))
 	})
 	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resource: "pods", Times: 2})
-	response := up.watch(t, podWatch)
+	response := up.begin(t, podWatch)
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
 	g.Expect(err).NotTo(HaveOccurred())
