@@ -68,7 +68,8 @@ func isCall(request *http.Request) (proxy.Write, bool) {
 // once: what a lost one means is known (the batch waits for two minutes, and then only a pass is found), and is not what is
 // tried here.
 type relay struct {
-	ctx    context.Context //nolint:containedctx // a callback outlives the request that brings it
+	// ctx is that of the whole run: a callback outlives the request that brings it.
+	ctx    context.Context
 	target string
 	client *http.Client
 }

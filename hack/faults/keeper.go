@@ -27,7 +27,7 @@ import (
 // keeper kills the manager and brings it back. Users write nothing meanwhile: a release that no webhook sees is another matter.
 type keeper struct {
 	// ctx is that of the whole run: the manager comes back, whatever became of the request that it was killed at.
-	ctx context.Context //nolint:containedctx // a restart outlives the request that causes it
+	ctx context.Context
 	// down is held for writing while the manager is dead, and for reading by users who write.
 	down     sync.RWMutex
 	operator *operator.Operator

@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -133,6 +134,33 @@ func showDifferences(out io.Writer, differences []string) {
 	}
 }
 
+// panics are the lines of the manager's log that tell of one.
+func panics(log string) []string {
+	var found []string
+	for line := range strings.Lines(log) {
+		if strings.HasPrefix(line, "panic:") || strings.Contains(line, "Observed a panic") {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
+// checkLog keeps the manager's log beside the results. The error says that the manager has panicked.
+func (s *suite) checkLog() error {
+	content, err := os.ReadFile(s.log)
+	if err != nil {
+		return fmt.Errorf("read the manager's log: %w", err)
+	}
+	kept := strings.TrimSuffix(s.opts.out, ".json") + ".log"
+	if err := os.WriteFile(kept, content, 0o600); err != nil {
+		return fmt.Errorf("keep the manager's log: %w", err)
+	}
+	if found := panics(string(content)); len(found) > 0 {
+		return fmt.Errorf("the manager panicked %d times, see %s: %s", len(found), kept, found[0])
+	}
+	return nil
+}
+
 // report prints the table and writes the file. The error says that runs have ended otherwise than undisturbed ones.
 func (s *suite) report(took time.Duration) error {
 	slices.SortFunc(s.results, func(a, b result) int { return cmp.Compare(a.plan.String(), b.plan.String()) })
@@ -159,6 +187,17 @@ func (s *suite) report(took time.Duration) error {
 		showDifferences(s.out, tried.differences)
 		fmt.Fprintf(s.out, "    again: make faults FAULTS_ARGS=\"--only='%s'\"\n", tried.plan)
 	}
+	if err := s.save(took, plans); err != nil {
+		return err
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("%d of %d plans ended otherwise than an undisturbed run", len(failed), len(s.results))
+	}
+	return nil
+}
+
+// save writes the file of results.
+func (s *suite) save(took time.Duration, plans []written) error {
 	content, err := json.MarshalIndent(map[string]any{"seconds": took.Seconds(), "counts": count(s.results), "plans": plans}, "", "  ")
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(s.opts.out), 0o755)
@@ -168,9 +207,6 @@ func (s *suite) report(took time.Duration) error {
 	}
 	if err != nil {
 		return fmt.Errorf("write the results: %w", err)
-	}
-	if len(failed) > 0 {
-		return fmt.Errorf("%d of %d plans ended otherwise than an undisturbed run", len(failed), len(s.results))
 	}
 	return nil
 }

@@ -95,3 +95,23 @@ func TestOfManyDifferencesTheFirstAreShown(t *testing.T) {
 	g.Expect(strings.Split(printed.String(), "\n")).To(HaveLen(14))
 	g.Expect(printed.String()).To(HaveSuffix("    l\n    and 2 more\n"))
 }
+
+func TestAManagerThatPanickedFailsTheRunAndItsLogIsKept(t *testing.T) {
+	g, dir := NewWithT(t), t.TempDir()
+	log := filepath.Join(dir, "manager.log")
+	for content, expected := range map[string]string{
+		"a reconcile failed: panic-free\n": "",
+		"INFO\tObserved a panic\t{...}\n":  "the manager panicked 1 times",
+		"panic: nil map\n\ngoroutine 1\n":  "panic: nil map",
+	} {
+		g.Expect(os.WriteFile(log, []byte(content), 0o600)).To(Succeed())
+		err := (&suite{log: log, opts: options{out: filepath.Join(dir, "faults.json")}}).checkLog()
+		if expected == "" {
+			g.Expect(err).NotTo(HaveOccurred())
+		} else {
+			g.Expect(err).To(MatchError(ContainSubstring(expected)))
+		}
+		g.Expect(os.ReadFile(filepath.Join(dir, "faults.log"))).To(BeEquivalentTo(content))
+	}
+	g.Expect((&suite{log: filepath.Join(dir, "absent")}).checkLog()).To(MatchError(ContainSubstring("read the manager's log")))
+}

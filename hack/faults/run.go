@@ -79,7 +79,7 @@ func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 			return err
 		}
 	}
-	return suite.report(time.Since(began))
+	return errors.Join(suite.report(time.Since(began)), suite.checkLog())
 }
 
 // suite is all that is tried: first without AlterShield Server, then with it.
@@ -91,6 +91,8 @@ type suite struct {
 	results []result
 	// namespaces counts those that were made.
 	namespaces atomic.Int64
+	// log is where the manager writes its log.
+	log string
 }
 
 // phase tries the plans of the scenarios with AlterShield Server, or those without.
@@ -215,7 +217,7 @@ func (s *suite) matrix(ctx context.Context, checked bool) (*matrix, error) {
 	}); err != nil {
 		return nil, err
 	}
-	m.keeper.operator = s.lab.Operator
+	m.keeper.operator, s.log = s.lab.Operator, s.lab.Operator.LogPath()
 	if checked {
 		address, err := serve(ctx, newRelay(ctx, s.lab.Operator.CallbackURL()))
 		if err != nil {

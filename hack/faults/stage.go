@@ -25,6 +25,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -131,8 +132,23 @@ func (s *stage) verified(ctx context.Context, release int64) error {
 			return fmt.Errorf("the Deployment is at release %d with status %q, suspended %t, of %d records",
 				workload.Spec.Release, workload.Status.Status, suspended, len(all.Items))
 		}
-		return nil
+		return s.cleared(ctx, workload)
 	})
+}
+
+// cleared says whether the batches of records that are gone are gone as well. If the same version is released again before, its
+// batches get higher numbers.
+func (s *stage) cleared(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
+	var batches appv1alpha1.ChangePodList
+	if err := s.kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
+		return err
+	}
+	for i := range batches.Items {
+		if !metav1.IsControlledBy(&batches.Items[i], workload) {
+			return fmt.Errorf("ChangePod %s waits to be removed", batches.Items[i].Name)
+		}
+	}
+	return nil
 }
 
 // suspended waits until a release has suspended the Deployment.
