@@ -168,10 +168,11 @@ func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorklo
 		if err == nil && other.DeletionTimestamp == nil && other.Spec.Release == older[i].Spec.Release {
 			err = r.Client.Delete(ctx, &other, client.Preconditions{UID: &older[i].UID, ResourceVersion: &other.ResourceVersion})
 		}
+		// Whatever the answer: a deletion that only seems to fail is not decided again.
+		r.numbers.forget(recordOf(&older[i]))
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", key, err)
 		}
-		r.numbers.forget(recordOf(&older[i]))
 	}
 	return nil
 }
