@@ -36,6 +36,9 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
+// progressEvery is after how many plans a line says how far the run is.
+const progressEvery = 50
+
 // quiet is for how long nothing may be written once the end state is reached.
 const quiet = 2 * time.Second
 
@@ -225,6 +228,9 @@ func (m *matrix) all(ctx context.Context, byName map[string]scenario, plans []pl
 				mutex.Lock()
 				results = append(results, tried)
 				m.tell(tried)
+				if len(results)%progressEvery == 0 {
+					fmt.Fprintf(m.out, "%s %d of %d\n", time.Now().Format(time.TimeOnly), len(results), len(plans))
+				}
 				mutex.Unlock()
 			}
 		})

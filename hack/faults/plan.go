@@ -79,8 +79,8 @@ func parsePlan(name string) (plan, error) {
 	return parsed, nil
 }
 
-// heldInAll bounds for how long a view is stale in one run, all times together.
-const heldInAll = 20 * time.Second
+// heldInAll is about how long a view is stale in one run, all times together.
+const heldInAll = 12 * time.Second
 
 // disturb lets a view go wrong a few times in a run: longer periods less often.
 func disturb(view proxy.View, resource string, period time.Duration) proxy.Disturbance {
