@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -51,7 +52,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.manager, "manager", "bin/manager", "the manager's `program`")
 	flags.StringVar(&o.config, "config", "config/local", "kustomization `folder` to install")
 	flags.StringVar(&o.out, "out", "bin/faults.json", "`file` for the results")
-	flags.StringVar(&o.only, "only", "", "the `plan` to try, as a failure names it, such as 'walkthrough/patch changepods/status#2/killed-after'; empty: all")
+	flags.StringVar(&o.only, "only", "", "the `plans` to try, as failures name them, such as 'walkthrough/patch changepods/status#2/killed-after', with commas between; empty: all")
 	flags.IntVar(&o.sample, "sample", 1, "try every `n`-th plan")
 	flags.IntVar(&o.parallel, "parallel", 8, "how many namespaces are at work at a time")
 }
@@ -60,9 +61,22 @@ func (o *options) validate() error {
 	if o.sample < 1 || o.parallel < 1 {
 		return errors.New("--sample and --parallel have to be 1 at least")
 	}
-	if o.only == "" {
-		return nil
-	}
-	_, err := parsePlan(o.only)
+	_, err := o.plans()
 	return err
+}
+
+// plans are those to try where not all are.
+func (o *options) plans() ([]plan, error) {
+	var plans []plan
+	for name := range strings.SplitSeq(o.only, ",") {
+		if name == "" {
+			continue
+		}
+		parsed, err := parsePlan(name)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, parsed)
+	}
+	return plans, nil
 }

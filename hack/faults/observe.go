@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
@@ -78,9 +79,12 @@ func masks(namespace string) state.Masks {
 			show(`\b[0-9a-f]{36}\b`, "ID"),
 			show(`/`+deploymentName+`/[0-9a-f]+/`, "/"+deploymentName+"/HASH/"),
 		},
-		// Deadlines come and go with waits, and a verdict that was polled has no time. Early verdicts that were taken over stay
-		// listed. Messages of conditions tell what went wrong on the way.
-		Left: []string{"deadline", "waitDeadline", "closeDeadline", "verdictTime", "earlyVerdicts", "lastTransitionTime", "observedGeneration"},
+		// Deadlines come and go with waits. A verdict that was polled has no time, and one that overtakes the answer to the notify
+		// leaves no time of that. Early verdicts that were taken over stay listed. The server tells the id of an order once.
+		Left: []string{
+			"deadline", "waitDeadline", "closeDeadline", "verdictTime", "postSubmitTime", "postSubmitTimeUnix", "earlyVerdicts", "orderId",
+			"lastTransitionTime", "observedGeneration",
+		},
 	}
 }
 
@@ -98,6 +102,7 @@ func (m *matrix) look(ctx context.Context, namespace string, abandoned int64) (s
 			family.add(&list.Items[i])
 			object := pick(list.Items[i].Object, kind.fields)
 			dropMessages(object)
+			dropLate(object)
 			if kind.nameless {
 				found.Count(kind.Kind, object, hidden)
 			} else {
@@ -163,6 +168,18 @@ func dropMessages(object map[string]any) {
 		if fields, ok := condition.(map[string]any); ok {
 			delete(fields, "message")
 		}
+	}
+}
+
+// dropLate leaves of a suspended release the pods that failed: the others are brought up to date minutes later, as the status
+// stays what it is.
+func dropLate(object map[string]any) {
+	status, _ := object["status"].(map[string]any)
+	if status["status"] != string(appv1alpha1.ChangeWorkloadSuspend) {
+		return
+	}
+	for _, late := range []string{"defensePreparingPods", "defenseCheckingPods", "defenseCheckPassPods", "counts"} {
+		delete(status, late)
 	}
 }
 

@@ -62,6 +62,17 @@ func TestOfAnObjectSomeFieldsAreComparedAndOfConditionsNoMessages(t *testing.T) 
 	}))
 }
 
+func TestOfASuspendedReleaseOnlyThePodsThatFailedAreUpToDate(t *testing.T) {
+	g := NewWithT(t)
+	in := func(phase string) map[string]any {
+		object := map[string]any{"status": map[string]any{"status": phase, "counts": "1", "defenseCheckFailPods": "2", "defenseCheckPassPods": "3"}}
+		dropLate(object)
+		return object
+	}
+	g.Expect(in("Suspend")).To(Equal(map[string]any{"status": map[string]any{"status": "Suspend", "defenseCheckFailPods": "2"}}))
+	g.Expect(in("Success")["status"]).To(HaveLen(4))
+}
+
 func TestWhatWasMadeIsCountedIfItSucceeded(t *testing.T) {
 	g := NewWithT(t)
 	record := func(verb string, status int) proxy.Record {

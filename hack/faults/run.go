@@ -123,25 +123,23 @@ func (s *suite) phase(ctx context.Context, checked bool) error {
 	return s.lab.StopOperator(ctx)
 }
 
-// choose is which scenarios to play, and the one plan to try where there is only one.
-func (s *suite) choose(checked bool) (chosen map[string]scenario, only *plan, err error) {
-	if s.opts.only != "" {
-		wanted, err := parsePlan(s.opts.only)
-		if err != nil {
-			return nil, nil, err
-		}
-		only = &wanted
+// choose is which scenarios to play, and the plans to try where not all are.
+func (s *suite) choose(checked bool) (chosen map[string]scenario, only []plan, err error) {
+	if only, err = s.opts.plans(); err != nil {
+		return nil, nil, err
 	}
 	chosen = map[string]scenario{}
 	for _, scenario := range scenarios() {
-		if scenario.checked == checked && (only == nil || only.scenario == scenario.name) {
+		wanted := len(only) == 0 || slices.ContainsFunc(only, func(plan plan) bool { return plan.scenario == scenario.name })
+		if scenario.checked == checked && wanted {
 			chosen[scenario.name] = scenario
 		}
 	}
+	only = slices.DeleteFunc(only, func(plan plan) bool { return chosen[plan.scenario].name == "" })
 	return chosen, only, nil
 }
 
-func (s *suite) tryAll(ctx context.Context, m *matrix, chosen map[string]scenario, only *plan) error {
+func (s *suite) tryAll(ctx context.Context, m *matrix, chosen map[string]scenario, only []plan) error {
 	written, err := m.undisturbed(ctx, chosen)
 	if err != nil {
 		return err
@@ -160,25 +158,31 @@ func (s *suite) tryAll(ctx context.Context, m *matrix, chosen map[string]scenari
 			}
 		}
 	}
-	if only != nil && only.fault != nil {
-		s.results = append(s.results, m.all(ctx, chosen, []plan{*only}, 1)...)
+	if len(only) > 0 {
+		s.tryOnly(ctx, m, chosen, only)
 		return nil
 	}
-	if only == nil {
-		s.results = append(s.results, m.all(ctx, chosen, sample(errs, s.opts.sample), s.opts.parallel)...)
-		s.tellTime("errors")
-		s.results = append(s.results, m.all(ctx, chosen, sample(kills, s.opts.sample), s.opts.parallel)...)
-		s.tellTime("kills")
-	}
-	disturbances := sample(viewPlans(), s.opts.sample)
-	if only != nil {
-		disturbances = []proxy.Disturbance{only.disturbance}
-	}
-	for _, disturbance := range disturbances {
+	s.results = append(s.results, m.all(ctx, chosen, sample(errs, s.opts.sample), s.opts.parallel)...)
+	s.tellTime("errors")
+	s.results = append(s.results, m.all(ctx, chosen, sample(kills, s.opts.sample), s.opts.parallel)...)
+	s.tellTime("kills")
+	for _, disturbance := range sample(viewPlans(), s.opts.sample) {
 		s.results = append(s.results, m.disturb(ctx, chosen, disturbance)...)
 	}
 	s.tellTime("views")
 	return nil
+}
+
+// tryOnly tries plans one after the other.
+func (s *suite) tryOnly(ctx context.Context, m *matrix, chosen map[string]scenario, only []plan) {
+	for i, plan := range only {
+		if plan.fault != nil {
+			s.results = append(s.results, m.all(ctx, chosen, only[i:i+1], 1)...)
+			continue
+		}
+		alone := map[string]scenario{plan.scenario: chosen[plan.scenario]}
+		s.results = append(s.results, m.disturb(ctx, alone, plan.disturbance)...)
+	}
 }
 
 func (s *suite) tellTime(what string) {
