@@ -27,12 +27,16 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 func main() {
 	var opts options
 	opts.bind(flag.CommandLine)
 	flag.Parse()
+	log.SetLogger(logr.Discard()) // what fails is in the results
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := faults(ctx, opts, os.Stdout); err != nil {

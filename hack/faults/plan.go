@@ -97,8 +97,8 @@ func disturb(view proxy.View, resource string, period time.Duration) proxy.Distu
 // writePlans are the faults of each position that undisturbed runs have shown.
 func writePlans(scenario string, positions []proxy.Position) []plan {
 	var plans []plan
-	for _, position := range positions {
-		for _, mode := range proxy.Modes() {
+	for _, mode := range proxy.Modes() {
+		for _, position := range positions {
 			if mode == proxy.Conflict && position.Verb == verbCall {
 				continue // AlterShield Server knows no conflicts
 			}
@@ -111,11 +111,16 @@ func writePlans(scenario string, positions []proxy.Position) []plan {
 // viewPlans are what goes wrong with what the manager sees of each kind that it watches.
 func viewPlans() []proxy.Disturbance {
 	var disturbances []proxy.Disturbance
-	for _, resource := range watched() {
-		for _, period := range []time.Duration{time.Second, 3 * time.Second, 10 * time.Second} {
+	for _, period := range []time.Duration{time.Second, 3 * time.Second, 10 * time.Second} {
+		for _, resource := range watched() {
 			disturbances = append(disturbances, disturb(proxy.Stale, resource, period))
 		}
-		disturbances = append(disturbances, disturb(proxy.Unobserved, resource, time.Second), disturb(proxy.Replay, resource, 0))
+	}
+	for _, resource := range watched() {
+		disturbances = append(disturbances, disturb(proxy.Unobserved, resource, time.Second))
+	}
+	for _, resource := range watched() {
+		disturbances = append(disturbances, disturb(proxy.Replay, resource, 0))
 	}
 	return disturbances
 }
@@ -125,7 +130,8 @@ func watched() []string {
 	return []string{"namespaces", "deployments", "replicasets", "pods", "changeworkloads", "changepods", "opsconfiginfoes"}
 }
 
-// sample keeps every n-th of some plans, and all of them if n is 1.
+// sample keeps every n-th of some plans, and all of them if n is 1. Plans of a kind come together, so that no kind is left out by
+// falling in with every n-th.
 func sample[P any](plans []P, n int) []P {
 	var kept []P
 	for i, one := range plans {

@@ -52,10 +52,11 @@ func TestEveryFaultIsPlannedForEveryPosition(t *testing.T) {
 		names = append(names, plan.String())
 	}
 	g.Expect(names).To(Equal([]string{
-		"server/patch pods#1/killed-before", "server/patch pods#1/killed-after", "server/patch pods#1/conflict",
-		"server/patch pods#1/timeout", "server/patch pods#1/500",
-		"server/call submitChangeExecOrder#1/killed-before", "server/call submitChangeExecOrder#1/killed-after",
-		"server/call submitChangeExecOrder#1/timeout", "server/call submitChangeExecOrder#1/500",
+		"server/patch pods#1/killed-before", "server/call submitChangeExecOrder#1/killed-before",
+		"server/patch pods#1/killed-after", "server/call submitChangeExecOrder#1/killed-after",
+		"server/patch pods#1/conflict",
+		"server/patch pods#1/timeout", "server/call submitChangeExecOrder#1/timeout",
+		"server/patch pods#1/500", "server/call submitChangeExecOrder#1/500",
 	}))
 }
 
@@ -81,6 +82,14 @@ func TestASampleIsSpreadOverThePlans(t *testing.T) {
 	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, 1)).To(Equal([]int{0, 1, 2, 3, 4, 5, 6}))
 	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, 3)).To(Equal([]int{1, 4}))
 	g.Expect(sample([]int{}, 3)).To(BeEmpty())
+}
+
+func TestASampleOfTheViewsHasSomeOfEach(t *testing.T) {
+	g, views := NewWithT(t), map[proxy.View]bool{}
+	for _, disturbance := range sample(viewPlans(), 5) {
+		views[disturbance.View] = true
+	}
+	g.Expect(views).To(HaveLen(3))
 }
 
 func TestPositionsAreThoseOfAllUndisturbedRuns(t *testing.T) {
