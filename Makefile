@@ -13,6 +13,7 @@ DEMO_ARGS ?=
 SOAK_ARGS ?=
 E2E_ARGS ?=
 FAULTS_ARGS ?=
+BENCH_ARGS ?=
 NODES ?= 2
 FUZZTIME ?= 60s
 FUZZ ?=
@@ -50,13 +51,6 @@ test: assets ## Run all tests, with the race detector where there is a C compile
 	$(TEST_ENV) go test $(RACE) -run '^$$' ./... >/dev/null
 	$(TEST_ENV) go test $(RACE) -p 1 -timeout 75m ./...
 
-# Not trimmed: so it shares what the tests have compiled.
-.PHONY: soak
-soak: assets ## Let a random actor live with the operator and check what must always hold. SOAK_ARGS="--duration=30m --seed=...": 30 minutes.
-	$(if $(HAVE_CC),,@echo "No C compiler: the manager runs without the race detector.")
-	@$(TEST_ENV) go build $(RACE) -o bin/manager-soak .
-	go run ./hack/soak --manager bin/manager-soak $(SOAK_ARGS)
-
 ##@ A cluster to play with
 
 .PHONY: up
@@ -70,13 +64,6 @@ down: ## Stop what `make up` started and remove its data.
 .PHONY: assets
 assets: ## Build etcd, Kubernetes and KWOK into setup-envtest's store, once; minutes the first time.
 	@go run ./hack/local assets
-
-##@ Measuring
-
-BENCH_ARGS ?=
-.PHONY: bench
-bench: build ## Measure what the operator costs: ratios to native, CPU, memory, writes. BENCH_ARGS="--full" measures everything.
-	@go run ./hack/bench --manager bin/manager --commit "$(COMMIT)" $(BENCH_ARGS)
 
 ##@ Real nodes
 
@@ -98,11 +85,36 @@ modules:
 build-node: ## Build bin/node, which runs a command beside a cluster with real nodes: bin/node -- <command>.
 	@CGO_ENABLED=0 go build -trimpath -o bin/node ./hack/node
 
-##@ Measured and broken on purpose
+##@ Measured, and broken on purpose
+
+.PHONY: bench
+bench: build ## Measure what the operator costs: ratios to native, CPU, memory, writes. BENCH_ARGS="--full" measures everything.
+	@go run ./hack/bench --manager bin/manager --commit "$(COMMIT)" $(BENCH_ARGS)
 
 .PHONY: faults
 faults: build ## Play scenarios while every write fails once, the manager is killed at each, and what it sees is late or lost. FAULTS_ARGS="--sample=10" for a tenth.
 	go run ./hack/faults --manager bin/manager $(FAULTS_ARGS)
+
+# Not trimmed: so it shares what the tests have compiled.
+.PHONY: soak
+soak: assets ## Let a random actor live with the operator and check what must always hold. SOAK_ARGS="--duration=30m --seed=...": 30 minutes.
+	$(if $(HAVE_CC),,@echo "No C compiler: the manager runs without the race detector.")
+	@$(TEST_ENV) go build $(RACE) -o bin/manager-soak .
+	go run ./hack/soak --manager bin/manager-soak $(SOAK_ARGS)
+
+# `go test` fuzzes one target of one package at a time.
+.PHONY: fuzz
+fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for some of them. What breaks one is kept in testdata/fuzz.
+	@targets=$$(git grep -oE '^func Fuzz[A-Za-z0-9]*' -- '*_test.go' | sed 's/:func / /' | grep -E ' .*($(FUZZ))') || \
+		{ echo "No fuzz target has a name like $(FUZZ)."; exit 1; }; \
+	echo "$$targets" | while read -r file target; do \
+		echo "=== $$target in $$(dirname "$$file")"; \
+		CGO_ENABLED=0 go test "./$$(dirname "$$file")" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 2 || exit 1; \
+	done
+
+.PHONY: coverage
+coverage: ## Run the unit tests alone and fail where they reach less than 95% of what decides; the rest is shown.
+	@CGO_ENABLED=0 go run ./hack/coverage --least 95 ./apis/... ./controllers/... ./routers/... ./runnable/... ./webhooks/...
 
 ##@ Development
 
@@ -152,20 +164,6 @@ lint: ## Run golangci-lint, built from its pinned Go module.
 check-alerts: ## Check and test the alert rules with promtool, built from its pinned Go module, and check the dashboard.
 	cd hack/tools/promtool && CGO_ENABLED=0 go build -tags remove_all_sd -o ../../../bin/promtool github.com/prometheus/prometheus/cmd/promtool
 	cd hack/tools/promtool && CGO_ENABLED=0 go test -count=1 ./...
-
-.PHONY: coverage
-coverage: ## Run the unit tests alone and fail where they reach less than 95% of what decides; the rest is shown.
-	@CGO_ENABLED=0 go run ./hack/coverage --least 95 ./apis/... ./controllers/... ./routers/... ./runnable/... ./webhooks/...
-
-# `go test` fuzzes one target of one package at a time.
-.PHONY: fuzz
-fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for some of them. What breaks one is kept in testdata/fuzz.
-	@targets=$$(git grep -oE '^func Fuzz[A-Za-z0-9]*' -- '*_test.go' | sed 's/:func / /' | grep -E ' .*($(FUZZ))') || \
-		{ echo "No fuzz target has a name like $(FUZZ)."; exit 1; }; \
-	echo "$$targets" | while read -r file target; do \
-		echo "=== $$target in $$(dirname "$$file")"; \
-		CGO_ENABLED=0 go test "./$$(dirname "$$file")" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 2 || exit 1; \
-	done
 
 .PHONY: tidy
 tidy: ## Tidy go.mod.
