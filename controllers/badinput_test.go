@@ -254,11 +254,16 @@ func touchedByHand() {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		verified(ctx, namespace, "sleep")
+		condition := func(since string) string {
+			return `{"conditions":[{"type":"Verified","status":"True","reason":"AllPodsPassed","message":"","lastTransitionTime":"` + since + `"}]}`
+		}
 		for _, row := range []struct{ kind, name, patch, field string }{
 			{"changepod", first + "--x--1", `{"verdictTime":"2026-11-21T10:00:00Z"}`, "status.verdictTime"},
 			{"changepod", first + "--x--1", `{"deadline":"2026-11-21t10:00:00z"}`, "status.deadline"},
 			{"changeworkload", first, `{"waitDeadline":"2026-11-21T10:00:00+99:00"}`, "status.waitDeadline"},
 			{"changeworkload", first, `{"earlyVerdicts":[{"changePodId":"a","stage":"PRE","verdict":"pass","time":"2026-11-21T10:00:00Z"}]}`, "status.earlyVerdicts[0].time"},
+			{"changepod", first + "--x--1", condition("2026-11-21t10:00:00Z"), "status.conditions[0].lastTransitionTime"},
+			{"changeworkload", first, condition("2026-11-21T10:00:00+99:00"), "status.conditions[0].lastTransitionTime"},
 		} {
 			output, err := kubectl(ctx, "-n", namespace, "patch", row.kind, row.name, "--subresource=status", "--type", "merge", "-p", `{"status":`+row.patch+`}`)
 			Expect(err).To(HaveOccurred(), row.patch)
