@@ -126,7 +126,7 @@ func (w *watch) judge(moment time.Time, allEnded bool) []named {
 		{"no pod is restarted or deleted by the operator", invariant.Pods(writes, system)},
 		{"nothing is written outside opted-in namespaces", invariant.Scope(writes, system)},
 		{"release numbers never go back", invariant.Releases(writes, system)},
-		{"no pod is in two batches of a release", invariant.Batches(writes)},
+		{"no pod is in two batches of a release", invariant.Batches(writes, system)},
 		{"a release is recorded once", invariant.Records(writes, system)},
 		{"one order per release, none left open", invariant.Orders(writes, orders, allEnded)},
 	}

@@ -78,16 +78,21 @@ func Complete(writes []history.Write) Result {
 	return result
 }
 
-// Batches says that the batches of a release cover no pod twice.
-func Batches(writes []history.Write) Result {
+// Batches says that the batches of a release cover no pod twice, but for those of a batch that a user deleted.
+func Batches(writes []history.Write, system System) Result {
 	var result Result
 	type place struct {
 		workload string
 		release  int64
 		pod      string
 	}
-	covered := map[place]string{}
+	type claim struct{ uid, name string }
+	covered := map[place]claim{}
+	deleted := map[string]bool{} // by the UID of the ChangePod
 	for _, write := range writes {
+		if write.Ended != "" && slices.Contains(system.Overriders, write.User) {
+			deleted[write.Ended] = true
+		}
 		batch := write.Batch
 		if batch == nil || write.Verb != "create" {
 			continue
@@ -95,10 +100,10 @@ func Batches(writes []history.Write) Result {
 		result.Observations++
 		for _, pod := range batch.Pods {
 			taken := place{workload: batch.Workload, release: batch.Release, pod: pod}
-			if other, twice := covered[taken]; twice {
-				result.violated("pod %s of release %d is in ChangePod %s already: ChangePod %s", pod, batch.Release, other, at(write))
+			if other, twice := covered[taken]; twice && !deleted[other.uid] {
+				result.violated("pod %s of release %d is in ChangePod %s already: ChangePod %s", pod, batch.Release, other.name, at(write))
 			}
-			covered[taken] = write.Name
+			covered[taken] = claim{uid: batch.UID, name: write.Name}
 		}
 	}
 	return result
