@@ -100,3 +100,37 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 	g.Expect(spec.Rollback.Release).To(Equal(int64(4)))
 	g.Expect(recorder.Events).To(Receive(Equal("Normal ReleaseRecorded release 5, version " + version + ", a rollback of release 4 by bob")))
 }
+
+func TestWhatTheCacheAloneStillKnowsIsNotRecorded(t *testing.T) {
+	scheme := runtime.NewScheme()
+	g := NewWithT(t)
+	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	another, leaving := sleepAt("1", nil), sleepAt("1", nil)
+	another.UID = "uid-2"
+	leaving.Finalizers, leaving.DeletionTimestamp = []string{"foregroundDeletion"}, &metav1.Time{Time: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	for name, there := range map[string]struct {
+		live    []client.Object
+		records int
+	}{
+		"it is gone":           {nil, 0},
+		"another has its name": {[]client.Object{another}, 0},
+		"it is about to go":    {[]client.Object{leaving}, 0},
+		"it is there":          {[]client.Object{sleepAt("1", nil)}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+			cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("1", nil)).Build()
+			r := &Reconciler{
+				Client: cached, Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there.live...).Build(),
+				Recorder: events.NewFakeRecorder(10), Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+			}
+			_, err := r.Reconcile(t.Context(), sleepAt("1", nil))
+			g.Expect(err).NotTo(HaveOccurred())
+			var recorded appv1alpha1.ChangeWorkloadList
+			g.Expect(cached.List(t.Context(), &recorded)).To(Succeed())
+			g.Expect(recorded.Items).To(HaveLen(there.records))
+		})
+	}
+}
