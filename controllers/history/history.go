@@ -146,11 +146,12 @@ func (k *Keeper) writeAgain(ctx context.Context, live *unstructured.Unstructured
 	return nil
 }
 
-// remove leaves a revision alone that somebody changed meanwhile.
+// remove leaves a revision alone that somebody changed meanwhile: the error asks for another decision. A template of a version
+// that failed would stay otherwise until the next release is verified.
 func (k *Keeper) remove(ctx context.Context, revision *appsv1.ControllerRevision) error {
 	err := k.Client.Delete(ctx, revision, client.DisableReadYourWritesConsistency,
 		client.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion})
-	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("removing ControllerRevision %s/%s: %w", revision.Namespace, revision.Name, err)
 	}
 	return nil

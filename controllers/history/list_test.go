@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
@@ -112,20 +113,32 @@ func TestTheHistoryIsPruned(t *testing.T) {
 	}
 }
 
-func TestARevisionThatSomebodyChangesMeanwhileStays(t *testing.T) {
-	for name, answer := range map[string]error{
-		"it was changed": apierrors.NewConflict(schema.GroupResource{Resource: "controllerrevisions"}, "x", errors.New("the UID differs")),
-		"it is gone":     apierrors.NewNotFound(schema.GroupResource{Resource: "controllerrevisions"}, "x"),
+func TestARevisionThatSomebodyChangesMeanwhileStaysUntilItIsDecidedAnew(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		answer error
+		fails  string
+	}{
+		{"it was changed", apierrors.NewConflict(schema.GroupResource{Resource: "controllerrevisions"}, "x", errors.New("the UID differs")),
+			"removing ControllerRevision default/sleep--x--a: "},
+		{"it is gone", apierrors.NewNotFound(schema.GroupResource{Resource: "controllerrevisions"}, "x"), ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
 			c := newCluster(t, 12, newRevision("a", 1))
 			c.refuse = func(verb string) error {
 				if verb == "delete" {
-					return answer
+					return row.answer
 				}
 				return nil
 			}
-			NewWithT(t).Expect(c.keeper().Prune(t.Context(), slim(), lifecycle.Release{Version: "e", Number: 12}, 1, nil)).To(Succeed())
+			err := c.keeper().Prune(t.Context(), slim(), lifecycle.Release{Version: "e", Number: 12}, 1, nil)
+			if row.fails == "" {
+				g.Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			g.Expect(err).To(MatchError(ContainSubstring(row.fails)))
+			g.Expect(err).NotTo(MatchError(history.ErrNotKept), "another attempt may work")
 		})
 	}
 }
