@@ -19,7 +19,6 @@ package lifecycle
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -151,6 +150,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 func startOf(workload *appv1alpha1.ChangeWorkload) appv1alpha1.ChangeWorkloadStatus {
 	status := *workload.Status.DeepCopy()
 	if status.ObservedRelease == workload.Spec.Release {
+		restoreVerified(&status)
 		return status
 	}
 	verified := status.VerifiedVersions
@@ -185,11 +185,10 @@ func (d *Decision) suspend(status *appv1alpha1.ChangeWorkloadStatus, workload *a
 // not a release.
 func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, tally tally) {
 	status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
-	settled := isSettled(workload, status)
-	if !settled || !meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionVerified) { // somebody may have removed it
+	if !isSettled(workload, status) {
 		setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonAllPodsPassed, tally.success())
+		d.Keep = seen.Templates > 0 && !seen.Unseen // an unseen template is not that of the release
 	}
-	d.Keep = !settled && seen.Templates > 0 && !seen.Unseen // an unseen template is not that of the release
 	d.Unchecked = tally.unchecked
 	liftSuspended(status)
 	status.VerifiedVersions = rememberVerified(status.VerifiedVersions, workload.Spec.Reversion, older(workload, seen.Others))

@@ -58,24 +58,39 @@ func FuzzTheContentOfASetting(f *testing.F) {
 		}
 		value := lifecycle.Setting(name, object)
 		checkLimits(t, value)
-		unusable := lifecycle.CheckSetting(name, object.Spec)
-		switch {
-		case unusable == nil && value != (appv1alpha1.ConfigValue{Enable: enable, Content: content}):
-			t.Errorf("%+v is usable, and %+v in effect", object.Spec, value)
-		case unusable == nil && enable && lacks(name, value):
-			t.Errorf("%s is usable with the content %q and means nothing", name, content)
-		case unusable != nil && !strings.Contains(unusable.Error(), strconv.Quote(name)):
-			t.Errorf("%v doesn't name %q", unusable, name)
-		case unusable != nil && !strings.Contains(unusable.Error(), "spec.type") && !strings.Contains(unusable.Error(), "spec.content"):
-			t.Errorf("%v names no field", unusable)
-		case unusable != nil && isAdmitted(name, object.Spec):
-			t.Errorf("the API server takes what can't be used: %v", unusable)
+		if unusable := lifecycle.CheckSetting(name, object.Spec); unusable == nil {
+			checkInEffect(t, name, object.Spec, value)
+		} else {
+			checkReason(t, name, object.Spec, unusable.Error())
 		}
+		isUsable := lifecycle.DefaultSettings()[name].Type != "" && lifecycle.CheckSetting(name, object.Spec) == nil
 		condition := lifecycle.AssessSetting(object, "altershieldoperator-system", time.Unix(1_700_000_000, 0))
-		if (condition.Status == "True") != (unusable == nil && lifecycle.DefaultSettings()[name].Type != "") || condition.Message == "" {
+		if (condition.Status == "True") != isUsable || condition.Message == "" {
 			t.Errorf("%+v is assessed as %+v", object.Spec, condition)
 		}
 	})
+}
+
+// checkInEffect looks at the value of a usable spec.
+func checkInEffect(t *testing.T, name string, spec appv1alpha1.OpsConfigInfoSpec, value appv1alpha1.ConfigValue) {
+	t.Helper()
+	if value != (appv1alpha1.ConfigValue{Enable: spec.Enable, Content: spec.Content}) {
+		t.Errorf("%+v is usable, and %+v in effect", spec, value)
+	}
+	if spec.Enable && lacks(name, value) {
+		t.Errorf("%s is usable with the content %q and means nothing", name, spec.Content)
+	}
+}
+
+// checkReason looks at why a spec can't be used.
+func checkReason(t *testing.T, name string, spec appv1alpha1.OpsConfigInfoSpec, reason string) {
+	t.Helper()
+	if !strings.Contains(reason, strconv.Quote(name)) || !strings.Contains(reason, "spec.type") && !strings.Contains(reason, "spec.content") {
+		t.Errorf("%q names not both the object %q and a field", reason, name)
+	}
+	if isAdmitted(name, spec) {
+		t.Errorf("the API server takes what can't be used: %s", reason)
+	}
 }
 
 func checkLimits(t *testing.T, value appv1alpha1.ConfigValue) {

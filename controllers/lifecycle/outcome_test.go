@@ -119,6 +119,10 @@ func TestTheOutcomeOfARelease(t *testing.T) {
 
 		{"the condition of a verified release was removed by hand: it comes back", newWorkload(success, withoutConditions), see(5, passed(1, 5)),
 			"Success", "True", "AllPodsPassed", false, false, false, nil},
+		{"the condition was removed while the namespace is opted out: it comes back", newWorkload(success, withoutConditions), see(5, optedOut, passed(1, 5)),
+			"Success", "True", "AllPodsPassed", false, false, false, nil},
+		{"the condition was removed after the Deployment moved on: it comes back", newWorkload(success, withoutConditions), see(5, moved, passed(1, 5)),
+			"Success", "True", "AllPodsPassed", false, false, false, nil},
 		{"the condition of a verified release was changed by hand: it comes back", newWorkload(stored("Success", "False", "PodsFailed")), see(5, passed(1, 5)),
 			"Success", "True", "AllPodsPassed", false, false, false, nil},
 		{"pods join after Success: they aren't checked", newWorkload(success), see(8, passed(1, 5), finished(pods(6, 8))),

@@ -112,6 +112,14 @@ func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return verified != nil && verified.Reason == appv1alpha1.ReasonNoReplicas
 }
 
+// restoreVerified gives a verified release back the condition that somebody else removed or changed: nobody would decide on it
+// once more.
+func restoreVerified(status *appv1alpha1.ChangeWorkloadStatus) {
+	if wasVerified(status) && !meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionVerified) {
+		setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonAllPodsPassed, "all pods of the release passed")
+	}
+}
+
 // rememberVerified adds the verified versions of older ChangeWorkloads, which are removed sooner or later, newest first. A
 // version that failed when it was released last is verified no more.
 func rememberVerified(known []string, own string, others []appv1alpha1.ChangeWorkload) []string {
