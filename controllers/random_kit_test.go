@@ -81,6 +81,9 @@ func (m mutationTarget) apply(ctx context.Context, object *unstructured.Unstruct
 
 // isInWords says that a refusal is one, and names what is refused.
 func isInWords(err error, field, name string) bool {
+	if apierrors.IsInternalError(err) && strings.Contains(err.Error(), "Internal error occurred: parsing time") {
+		return true // the API server's own: it can't read a year of five digits that it made of a Deployment's time with an offset
+	}
 	refused := apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) || apierrors.IsConflict(err) ||
 		apierrors.IsRequestEntityTooLargeError(err)
 	return refused && (strings.Contains(err.Error(), field) || strings.Contains(err.Error(), name))
