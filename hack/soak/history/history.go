@@ -39,7 +39,7 @@ type Write struct {
 	Deployment *Deployment
 	Workload   *Workload
 	Batch      *Batch
-	// Ended is the UID of an object that was deleted.
+	// Ended is the UID of an object that was deleted, or of a record that is about to go.
 	Ended string
 }
 

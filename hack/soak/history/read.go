@@ -144,6 +144,8 @@ func (w *Write) take(event *auditv1.Event) error {
 	case kind == "Deployment":
 		w.Deployment, err = deploymentOf(object, event)
 	case w.Ended != "":
+	case object.GetDeletionTimestamp() != nil: // what is written to a record while it goes says nothing of its release
+		w.Ended = string(object.GetUID())
 	case kind == "ChangeWorkload":
 		w.Workload, err = workloadOf(content)
 	case kind == "ChangePod":

@@ -50,6 +50,10 @@ const (
 	deleted = `{"stage":"ResponseComplete","verb":"delete","requestURI":"/apis","user":{"username":"admin"},` +
 		`"objectRef":{"resource":"deployments","namespace":"shop","name":"cart"},"responseStatus":{"code":200},` +
 		`"responseObject":{"kind":"Status","details":{"uid":"u1"}}}` + "\n"
+	leaving = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis","user":{"username":"operator"},` +
+		`"objectRef":{"resource":"changeworkloads","namespace":"shop","name":"cart--x--v"},"responseStatus":{"code":200},` +
+		`"responseObject":{"kind":"ChangeWorkload","metadata":{"uid":"u2","resourceVersion":"9","deletionTimestamp":"2026-11-21T10:00:00Z"},` +
+		`"status":{"status":"Success"}}}` + "\n"
 	denied = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis","user":{"username":"admin"},` +
 		`"objectRef":{"resource":"deployments","namespace":"shop","name":"cart"},"responseStatus":{"code":403}}` + "\n"
 	dryRun = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis?dryRun=All","user":{"username":"admin"},` +
@@ -70,6 +74,13 @@ func TestWritesAreReadWithWhatTheyMadeOfTheirObjects(t *testing.T) {
 	g.Expect(writes[1].Touched).To(ConsistOf("metadata.labels"))
 	g.Expect(writes[2].Touched).To(ConsistOf("spec.containers"))
 	g.Expect(writes[3]).To(MatchFields(IgnoreExtras, Fields{"Ended": Equal("u1"), "Revision": Equal(int64(7))}))
+}
+
+func TestARecordThatIsAboutToGoHasEnded(t *testing.T) {
+	g := NewWithT(t)
+	writes, err := logged(t, leaving).Next()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(writes).To(HaveExactElements(MatchFields(IgnoreExtras, Fields{"Ended": Equal("u2"), "Workload": BeNil(), "Revision": Equal(int64(9))})))
 }
 
 func TestWhatWroteNothingIsNoWrite(t *testing.T) {

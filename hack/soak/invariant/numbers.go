@@ -119,7 +119,7 @@ func Records(writes []history.Write, system System) Result {
 	recorded := map[release]string{} // the UID of its ChangeWorkload
 	endedBy := map[string]string{}   // by that
 	for _, write := range writes {
-		if write.Ended != "" {
+		if _, known := endedBy[write.Ended]; !known {
 			endedBy[write.Ended] = write.User
 		}
 		workload := write.Workload

@@ -55,6 +55,7 @@ func Success(writes []history.Write, system System) Result {
 		switch {
 		case write.Ended != "":
 			s.leave(write.Ended, write.Time)
+			s.forget(write.Ended, write.Time)
 		case write.Batch != nil:
 			s.see(write)
 		case write.Workload != nil:
@@ -84,6 +85,16 @@ func (s *success) see(write history.Write) {
 	}
 	of[batch.UID] = now
 	s.blame(batch.Workload, write.Time)
+}
+
+// forget takes the verdicts of a deleted batch away, as that does.
+func (s *success) forget(batch string, now time.Time) {
+	for workload, of := range s.batches {
+		if _, known := of[batch]; known {
+			delete(of, batch)
+			s.blame(workload, now)
+		}
+	}
 }
 
 // blame looks for a bad verdict of a release at Success.

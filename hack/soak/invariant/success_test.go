@@ -98,3 +98,14 @@ func TestASuccessThatKeepsABadVerdictToItsEndIsCaught(t *testing.T) {
 		batch("create", "2", "a", 1, false, []string{"z"}, nil)
 	g.Expect(invariant.Success(withdrawn.writes, system()).Violations).To(BeEmpty())
 }
+
+func TestTheVerdictsOfADeletedBatchGoWithIt(t *testing.T) {
+	g := NewWithT(t)
+	writes := newStory().
+		batch("patch", "1", "a", 1, true, []string{"x"}, []string{"x"}).
+		write(history.Write{User: "admin", Verb: "delete", Resource: "changepods", Ended: "1"}).after(time.Minute).
+		batch("patch", "2", "a", 1, true, []string{"x"}, nil).
+		record("a", 1, "Success", "AllPodsPassed", 1, 1).after(time.Minute).
+		record("a", 1, "Success", "AllPodsPassed", 1, 1).writes
+	g.Expect(invariant.Success(writes, system()).Violations).To(BeEmpty())
+}
