@@ -43,6 +43,8 @@ const concurrency = 5
 
 // Records releases.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=create
+// Looks whether a Deployment is still there before it records its release: the cache may lag.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
 // Renews the record of a version that is released again.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=patch
 // Removes a record that a deleted Deployment of the same name left.
