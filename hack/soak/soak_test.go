@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/soak/history"
+	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
+	"github.com/traas-stack/altershield-operator/hack/soak/plan"
+)
+
+func TestWhatCameOfAnActionIsOneOfAFewWords(t *testing.T) {
+	g := NewWithT(t)
+	denied := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Message: `admission webhook "vdeployment.kb.io" denied the request: deployment sleep is suspended`}}
+	g.Expect(outcome(nil)).To(Equal("done"))
+	g.Expect(outcome(denied)).To(Equal("denied"))
+	g.Expect(outcome(errNothing)).To(Equal("nothing there"))
+	g.Expect(outcome(apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "x"))).To(Equal("nothing there"))
+	g.Expect(outcome(apierrors.NewAlreadyExists(schema.GroupResource{Resource: "pods"}, "x"))).To(Equal("in the way"))
+	g.Expect(outcome(errors.New(`failed calling webhook "mdeployment.kb.io"`))).To(Equal("no webhook"))
+	g.Expect(outcome(errors.New("something else"))).To(Equal("failed: something else"))
+}
+
+func TestARepairBringsTheLabelWithItsTemplate(t *testing.T) {
+	g := NewWithT(t)
+	change := changeOf(plan.Action{Kind: plan.Repair, Template: plan.Template{Note: "7", Start: "never"}})
+	g.Expect(change).To(HaveKeyWithValue("metadata", HaveKeyWithValue("labels",
+		HaveKeyWithValue("altershield.defense.antgroup.com/ignored-suspend", "true"))))
+	g.Expect(change).To(HaveKeyWithValue("spec", HaveKeyWithValue("template", HaveKeyWithValue("metadata", And(
+		HaveKeyWithValue("annotations", And(HaveKeyWithValue("note", "7"), HaveKeyWithValue("local.altershield.io/ready-after", BeNil()))),
+		HaveKeyWithValue("labels", HaveKeyWithValue("local.altershield.io/start", "never")))))))
+}
+
+func TestAPanicAndADataRaceAreFoundInALog(t *testing.T) {
+	g := NewWithT(t)
+	found := func(log string) []string {
+		path := filepath.Join(t.TempDir(), "manager.log")
+		g.Expect(os.WriteFile(path, []byte(log), 0o600)).To(Succeed())
+		result, err := crashes(path)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(result.Observations).To(Equal(strings.Count(log, "\n")))
+		return result.Violations
+	}
+	g.Expect(found("{\"level\":\"info\"}\n{}\n")).To(BeEmpty())
+	g.Expect(found("{}\nWARNING: DATA RACE\n")).To(ConsistOf(ContainSubstring("line 2")))
+	g.Expect(found("panic: runtime error\n")).To(HaveLen(1))
+	g.Expect(found("{\"msg\":\"Observed a panic\"}\n")).To(HaveLen(1))
+}
+
+func TestReleasesAreCountedByWhatTheyCameToInTheEnd(t *testing.T) {
+	g := NewWithT(t)
+	record := func(status appv1alpha1.ChangeWorkloadPhase, reason string) history.Write {
+		return history.Write{Workload: &history.Workload{UID: "cw", Release: 1, Observed: 1, Status: status, Verified: reason}}
+	}
+	template := func(user, template string) history.Write {
+		return history.Write{User: user, Deployment: &history.Deployment{UID: "cart", Template: template}}
+	}
+	g.Expect(outcomes([]history.Write{
+		record("Running", "Verifying"), template("admin", "a"), template("admin", "b"), template("operator", "a"), record("Suspend", "PodsFailed"),
+	}, "operator")).To(Equal(map[string]int{"Suspend PodsFailed": 1, "(made by a rollback)": 1}))
+}
+
+func TestAReportNamesWhatWasViolated(t *testing.T) {
+	g := NewWithT(t)
+	var out strings.Builder
+	r := report{
+		actions: map[plan.Kind]map[string]int{"release": {"done": 2, "denied": 1}},
+		results: []named{{"it holds", invariant.Result{Observations: 5, Violations: []string{"it doesn't"}}}},
+		process: []invariant.Process{{Goroutines: 280, Heap: 9 << 20}, {Goroutines: 281, Heap: 10 << 20}},
+	}
+	g.Expect(r.write(&out)).To(Succeed())
+	g.Expect(r.violations()).To(Equal(1))
+	g.Expect(out.String()).To(And(MatchRegexp(`release +3 +1 denied, 2 done`), MatchRegexp(`it holds +5 +1`), MatchRegexp(`goroutines +280 +281`)))
+}
+
+func TestARunningReleaseIsSettledOnceItSaysWhatItWaitsFor(t *testing.T) {
+	g := NewWithT(t)
+	const version = "c6c45d23c098bdf181853a85b60b5d74"
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", UID: "cart",
+		Labels:      map[string]string{"admission-webhook-altershield.antgroup.com/version": version},
+		Annotations: map[string]string{"altershield.defense.antgroup.com/release": "2"}}}
+	settled := func(release int64, status appv1alpha1.ChangeWorkloadPhase, reason string) string {
+		controller := true
+		return invariant.Settled(deployment, []appv1alpha1.ChangeWorkload{{
+			ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "cart", Controller: &controller}}},
+			Spec:       appv1alpha1.ChangeWorkloadSpec{Reversion: version, Release: release},
+			Status: appv1alpha1.ChangeWorkloadStatus{ObservedRelease: release, Status: status,
+				Conditions: []metav1.Condition{{Type: "Verified", Reason: reason}}},
+		}})
+	}
+	g.Expect(settled(2, "Success", "AllPodsPassed")).To(BeEmpty())
+	g.Expect(settled(2, "Suspend", "PodsFailed")).To(BeEmpty())
+	g.Expect(settled(2, "Running", "DeploymentPaused")).To(BeEmpty())
+	g.Expect(settled(2, "TimeOutPreThreshold", "ThresholdTimeout")).To(BeEmpty())
+	g.Expect(settled(2, "Running", "Verifying")).To(ContainSubstring("is Running: Verifying"))
+	g.Expect(settled(1, "Success", "AllPodsPassed")).To(ContainSubstring("is at release 2, its ChangeWorkload at 1"))
+	g.Expect(invariant.Settled(deployment, nil)).To(ContainSubstring("has no ChangeWorkload of release 2"))
+}
