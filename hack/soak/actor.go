@@ -36,6 +36,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
@@ -264,9 +265,17 @@ func (a *actor) disturb(ctx context.Context, action plan.Action) error {
 		}
 		return a.lab.Operator.Start(ctx)
 	}
-	if err := a.lab.Plane.StopAPIServer(ctx); err != nil {
+	if err := a.lab.Plane.StopPart(ctx, assets.APIServer); err != nil {
 		return err
 	}
 	pause(ctx, action.Delay)
-	return a.lab.Plane.StartAPIServer(ctx)
+	if err := a.lab.Plane.StartPart(ctx, assets.APIServer); err != nil {
+		return err
+	}
+	// Where several are up for election this one restarts whenever it loses the API server. Without that its garbage collector may miss
+	// for ever what was deleted while its watches were away, and leave ReplicaSets as well as records.
+	if err := a.lab.Plane.StopPart(ctx, assets.ControllerManager); err != nil {
+		return err
+	}
+	return a.lab.Plane.StartPart(ctx, assets.ControllerManager)
 }

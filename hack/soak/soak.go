@@ -235,7 +235,7 @@ func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Wr
 	return err
 }
 
-// conclude judges the whole history, and keeps the manager's log; where something was violated, the audit log, too.
+// conclude judges the whole history, and keeps the manager's log; where something was violated, the cluster's logs, too.
 func (s *soak) conclude(ctx context.Context) error {
 	drained := len(s.report.process) == 2
 	results := s.watch.judge(time.Now(), drained)
@@ -255,9 +255,21 @@ func (s *soak) conclude(ctx context.Context) error {
 	writes, _ := s.watch.until(time.Now())
 	s.report.releases = outcomes(writes, operator.User)
 	if s.report.violations() > 0 {
-		return errors.Join(ctx.Err(), keep(s.lab.Plane.AuditLog(), filepath.Join(s.options.out, "audit.log")))
+		return errors.Join(ctx.Err(), keep(s.lab.Plane.AuditLog(), filepath.Join(s.options.out, "audit.log")),
+			keepAll(filepath.Dir(s.lab.Operator.LogPath()), filepath.Join(s.options.out, "logs")))
 	}
 	return ctx.Err()
+}
+
+// keepAll copies a folder of the lab in place of what an earlier soak kept.
+func keepAll(from, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return fmt.Errorf("keep logs: %w", err)
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return fmt.Errorf("keep logs: %w", err)
+	}
+	return nil
 }
 
 // keep copies a file of the lab, which goes with it.

@@ -72,14 +72,15 @@ func TestCluster(t *testing.T) {
 	})
 	t.Run("has its objects when its API server was away", func(t *testing.T) {
 		g := NewWithT(t)
-		g.Expect(cluster.StopAPIServer(t.Context())).To(Succeed())
+		g.Expect(cluster.StopPart(t.Context(), "kube-apiserver")).To(Succeed())
 		_, err := clients.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
 		g.Expect(err).To(MatchError(ContainSubstring("connection refused")))
-		g.Expect(cluster.StopAPIServer(t.Context())).To(MatchError(ContainSubstring("it doesn't run")))
-		g.Expect(cluster.StartAPIServer(t.Context())).To(Succeed())
+		g.Expect(cluster.StopPart(t.Context(), "kube-apiserver")).To(MatchError(ContainSubstring("it doesn't run")))
+		g.Expect(cluster.StartPart(t.Context(), "kube-apiserver")).To(Succeed())
 		_, err = clients.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(cluster.Alive()).To(Succeed())
+		g.Expect(cluster.StartPart(t.Context(), "kubelet")).To(MatchError(ContainSubstring("no such part")))
 	})
 	t.Run("logs writes only", func(t *testing.T) {
 		g := NewWithT(t)

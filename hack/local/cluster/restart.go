@@ -24,42 +24,49 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// apiServerGrace is how long the API server gets to end by itself. It would wait for its watches, which don't end by themselves;
-// what else it was asked is answered in that time.
-const apiServerGrace = 3 * time.Second
+// partGrace is how long a part gets to end by itself. The API server would wait for its watches, which don't end by themselves; what
+// else it was asked is answered in that time.
+const partGrace = 3 * time.Second
 
-// StopAPIServer asks the API server alone to end, as an upgrade of it would. The rest of the cluster goes on without it.
-func (c *Cluster) StopAPIServer(ctx context.Context) error {
-	found := slices.IndexFunc(c.processes, func(p *process.Process) bool { return p.Name == assets.APIServer })
+// StopPart asks a part of the cluster, such as kube-apiserver, to end, as an upgrade of it would. The rest goes on without it.
+func (c *Cluster) StopPart(ctx context.Context, name string) error {
+	found := slices.IndexFunc(c.processes, func(p *process.Process) bool { return p.Name == name })
 	if found < 0 {
-		return fmt.Errorf("stop %s: it doesn't run", assets.APIServer)
+		return fmt.Errorf("stop %s: it doesn't run", name)
 	}
-	if err := c.processes[found].Stop(ctx, apiServerGrace); err != nil {
-		return fmt.Errorf("stop %s: %w", assets.APIServer, err)
+	if err := c.processes[found].Stop(ctx, partGrace); err != nil {
+		return fmt.Errorf("stop %s: %w", name, err)
 	}
 	c.processes = slices.Delete(c.processes, found, found+1)
 	return nil
 }
 
-// StartAPIServer starts the API server again, with its data and at its address, and waits until it is ready.
-func (c *Cluster) StartAPIServer(ctx context.Context) error {
+// StartPart starts a part that was stopped, with its data and at its address, and waits until it is ready.
+func (c *Cluster) StartPart(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	parts := c.components()
+	found := slices.IndexFunc(parts, func(part component) bool { return part.name == name })
+	if found < 0 {
+		return fmt.Errorf("start %s: the cluster has no such part", name)
+	}
 	client, err := rest.HTTPClientFor(c.admin)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	part := c.apiServer()
-	others := c.processes
-	if err := c.ensureRunning(ctx, part); err != nil {
+	if err := c.ensureRunning(ctx, parts[found]); err != nil {
 		return err
 	}
-	// Its place is behind etcd: what starts first is stopped last.
-	restarted := c.processes[len(c.processes)-1]
-	c.processes = slices.Insert(slices.Clone(others), min(1, len(others)), restarted)
-	return c.await(ctx, part.name+" to be ready", answersOK(client, part.health))
+	// What starts first is stopped last.
+	order := componentNames()
+	slices.SortStableFunc(c.processes, func(a, b *process.Process) int {
+		return slices.Index(order, a.Name) - slices.Index(order, b.Name)
+	})
+	if parts[found].health == "" {
+		return nil
+	}
+	return c.await(ctx, name+" to be ready", answersOK(client, parts[found].health))
 }
