@@ -150,7 +150,7 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, write Write) {
 		if mode != "" {
 			into = &unheard{header: http.Header{}}
 		}
-		p.settle(write.Namespace, index, p.forward(into, r))
+		p.forward(into, r, func(status int) { p.settle(write.Namespace, index, status) })
 	}
 	if mode == KilledAfter {
 		p.options.Kill(r.Context()) // a client that is dead already doesn't hear of its write either
@@ -163,14 +163,14 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, write Write) {
 	}
 }
 
-// forward passes a write on and returns the status of the answer. The write reaches the server even if the client dies
-// meanwhile, so that what has happened is known.
-func (p *Proxy) forward(w http.ResponseWriter, r *http.Request) int {
+// forward passes a write on and tells the status of the answer. The write reaches the server even if the client dies
+// meanwhile, so that what has happened is known: also where the answer can't be written, which ends in a panic.
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, tell func(status int)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeTimeout)
 	defer cancel()
 	watched := &told{ResponseWriter: w}
+	defer func() { tell(watched.status) }()
 	p.reverse.ServeHTTP(watched, r.WithContext(ctx))
-	return watched.status
 }
 
 // Plan lets one write of a namespace go wrong, once, and forgets what was written there; nil plans nothing.

@@ -249,3 +249,25 @@ func TestItServesTLSToClientsThatTrustIt(t *testing.T) {
 	_, _, err = up.ServeTLS(t.Context(), "absent.crt", "absent.key")
 	g.Expect(err).To(MatchError(ContainSubstring("start the fault proxy")))
 }
+
+// deaf is a client that has gone when its answer comes.
+type deaf struct{ header http.Header }
+
+func (d deaf) Header() http.Header       { return d.header }
+func (d deaf) WriteHeader(int)           {}
+func (d deaf) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestAWriteCountsWhoseClientHasGoneWhenItsAnswerComes(t *testing.T) {
+	g := NewWithT(t)
+	up := behind(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		_, _ = io.WriteString(w, "{}")
+	})
+	up.Plan("shop", nil)
+	ctx := context.WithValue(t.Context(), http.ServerContextKey, &http.Server{}) // as requests of a server have it
+	request := httptest.NewRequestWithContext(ctx, http.MethodDelete, changePods+"/a", http.NoBody)
+	g.Expect(func() { up.ServeHTTP(deaf{http.Header{}}, request) }).To(PanicWith(http.ErrAbortHandler))
+	records := up.Records("shop")
+	g.Expect(records).To(HaveLen(1))
+	g.Expect(records[0].Status).To(Equal(http.StatusOK))
+}
