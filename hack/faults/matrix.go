@@ -60,7 +60,9 @@ type result struct {
 	reached bool
 	// differences are empty where the run ended like an undisturbed one.
 	differences []string
-	took        time.Duration
+	// again says that it ended otherwise beside others and was tried once more alone, which is what is told here.
+	again bool
+	took  time.Duration
 }
 
 // run is an undisturbed run.
@@ -243,11 +245,32 @@ func (m *matrix) all(ctx context.Context, byName map[string]scenario, plans []pl
 	}
 	close(queue)
 	workers.Wait()
+	if parallel > 1 {
+		m.again(ctx, byName, results)
+	}
 	return results
 }
 
+// again tries alone what ended otherwise beside others, and puts that in the place of it: the faults of neighbours are kills of
+// the same manager, and slow it down.
+func (m *matrix) again(ctx context.Context, byName map[string]scenario, results []result) {
+	for i := range results {
+		if len(results[i].differences) == 0 || ctx.Err() != nil {
+			continue
+		}
+		results[i] = m.try(ctx, byName[results[i].plan.scenario], results[i].plan)
+		results[i].again = true
+		m.tell(results[i])
+	}
+}
+
 func (m *matrix) tell(tried result) {
-	if len(tried.differences) == 0 {
+	switch {
+	case len(tried.differences) > 0:
+	case tried.again:
+		fmt.Fprintf(m.out, "alone it ends as undisturbed: %s\n", tried.plan)
+		return
+	default:
 		return
 	}
 	fmt.Fprintf(m.out, "FAILED %s after %s\n", tried.plan, tried.took.Round(time.Millisecond))

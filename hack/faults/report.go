@@ -36,6 +36,7 @@ type written struct {
 	Plan        string   `json:"plan"`
 	Class       string   `json:"class"`
 	Reached     bool     `json:"reached"`
+	Again       bool     `json:"again,omitempty"`
 	Seconds     float64  `json:"seconds"`
 	Differences []string `json:"differences,omitempty"`
 }
@@ -170,18 +171,21 @@ func (s *suite) report(took time.Duration) error {
 	}
 	var plans []written
 	var failed []result
-	unreached := 0
+	unreached, again := 0, 0
 	for _, tried := range s.results {
-		plans = append(plans, written{tried.plan.String(), tried.plan.class(), tried.reached, tried.took.Seconds(), tried.differences})
+		plans = append(plans, written{tried.plan.String(), tried.plan.class(), tried.reached, tried.again, tried.took.Seconds(), tried.differences})
 		if len(tried.differences) > 0 {
 			failed = append(failed, tried)
 		}
 		if !tried.reached {
 			unreached++
 		}
+		if tried.again {
+			again++
+		}
 	}
-	fmt.Fprintf(s.out, "\n%d plans came about, %d did not (their write didn't occur), %d ended otherwise than an undisturbed run. %s in all.\n",
-		len(s.results)-unreached, unreached, len(failed), took.Round(time.Second))
+	fmt.Fprintf(s.out, "\n%d plans came about, %d did not (their write didn't occur), %d ended otherwise than an undisturbed run. %d were tried again alone. %s in all.\n",
+		len(s.results)-unreached, unreached, len(failed), again, took.Round(time.Second))
 	for _, tried := range failed {
 		fmt.Fprintf(s.out, "\n%s\n", tried.plan)
 		showDifferences(s.out, tried.differences)

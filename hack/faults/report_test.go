@@ -71,8 +71,9 @@ func TestAFailureIsReportedWithWhatRepeatsIt(t *testing.T) {
 	reporting := &suite{opts: options{out: file}, out: &printed, results: []result{
 		tried("stuck", 2, proxy.Failed, true, `Deployment web .spec.paused: "true", it should be "false"`), tried("stuck", 1, proxy.Failed, true),
 	}}
+	reporting.results[1].again = true
 	g.Expect(reporting.report(time.Minute)).To(MatchError("1 of 2 plans ended otherwise than an undisturbed run"))
-	g.Expect(printed.String()).To(ContainSubstring("2 plans came about, 0 did not (their write didn't occur), 1 ended otherwise than an undisturbed run. 1m0s in all."))
+	g.Expect(printed.String()).To(ContainSubstring("2 plans came about, 0 did not (their write didn't occur), 1 ended otherwise than an undisturbed run. 1 were tried again alone. 1m0s in all."))
 	g.Expect(printed.String()).To(ContainSubstring("\nstuck/patch pods#2/500\n    Deployment web .spec.paused: \"true\", it should be \"false\"\n" +
 		"    again: make faults FAULTS_ARGS=\"--only='stuck/patch pods#2/500'\"\n"))
 	content, err := os.ReadFile(file)
@@ -80,7 +81,7 @@ func TestAFailureIsReportedWithWhatRepeatsIt(t *testing.T) {
 	var results struct{ Plans []written }
 	g.Expect(json.Unmarshal(content, &results)).To(Succeed())
 	g.Expect(results.Plans).To(Equal([]written{
-		{Plan: "stuck/patch pods#1/500", Class: "500", Reached: true, Seconds: 1},
+		{Plan: "stuck/patch pods#1/500", Class: "500", Reached: true, Again: true, Seconds: 1},
 		{Plan: "stuck/patch pods#2/500", Class: "500", Reached: true, Seconds: 1, Differences: []string{`Deployment web .spec.paused: "true", it should be "false"`}},
 	}))
 

@@ -20,9 +20,11 @@ import (
 	"context"
 	"fmt"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -50,6 +52,8 @@ const replicas = 2
 func (s *stage) create(ctx context.Context) error {
 	return s.write(ctx, "the first release", func(ctx context.Context) error {
 		deployment := lab.Deployment(s.namespace, deploymentName, replicas)
+		// All pods are replaced at once, so that a rollout is over when its last batch fails: one that goes on would be held.
+		deployment.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}
 		return s.kube.Create(ctx, deployment)
 	})
 }
