@@ -18,17 +18,18 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
@@ -56,18 +57,13 @@ func (b *bench) profile(ctx context.Context, s setup, name string) (wait func())
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- b.saveProfile(ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%d", profileSeconds), name+"-cpu.pprof")
+		done <- b.saveProfile(ctx, fmt.Sprintf("profile?seconds=%d", profileSeconds), name+"-cpu.pprof")
 	}()
-	return func() { b.closed(errors.Join(<-done, b.saveProfile(ctx, "/debug/pprof/allocs", name+"-allocs.pprof"))) }
+	return func() { b.closed(errors.Join(<-done, b.saveProfile(ctx, "allocs", name+"-allocs.pprof"))) }
 }
 
-func (b *bench) saveProfile(ctx context.Context, path, name string) error {
-	body, err := get(ctx, "http://"+b.pprof+path)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	content, err := io.ReadAll(body)
+func (b *bench) saveProfile(ctx context.Context, profile, name string) error {
+	content, err := lab.Profile(ctx, b.pprof, profile)
 	if err != nil {
 		return err
 	}
@@ -76,12 +72,11 @@ func (b *bench) saveProfile(ctx context.Context, path, name string) error {
 
 // heapOf has the manager collect its garbage and tells how many bytes of heap it uses.
 func heapOf(ctx context.Context, address string) (float64, error) {
-	body, err := get(ctx, "http://"+address+"/debug/pprof/heap?gc=1&debug=1")
+	profile, err := lab.Profile(ctx, address, "heap?gc=1&debug=1")
 	if err != nil {
 		return 0, err
 	}
-	defer body.Close()
-	return parseHeap(body)
+	return parseHeap(bytes.NewReader(profile))
 }
 
 // parseHeap finds the line # HeapAlloc = <bytes> of a heap profile as text.
@@ -94,19 +89,4 @@ func parseHeap(profile io.Reader) (float64, error) {
 		}
 	}
 	return 0, errors.Join(errors.New("the heap profile names no HeapAlloc"), lines.Err())
-}
-
-func get(ctx context.Context, url string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("%s answers %s", url, response.Status), response.Body.Close())
-	}
-	return response.Body, nil
 }

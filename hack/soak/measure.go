@@ -20,10 +20,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"strings"
 
@@ -31,12 +28,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 )
 
 // measure asks the manager for its goroutines, and for its heap after a garbage collection.
 func (s *soak) measure(ctx context.Context) (invariant.Process, error) {
-	if _, err := s.profile(ctx, "heap?gc=1"); err != nil {
+	if _, err := lab.Profile(ctx, s.pprof, "heap?gc=1"); err != nil {
 		return invariant.Process{}, err
 	}
 	metrics, err := s.lab.Metrics(ctx)
@@ -50,23 +48,6 @@ func (s *soak) measure(ctx context.Context) (invariant.Process, error) {
 		}
 	}
 	return invariant.Process{Goroutines: int(gauge("go_goroutines")), Heap: int64(gauge("go_memstats_heap_alloc_bytes"))}, nil
-}
-
-// profile reads a profile of the manager.
-func (s *soak) profile(ctx context.Context, name string) (profile []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.pprof+"/debug/pprof/"+name, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("read the manager's profile: %w", err)
-	}
-	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("read the manager's profile: it answers %s", response.Status)
-	}
-	return io.ReadAll(response.Body)
 }
 
 // crashes are the lines of the manager's log that tell of a panic or a data race.
