@@ -159,30 +159,29 @@ func succeeds(ctx context.Context, namespace, name string) {
 	Eventually(ctx, outcome(namespace, name)).Should(Equal("Success, AllPodsPassed"), "release %s/%s", namespace, name)
 }
 
-// operatorPods are the replicas of the operator that aren't going.
+// operatorPods are the replicas of the operator that are there, those that are going among them.
 func operatorPods(ctx context.Context) []corev1.Pod {
 	GinkgoHelper()
 	var list corev1.PodList
 	Expect(kube.List(ctx, &list, client.InNamespace(system), client.MatchingLabels{"app.kubernetes.io/name": "altershield-operator"})).To(Succeed())
-	var staying []corev1.Pod
-	for _, pod := range list.Items {
-		if pod.DeletionTimestamp == nil {
-			staying = append(staying, pod)
-		}
-	}
-	return staying
+	return list.Items
 }
 
-// bothReady waits until exactly two replicas of the operator are there, and ready.
+// bothReady waits until exactly two replicas of the operator are there, and ready. One that is going has to be gone: it
+// leads, by its own flags, until it stops.
 func bothReady(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) []string {
-		var ready []string
+		var states []string
 		for _, pod := range operatorPods(ctx) {
-			ready = append(ready, string(readiness(&pod)))
+			state := "ready: " + string(readiness(&pod))
+			if pod.DeletionTimestamp != nil {
+				state = "going"
+			}
+			states = append(states, state)
 		}
-		return ready
-	}).Should(Equal([]string{"True", "True"}))
+		return states
+	}).Should(Equal([]string{"ready: True", "ready: True"}))
 }
 
 func readiness(pod *corev1.Pod) corev1.ConditionStatus {
