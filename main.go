@@ -55,6 +55,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers"
 	"github.com/traas-stack/altershield-operator/controllers/buildinfo"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/journal"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
 	"github.com/traas-stack/altershield-operator/controllers/tracing"
@@ -206,7 +207,7 @@ func main() {
 		fmt.Println(build)
 		return
 	}
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	ctrl.SetLogger(journal.Lazy(zap.New(zap.UseFlagOptions(&logging))))
 
 	err := opts.validate()
 	if err == nil {
