@@ -19,9 +19,9 @@ package pod
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,9 +49,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 	if !finished {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	before := pod.DeepCopy()
-	pod.Labels[appv1alpha1.LabelOperateFinished] = strconv.FormatInt(now.Unix(), 10)
-	if err := r.Client.Patch(ctx, pod, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+	// Written out, not computed from two copies of the pod: it is done for each pod of each release.
+	label := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"%d"}}}`, appv1alpha1.LabelOperateFinished, now.Unix())
+	if err := r.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, label)); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("labelling pod %s/%s as finished: %w", pod.Namespace, pod.Name, err)
 	}
 	return ctrl.Result{}, nil
