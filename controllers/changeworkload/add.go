@@ -101,10 +101,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changeworkload").
 		For(&appv1alpha1.ChangeWorkload{}).
-		Owns(&appv1alpha1.ChangePod{}, builder.WithPredicates(verdictChanged())).
+		Watches(&appv1alpha1.ChangePod{}, gather(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
+			&appv1alpha1.ChangeWorkload{}, handler.OnlyControllerOwner()), hasFailed), builder.WithPredicates(verdictChanged())).
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(releaseChanged())).
-		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.current), builder.WithPredicates(scope.Created())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.current), builder.WithPredicates(finishedChanged())).
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(scope.Created())).
+		Watches(&corev1.Pod{}, gather(handler.EnqueueRequestsFromMapFunc(r.ofPod), never), builder.WithPredicates(finishedChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(blockingChanged(r.Namespace))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).

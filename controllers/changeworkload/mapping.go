@@ -19,7 +19,7 @@ package changeworkload
 import (
 	"context"
 
-	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -29,24 +29,38 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
-// current maps a Pod or ReplicaSet to the ChangeWorkload of the release that its Deployment is at.
-func (r *Reconciler) current(ctx context.Context, object client.Object) []reconcile.Request {
-	deployment, err := index.DeploymentOf(ctx, r.Client, object)
+// ofPod maps a Pod to the ChangeWorkload of the release that its Deployment is at, if it is a pod of that: those that a rollout
+// removes make no difference to it.
+func (r *Reconciler) ofPod(ctx context.Context, object client.Object) []reconcile.Request {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	replicaSet, err := index.ReplicaSetOf(ctx, r.Client, pod)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the Deployment of an object", "object", client.ObjectKeyFromObject(object))
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the ReplicaSet of a pod", "pod", client.ObjectKeyFromObject(pod))
 		return nil
 	}
-	if deployment == nil {
+	if replicaSet == nil {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: currentKey(deployment)}}
+	return r.ofReplicaSet(ctx, replicaSet)
 }
 
-func currentKey(deployment *appsv1.Deployment) client.ObjectKey {
-	return client.ObjectKey{
+// ofReplicaSet maps a ReplicaSet to the ChangeWorkload of the release that its Deployment is at, if it is of that.
+func (r *Reconciler) ofReplicaSet(ctx context.Context, object client.Object) []reconcile.Request {
+	deployment, err := index.DeploymentOf(ctx, r.Client, object)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the Deployment of a ReplicaSet", "replicaSet", client.ObjectKeyFromObject(object))
+		return nil
+	}
+	if deployment == nil || object.GetLabels()[appv1alpha1.LabelVersion] != lifecycle.ReleaseOf(deployment).Version {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{
 		Namespace: deployment.Namespace,
 		Name:      lifecycle.ChangeWorkloadName(deployment.Name, lifecycle.ReleaseOf(deployment).Version),
-	}
+	}}}
 }
 
 // ofDeployment maps a Deployment to all its ChangeWorkloads: its current one and those it moved on from.

@@ -214,9 +214,9 @@ func DeploymentRequests(ctx context.Context, reader client.Reader, namespace str
 // to a Deployment under change control, or not yet: then the event of the missing object comes later. It is shared with the
 // cache: read it only.
 func DeploymentOf(ctx context.Context, reader client.Reader, object client.Object) (*appsv1.Deployment, error) {
-	if _, isPod := object.(*corev1.Pod); isPod {
-		replicaSet := &appsv1.ReplicaSet{}
-		if found, err := getOwner(ctx, reader, object, "ReplicaSet", replicaSet); err != nil || !found {
+	if pod, isPod := object.(*corev1.Pod); isPod {
+		replicaSet, err := ReplicaSetOf(ctx, reader, pod)
+		if err != nil || replicaSet == nil {
 			return nil, err
 		}
 		object = replicaSet
@@ -226,6 +226,16 @@ func DeploymentOf(ctx context.Context, reader client.Reader, object client.Objec
 		return nil, err
 	}
 	return deployment, nil
+}
+
+// ReplicaSetOf is the ReplicaSet that controls a Pod, nil where none does, or none under change control. It is shared with the
+// cache: read it only.
+func ReplicaSetOf(ctx context.Context, reader client.Reader, pod *corev1.Pod) (*appsv1.ReplicaSet, error) {
+	replicaSet := &appsv1.ReplicaSet{}
+	if found, err := getOwner(ctx, reader, pod, "ReplicaSet", replicaSet); err != nil || !found {
+		return nil, err
+	}
+	return replicaSet, nil
 }
 
 func getOwner(ctx context.Context, reader client.Reader, object client.Object, kind string, owner client.Object) (bool, error) {
