@@ -218,6 +218,25 @@ func unusualReleases() {
 		verified(ctx, namespace, "sleep")
 	})
 
+	It("whose version was written by somebody else while nobody looked are told of, and the next one is checked", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace, replicas(2)))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		output, err := kubectl(ctx, "label", "namespace", namespace, "admission-webhook-altershield-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(func() string {
+			output, err := kubectl(ctx, "-n", namespace, "label", "--overwrite", "deployment", "sleep", "admission-webhook-altershield.antgroup.com/version=Mine_2")
+			Expect(err).NotTo(HaveOccurred(), output)
+			return get(ctx, namespace, "sleep").Labels[versionLabel]
+		}).Should(Equal("Mine_2"), "the API server has yet to stop calling the webhook")
+		optIn(ctx, namespace)
+		Eventually(notes(ctx, namespace, "ReleaseNotRecorded")).Should(ConsistOf(HavePrefix("release Mine_2 is not checked: the label " +
+			"admission-webhook-altershield.antgroup.com/version is not a version that the operator gave, until the next change of the pod template: ")))
+		output, err = release(ctx, namespace, "next")
+		Expect(err).NotTo(HaveOccurred(), output)
+		verified(ctx, namespace, "sleep")
+	})
+
 	It("restarted by kubectl rollout restart are checked like any other", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(2)))).To(Succeed())

@@ -28,6 +28,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
@@ -126,7 +127,14 @@ func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, 
 	if r.Ordered {
 		workload.Finalizers = []string{appv1alpha1.FinalizerOrder}
 	}
-	if err := r.Client.Create(ctx, workload); err != nil {
+	err = r.Client.Create(ctx, workload)
+	if apierrors.IsInvalid(err) { // while a namespace is opted out, anybody may write any label
+		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRecorded, "Record", "%s", lifecycle.EventNote(fmt.Sprintf(
+			"release %s is not checked: the label %s is not a version that the operator gave, until the next change of the pod template: %v",
+			release.Version, appv1alpha1.LabelVersion, err)))
+		return reconcile.TerminalError(fmt.Errorf("creating ChangeWorkload %s: %w", key, err))
+	}
+	if err != nil {
 		return fmt.Errorf("creating ChangeWorkload %s: %w", key, err)
 	}
 	return nil

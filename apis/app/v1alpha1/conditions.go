@@ -119,6 +119,8 @@ const (
 const (
 	// EventReleaseRecorded on a Deployment: a release began; the note says whose, and what changed.
 	EventReleaseRecorded = "ReleaseRecorded"
+	// EventReleaseNotRecorded on a Deployment: its release can't be recorded, so it is not checked; the note says why.
+	EventReleaseNotRecorded = "ReleaseNotRecorded"
 	// EventReleaseRolledBack on a Deployment: it went back to an earlier version; the note says why.
 	EventReleaseRolledBack = "ReleaseRolledBack"
 	// EventReleaseNotRolledBack on a Deployment: its release doesn't start or failed, or somebody asked for a rollback, but it
