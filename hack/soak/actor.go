@@ -253,9 +253,8 @@ func (a *actor) misbehave(action plan.Action) {
 
 // disturb restarts what the operator needs, or the operator.
 func (a *actor) disturb(ctx context.Context, action plan.Action) error {
-	up := a.watch.down()
-	defer up()
 	if action.Kind == plan.Restart {
+		defer a.watch.down(queuesDone)()
 		stop := a.lab.Operator.Stop
 		if action.Text == "SIGKILL" {
 			stop = a.lab.Operator.Kill
@@ -265,6 +264,7 @@ func (a *actor) disturb(ctx context.Context, action plan.Action) error {
 		}
 		return a.lab.Operator.Start(ctx)
 	}
+	defer a.watch.down(watchesBack)()
 	if err := a.lab.Plane.StopPart(ctx, assets.APIServer); err != nil {
 		return err
 	}

@@ -34,9 +34,9 @@ const (
 	readEvery, judgeEvery = time.Second, 15 * time.Second
 	// orderLag is how long a write may come to the audit log after a later one.
 	orderLag = 5 * time.Second
-	// catchUp is how long the operator's watches may take to come back after an API server does: their longest pause, and
-	// what a busy machine adds to it.
-	catchUp = 45 * time.Second
+	// watchesBack is how long the operator's watches may take to come back after an API server does: their longest pause, and
+	// what a busy machine adds to it. A manager that says that it is ready has them, and needs queuesDone for what waits.
+	watchesBack, queuesDone = 45 * time.Second, 10 * time.Second
 )
 
 // named is what a checker came to, by the name of what it checks.
@@ -86,8 +86,8 @@ func (w *watch) read() error {
 	return err
 }
 
-// down notes that the operator can't act, until the returned function is called, and some time beyond that.
-func (w *watch) down() (up func()) {
+// down notes that the operator can't act, until the returned function is called, and to catch up beyond that.
+func (w *watch) down(catchUp time.Duration) (up func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.system.Down = append(w.system.Down, invariant.Interval{From: time.Now()})

@@ -103,8 +103,9 @@ func (p *planner) wayOut(at *place) []Action {
 	return nil
 }
 
+// byHand leaves some time to act on the verdict before the next release.
 func (p *planner) byHand(at *place) []Action {
-	return append([]Action{{Kind: Fail}, p.intrude(at)}, p.wayOut(at)...)
+	return append([]Action{{Kind: Fail}, {Kind: Edit, Text: strconv.Itoa(p.IntN(100))}, p.intrude(at)}, p.wayOut(at)...)
 }
 
 func (p *planner) stuckRelease(at *place) []Action {
