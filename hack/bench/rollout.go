@@ -44,8 +44,9 @@ type fleet struct {
 	namespace   string
 	deployments int
 	replicas    int
-	// late is after how many seconds its pods are ready, such as 1-5s; empty for at once.
-	late string
+	// late says that its pods take one second to be ready in the first Deployment, two in the next, five at most. Were it left to
+	// chance, the slowest Deployment would be another one each time.
+	late bool
 }
 
 func (f fleet) pods() int { return f.deployments * f.replicas }
@@ -63,8 +64,8 @@ func (f fleet) create(ctx context.Context, l *lab.Lab, controlled bool) (times, 
 	return f.follow(ctx, l, controlled, "first", func(ctx context.Context, i int) error {
 		deployment := lab.Deployment(f.namespace, f.name(i), int32(f.replicas))
 		deployment.Spec.Template.Annotations = map[string]string{"note": "first"}
-		if f.late != "" {
-			deployment.Spec.Template.Annotations["local.altershield.io/ready-after"] = f.late
+		if f.late {
+			deployment.Spec.Template.Annotations["local.altershield.io/ready-after"] = fmt.Sprintf("%ds", 1+i%5)
 		}
 		return l.Kube.Create(ctx, deployment)
 	})
