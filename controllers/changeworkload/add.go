@@ -62,6 +62,8 @@ const (
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=create
 // Settles whether a batch exists that the cache doesn't show.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get
+// Looks whether a Deployment is still there before pods are checked again whose batches are gone: the cache may lag.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
 // Removes a batch that a deleted release of the same name left.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=delete
 

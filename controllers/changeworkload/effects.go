@@ -92,7 +92,13 @@ func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene
 
 // openBatches creates ChangePods, complete at birth, and returns how many of the decision's batches are open. A number
 // that is taken means that the cache lags: whoever has it holds the same pods, or pods that will be seen to be claimed.
-func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, decision lifecycle.Decision) (opened int, err error) {
+func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) (opened int, err error) {
+	if len(decision.Batches) > 0 && scene.lost {
+		// The garbage collector may be removing them with their Deployment, which the cache may not know yet.
+		if there, err := scope.IsThere(ctx, r.Live, scene.deployment); err != nil || !there {
+			return len(decision.Batches), err
+		}
+	}
 	number := decision.Status.LastChangePod
 	for _, pods := range decision.Batches[:min(len(decision.Batches), maxBatchesAtOnce)] {
 		number++

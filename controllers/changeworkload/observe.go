@@ -41,6 +41,8 @@ type scene struct {
 	deployment *appsv1.Deployment
 	// stale says that the cache has yet to show ChangePods that exist.
 	stale bool
+	// lost says that ChangePods are gone.
+	lost bool
 }
 
 // observe is nil where the Deployment is gone: then the garbage collector removes the ChangeWorkload.
@@ -118,6 +120,7 @@ func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.C
 		}
 	}
 	result.LastNumber = max(r.numbers.raise(recordOf(workload), highest), workload.Status.LastChangePod)
+	result.lost = int64(len(changePods)) < result.LastNumber
 	if highest == result.LastNumber {
 		return nil
 	}

@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	opened, openErr := r.openBatches(ctx, &workload, decision)
+	opened, openErr := r.openBatches(ctx, &workload, scene, decision)
 	// A batch that can't be opened, by a quota say, must not keep the outcome of the others from being seen.
 	if err := errors.Join(openErr, r.save(ctx, &workload, scene, decision)); err != nil {
 		return ctrl.Result{}, err

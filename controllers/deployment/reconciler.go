@@ -57,7 +57,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deploymen
 	err = r.Client.Get(ctx, key, &workload)
 	switch {
 	case apierrors.IsNotFound(err):
-		there, unknown := r.isThere(ctx, deployment)
+		// The cache may not know for half a minute after the API server was away that a Deployment has gone: the garbage collector
+		// would remove its record, whose end would have it recorded again, with an order at the verifier each time.
+		there, unknown := scope.IsThere(ctx, r.Live, deployment)
 		if unknown != nil || !there {
 			return ctrl.Result{}, unknown
 		}
@@ -81,17 +83,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deploymen
 		return ctrl.Result{RequeueAfter: leftoverWait}, nil
 	}
 	return ctrl.Result{}, err
-}
-
-// isThere says that a Deployment hasn't gone, which the cache may not know for half a minute after the API server was away: the
-// garbage collector would remove its record, whose end would have it recorded again, with an order at the verifier each time.
-func (r *Reconciler) isThere(ctx context.Context, deployment *appsv1.Deployment) (bool, error) {
-	var live metav1.PartialObjectMetadata
-	live.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(deployment), &live); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("looking whether Deployment %s/%s is still there: %w", deployment.Namespace, deployment.Name, err)
-	}
-	return live.UID == deployment.UID && live.DeletionTimestamp == nil, nil
 }
 
 // record creates the ChangeWorkload of a release.

@@ -25,6 +25,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -80,6 +81,16 @@ func OptedIn(ctx context.Context, reader client.Reader, namespace string) (bool,
 		return false, fmt.Errorf("reading namespace %s: %w", namespace, err)
 	}
 	return object.DeletionTimestamp == nil, nil
+}
+
+// IsThere asks the API server whether a Deployment that the cache shows has not gone meanwhile, and is not going.
+func IsThere(ctx context.Context, live client.Reader, deployment *appsv1.Deployment) (bool, error) {
+	var found metav1.PartialObjectMetadata
+	found.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	if err := live.Get(ctx, client.ObjectKeyFromObject(deployment), &found); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("looking whether Deployment %s/%s is still there: %w", deployment.Namespace, deployment.Name, err)
+	}
+	return found.UID == deployment.UID && found.DeletionTimestamp == nil, nil
 }
 
 // IsEnding says that an object could not be created because its namespace is being deleted: no reason to try again.
