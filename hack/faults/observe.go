@@ -75,6 +75,8 @@ func masks(namespace string) state.Masks {
 			show(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`, "TIME"),
 			show(`^\d{10}$`, "SECONDS"),
 			show(deploymentName+`-[a-z0-9]{6,10}-[a-z0-9]{5}\b`, deploymentName+"-POD"),
+			// One pod that is late is enough: whether another one is, too, by then is up to the machine.
+			show(` \(and \d+ more\)`, ""),
 			show(`\b\d+\.\d+\.\d+\.\d+\b`, "IP"),
 			show(`\b[0-9a-f]{36}\b`, "ID"),
 			show(`/`+deploymentName+`/[0-9a-f]+/`, "/"+deploymentName+"/HASH/"),
