@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/gather"
 	"github.com/traas-stack/altershield-operator/controllers/index"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
@@ -75,7 +76,7 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 			predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(phaseChanged())).
 		Owns(&appsv1.ReplicaSet{}, builder.WithPredicates(turned())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(stopsRunning())).
+		Watches(&corev1.Pod{}, gather.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), gather.Never), builder.WithPredicates(stopsRunning())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(settingChanged(r.Namespace))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).

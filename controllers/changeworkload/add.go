@@ -36,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/gather"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
@@ -103,11 +104,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changeworkload").
 		For(&appv1alpha1.ChangeWorkload{}).
-		Watches(&appv1alpha1.ChangePod{}, gather(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
+		Watches(&appv1alpha1.ChangePod{}, gather.Events(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
 			&appv1alpha1.ChangeWorkload{}, handler.OnlyControllerOwner()), hasFailed), builder.WithPredicates(verdictChanged())).
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(releaseChanged())).
 		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(scope.Created())).
-		Watches(&corev1.Pod{}, gather(handler.EnqueueRequestsFromMapFunc(r.ofPod), never), builder.WithPredicates(finishedChanged())).
+		Watches(&corev1.Pod{}, gather.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), gather.Never), builder.WithPredicates(finishedChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(blockingChanged(r.Namespace))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
@@ -125,6 +126,12 @@ func verdictChanged() predicate.Predicate {
 				!equality.Semantic.DeepEqual(before.Status.PodResults, after.Status.PodResults))
 		},
 	}
+}
+
+// hasFailed says that a ChangePod has a bad verdict, which must not wait.
+func hasFailed(object client.Object) bool {
+	changePod, ok := object.(*appv1alpha1.ChangePod)
+	return !ok || len(lifecycle.Judge(changePod).Failed) > 0
 }
 
 func isDone(changePod *appv1alpha1.ChangePod) bool {
