@@ -254,7 +254,7 @@ func (a *actor) misbehave(action plan.Action) {
 // disturb restarts what the operator needs, or the operator.
 func (a *actor) disturb(ctx context.Context, action plan.Action) error {
 	if action.Kind == plan.Restart {
-		defer a.watch.down(queuesDone)()
+		defer a.watch.restart()()
 		stop := a.lab.Operator.Stop
 		if action.Text == "SIGKILL" {
 			stop = a.lab.Operator.Kill
@@ -264,10 +264,11 @@ func (a *actor) disturb(ctx context.Context, action plan.Action) error {
 		}
 		return a.lab.Operator.Start(ctx)
 	}
-	defer a.watch.down(watchesBack)()
+	gone := a.watch.outage()
 	if err := a.lab.Plane.StopPart(ctx, assets.APIServer); err != nil {
 		return err
 	}
+	gone()
 	pause(ctx, action.Delay)
 	if err := a.lab.Plane.StartPart(ctx, assets.APIServer); err != nil {
 		return err

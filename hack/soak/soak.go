@@ -129,7 +129,7 @@ func (s *soak) prepare(ctx context.Context) error {
 		return err
 	}
 	s.watch = &watch{
-		server: s.lab.Server, log: s.log, told: map[string]bool{},
+		server: s.lab.Server, log: s.log, told: map[string]bool{}, blind: map[int]time.Time{},
 		reader: history.Reader{Path: s.lab.Plane.AuditLog(), Operator: operator.User},
 		system: invariant.System{
 			Operator: operator.User, Own: operator.Namespace, OptedIn: optedIn(), Guarded: []string{guarded}, Overriders: []string{administrator},

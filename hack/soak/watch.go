@@ -34,10 +34,14 @@ const (
 	readEvery, judgeEvery = time.Second, 15 * time.Second
 	// orderLag is how long a write may come to the audit log after a later one.
 	orderLag = 5 * time.Second
-	// watchesBack is how long the operator's watches may take to come back after an API server does: their longest pause, and
-	// what a busy machine adds to it. A manager that says that it is ready has them, and needs queuesDone for what waits.
-	watchesBack, queuesDone = 45 * time.Second, 10 * time.Second
+	// queuesDone is what the operator may need for what waits once it sees everything: a manager that says that it is ready does.
+	queuesDone = 10 * time.Second
 )
+
+// resources are what the operator watches.
+func resources() []string {
+	return []string{"namespaces", "deployments", "replicasets", "pods", "changeworkloads", "changepods", "opsconfiginfoes"}
+}
 
 // named is what a checker came to, by the name of what it checks.
 type named struct {
@@ -57,6 +61,9 @@ type watch struct {
 	system  invariant.System
 	history []history.Write
 	told    map[string]bool
+	// blind are outages after which the operator doesn't see everything yet, by their index in system.Down, with the time at which
+	// the API server was gone.
+	blind map[int]time.Time
 }
 
 // run watches until the context ends.
@@ -83,11 +90,28 @@ func (w *watch) read() error {
 	defer w.mu.Unlock()
 	writes, err := w.reader.Next()
 	w.history = append(w.history, writes...)
+	sees := w.reader.Sees(resources())
+	for at, gone := range w.blind {
+		if sees.After(gone) {
+			w.system.Down[at].To = sees.Add(queuesDone)
+			delete(w.blind, at)
+		}
+	}
 	return err
 }
 
-// down notes that the operator can't act, until the returned function is called, and to catch up beyond that.
-func (w *watch) down(catchUp time.Duration) (up func()) {
+// restart notes that the operator can't act, until the returned function is called, and some time beyond that.
+func (w *watch) restart() (up func()) {
+	return w.down(func(at int) { w.system.Down[at].To = time.Now().Add(queuesDone) })
+}
+
+// outage notes that the API server goes, and gone that it has: the operator can't act until it sees everything again.
+func (w *watch) outage() (gone func()) {
+	return w.down(func(at int) { w.blind[at] = time.Now() })
+}
+
+// down notes an interval without an end, and returns what gives it one.
+func (w *watch) down(end func(at int)) func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.system.Down = append(w.system.Down, invariant.Interval{From: time.Now()})
@@ -95,7 +119,7 @@ func (w *watch) down(catchUp time.Duration) (up func()) {
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.system.Down[at].To = time.Now().Add(catchUp)
+		end(at)
 	}
 }
 

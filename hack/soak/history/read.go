@@ -26,6 +26,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,7 +45,11 @@ type Reader struct {
 	Path, Operator string
 	read           int64
 	revision       int64
+	watches        watches
 }
+
+// Sees is since when the operator has watched all these resources without a break, zero if it doesn't watch them all.
+func (r *Reader) Sees(resources []string) time.Time { return r.watches.since(resources) }
 
 // Next returns the writes that were logged since the last call, in the order of the log, which isn't quite that of their
 // revisions. A line that is not whole yet comes with the next call.
@@ -81,6 +86,9 @@ func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 	var event auditv1.Event
 	if err := json.Unmarshal(line, &event); err != nil {
 		return Write{}, false, err
+	}
+	if event.Verb == "watch" && event.User.Username == r.Operator {
+		r.watches.note(&event)
 	}
 	if !wrote(&event) {
 		return Write{}, false, nil

@@ -1,0 +1,65 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package history
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+)
+
+// watches are those of the operator that are open, by resource. One that is told at once that it is too late ends as soon as it
+// begins, and after an API server was away the next attempt may be a minute off.
+type watches map[string]openWatch
+
+type openWatch struct {
+	id   types.UID
+	from time.Time
+}
+
+func (w *watches) note(event *auditv1.Event) {
+	if *w == nil {
+		*w = watches{}
+	}
+	if event.ObjectRef == nil {
+		return
+	}
+	resource := event.ObjectRef.Resource
+	switch event.Stage {
+	case auditv1.StageResponseStarted:
+		(*w)[resource] = openWatch{event.AuditID, event.StageTimestamp.Time}
+	case auditv1.StageResponseComplete, auditv1.StagePanic:
+		if (*w)[resource].id == event.AuditID {
+			delete(*w, resource)
+		}
+	}
+}
+
+func (w *watches) since(resources []string) time.Time {
+	var latest time.Time
+	for _, resource := range resources {
+		open, found := (*w)[resource]
+		if !found {
+			return time.Time{}
+		}
+		if open.from.After(latest) {
+			latest = open.from
+		}
+	}
+	return latest
+}

@@ -1,0 +1,59 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package history_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+// watched is a line that tells of a watch.
+func watched(stage, id, user, resource string, second int) string {
+	return fmt.Sprintf(`{"stage":%q,"auditID":%q,"verb":"watch","requestURI":"/api","user":{"username":%q},"objectRef":{"resource":%q},`+
+		`"responseStatus":{"code":200},"stageTimestamp":"2026-11-21T10:00:%02d.000000Z"}`+"\n", stage, id, user, resource, second)
+}
+
+func TestTheOperatorSeesOnceItWatchesAllItNeeds(t *testing.T) {
+	begun, ended := "ResponseStarted", "ResponseComplete"
+	pods := watched(begun, "1", "operator", "pods", 1)
+	for name, test := range map[string]struct {
+		log  string
+		from int
+	}{
+		"both watches are open":                   {pods + watched(begun, "2", "operator", "deployments", 5), 5},
+		"one was never opened":                    {pods, 0},
+		"one has ended":                           {pods + watched(begun, "2", "operator", "deployments", 5) + watched(ended, "2", "operator", "deployments", 5), 0},
+		"one has ended and is back":               {pods + watched(begun, "2", "operator", "deployments", 5) + watched(ended, "2", "operator", "deployments", 5) + watched(begun, "3", "operator", "deployments", 40), 40},
+		"the end of one is told after the next":   {pods + watched(begun, "2", "operator", "deployments", 5) + watched(begun, "3", "operator", "deployments", 40) + watched(ended, "2", "operator", "deployments", 41), 40},
+		"somebody else's watch doesn't count":     {pods + watched(begun, "2", "kubelet", "deployments", 5), 0},
+		"a watch of something else doesn't count": {pods + watched(begun, "2", "operator", "secrets", 5), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			reader := logged(t, test.log)
+			g.Expect(reader.Next()).To(BeEmpty())
+			var want time.Time
+			if test.from > 0 {
+				want = time.Date(2026, 11, 21, 10, 0, test.from, 0, time.UTC)
+			}
+			g.Expect(reader.Sees([]string{"pods", "deployments"})).To(BeTemporally("==", want))
+		})
+	}
+}
