@@ -57,7 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deploymen
 	err = r.Client.Get(ctx, key, &workload)
 	switch {
 	case apierrors.IsNotFound(err):
-		// The cache may not know for half a minute after the API server was away that a Deployment has gone: the garbage collector
+		// The cache may not know for a minute or two after the API server was away that a Deployment has gone: the garbage collector
 		// would remove its record, whose end would have it recorded again, with an order at the verifier each time.
 		there, unknown := scope.IsThere(ctx, r.Live, deployment)
 		if unknown != nil || !there {
