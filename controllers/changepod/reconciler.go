@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,7 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	scene := &scene{}
 	if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {
 		if scene, err = r.observe(ctx, changePod); err != nil || scene == nil {
-			return ctrl.Result{}, err
+			return ctrl.Result{RequeueAfter: orphanWait(changePod)}, err
 		}
 	}
 	now := r.Clock.Now()
@@ -76,6 +77,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.tell(ctx, before, changePod, scene)
 	return ctrl.Result{RequeueAfter: r.wait(changePod, answer, now)}, nil
+}
+
+// orphanWait is when to look again for the record of a release that the cache doesn't show: the garbage collector may have removed it, and
+// then removes the batch, or the cache may be behind the time at which the batch was opened.
+func orphanWait(changePod *appv1alpha1.ChangePod) time.Duration {
+	if metav1.GetControllerOfNoCopy(changePod) == nil {
+		return 0 // it was left on purpose, by --cascade=orphan
+	}
+	return 5 * time.Second
 }
 
 // remember keeps an answer that could not be saved, for as long as this process lives: the check must not begin again, nor

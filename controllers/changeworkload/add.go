@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -92,6 +93,8 @@ type Reconciler struct {
 	// calls has an element for each call of the verifier that is under way.
 	calls   chan struct{}
 	numbers *numbers
+	// pruned has the UIDs of ChangeWorkloads that were removed.
+	pruned  *lru.Cache
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
 }
 
@@ -99,7 +102,7 @@ type Reconciler struct {
 // no release is ever reconciled twice at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.calls = make(chan struct{}, concurrency-reserved)
-	r.numbers = newNumbers()
+	r.numbers, r.pruned = newNumbers(), lru.New(maxRemembered)
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changeworkload").

@@ -179,6 +179,9 @@ func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorklo
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", key, err)
 		}
+		if client.IgnoreNotFound(err) == nil {
+			r.pruned.Add(older[i].UID, nil)
+		}
 	}
 	return nil
 }
@@ -190,7 +193,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	}
 	before := workload.DeepCopy()
 	workload.Status = decision.Status
-	workload.Status.LastChangePod = r.numbers.raise(recordOf(workload), decision.Status.LastChangePod)
+	// Not remembered from here: the object may be that of an earlier release of the version, which the cache shows once more.
+	workload.Status.LastChangePod = max(decision.Status.LastChangePod, r.numbers.raise(recordOf(workload), 0))
 	if err := r.Client.Status().Patch(ctx, workload, client.MergeFrom(before)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("writing the status of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err))
 	}

@@ -18,14 +18,55 @@ package changeworkload
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/lru"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
+
+// shop has one ChangeWorkload, which it deletes as it is told.
+type shop struct {
+	client.Client
+	workload *appv1alpha1.ChangeWorkload
+}
+
+func (s *shop) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	workload, ok := object.(*appv1alpha1.ChangeWorkload)
+	if !ok {
+		return errors.New("a removed record was decided on")
+	}
+	s.workload.DeepCopyInto(workload)
+	return nil
+}
+
+func (*shop) Delete(context.Context, client.Object, ...client.DeleteOption) error { return nil }
+
+func TestARecordThatWasRemovedIsNotDecidedOnWhenTheCacheShowsItOnceMore(t *testing.T) {
+	g := NewWithT(t)
+	older := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "web--x--c6c45d23c098bdf181853a85b60b5d74", UID: "1",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "9", Controller: ptr.To(true)}},
+	}}
+	api := &shop{workload: older}
+	reconciler := &Reconciler{Client: api, numbers: newNumbers(), pruned: lru.New(10)}
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(older)}
+	_, err := reconciler.Reconcile(t.Context(), request)
+	g.Expect(err).To(MatchError(ContainSubstring("a removed record was decided on")), "nobody has removed it yet")
+
+	g.Expect(reconciler.prune(t.Context(), []appv1alpha1.ChangeWorkload{*older})).To(Succeed())
+	g.Expect(reconciler.Reconcile(t.Context(), request)).To(Equal(ctrl.Result{}))
+	older.UID = "2"
+	_, err = reconciler.Reconcile(t.Context(), request)
+	g.Expect(err).To(MatchError(ContainSubstring("a removed record was decided on")), "its successor of the same name is another one")
+}
 
 // deaf finds what it is asked for, and deletes it without getting to know that.
 type deaf struct{ client.Client }
@@ -42,7 +83,7 @@ func TestTheNumbersOfARecordAreForgottenAlthoughTheAnswerToItsDeletionIsLost(t *
 	g := NewWithT(t)
 	older := appv1alpha1.ChangeWorkload{}
 	older.Namespace, older.Name = "shop", "web--x--c6c45d23c098bdf181853a85b60b5d74"
-	reconciler := &Reconciler{Client: deaf{}, numbers: newNumbers()}
+	reconciler := &Reconciler{Client: deaf{}, numbers: newNumbers(), pruned: lru.New(10)}
 	reconciler.numbers.raise(recordOf(&older), 2)
 	g.Expect(reconciler.prune(t.Context(), []appv1alpha1.ChangeWorkload{older})).To(MatchError(ContainSubstring(
 		"removing ChangeWorkload shop/web--x--c6c45d23c098bdf181853a85b60b5d74 of an older version")))

@@ -43,6 +43,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if workload.DeletionTimestamp != nil {
 		return r.letGo(ctx, &workload)
 	}
+	if _, gone := r.pruned.Get(workload.UID); gone {
+		return ctrl.Result{}, nil // the cache shows once more what was removed: it must not be taken for its successor of the same name
+	}
 	scene, err := r.observe(ctx, &workload)
 	if err != nil || scene == nil {
 		return ctrl.Result{}, err
