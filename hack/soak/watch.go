@@ -90,9 +90,8 @@ func (w *watch) read() error {
 	defer w.mu.Unlock()
 	writes, err := w.reader.Next()
 	w.history = append(w.history, writes...)
-	sees := w.reader.Sees(resources())
 	for at, gone := range w.blind {
-		if sees.After(gone) {
+		if sees := w.reader.Sees(resources(), gone); !sees.IsZero() {
 			w.system.Down[at].To = sees.Add(queuesDone)
 			delete(w.blind, at)
 		}

@@ -48,8 +48,11 @@ type Reader struct {
 	watches        watches
 }
 
-// Sees is since when the operator has watched all these resources without a break, zero if it doesn't watch them all.
-func (r *Reader) Sees(resources []string) time.Time { return r.watches.since(resources) }
+// Sees is when the last of the watches of all these resources began that the operator has opened after a moment, zero if one of
+// them is missing. Watches of an API server that was killed have no end in its log.
+func (r *Reader) Sees(resources []string, after time.Time) time.Time {
+	return r.watches.since(resources, after)
+}
 
 // Next returns the writes that were logged since the last call, in the order of the log, which isn't quite that of their
 // revisions. A line that is not whole yet comes with the next call.

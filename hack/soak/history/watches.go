@@ -50,11 +50,11 @@ func (w *watches) note(event *auditv1.Event) {
 	}
 }
 
-func (w *watches) since(resources []string) time.Time {
+func (w *watches) since(resources []string, after time.Time) time.Time {
 	var latest time.Time
 	for _, resource := range resources {
 		open, found := (*w)[resource]
-		if !found {
+		if !found || !open.from.After(after) {
 			return time.Time{}
 		}
 		if open.from.After(latest) {

@@ -38,6 +38,7 @@ func TestTheOperatorSeesOnceItWatchesAllItNeeds(t *testing.T) {
 		from int
 	}{
 		"both watches are open":                   {pods + watched(begun, "2", "operator", "deployments", 5), 5},
+		"one is older":                            {watched(begun, "1", "operator", "pods", 0) + watched(begun, "2", "operator", "deployments", 5), 0},
 		"one was never opened":                    {pods, 0},
 		"one has ended":                           {pods + watched(begun, "2", "operator", "deployments", 5) + watched(ended, "2", "operator", "deployments", 5), 0},
 		"one has ended and is back":               {pods + watched(begun, "2", "operator", "deployments", 5) + watched(ended, "2", "operator", "deployments", 5) + watched(begun, "3", "operator", "deployments", 40), 40},
@@ -53,7 +54,8 @@ func TestTheOperatorSeesOnceItWatchesAllItNeeds(t *testing.T) {
 			if test.from > 0 {
 				want = time.Date(2026, 11, 21, 10, 0, test.from, 0, time.UTC)
 			}
-			g.Expect(reader.Sees([]string{"pods", "deployments"})).To(BeTemporally("==", want))
+			after := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+			g.Expect(reader.Sees([]string{"pods", "deployments"}, after)).To(BeTemporally("==", want))
 		})
 	}
 }
