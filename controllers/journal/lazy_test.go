@@ -20,6 +20,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 
@@ -71,4 +72,15 @@ func TestALazyLoggerNamesTheLineThatCallsIt(t *testing.T) {
 	eager := funcr.NewJSON(func(line string) { lines = append(lines, line) }, funcr.Options{LogCaller: funcr.All})
 	journal.Lazy(eager).WithCallDepth(0).Info("here")
 	g.Expect(lines).To(HaveExactElements(ContainSubstring(`"file":"lazy_test.go"`)))
+}
+
+// plain is a sink that knows nothing of call depths.
+type plain struct{ logr.LogSink }
+
+func TestALazyLoggerNeedsNoSinkThatNamesLines(t *testing.T) {
+	g := NewWithT(t)
+	var lines []string
+	inner := funcr.NewJSON(func(line string) { lines = append(lines, line) }, funcr.Options{})
+	journal.Lazy(logr.New(plain{inner.GetSink()})).WithCallDepth(2).Info("here", "a", 1)
+	g.Expect(lines).To(Equal([]string{`{"logger":"","level":0,"msg":"here","a":1}`}))
 }
