@@ -176,11 +176,11 @@ func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorklo
 		}
 		// Whatever the answer: a deletion that only seems to fail is not decided again.
 		r.numbers.forget(recordOf(&older[i]))
-		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", key, err)
-		}
-		if client.IgnoreNotFound(err) == nil {
+		switch {
+		case client.IgnoreNotFound(err) == nil:
 			r.pruned.Add(older[i].UID, nil)
+		case !apierrors.IsConflict(err):
+			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", key, err)
 		}
 	}
 	return nil
