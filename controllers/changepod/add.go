@@ -37,6 +37,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/newest"
 	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
@@ -46,7 +47,7 @@ const (
 	firstRetry, lastRetry = 200 * time.Millisecond, 5 * time.Second
 )
 
-// Reads a batch again that somebody else wrote meanwhile.
+// Reads a batch again that somebody else wrote meanwhile, or of which the cache shows the past.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get
 // Writes how far the check of a batch is, and what came of it.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods/status,verbs=patch
@@ -54,7 +55,7 @@ const (
 // Reconciler writes the status of ChangePods.
 type Reconciler struct {
 	Client client.Client
-	// Live reads from the API server, where the cache was found to lag.
+	// Live reads from the API server, where the cache was found to show the past.
 	Live     client.Reader
 	Recorder events.EventRecorder
 	Metrics  *Metrics
@@ -68,6 +69,7 @@ type Reconciler struct {
 	// FailClosed says that batches which could not be checked count as failed.
 	FailClosed bool
 
+	newest *newest.Reader
 	// begun has a begunCheck for the key of each ChangePod whose check could not be saved yet.
 	begun   sync.Map
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
@@ -79,6 +81,7 @@ type Reconciler struct {
 // overtook the id of its check: both are on the ChangeWorkload.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
+	r.newest = newest.NewReader(r.Client, r.Live)
 	r.began = sync.OnceValue(r.Clock.Now)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changepod").

@@ -39,7 +39,7 @@ import (
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	r.began()
 	changePod := &appv1alpha1.ChangePod{}
-	err := r.Client.Get(ctx, request.NamespacedName, changePod)
+	err := r.newest.Get(ctx, request.NamespacedName, changePod)
 	if apierrors.IsNotFound(err) || err == nil && changePod.DeletionTimestamp != nil {
 		r.backoff.Forget(request.NamespacedName)
 		r.begun.Delete(request.NamespacedName)
@@ -117,7 +117,7 @@ func (r *Reconciler) save(ctx context.Context, changePod *appv1alpha1.ChangePod,
 	attempt := 0
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		if attempt++; attempt > 1 {
-			if err := r.Live.Get(ctx, client.ObjectKeyFromObject(changePod), changePod); err != nil {
+			if err := r.newest.GetLive(ctx, client.ObjectKeyFromObject(changePod), changePod); err != nil {
 				return err
 			}
 		}
@@ -130,6 +130,7 @@ func (r *Reconciler) save(ctx context.Context, changePod *appv1alpha1.ChangePod,
 		if err := r.Client.Status().Patch(ctx, changePod, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			return err
 		}
+		r.newest.Seen(changePod)
 		r.Tracer.Checked(ctx, r.Client, before, changePod, now)
 		return nil
 	})

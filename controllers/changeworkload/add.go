@@ -27,7 +27,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +39,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/gather"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/newest"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
 	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
@@ -52,6 +52,8 @@ const (
 	firstRetry, lastRetry = 200 * time.Millisecond, 5 * time.Second
 )
 
+// Reads the record of a release of which the cache shows the past, before anything is done that can't be taken back.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=get
 // Adds and removes the finalizer that keeps the record of a release until AlterShield Server knows its end.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=patch
 // Removes the records of past releases.
@@ -93,8 +95,7 @@ type Reconciler struct {
 	// calls has an element for each call of the verifier that is under way.
 	calls   chan struct{}
 	numbers *numbers
-	// pruned has the UIDs of ChangeWorkloads that were removed.
-	pruned  *lru.Cache
+	newest  *newest.Reader
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
 }
 
@@ -102,7 +103,7 @@ type Reconciler struct {
 // no release is ever reconciled twice at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.calls = make(chan struct{}, concurrency-reserved)
-	r.numbers, r.pruned = newNumbers(), lru.New(maxRemembered)
+	r.numbers, r.newest = newNumbers(), newest.NewReader(r.Client, r.Live)
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changeworkload").

@@ -178,7 +178,7 @@ func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorklo
 		r.numbers.forget(recordOf(&older[i]))
 		switch {
 		case client.IgnoreNotFound(err) == nil:
-			r.pruned.Add(older[i].UID, nil)
+			r.newest.Gone(&older[i])
 		case !apierrors.IsConflict(err):
 			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", key, err)
 		}
@@ -198,6 +198,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	if err := r.Client.Status().Patch(ctx, workload, client.MergeFrom(before)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("writing the status of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err))
 	}
+	r.newest.Seen(workload)
 	r.tell(before, workload, scene, decision)
 	r.tellOrder(before, workload, scene)
 	r.Tracer.Changed(before, workload, scene.deployment, scene.Batches, r.Clock.Now())

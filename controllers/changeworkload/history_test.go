@@ -38,6 +38,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/newest"
 	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
 )
 
@@ -99,7 +100,7 @@ func TestAVerifiedReleaseIsSavedAfterItsTemplate(t *testing.T) {
 			metrics, err := NewMetrics(prometheus.NewRegistry())
 			g.Expect(err).NotTo(HaveOccurred())
 			recorder := events.NewFakeRecorder(10)
-			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder, Metrics: metrics, Clock: clock.RealClock{}, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers()}
+			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder, Metrics: metrics, Clock: clock.RealClock{}, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers(), newest: newest.NewReader(kube, kube)}
 			decision := lifecycle.Decision{Keep: row.keep, WriteStatus: true}
 			decision.Status.Status = appv1alpha1.ChangeWorkloadSuccess
 			seen := &scene{deployment: deployment, Observation: lifecycle.Observation{Current: true, Templates: 10}}

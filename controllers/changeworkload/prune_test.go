@@ -24,12 +24,12 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/lru"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/newest"
 )
 
 // shop has one ChangeWorkload, which it deletes as it is told.
@@ -49,6 +49,13 @@ func (s *shop) Get(_ context.Context, _ client.ObjectKey, object client.Object, 
 
 func (*shop) Delete(context.Context, client.Object, ...client.DeleteOption) error { return nil }
 
+// void has nothing.
+type void struct{ client.Client }
+
+func (void) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return apierrors.NewNotFound(appv1alpha1.GroupVersion.WithResource("changeworkloads").GroupResource(), key.Name)
+}
+
 func TestARecordThatWasRemovedIsNotDecidedOnWhenTheCacheShowsItOnceMore(t *testing.T) {
 	g := NewWithT(t)
 	older := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
@@ -56,7 +63,7 @@ func TestARecordThatWasRemovedIsNotDecidedOnWhenTheCacheShowsItOnceMore(t *testi
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "9", Controller: ptr.To(true)}},
 	}}
 	api := &shop{workload: older}
-	reconciler := &Reconciler{Client: api, numbers: newNumbers(), pruned: lru.New(10)}
+	reconciler := &Reconciler{Client: api, numbers: newNumbers(), newest: newest.NewReader(api, void{})}
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(older)}
 	_, err := reconciler.Reconcile(t.Context(), request)
 	g.Expect(err).To(MatchError(ContainSubstring("a removed record was decided on")), "nobody has removed it yet")
@@ -83,7 +90,7 @@ func TestTheNumbersOfARecordAreForgottenAlthoughTheAnswerToItsDeletionIsLost(t *
 	g := NewWithT(t)
 	older := appv1alpha1.ChangeWorkload{}
 	older.Namespace, older.Name = "shop", "web--x--c6c45d23c098bdf181853a85b60b5d74"
-	reconciler := &Reconciler{Client: deaf{}, numbers: newNumbers(), pruned: lru.New(10)}
+	reconciler := &Reconciler{Client: deaf{}, numbers: newNumbers(), newest: newest.NewReader(deaf{}, void{})}
 	reconciler.numbers.raise(recordOf(&older), 2)
 	g.Expect(reconciler.prune(t.Context(), []appv1alpha1.ChangeWorkload{older})).To(MatchError(ContainSubstring(
 		"removing ChangeWorkload shop/web--x--c6c45d23c098bdf181853a85b60b5d74 of an older version")))

@@ -37,14 +37,11 @@ const retryWait = 50 * time.Millisecond
 // crash in between repeats harmlessly, and Events after it, so that none speaks of a state that was not saved.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var workload appv1alpha1.ChangeWorkload
-	if err := r.Client.Get(ctx, request.NamespacedName, &workload); err != nil {
+	if err := r.newest.Get(ctx, request.NamespacedName, &workload); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", request, err))
 	}
 	if workload.DeletionTimestamp != nil {
 		return r.letGo(ctx, &workload)
-	}
-	if _, gone := r.pruned.Get(workload.UID); gone {
-		return ctrl.Result{}, nil // the cache shows once more what was removed: it must not be taken for its successor of the same name
 	}
 	scene, err := r.observe(ctx, &workload)
 	if err != nil || scene == nil {
