@@ -19,6 +19,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -147,13 +148,17 @@ func panics(log string) []string {
 }
 
 // checkLog keeps the manager's log beside the results. The error says that the manager has panicked.
-func (s *suite) checkLog() error {
-	content, err := os.ReadFile(s.log)
+func (h *half) checkLog(path string) error {
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read the manager's log: %w", err)
 	}
-	kept := strings.TrimSuffix(s.opts.out, ".json") + ".log"
-	if err := os.WriteFile(kept, content, 0o600); err != nil {
+	kept := strings.TrimSuffix(h.opts.out, ".json")
+	if h.checked {
+		kept += "-server"
+	}
+	kept += ".log"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(kept), 0o755), os.WriteFile(kept, content, 0o600)); err != nil {
 		return fmt.Errorf("keep the manager's log: %w", err)
 	}
 	if found := panics(string(content)); len(found) > 0 {
@@ -163,16 +168,16 @@ func (s *suite) checkLog() error {
 }
 
 // report prints the table and writes the file. The error says that runs have ended otherwise than undisturbed ones.
-func (s *suite) report(took time.Duration) error {
-	slices.SortFunc(s.results, func(a, b result) int { return cmp.Compare(a.plan.String(), b.plan.String()) })
-	fmt.Fprintln(s.out)
-	if err := table(s.out, s.results); err != nil {
+func report(out io.Writer, file string, results []result, took time.Duration) error {
+	slices.SortFunc(results, func(a, b result) int { return cmp.Compare(a.plan.String(), b.plan.String()) })
+	fmt.Fprintln(out)
+	if err := table(out, results); err != nil {
 		return fmt.Errorf("print the table: %w", err)
 	}
 	var plans []written
 	var failed []result
 	unreached, again := 0, 0
-	for _, tried := range s.results {
+	for _, tried := range results {
 		plans = append(plans, written{tried.plan.String(), tried.plan.class(), tried.reached, tried.again, tried.took.Seconds(), tried.differences})
 		if len(tried.differences) > 0 {
 			failed = append(failed, tried)
@@ -184,30 +189,30 @@ func (s *suite) report(took time.Duration) error {
 			again++
 		}
 	}
-	fmt.Fprintf(s.out, "\n%d plans came about, %d did not (their write didn't occur), %d ended otherwise than an undisturbed run. %d were tried again alone. %s in all.\n",
-		len(s.results)-unreached, unreached, len(failed), again, took.Round(time.Second))
+	fmt.Fprintf(out, "\n%d plans came about, %d did not (their write didn't occur), %d ended otherwise than an undisturbed run. %d were tried again alone. %s in all.\n",
+		len(results)-unreached, unreached, len(failed), again, took.Round(time.Second))
 	for _, tried := range failed {
-		fmt.Fprintf(s.out, "\n%s\n", tried.plan)
-		showDifferences(s.out, tried.differences)
-		fmt.Fprintf(s.out, "    again: make faults FAULTS_ARGS=\"--only='%s'\"\n", tried.plan)
+		fmt.Fprintf(out, "\n%s\n", tried.plan)
+		showDifferences(out, tried.differences)
+		fmt.Fprintf(out, "    again: make faults FAULTS_ARGS=\"--only='%s'\"\n", tried.plan)
 	}
-	if err := s.save(took, plans); err != nil {
+	if err := save(file, results, took, plans); err != nil {
 		return err
 	}
 	if len(failed) > 0 {
-		return fmt.Errorf("%d of %d plans ended otherwise than an undisturbed run", len(failed), len(s.results))
+		return fmt.Errorf("%d of %d plans ended otherwise than an undisturbed run", len(failed), len(results))
 	}
 	return nil
 }
 
 // save writes the file of results.
-func (s *suite) save(took time.Duration, plans []written) error {
-	content, err := json.MarshalIndent(map[string]any{"seconds": took.Seconds(), "counts": count(s.results), "plans": plans}, "", "  ")
+func save(file string, results []result, took time.Duration, plans []written) error {
+	content, err := json.MarshalIndent(map[string]any{"seconds": took.Seconds(), "counts": count(results), "plans": plans}, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(s.opts.out), 0o755)
+		err = os.MkdirAll(filepath.Dir(file), 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(s.opts.out, append(content, '\n'), 0o600)
+		err = os.WriteFile(file, append(content, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("write the results: %w", err)

@@ -68,11 +68,11 @@ func TestTheTableCountsWhatWasTriedWhatFailedAndWhatDidNotComeAbout(t *testing.T
 func TestAFailureIsReportedWithWhatRepeatsIt(t *testing.T) {
 	g, file := NewWithT(t), filepath.Join(t.TempDir(), "bin", "faults.json")
 	var printed bytes.Buffer
-	reporting := &suite{opts: options{out: file}, out: &printed, results: []result{
+	ended := []result{
 		tried("stuck", 2, proxy.Failed, true, `Deployment web .spec.paused: "true", it should be "false"`), tried("stuck", 1, proxy.Failed, true),
-	}}
-	reporting.results[1].again = true
-	g.Expect(reporting.report(time.Minute)).To(MatchError("1 of 2 plans ended otherwise than an undisturbed run"))
+	}
+	ended[1].again = true
+	g.Expect(report(&printed, file, ended, time.Minute)).To(MatchError("1 of 2 plans ended otherwise than an undisturbed run"))
 	g.Expect(printed.String()).To(ContainSubstring("2 plans came about, 0 did not (their write didn't occur), 1 ended otherwise than an undisturbed run. 1 were tried again alone. 1m0s in all."))
 	g.Expect(printed.String()).To(ContainSubstring("\nstuck/patch pods#2/500\n    Deployment web .spec.paused: \"true\", it should be \"false\"\n" +
 		"    again: make faults FAULTS_ARGS=\"--only='stuck/patch pods#2/500'\"\n"))
@@ -85,8 +85,7 @@ func TestAFailureIsReportedWithWhatRepeatsIt(t *testing.T) {
 		{Plan: "stuck/patch pods#2/500", Class: "500", Reached: true, Seconds: 1, Differences: []string{`Deployment web .spec.paused: "true", it should be "false"`}},
 	}))
 
-	reporting.results = reporting.results[:1]
-	g.Expect(reporting.report(time.Minute)).To(Succeed())
+	g.Expect(report(&printed, file, ended[:1], time.Minute)).To(Succeed())
 }
 
 func TestOfManyDifferencesTheFirstAreShown(t *testing.T) {
@@ -106,7 +105,7 @@ func TestAManagerThatPanickedFailsTheRunAndItsLogIsKept(t *testing.T) {
 		"panic: nil map\n\ngoroutine 1\n":  "panic: nil map",
 	} {
 		g.Expect(os.WriteFile(log, []byte(content), 0o600)).To(Succeed())
-		err := (&suite{log: log, opts: options{out: filepath.Join(dir, "faults.json")}}).checkLog()
+		err := (&half{opts: options{out: filepath.Join(dir, "faults.json")}}).checkLog(log)
 		if expected == "" {
 			g.Expect(err).NotTo(HaveOccurred())
 		} else {
@@ -114,5 +113,7 @@ func TestAManagerThatPanickedFailsTheRunAndItsLogIsKept(t *testing.T) {
 		}
 		g.Expect(os.ReadFile(filepath.Join(dir, "faults.log"))).To(BeEquivalentTo(content))
 	}
-	g.Expect((&suite{log: filepath.Join(dir, "absent")}).checkLog()).To(MatchError(ContainSubstring("read the manager's log")))
+	g.Expect(os.WriteFile(log, []byte("panic: nil map\n"), 0o600)).To(Succeed())
+	g.Expect((&half{checked: true, opts: options{out: filepath.Join(dir, "faults.json")}}).checkLog(log)).To(MatchError(ContainSubstring("faults-server.log")))
+	g.Expect((&half{}).checkLog(filepath.Join(dir, "absent"))).To(MatchError(ContainSubstring("read the manager's log")))
 }

@@ -1,0 +1,174 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+// half is what is tried without AlterShield Server, or with it.
+type half struct {
+	opts    options
+	checked bool
+	out     io.Writer
+	// scenarios are those to play, and only the plans to try where not all are.
+	scenarios map[string]scenario
+	only      []plan
+	lab       *lab.Lab
+	// dir is where the certificate of the proxy is.
+	dir     string
+	results []result
+	// namespaces counts those that were made.
+	namespaces atomic.Int64
+}
+
+// open starts a control plane.
+func (h *half) open(ctx context.Context) (err error) {
+	if h.lab, err = lab.Open(ctx, lab.Options{Manager: h.opts.manager, Config: h.opts.config, Log: h.out}); err != nil {
+		return err
+	}
+	if h.dir, err = os.MkdirTemp("", "altershield-faults-"); err != nil {
+		return errors.Join(fmt.Errorf("make a folder for the certificate of the proxy: %w", err), h.lab.Close(ctx))
+	}
+	return nil
+}
+
+func (h *half) close(ctx context.Context) error {
+	return errors.Join(h.lab.Close(ctx), os.RemoveAll(h.dir))
+}
+
+// run tries the plans.
+func (h *half) run(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	m, err := h.matrix(ctx)
+	if err != nil {
+		return err
+	}
+	go func() {
+		select {
+		case err := <-m.keeper.broken:
+			stop(fmt.Errorf("the manager doesn't come back: %w", err))
+		case <-ctx.Done():
+		}
+	}()
+	if err := h.tryAll(ctx, m); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	log := h.lab.Operator.LogPath()
+	return errors.Join(h.lab.StopOperator(ctx), h.checkLog(log))
+}
+
+// choose finds the scenarios to play, and the plans to try where not all are.
+func (h *half) choose() (err error) {
+	if h.only, err = h.opts.plans(); err != nil {
+		return err
+	}
+	all := len(h.only) == 0
+	h.scenarios = map[string]scenario{}
+	for _, scenario := range scenarios() {
+		wanted := all || slices.ContainsFunc(h.only, func(plan plan) bool { return plan.scenario == scenario.name })
+		if scenario.checked == h.checked && wanted {
+			h.scenarios[scenario.name] = scenario
+		}
+	}
+	h.only = slices.DeleteFunc(h.only, func(plan plan) bool { return h.scenarios[plan.scenario].name == "" })
+	return nil
+}
+
+// tryAll begins with the writes in one half and with the views in the other: those keep the processors busy, these wait.
+func (h *half) tryAll(ctx context.Context, m *matrix) error {
+	written, err := m.undisturbed(ctx, h.scenarios)
+	if err != nil {
+		return err
+	}
+	var errs, kills []plan
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		fmt.Fprintf(h.out, "%s: %d positions, %d values vary between undisturbed runs\n", name, len(written[name]), len(m.references[name].Varies))
+		for _, varies := range m.references[name].Varies {
+			fmt.Fprintf(h.out, "    varies: %s\n", varies)
+		}
+		for _, plan := range writePlans(name, written[name]) {
+			if plan.fault.Mode.Kills() {
+				kills = append(kills, plan)
+			} else {
+				errs = append(errs, plan)
+			}
+		}
+	}
+	switch {
+	case len(h.only) > 0:
+		h.tryOnly(ctx, m)
+	case h.checked:
+		h.tryViews(ctx, m)
+		h.tryWrites(ctx, m, "errors", errs)
+		h.tryWrites(ctx, m, "kills", kills)
+	default:
+		h.tryWrites(ctx, m, "errors", errs)
+		h.tryWrites(ctx, m, "kills", kills)
+		h.tryViews(ctx, m)
+	}
+	return nil
+}
+
+func (h *half) tryWrites(ctx context.Context, m *matrix, what string, plans []plan) {
+	h.results = append(h.results, m.all(ctx, h.scenarios, sample(plans, h.opts.sample), h.opts.parallel)...)
+	h.tellTime(what)
+}
+
+func (h *half) tryViews(ctx context.Context, m *matrix) {
+	for _, disturbance := range sample(viewPlans(), h.opts.sample) {
+		h.results = append(h.results, m.disturb(ctx, h.scenarios, disturbance)...)
+	}
+	h.tellTime("views")
+}
+
+// tryOnly tries plans one after the other.
+func (h *half) tryOnly(ctx context.Context, m *matrix) {
+	for i, plan := range h.only {
+		if plan.fault != nil {
+			h.results = append(h.results, m.all(ctx, h.scenarios, h.only[i:i+1], 1)...)
+			continue
+		}
+		alone := map[string]scenario{plan.scenario: h.scenarios[plan.scenario]}
+		h.results = append(h.results, m.disturb(ctx, alone, plan.disturbance)...)
+	}
+}
+
+func (h *half) tellTime(what string) {
+	fmt.Fprintf(h.out, "%s %s %s: %d plans of this half so far\n", time.Now().Format(time.TimeOnly), h.name(), what, len(h.results))
+}
+
+func (h *half) name() string {
+	if h.checked {
+		return "with AlterShield Server"
+	}
+	return "without AlterShield Server"
+}
