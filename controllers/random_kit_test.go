@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -79,14 +80,50 @@ func (m mutationTarget) apply(ctx context.Context, object *unstructured.Unstruct
 	return kube.Patch(ctx, object.DeepCopy(), asked)
 }
 
-// isInWords says that a refusal is one, and names what is refused.
-func isInWords(err error, field, name string) bool {
+// isCreatable says that people may make such objects: what controllers of Kubernetes make is theirs, and a status isn't made.
+func (m mutationTarget) isCreatable() bool {
+	return m.below[0] != "status" && !slices.Contains([]string{"ReplicaSet", "Pod", "Namespace"}, m.kind.Kind)
+}
+
+// another is a copy that can be created.
+func another(original *unstructured.Unstructured, name string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": original.DeepCopy().Object["spec"]}}
+	object.SetGroupVersionKind(original.GroupVersionKind())
+	object.SetNamespace(original.GetNamespace())
+	object.SetName(name)
+	object.SetLabels(original.GetLabels())
+	object.SetAnnotations(original.GetAnnotations())
+	object.SetOwnerReferences(original.GetOwnerReferences())
+	return object
+}
+
+// mutated is an object of the same name with a mutation.
+func mutated(object *unstructured.Unstructured, mutation mutate.Mutation) *unstructured.Unstructured {
+	GinkgoHelper()
+	before, err := json.Marshal(object)
+	Expect(err).NotTo(HaveOccurred())
+	patch, err := json.Marshal(mutation.Patch)
+	Expect(err).NotTo(HaveOccurred())
+	after, err := jsonpatch.MergePatch(before, patch)
+	Expect(err).NotTo(HaveOccurred())
+	result := &unstructured.Unstructured{}
+	Expect(json.Unmarshal(after, result)).To(Succeed())
+	if _, isObject := result.Object["metadata"].(map[string]any); !isObject {
+		delete(result.Object, "metadata")
+	}
+	result.SetNamespace(object.GetNamespace())
+	result.SetName(object.GetName())
+	return result
+}
+
+// isInWords says that a refusal is one, and names what is refused by one of the words.
+func isInWords(err error, words ...string) bool {
 	if apierrors.IsInternalError(err) && strings.Contains(err.Error(), "Internal error occurred: parsing time") {
 		return true // the API server's own: it can't read a year of five digits that it made of a Deployment's time with an offset
 	}
 	refused := apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) || apierrors.IsConflict(err) ||
 		apierrors.IsRequestEntityTooLargeError(err)
-	return refused && (strings.Contains(err.Error(), field) || strings.Contains(err.Error(), name))
+	return refused && slices.ContainsFunc(words, func(word string) bool { return strings.Contains(err.Error(), word) })
 }
 
 // mutationTargets are all that the operator reads, with the schemas of the custom resources and of the API server.

@@ -22,12 +22,16 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -42,6 +46,8 @@ import (
 const (
 	// mutationsPerRound are made of one Deployment and what belongs to it before it has to recover.
 	mutationsPerRound = 25
+	// creationsPerRound are further objects, each made of one there is by a few changes, after that.
+	creationsPerRound, changesOfCreation = 8, 3
 	// defaultRounds and defaultSeed are what the suite runs; RANDOM_ROUNDS and RANDOM_SEED ask for others.
 	defaultRounds = 5
 	defaultSeed   = 1
@@ -67,9 +73,13 @@ var _ = Describe("Random changes", Serial, func() {
 			for range mutationsPerRound {
 				run.mutate(ctx)
 			}
+			for range creationsPerRound {
+				run.create(ctx)
+			}
 			run.restoreSettings(ctx)
 			run.expectExplained(ctx)
 			run.expectRecovery(ctx, round)
+			run.expectNothingLeft(ctx)
 			expectNoPanics(ctx, token)
 			Expect(kube.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: run.namespace}})).To(Succeed())
 			made, accepted = made+len(run.journal), accepted+run.accepted
@@ -113,10 +123,35 @@ func (r *randomRound) mutate(ctx context.Context) {
 	}
 	mutation := r.random.Of(target.schema, object.Object, target.below...)
 	told := fmt.Sprintf("%s %s/%s: %s", object.GetKind(), object.GetNamespace(), object.GetName(), mutation)
-	err := target.apply(ctx, object, mutation)
+	r.note(told, target.apply(ctx, object, mutation), mutation.Field(), object.GetName())
+}
+
+// create makes one more object of one there is: a Deployment as somebody copies it, a forged record or batch, a setting.
+func (r *randomRound) create(ctx context.Context) {
+	GinkgoHelper()
+	creatable := slices.DeleteFunc(slices.Clone(r.targets), func(target mutationTarget) bool { return !target.isCreatable() })
+	target := creatable[r.random.Random.IntN(len(creatable))]
+	original := target.pick(ctx, r.random.Random, r.namespace)
+	if original == nil {
+		return
+	}
+	object := another(original, fmt.Sprintf("random-%d", len(r.journal)))
+	told := fmt.Sprintf("%s %s/%s made of %s:", object.GetKind(), object.GetNamespace(), object.GetName(), original.GetName())
+	words := []string{object.GetName(), "cannot be handled as a " + object.GetKind()}
+	for range 1 + r.random.Random.IntN(changesOfCreation) {
+		mutation := r.random.Of(target.schema, object.Object, target.below...)
+		told += " " + mutation.String()
+		object, words = mutated(object, mutation), append(words, mutation.Field())
+	}
+	r.note(told, kube.Create(ctx, object), words...)
+}
+
+// note tells what became of a change. A refusal has to name one of the words.
+func (r *randomRound) note(told string, err error, words ...string) {
+	GinkgoHelper()
 	if client.IgnoreNotFound(err) != nil {
 		r.journal = append(r.journal, told+" -> "+err.Error())
-		Expect(isInWords(err, mutation.Field(), object.GetName())).To(BeTrue(), r.story)
+		Expect(isInWords(err, words...)).To(BeTrue(), r.story)
 		return
 	}
 	r.accepted++
@@ -161,26 +196,58 @@ func assessed(ctx context.Context, setting *appv1alpha1.OpsConfigInfo) error {
 	return nil
 }
 
-// expectExplained waits until the release that the Deployment is at has an end, or a condition that says what it waits for.
+// expectExplained waits until the release that each Deployment is at has an end, or a condition that says what it waits for.
 func (r *randomRound) expectExplained(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(func() error {
-		deployment := get(ctx, r.namespace, "sleep")
-		release := lifecycle.ReleaseOf(deployment)
-		if release.Version == "" {
-			return nil // it is under control from its next release on
-		}
-		var workload appv1alpha1.ChangeWorkload
-		key := client.ObjectKey{Namespace: r.namespace, Name: lifecycle.ChangeWorkloadName("sleep", release.Version)}
-		if err := kube.Get(ctx, key, &workload); err != nil {
-			return err
-		}
-		condition := meta.FindStatusCondition(workload.Status.Conditions, "Verified")
-		if workload.Status.ObservedRelease != release.Number || condition == nil || condition.Reason == "" || condition.Message == "" {
-			return fmt.Errorf("release %d is shown as %+v", release.Number, workload.Status)
-		}
-		return nil
-	}).Should(Succeed(), r.story)
+	var deployments appsv1.DeploymentList
+	Expect(kube.List(ctx, &deployments, client.InNamespace(r.namespace))).To(Succeed())
+	for _, deployment := range deployments.Items {
+		Eventually(func() error { return explained(ctx, r.namespace, deployment.Name) }).Should(Succeed(), r.story)
+	}
+}
+
+// explained says what keeps the release that a Deployment is at from telling how it is.
+func explained(ctx context.Context, namespace, name string) error {
+	GinkgoHelper()
+	release := lifecycle.ReleaseOf(get(ctx, namespace, name))
+	if release.Version == "" {
+		return nil // it is under control from its next release on
+	}
+	var workload appv1alpha1.ChangeWorkload
+	key := client.ObjectKey{Namespace: namespace, Name: lifecycle.ChangeWorkloadName(name, release.Version)}
+	err := kube.Get(ctx, key, &workload)
+	if apierrors.IsNotFound(err) && isNotRecorded(ctx, namespace, name) {
+		return nil // its version was made up while the namespace was not under control
+	}
+	if err != nil {
+		return err
+	}
+	condition := meta.FindStatusCondition(workload.Status.Conditions, "Verified")
+	if workload.Status.ObservedRelease != release.Number || condition == nil || condition.Reason == "" || condition.Message == "" {
+		return fmt.Errorf("release %d of %s is shown as %+v", release.Number, name, workload.Status)
+	}
+	return nil
+}
+
+// isNotRecorded says that an Event on a Deployment tells why its release isn't recorded.
+func isNotRecorded(ctx context.Context, namespace, deployment string) bool {
+	GinkgoHelper()
+	var found eventsv1.EventList
+	Expect(kube.List(ctx, &found, client.InNamespace(namespace))).To(Succeed())
+	return slices.ContainsFunc(found.Items, func(event eventsv1.Event) bool {
+		return event.Regarding.Name == deployment && event.Reason == "ReleaseNotRecorded"
+	})
+}
+
+// expectNothingLeft deletes the Deployments, and expects all that belongs to them to go.
+func (r *randomRound) expectNothingLeft(ctx context.Context) {
+	GinkgoHelper()
+	Expect(kube.DeleteAllOf(ctx, &appsv1.Deployment{}, client.InNamespace(r.namespace), client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+	for _, kind := range []string{"deployments", "changeworkloads", "changepods", "controllerrevisions"} {
+		Eventually(func() (string, error) {
+			return kubectl(ctx, "-n", r.namespace, "get", kind, "-o", "jsonpath={range .items[?(@.metadata.ownerReferences)]}{.metadata.name} {end}")
+		}).Should(BeEmpty(), r.story)
+	}
 }
 
 // expectRecovery takes everything back that a user can, and expects another release to be verified.
