@@ -101,12 +101,14 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 		return ctrl.Result{}, nil
 	}
 	key := client.ObjectKeyFromObject(workload)
-	if state, left := lifecycle.Farewell(workload, r.Verifier != nil, r.Clock.Now()); left > 0 {
+	if state, left := lifecycle.Farewell(workload, r.Verifier != nil, r.Clock.Now()); state != "" {
 		order := lifecycle.AnnouncedOrder(r.Cluster, workload)
 		err := r.Verifier.CloseOrder(r.Tracer.InRelease(ctx, workload), order, state)
 		if lifecycle.IsWorthRetrying(err) {
 			ctrl.LoggerFrom(ctx).Info("AlterShield Server wasn't told of the end of a release", "order", order.ID, "reason", err.Error())
-			return ctrl.Result{RequeueAfter: min(r.backoff.When(key), left)}, nil
+			if left > 0 {
+				return ctrl.Result{RequeueAfter: min(r.backoff.When(key), left)}, nil
+			}
 		}
 	}
 	r.backoff.Forget(key)

@@ -132,9 +132,10 @@ func isRunning(state appv1alpha1.OrderState) bool {
 	return state == appv1alpha1.OrderOpen || state == appv1alpha1.OrderPending
 }
 
-// Farewell is how the order ends of a release whose record is being deleted, and how long the verifier may be told so
-// from now on. At 0 it is time to let the record go. An order that is not known of may have been opened all the same, just
-// before the operator stopped.
+// Farewell is how the order ends of a release whose record is being deleted, empty where nobody has to hear of it, and how long the
+// verifier may be told so again if that fails. At 0 this is the last time, and then the record goes: the deletion may have been
+// seen late, so that it is the first as well. An order that is not known of may have been opened all the same, just before the
+// operator stopped.
 func Farewell(workload *appv1alpha1.ChangeWorkload, configured bool, now time.Time) (state appv1alpha1.OrderState, left time.Duration) {
 	order := workload.Status.Order
 	if !configured || order != nil && !isRunning(order.State) || workload.DeletionTimestamp == nil {

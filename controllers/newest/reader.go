@@ -26,8 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxRemembered bounds the memory, to some 2 MiB. What falls out of it is what nothing was heard of for longest.
-const maxRemembered = 10000
+// maxRemembered bounds the memory, to half a MiB. What falls out of it is what nothing was heard of for longest: a cache goes back by
+// what it has just shown.
+const maxRemembered = 2000
 
 // removed stands for a version after all others, and is none that an object has.
 const removed = ""
