@@ -56,7 +56,7 @@ func loads() []load {
 		{name: loadHundred, always: true, run: roll(loadHundred, fleet{deployments: 100, replicas: 10})},
 		{name: loadFiveHundred, run: roll(loadFiveHundred, fleet{deployments: 500, replicas: 10})},
 		{name: loadOne, run: roll(loadOne, fleet{deployments: 1, replicas: 2000})},
-		{name: loadLate, always: true, run: roll(loadLate, fleet{deployments: 20, replicas: 10, late: true})},
+		{name: loadLate, always: true, run: roll(loadLate, fleet{deployments: 10, replicas: 10, late: true})},
 		{name: loadAdmission, always: true, run: runAdmission},
 		{name: loadVerdict, always: true, run: runVerdict},
 		{name: loadRest, run: runRest(1000)},

@@ -20,17 +20,61 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 )
+
+const (
+	// idleFor is longer than the manager keeps connections that nobody uses: to AlterShield Server 90 seconds, to its own endpoints a minute.
+	idleFor      = 100 * time.Second
+	measureEvery = 5 * time.Second
+)
+
+// measured measures the manager after a part. The second time it gets as long as connections may be idle to be as it was the first time.
+func (s *soak) measured(ctx context.Context) (process invariant.Process, err error) {
+	err = wait.PollUntilContextTimeout(ctx, measureEvery, idleFor, true, func(ctx context.Context) (bool, error) {
+		read, err := s.measure(ctx)
+		if err != nil {
+			return false, err
+		}
+		process = read
+		return len(s.report.process) == 0 || len(invariant.Flat(s.report.process[0], read).Violations) == 0, nil
+	})
+	if wait.Interrupted(err) {
+		err = ctx.Err() // the last reading counts
+	}
+	return process, errors.Join(err, s.keepProfiles(ctx))
+}
+
+// keepProfiles writes down what the goroutines are and what the heap consists of.
+func (s *soak) keepProfiles(ctx context.Context) error {
+	reading := len(s.report.process) + 1
+	for profile, file := range map[string]string{
+		"goroutine?debug=1": fmt.Sprintf("goroutines-%d.txt", reading),
+		"heap":              fmt.Sprintf("heap-%d.pprof", reading),
+	} {
+		content, err := lab.Profile(ctx, s.pprof, profile)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(s.options.out, file), content, 0o600); err != nil {
+			return fmt.Errorf("keep a profile: %w", err)
+		}
+	}
+	return nil
+}
 
 // measure asks the manager for its goroutines, and for its heap after a garbage collection.
 func (s *soak) measure(ctx context.Context) (invariant.Process, error) {

@@ -230,7 +230,7 @@ func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Wr
 		s.report.results = append(s.report.results, result)
 		s.watch.tell([]named{result})
 	}
-	process, err := s.measure(ctx)
+	process, err := s.measured(ctx)
 	s.report.process = append(s.report.process, process)
 	return err
 }
