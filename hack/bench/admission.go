@@ -84,6 +84,10 @@ func (c clients) run(ctx context.Context, l *lab.Lab) ([]Figure, error) {
 			return nil, err
 		}
 	}
+	before, err := readHandled(ctx, l)
+	if err != nil {
+		return nil, err
+	}
 	operations := []string{opCreate, opTemplate, opOther}
 	took := map[string][2][]float64{}
 	for group := range c.groups {
@@ -109,27 +113,55 @@ func (c clients) run(ctx context.Context, l *lab.Lab) ([]Figure, error) {
 	for _, operation := range operations {
 		figures = append(figures, c.figures(operation, took[operation][0], took[operation][1])...)
 	}
-	return figures, nil
+	after, err := readHandled(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	return append(figures, c.figure("a call of a webhook, in the manager: mean", "ms", after.meanSince(before))), nil
+}
+
+// handled is what the manager has done in its webhooks so far.
+type handled struct{ seconds, calls float64 }
+
+func readHandled(ctx context.Context, l *lab.Lab) (handled, error) {
+	families, err := l.Metrics(ctx)
+	if err != nil {
+		return handled{}, err
+	}
+	var sum handled
+	for _, metric := range families["controller_runtime_webhook_latency_seconds"].GetMetric() {
+		sum.seconds += metric.GetHistogram().GetSampleSum()
+		sum.calls += float64(metric.GetHistogram().GetSampleCount())
+	}
+	return sum, nil
+}
+
+// meanSince is how long a call took since an earlier reading, in milliseconds; 0 if there was none.
+func (h handled) meanSince(earlier handled) float64 {
+	if h.calls == earlier.calls {
+		return 0
+	}
+	return (h.seconds - earlier.seconds) / (h.calls - earlier.calls) * 1000
 }
 
 // figures compares the times of an operation without and with the webhooks.
 func (c clients) figures(operation string, without, with []float64) []Figure {
-	add := func(name, unit string, value float64) Figure {
-		return Figure{Load: loadAdmission, Setup: c.String(), Name: name, Unit: unit,
-			Summary: Summary{Median: value, Low: value, High: value, Count: 1}}
-	}
 	median, tail := percentile(without, 50), percentile(without, 99)
 	figures := []Figure{
-		add(operation+": p50 without webhooks", "ms", median),
-		add(operation+": p50 with webhooks", "ms", percentile(with, 50)),
-		add(addedBy(operation), "ms", percentile(with, 50)-median),
-		add(operation+": p99 without webhooks", "ms", tail),
-		add(operation+": p99 with webhooks", "ms", percentile(with, 99)),
+		c.figure(operation+": p50 without webhooks", "ms", median),
+		c.figure(operation+": p50 with webhooks", "ms", percentile(with, 50)),
+		c.figure(addedBy(operation), "ms", percentile(with, 50)-median),
+		c.figure(operation+": p99 without webhooks", "ms", tail),
+		c.figure(operation+": p99 with webhooks", "ms", percentile(with, 99)),
 	}
 	if tail > 0 {
-		figures = append(figures, add(tailOf(operation), "", percentile(with, 99)/tail))
+		figures = append(figures, c.figure(tailOf(operation), "", percentile(with, 99)/tail))
 	}
 	return figures
+}
+
+func (c clients) figure(name, unit string, value float64) Figure {
+	return Figure{Load: loadAdmission, Setup: c.String(), Name: name, Unit: unit, Summary: Summary{Median: value, Low: value, High: value, Count: 1}}
 }
 
 // write does a group of writes and tells how long each took, in milliseconds.

@@ -134,3 +134,10 @@ func TestTheHeapIsReadFromTheEndOfAProfile(t *testing.T) {
 	_, err := parseHeap(strings.NewReader("heap profile\n"))
 	g.Expect(err).To(MatchError("the heap profile names no HeapAlloc"))
 }
+
+func TestACallOfAWebhookTakesWhatItTookSinceAnEarlierReading(t *testing.T) {
+	g := NewWithT(t)
+	before := handled{seconds: 2, calls: 100}
+	g.Expect(handled{seconds: 2.5, calls: 300}.meanSince(before)).To(Equal(2.5))
+	g.Expect(before.meanSince(before)).To(BeZero(), "there was none")
+}
