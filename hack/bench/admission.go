@@ -161,7 +161,7 @@ func (c clients) figures(operation string, without, with []float64) []Figure {
 }
 
 func (c clients) figure(name, unit string, value float64) Figure {
-	return Figure{Load: loadAdmission, Setup: c.String(), Name: name, Unit: unit, Summary: Summary{Median: value, Low: value, High: value, Count: 1}}
+	return Figure{Load: loadAdmission, Setup: c.String(), Name: name, Unit: unit, Summary: summarize([]float64{value})}
 }
 
 // write does a group of writes and tells how long each took, in milliseconds.

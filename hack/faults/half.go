@@ -24,7 +24,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -42,8 +41,6 @@ type half struct {
 	// dir is where the certificate of the proxy is.
 	dir     string
 	results []result
-	// namespaces counts those that were made.
-	namespaces atomic.Int64
 }
 
 // open starts a control plane.

@@ -48,8 +48,8 @@ type matrix struct {
 	api, calls *proxy.Proxy
 	keeper     *keeper
 	out        io.Writer
-	// namespaces counts those that were made in the whole run.
-	namespaces *atomic.Int64
+	// namespaces counts those that were made.
+	namespaces atomic.Int64
 	references map[string]state.Reference
 }
 

@@ -90,9 +90,7 @@ func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 
 // matrix starts the proxies, and the manager behind them.
 func (h *half) matrix(ctx context.Context) (*matrix, error) {
-	m := &matrix{
-		lab: h.lab, keeper: newKeeper(ctx, nil), out: h.out, namespaces: &h.namespaces, references: map[string]state.Reference{},
-	}
+	m := &matrix{lab: h.lab, keeper: newKeeper(ctx, nil), out: h.out, references: map[string]state.Reference{}}
 	endpoint, err := h.proxyAPI(ctx, m)
 	if err != nil {
 		return nil, err
