@@ -231,12 +231,10 @@ func explained(ctx context.Context, namespace, name string) error {
 
 // isNotRecorded says that an Event on a Deployment tells why its release isn't recorded.
 func isNotRecorded(ctx context.Context, namespace, deployment string) bool {
-	GinkgoHelper()
-	var found eventsv1.EventList
-	Expect(kube.List(ctx, &found, client.InNamespace(namespace))).To(Succeed())
-	return slices.ContainsFunc(found.Items, func(event eventsv1.Event) bool {
-		return event.Regarding.Name == deployment && event.Reason == "ReleaseNotRecorded"
+	told := toldOf(ctx, namespace, func(event eventsv1.Event) (string, bool) {
+		return event.Regarding.Name, event.Reason == "ReleaseNotRecorded"
 	})
+	return slices.Contains(told(), deployment)
 }
 
 // expectNothingLeft deletes the Deployments, and expects all that belongs to them to go.

@@ -151,19 +151,9 @@ func rollbacksOf(ctx context.Context, namespace string) []appv1alpha1.Rollback {
 
 // notes are those of the Events about Deployments with this reason; each Event counts once, however often it happened.
 func notes(ctx context.Context, namespace, reason string) func() []string {
-	return func() []string {
-		var list eventsv1.EventList
-		if err := kube.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-			return []string{err.Error()}
-		}
-		var result []string
-		for _, event := range list.Items {
-			if event.Reason == reason && event.Regarding.Kind == "Deployment" {
-				result = append(result, event.Note)
-			}
-		}
-		return result
-	}
+	return toldOf(ctx, namespace, func(event eventsv1.Event) (string, bool) {
+		return event.Note, event.Reason == reason && event.Regarding.Kind == "Deployment"
+	})
 }
 
 // twoVerified releases the sample and then its repair, and waits for both to be verified.

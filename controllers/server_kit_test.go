@@ -179,16 +179,23 @@ func ordered(ctx context.Context, namespace, name string) func() string {
 
 // eventsIn are the Events of a namespace: reason and note.
 func eventsIn(ctx context.Context, namespace string) func() []string {
+	return toldOf(ctx, namespace, func(event eventsv1.Event) (string, bool) { return event.Reason + ": " + event.Note, true })
+}
+
+// toldOf lists what is told of the Events of a namespace that count.
+func toldOf(ctx context.Context, namespace string, tell func(eventsv1.Event) (told string, counts bool)) func() []string {
 	return func() []string {
 		var list eventsv1.EventList
 		if err := kube.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 			return []string{err.Error()}
 		}
-		var notes []string
+		var result []string
 		for _, event := range list.Items {
-			notes = append(notes, event.Reason+": "+event.Note)
+			if told, counts := tell(event); counts {
+				result = append(result, told)
+			}
 		}
-		return notes
+		return result
 	}
 }
 

@@ -88,6 +88,15 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	}
 })
 
+// A manager that loses its lease ends, and a cluster starts it again. Here only a spec would, and until then the specs would
+// tell nothing but that they waited in vain.
+var _ = AfterEach(func(ctx context.Context) {
+	if ended := manager.Ended(); ended != nil {
+		Expect(manager.Start(ctx)).To(Succeed())
+		Fail(ended.Error())
+	}
+})
+
 func buildManager(ctx context.Context, root, dir string) string {
 	binary := filepath.Join(dir, "manager")
 	args := []string{"build", "-o", binary}

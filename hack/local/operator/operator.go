@@ -133,6 +133,9 @@ func (o *Operator) Stop(ctx context.Context) error { return o.process.Stop(ctx, 
 // Kill ends the manager where it stands, without a chance to finish anything.
 func (o *Operator) Kill(ctx context.Context) error { return o.process.Kill(ctx) }
 
+// Ended is an error with the end of its log if the manager has ended and neither Stop nor Kill was called for it.
+func (o *Operator) Ended() error { return o.process.Ended() }
+
 // Usage is what the manager has used since it was started.
 func (o *Operator) Usage() (process.Usage, error) { return o.process.Usage() }
 

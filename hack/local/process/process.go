@@ -167,6 +167,20 @@ func (p *Process) Usage() (Usage, error) {
 // Alive tells whether the process runs and is still the one that was started.
 func (p *Process) Alive() bool { return p.state() == running }
 
+// Ended is an error with the end of the log if the process has ended and neither Stop nor Kill was called for it.
+func (p *Process) Ended() error {
+	if p.state() != gone {
+		return nil
+	}
+	switch _, err := os.Stat(pidPath(p.dir, p.Name)); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("tell whether %s was stopped: %w", p.Name, err)
+	}
+	return p.Failure(errors.New("it has ended by itself"))
+}
+
 // state is how far a process is on its way to its end.
 type state int
 

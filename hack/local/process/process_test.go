@@ -111,6 +111,18 @@ func TestFailureShowsTheEndOfTheLog(t *testing.T) {
 	g.Expect(lines[tailLines-1]).To(Equal(fmt.Sprintf("  line %d", 2*tailLines-1)))
 }
 
+func TestEndedTellsOnlyOfAnEndThatNobodyAskedFor(t *testing.T) {
+	g := NewWithT(t)
+	dir := t.TempDir()
+	failed := start(t, dir, "fail")
+	g.Eventually(failed.Ended).WithTimeout(patience).Should(MatchError(HavePrefix("fail: it has ended by itself; the last lines of")))
+	asked := start(t, dir, "wait")
+	g.Expect(asked.Ended()).To(Succeed())
+	g.Expect(asked.Stop(t.Context(), patience)).To(Succeed())
+	g.Expect(asked.Alive()).To(BeFalse())
+	g.Expect(asked.Ended()).To(Succeed())
+}
+
 func TestADamagedRecordIsAnError(t *testing.T) {
 	for _, content := range []string{"", "12", "zero\nprogram\n", "0\nprogram\n", "-5\nprogram\n"} {
 		t.Run(content, func(t *testing.T) {
