@@ -37,7 +37,7 @@ func TestLoadsAreChosenByName(t *testing.T) {
 	g.Expect(names(chosen)).To(Equal([]string{"100x10", "growth"}))
 	chosen, err = chooseLoads("")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(names(chosen)).To(Equal([]string{"100x10", "late", "admission", "verdict"}))
+	g.Expect(names(chosen)).To(Equal([]string{"100x10", "late", "admission", "verdict", "stuck"}))
 	_, err = chooseLoads("100x10,200x10")
 	g.Expect(err).To(MatchError(ContainSubstring(`there is no load "200x10", only tiny, 100x10`)))
 }

@@ -24,6 +24,9 @@ import (
 	. "github.com/onsi/gomega"
 
 	dto "github.com/prometheus/client_model/go"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/traas-stack/altershield-operator/hack/local/process"
@@ -82,10 +85,12 @@ func TestEachGoalIsOneOfAFigureThatIsMeasured(t *testing.T) {
 			figures = append(figures, who.figures(operation, []float64{1}, []float64{2})...)
 		}
 	}
-	figures = append(figures, growthFigures([]point{{}, {pods: 1}, {pods: 2}}, []point{{}, {others: 1}})...)
+	figures = append(figures, growthFigures([]point{{}, {pods: 1000}, {pods: 10_000}}, []point{{pods: 1000}, {pods: 1000, others: 1}})...)
 	figures = append(figures, verdictFigures([]float64{1})...)
-	figures = append(figures, restFigures("at rest", 0, process.Usage{}, 0, 0)...)
-	figures = append(figures, restFigures("at rest, server", 0, process.Usage{}, 0, 0)...)
+	figures = append(figures, stuckFigures(make([]time.Duration, 20))...)
+	for _, beside := range []string{"nothing there", "1,000 Deployments", "10,000 releases more", "10,000 releases more, server"} {
+		figures = append(figures, restFigures(beside, 0, process.Usage{}, 0, 0)...)
+	}
 	for _, goal := range goals() {
 		matching := 0
 		for i := range figures {
@@ -113,6 +118,30 @@ func TestGrowthComparesWhatAPodTakesBesideManyAndBesideFew(t *testing.T) {
 		"heap per pod, least number": 4, "heap per pod, greatest number": 5, "heap per pod": 1.25,
 		"verified time / native roll": 1.25, "CPU per pod": 1.25, "heap per pod of others": 0.1,
 	}))
+}
+
+func TestAReleaseThatCanNotStartIsLateByTheTimeFromItsDeadlineToTheTemplateBefore(t *testing.T) {
+	g := NewWithT(t)
+	created := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	pod := func(after time.Duration) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "cart"}, CreationTimestamp: metav1.NewTime(created.Add(after))}}
+	}
+	deployment := func(labels map[string]string) *appsv1.Deployment {
+		return &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "cart"},
+			Spec:       appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}}},
+		}
+	}
+	never := map[string]string{"local.altershield.io/start": "never"}
+	seen := newReturns()
+	seen.saw(pod(0), created)
+	seen.saw(deployment(nil), created) // as it was before the release
+	g.Expect(seen.back).To(BeEmpty())
+	seen.saw(deployment(never), created)
+	seen.saw(pod(time.Second), created)
+	seen.saw(deployment(nil), created.Add(10*time.Second+20*time.Millisecond))
+	seen.saw(deployment(nil), created.Add(time.Minute)) // its status changes
+	g.Expect(seen.delays()).To(Equal([]time.Duration{20 * time.Millisecond}))
 }
 
 func TestReconcilesAreCountedByController(t *testing.T) {

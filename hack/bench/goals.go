@@ -29,12 +29,20 @@ const (
 	verdictMedian = "verdict to suspension, p50"
 	verdictTail   = "verdict to suspension, p99"
 
-	restWrites = "writes but the lease"
+	stuckMedian  = "deadline to the template before, p50"
+	stuckSlowest = "deadline to the template before, slowest"
+
+	restNothing  = "nothing there"
+	restIdle     = "1,000 Deployments"
+	restFinished = "10,000 releases more"
+	restServed   = "10,000 releases more, server"
+	restWrites   = "writes but the lease"
 
 	growthSetup    = "greatest / least number of pods"
 	growthVerified = "verified time / native roll"
 	growthCPU      = "CPU per pod"
 	growthHeap     = "heap per pod"
+	growthMemory   = "memory of the manager"
 	othersSetup    = "beside pods of others"
 	othersHeap     = "heap per pod of others"
 )
@@ -82,8 +90,13 @@ func otherGoals() []goal {
 		{loadAdmission, eight, tailOf(opOther), 2},
 		{loadVerdict, "idle plane", verdictMedian, 10},
 		{loadVerdict, "idle plane", verdictTail, 50},
-		{loadRest, "at rest", restWrites, 0},
-		{loadRest, "at rest, server", restWrites, 0},
+		{loadStuck, "20 at once", stuckSlowest, 1000},
+		{loadRest, restNothing, restWrites, 0},
+		{loadRest, restIdle, restWrites, 0},
+		{loadRest, restFinished, restWrites, 0},
+		{loadRest, restServed, restWrites, 0},
+		{loadGrowth, beside(1000), growthMemory, 60},
+		{loadGrowth, beside(10_000), growthMemory, 100},
 		{loadGrowth, growthSetup, growthVerified, 1.2},
 		{loadGrowth, growthSetup, growthCPU, 1.2},
 		{loadGrowth, growthSetup, growthHeap, 1.2},

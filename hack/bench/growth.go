@@ -167,12 +167,17 @@ func growthFigures(controlled, others []point) []Figure {
 		figures = append(figures, Figure{Load: loadGrowth, Setup: setup, Name: name, Unit: unit, Summary: value})
 	}
 	one := func(value float64) Summary { return summarize([]float64{value}) }
-	for _, at := range append(append([]point{}, controlled...), others...) {
-		setup := fmt.Sprintf("%d pods, %d of others", at.pods, at.others)
+	addPoint := func(setup string, at point) {
 		add(setup, growthVerified, "", at.perPod)
 		add(setup, growthCPU, "ms", at.cpu)
-		add(setup, "memory of the manager", "MiB", one(at.memory/mebibyte))
+		add(setup, growthMemory, "MiB", one(at.memory/mebibyte))
 		add(setup, "heap after garbage collection", "MiB", one(at.heap/mebibyte))
+	}
+	for _, at := range controlled {
+		addPoint(beside(at.pods), at)
+	}
+	for _, at := range others {
+		addPoint(fmt.Sprintf("%s, %d of others", beside(at.pods), at.others), at)
 	}
 	base, first, last := controlled[0], controlled[1], controlled[len(controlled)-1]
 	perPod := func(at point) float64 { return (at.heap - base.heap) / float64(at.pods) }
@@ -181,7 +186,9 @@ func growthFigures(controlled, others []point) []Figure {
 	add(growthSetup, growthHeap, "", one(perPod(last)/perPod(first)))
 	add(growthSetup, growthVerified, "", ratio([]float64{last.perPod.Median}, []float64{first.perPod.Median}))
 	add(growthSetup, growthCPU, "", ratio([]float64{last.cpu.Median}, []float64{first.cpu.Median}))
-	alone, beside := others[0], others[len(others)-1]
-	add(othersSetup, othersHeap, "KiB", one((beside.heap-alone.heap)/float64(beside.others)/1024))
+	alone, crowded := others[0], others[len(others)-1]
+	add(othersSetup, othersHeap, "KiB", one((crowded.heap-alone.heap)/float64(crowded.others)/1024))
 	return figures
 }
+
+func beside(pods int) string { return fmt.Sprintf("%d pods", pods) }

@@ -32,6 +32,7 @@ const (
 	loadLate        = "late"
 	loadAdmission   = "admission"
 	loadVerdict     = "verdict"
+	loadStuck       = "stuck"
 	loadRest        = "rest"
 	loadGrowth      = "growth"
 )
@@ -59,8 +60,9 @@ func loads() []load {
 		{name: loadLate, always: true, run: roll(loadLate, fleet{deployments: 10, replicas: 10, late: true})},
 		{name: loadAdmission, always: true, run: runAdmission},
 		{name: loadVerdict, always: true, run: runVerdict},
-		{name: loadRest, run: runRest(1000)},
-		{name: loadGrowth, run: runGrowth([]int{1000, 5000, 20000})},
+		{name: loadStuck, always: true, run: runStuck(20)},
+		{name: loadRest, run: runRest(1000, 10_000)},
+		{name: loadGrowth, run: runGrowth([]int{1000, 5000, 10_000, 20_000})},
 	}
 }
 

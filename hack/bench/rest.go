@@ -26,47 +26,54 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// restFor is how long an operator is watched that has nothing to do.
-const restFor = 30 * time.Second
+const (
+	// restFor is how long an operator is watched that has nothing to do.
+	restFor = 30 * time.Second
 
-// runRest measures what an operator uses whose releases are all verified, without and with the test server.
-func runRest(deployments int) func(context.Context, *bench) ([]Figure, error) {
+	idleNamespace, finishedNamespace = "idle", "finished"
+)
+
+// runRest measures what an operator uses that has nothing to do: where nothing is, beside Deployments whose releases are verified,
+// without and with the test server, and beside many more releases that are over, which have no pods any more.
+func runRest(idle, finished int) func(context.Context, *bench) ([]Figure, error) {
 	return func(ctx context.Context, b *bench) ([]Figure, error) {
 		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
 		if err != nil {
 			return nil, err
 		}
 		defer func() { b.closed(l.Close(ctx)) }()
-		if err := (setup{batch: 1}).prepare(ctx, l); err != nil {
+		var figures []Figure
+		step := func(name string, s setup, added fleet) error {
+			if added.deployments > 0 {
+				if err := l.Namespace(ctx, added.namespace, true); err != nil {
+					return err
+				}
+				if _, err := added.create(ctx, l, true); err != nil {
+					return err
+				}
+			}
+			some, err := rest(ctx, l, b, name, s)
+			figures = append(figures, some...)
+			return err
+		}
+		if err := step(restNothing, setup{batch: 1}, fleet{}); err != nil {
 			return nil, err
 		}
-		idle := fleet{namespace: "idle", deployments: deployments, replicas: 1}
-		if err := l.Namespace(ctx, idle.namespace, true); err != nil {
+		if err := step(restIdle, setup{batch: 1}, fleet{namespace: idleNamespace, deployments: idle, replicas: 1}); err != nil {
 			return nil, err
 		}
-		if _, err := idle.create(ctx, l, true); err != nil {
+		if err := step(restFinished, setup{batch: 1}, fleet{namespace: finishedNamespace, deployments: finished}); err != nil {
 			return nil, err
 		}
 		if err := l.Serve(ctx, altershield.Options{}); err != nil {
 			return nil, err
 		}
-		var figures []Figure
-		for _, s := range []setup{{batch: 1}, {batch: 1, server: true}} {
-			some, err := rest(ctx, l, b, s)
-			if err != nil {
-				return nil, err
-			}
-			figures = append(figures, some...)
-		}
-		return figures, nil
+		return figures, step(restServed, setup{batch: 1, server: true}, fleet{})
 	}
 }
 
-func rest(ctx context.Context, l *lab.Lab, b *bench, s setup) ([]Figure, error) {
-	name := "at rest"
-	if s.server {
-		name = "at rest, server"
-	}
+// rest watches a manager that has just started and come to rest.
+func rest(ctx context.Context, l *lab.Lab, b *bench, name string, s setup) ([]Figure, error) {
 	address, err := pprofAddress()
 	if err != nil {
 		return nil, err
@@ -86,12 +93,14 @@ func rest(ctx context.Context, l *lab.Lab, b *bench, s setup) ([]Figure, error) 
 	if err != nil {
 		return nil, err
 	}
-	writes := writesOf(watched.requests, "idle")
-	for kind, count := range writesOf(watched.requests, operator.Namespace) {
-		if kind != "update leases" && kind != "patch leases" {
+	writes := map[string]int{}
+	for _, namespace := range []string{operator.Namespace, idleNamespace, finishedNamespace} {
+		for kind, count := range writesOf(watched.requests, namespace) {
 			writes[kind] += count
 		}
 	}
+	delete(writes, "update leases")
+	delete(writes, "patch leases")
 	b.report.Writes[loadRest+", "+name] = writes
 	return restFigures(name, total(writes)+writes["events"], used, watched.used.CPU, heap), nil
 }

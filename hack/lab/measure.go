@@ -61,13 +61,18 @@ func (l *Lab) RemoveWebhooks(ctx context.Context) error {
 
 // SetBatch says how many pods are checked together from the next release on.
 func (l *Lab) SetBatch(ctx context.Context, size int) error {
-	key := client.ObjectKey{Namespace: operator.Namespace, Name: appv1alpha1.ConfigBranch}
+	return l.Set(ctx, appv1alpha1.ConfigBranch, size > 1, strconv.Itoa(size))
+}
+
+// Set changes a setting of the operator.
+func (l *Lab) Set(ctx context.Context, name string, enable bool, content string) error {
+	key := client.ObjectKey{Namespace: operator.Namespace, Name: name}
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, settingWait, true, func(ctx context.Context) (done bool, err error) {
 		var setting appv1alpha1.OpsConfigInfo
 		if err := l.Kube.Get(ctx, key, &setting); err != nil {
 			return false, client.IgnoreNotFound(err) // the leader creates it
 		}
-		setting.Spec.Enable, setting.Spec.Content = size > 1, strconv.Itoa(size)
+		setting.Spec.Enable, setting.Spec.Content = enable, content
 		err = l.Kube.Update(ctx, &setting)
 		return err == nil, ignoreConflict(err)
 	})

@@ -29,6 +29,9 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
+// StartLabel is the label by which fake pods are told how to start.
+const StartLabel = "local.altershield.io/start"
+
 // Namespace creates a namespace, opted in or not.
 func (l *Lab) Namespace(ctx context.Context, name string, optedIn bool) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -62,8 +65,17 @@ func Deployment(namespace, name string, replicas int32) *appsv1.Deployment {
 
 // Release changes the pod template of a Deployment by an annotation.
 func (l *Lab) Release(ctx context.Context, namespace, name, note string) error {
+	return l.patchTemplate(ctx, namespace, name, fmt.Sprintf(`{"annotations":{"note":%q}}`, note))
+}
+
+// ReleaseStuck releases a Deployment with pods that never start.
+func (l *Lab) ReleaseStuck(ctx context.Context, namespace, name string) error {
+	return l.patchTemplate(ctx, namespace, name, fmt.Sprintf(`{"labels":{%q:"never"}}`, StartLabel))
+}
+
+func (l *Lab) patchTemplate(ctx context.Context, namespace, name, metadata string) error {
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"note":%q}}}}}`, note)
+	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":%s}}}`, metadata)
 	if err := l.Kube.Patch(ctx, deployment, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		return fmt.Errorf("release Deployment %s/%s: %w", namespace, name, err)
 	}
