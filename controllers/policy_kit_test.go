@@ -142,9 +142,9 @@ func stopAndRemoveWebhooks(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Expect(manager.Stop(ctx)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
-		var err error
-		manager, err = operator.Install(ctx, plane, manager.Options())
+		installed, err := operator.Install(ctx, plane, manager.Options())
 		Expect(err).NotTo(HaveOccurred())
+		manager = installed
 		Expect(manager.Start(ctx)).To(Succeed())
 		Eventually(stamps(ctx, namespace)).Should(Equal("stamped"))
 	})

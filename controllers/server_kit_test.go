@@ -108,9 +108,9 @@ func checkedByServerWith(options altershield.Options, args ...string) {
 func restartAs(ctx context.Context, options operator.Options) {
 	GinkgoHelper()
 	Expect(manager.Stop(ctx)).To(Succeed())
-	var err error
-	manager, err = operator.Install(ctx, plane, options)
+	installed, err := operator.Install(ctx, plane, options)
 	Expect(err).NotTo(HaveOccurred())
+	manager = installed
 	Expect(manager.Start(ctx)).To(Succeed())
 }
 

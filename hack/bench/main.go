@@ -55,7 +55,7 @@ func main() {
 	b := &bench{log: os.Stderr}
 	loads := flag.String("loads", "", "what to measure, separated by commas: "+strings.Join(loadNames(), ", ")+"; empty: what takes a quarter of an hour")
 	setups := flag.String("setups", "1,10", "sizes of batches, separated by commas; server-10 has the test server check batches of 10")
-	full := flag.Bool("full", false, "measure everything, with and without the test server, in batches of 1, 10 and 100; takes more than an hour")
+	full := flag.Bool("full", false, "measure everything, with and without the test server, in batches of 1, 10 and 100; takes some three hours")
 	out := flag.String("json", "bin/bench.json", "`file` to write the figures to")
 	flag.IntVar(&b.report.Rounds, "rounds", 2, "rounds that count; one more comes before them and is dropped")
 	flag.StringVar(&b.report.Commit, "commit", "", "what is measured, for the report")

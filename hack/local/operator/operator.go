@@ -134,7 +134,12 @@ func (o *Operator) Stop(ctx context.Context) error { return o.process.Stop(ctx, 
 func (o *Operator) Kill(ctx context.Context) error { return o.process.Kill(ctx) }
 
 // Ended is an error with the end of its log if the manager has ended and neither Stop nor Kill was called for it.
-func (o *Operator) Ended() error { return o.process.Ended() }
+func (o *Operator) Ended() error {
+	if o.process == nil {
+		return nil
+	}
+	return o.process.Ended()
+}
 
 // Usage is what the manager has used since it was started.
 func (o *Operator) Usage() (process.Usage, error) { return o.process.Usage() }
