@@ -34,7 +34,7 @@ const (
 )
 
 // runRest measures what an operator uses that has nothing to do: where nothing is, beside Deployments whose releases are verified,
-// without and with the test server, and beside many more releases that are over, which have no pods any more.
+// beside many more of Deployments without pods, and the same with the test server.
 func runRest(idle, finished int) func(context.Context, *bench) ([]Figure, error) {
 	return func(ctx context.Context, b *bench) ([]Figure, error) {
 		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
@@ -68,7 +68,8 @@ func runRest(idle, finished int) func(context.Context, *bench) ([]Figure, error)
 		if err := l.Serve(ctx, altershield.Options{}); err != nil {
 			return nil, err
 		}
-		return figures, step(restServed, setup{batch: 1, server: true}, fleet{})
+		err = step(restServed, setup{batch: 1, server: true}, fleet{})
+		return figures, err
 	}
 }
 
