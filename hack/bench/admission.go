@@ -173,7 +173,7 @@ func (c clients) write(ctx context.Context, kube client.Client, operation, names
 		err := writeOnce(ctx, kube, operation, namespace, fmt.Sprintf("app-%d-%d", group, i))
 		lock.Lock()
 		defer lock.Unlock()
-		took = append(took, float64(time.Since(begin).Microseconds())/1000)
+		took = append(took, inMilliseconds(time.Since(begin)))
 		return err
 	}
 	if c.count > 1 {

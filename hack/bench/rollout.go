@@ -124,16 +124,9 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note str
 
 // next takes note of the next event.
 func (p *progress) next(ctx context.Context, deployments, workloads <-chan watch.Event) error {
-	var event watch.Event
-	var open bool
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case event, open = <-deployments:
-	case event, open = <-workloads:
-	}
-	if !open {
-		return errors.New("the watch has ended")
+	event, err := nextOf(ctx, deployments, workloads)
+	if err != nil {
+		return err
 	}
 	switch object := event.Object.(type) {
 	case *appsv1.Deployment:
@@ -142,10 +135,27 @@ func (p *progress) next(ctx context.Context, deployments, workloads <-chan watch
 		if event.Type != watch.Deleted {
 			p.sawWorkload(object)
 		}
-	default:
-		return fmt.Errorf("the watch has ended: %w", apierrors.FromObject(event.Object))
 	}
 	return nil
+}
+
+// nextOf is the next event of either of two watches.
+func nextOf(ctx context.Context, one, other <-chan watch.Event) (watch.Event, error) {
+	var event watch.Event
+	var open bool
+	select {
+	case <-ctx.Done():
+		return event, ctx.Err()
+	case event, open = <-one:
+	case event, open = <-other:
+	}
+	switch {
+	case !open:
+		return event, errors.New("the watch has ended")
+	case event.Type == watch.Error:
+		return event, fmt.Errorf("the watch has ended: %w", apierrors.FromObject(event.Object))
+	}
+	return event, nil
 }
 
 // atOnce does something for each number below count, with a few writers.

@@ -18,14 +18,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -71,14 +69,13 @@ func runStuck(count int) func(context.Context, *bench) ([]Figure, error) {
 func stuckFigures(delays []time.Duration) []Figure {
 	milliseconds := make([]float64, len(delays))
 	for i, delay := range delays {
-		milliseconds[i] = float64(delay.Microseconds()) / 1000
+		milliseconds[i] = inMilliseconds(delay)
 	}
-	figure := func(name string, value float64) Figure {
-		spread := summarize(milliseconds)
-		spread.Median = value
-		return Figure{Load: loadStuck, Setup: fmt.Sprintf("%d at once", len(delays)), Name: name, Unit: "ms", Summary: spread}
+	setup := fmt.Sprintf("%d at once", len(delays))
+	return []Figure{
+		latency(loadStuck, setup, stuckMedian, percentile(milliseconds, 50), milliseconds),
+		latency(loadStuck, setup, stuckSlowest, slices.Max(milliseconds), milliseconds),
 	}
-	return []Figure{figure(stuckMedian, percentile(milliseconds, 50)), figure(stuckSlowest, slices.Max(milliseconds))}
 }
 
 // goBack releases each Deployment with pods that never start, and tells how long after their deadline each had its old template back.
@@ -101,16 +98,9 @@ func (f fleet) goBack(ctx context.Context, l *lab.Lab) ([]time.Duration, error) 
 	}
 	seen := newReturns()
 	for len(seen.back) < f.deployments {
-		var event watch.Event
-		var open bool
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%d of %d releases that can't start have gone back: %w", len(seen.back), f.deployments, ctx.Err())
-		case event, open = <-deployments.ResultChan():
-		case event, open = <-pods.ResultChan():
-		}
-		if !open {
-			return nil, errors.New("the watch has ended")
+		event, err := nextOf(ctx, deployments.ResultChan(), pods.ResultChan())
+		if err != nil {
+			return nil, fmt.Errorf("%d of %d releases that can't start have gone back: %w", len(seen.back), f.deployments, err)
 		}
 		seen.saw(event.Object, time.Now())
 	}

@@ -72,19 +72,27 @@ func runVerdict(ctx context.Context, b *bench) ([]Figure, error) {
 			return nil, err
 		}
 		if i > 0 { // the first one makes the connections
-			milliseconds = append(milliseconds, float64(took.Microseconds())/1000)
+			milliseconds = append(milliseconds, inMilliseconds(took))
 		}
 	}
 	return verdictFigures(milliseconds), nil
 }
 
 func verdictFigures(milliseconds []float64) []Figure {
-	figure := func(name string, value float64) Figure {
-		spread := summarize(milliseconds)
-		spread.Median = value
-		return Figure{Load: loadVerdict, Setup: "idle plane", Name: name, Unit: "ms", Summary: spread}
+	const setup = "idle plane"
+	return []Figure{
+		latency(loadVerdict, setup, verdictMedian, percentile(milliseconds, 50), milliseconds),
+		latency(loadVerdict, setup, verdictTail, percentile(milliseconds, 99), milliseconds),
 	}
-	return []Figure{figure(verdictMedian, percentile(milliseconds, 50)), figure(verdictTail, percentile(milliseconds, 99))}
+}
+
+func inMilliseconds(took time.Duration) float64 { return float64(took.Microseconds()) / 1000 }
+
+// latency is a figure that stands for many measurements, whose spread it has.
+func latency(load, setup, name string, value float64, milliseconds []float64) Figure {
+	spread := summarize(milliseconds)
+	spread.Median = value
+	return Figure{Load: load, Setup: setup, Name: name, Unit: "ms", Summary: spread}
 }
 
 // suspendOnce creates a Deployment of a pod that fails, and tells how long it took from when its callback was sent to when a watch

@@ -43,7 +43,6 @@ import (
 
 // Keys of pod templates that the fake nodes know.
 const (
-	startLabel           = "local.altershield.io/start"
 	readyAfterAnnotation = "local.altershield.io/ready-after"
 	noteAnnotation       = "note"
 )
@@ -195,7 +194,7 @@ func template(wanted plan.Template) map[string]any {
 	}
 	return map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{noteAnnotation: wanted.Note, readyAfterAnnotation: orNone(wanted.ReadyAfter)},
-		"labels":      map[string]any{startLabel: orNone(wanted.Start)},
+		"labels":      map[string]any{lab.StartLabel: orNone(wanted.Start)},
 	}}
 }
 
