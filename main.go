@@ -248,7 +248,8 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	}
 	defer tracer.Shutdown()
 	opts.server.Tracer = tracer
-	verifier, err := addVerifier(mgr, opts)
+	keyring := verification.NewKeyring(opts.server.Credentials)
+	verifier, err := addVerifier(mgr, opts, keyring)
 	if err != nil {
 		return err
 	}
@@ -262,7 +263,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err != nil {
 		return err
 	}
-	if err := addRouter(mgr, opts, tracer, roller); err != nil {
+	if err := addRouter(mgr, opts, keyring, tracer, roller); err != nil {
 		return err
 	}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
@@ -291,7 +292,7 @@ func lateBy(ctx context.Context, delay time.Duration) context.Context {
 }
 
 // addVerifier is nil where no AlterShield Server is configured.
-func addVerifier(mgr ctrl.Manager, opts options) (controllers.Verifier, error) {
+func addVerifier(mgr ctrl.Manager, opts options, keyring *verification.Keyring) (controllers.Verifier, error) {
 	if opts.server.Address == "" {
 		return nil, nil
 	}
@@ -300,7 +301,7 @@ func addVerifier(mgr ctrl.Manager, opts options) (controllers.Verifier, error) {
 		return nil, err
 	}
 	opts.server.Timeout = serverTimeout
-	server := verification.NewClient(opts.server, clock.RealClock{}, serverMetrics)
+	server := verification.NewClient(opts.server, keyring, clock.RealClock{}, serverMetrics)
 	if err := mgr.Add(server); err != nil {
 		return nil, fmt.Errorf("adding the heartbeat of AlterShield Server: %w", err)
 	}
@@ -329,7 +330,7 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer) (*rollb
 	return roller, decider.SetupWithManager(mgr)
 }
 
-func addRouter(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, roller routers.Roller) error {
+func addRouter(mgr ctrl.Manager, opts options, keyring *verification.Keyring, tracer *tracing.Tracer, roller routers.Roller) error {
 	if opts.callbackAddress == "0" {
 		return nil
 	}
@@ -339,7 +340,7 @@ func addRouter(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, roller ro
 		Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer, Roller: roller,
 	}
 	if opts.server.Address != "" {
-		routing.Credentials = &opts.server.Credentials
+		routing.Keyring = keyring
 	}
 	router, err := routers.New(routing)
 	if err != nil {

@@ -112,14 +112,14 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 		t.Fatal(err)
 	}
 	server, err := New(Options{
-		Address:     "127.0.0.1:0",
-		Credentials: &verification.Credentials{Platform: "kubernetes", TokenFile: tokenFile},
-		Client:      interceptor.NewClient(kube, funcs),
-		Live:        interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
-		Cache:       result.informer,
-		Roller:      result.roller,
-		Clock:       clocktesting.NewFakePassiveClock(now),
-		Metrics:     result.registry,
+		Address: "127.0.0.1:0",
+		Keyring: verification.NewKeyring(verification.Credentials{Platform: "kubernetes", TokenFile: tokenFile}),
+		Client:  interceptor.NewClient(kube, funcs),
+		Live:    interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
+		Cache:   result.informer,
+		Roller:  result.roller,
+		Clock:   clocktesting.NewFakePassiveClock(now),
+		Metrics: result.registry,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -44,14 +44,14 @@ const (
 // callbacks takes the verdicts of AlterShield Server. The server never repeats one that it could deliver or not, whatever
 // the answer, but one may arrive twice.
 type callbacks struct {
-	// credentials are nil where no server is configured.
-	credentials *verification.Credentials
-	client      client.Client
-	live        client.Reader
-	clock       clock.PassiveClock
-	metrics     *metrics
-	arrivals    *arrivals
-	tracer      *tracing.Tracer
+	// keyring is nil where no server is configured.
+	keyring  *verification.Keyring
+	client   client.Client
+	live     client.Reader
+	clock    clock.PassiveClock
+	metrics  *metrics
+	arrivals *arrivals
+	tracer   *tracing.Tracer
 }
 
 // outcome is what became of a callback, and how that is answered.
@@ -98,7 +98,7 @@ func (c *callbacks) handle(w http.ResponseWriter, request *http.Request, known f
 // there is a callback to take.
 func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (verification.Callback, outcome) {
 	none := verification.Callback{}
-	if c.credentials == nil {
+	if c.keyring == nil {
 		return none, rejected(statusFailed, http.StatusServiceUnavailable, errors.New("no AlterShield Server is configured"),
 			"the operator has no AlterShield Server configured")
 	}
@@ -110,7 +110,7 @@ func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (verif
 	case err != nil:
 		return none, rejected(statusMalformed, http.StatusBadRequest, err, "the body didn't arrive")
 	}
-	err = c.credentials.Verify(request.Header, body, c.clock.Now())
+	err = c.keyring.Verify(request.Header, body, c.clock.Now())
 	switch {
 	case errors.Is(err, verification.ErrSignature):
 		return none, rejected(statusUnsigned, http.StatusUnauthorized, err, verification.ErrSignature.Error())

@@ -223,18 +223,19 @@ func TestTheLargestCallbackIsTaken(t *testing.T) {
 
 func TestWithoutCredentialsNoCallbackIsTaken(t *testing.T) {
 	for name, row := range map[string]struct {
-		credentials *verification.Credentials
-		message     string
+		keyring *verification.Keyring
+		message string
 	}{
 		"as no server is configured": {nil, "the operator has no AlterShield Server configured"},
-		"as the token can't be read": {&verification.Credentials{Platform: "kubernetes", TokenFile: "/nowhere/token"}, "the operator can't read its token"},
+		"as the token can't be read": {verification.NewKeyring(verification.Credentials{Platform: "kubernetes", TokenFile: "/nowhere/token"}),
+			"the operator can't read its token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 			registry := prometheus.NewRegistry()
 			server, err := New(Options{
-				Credentials: row.credentials, Client: b.kube, Live: b.kube, Clock: clocktesting.NewFakePassiveClock(now), Metrics: registry,
+				Keyring: row.keyring, Client: b.kube, Live: b.kube, Clock: clocktesting.NewFakePassiveClock(now), Metrics: registry,
 			})
 			g.Expect(err).NotTo(HaveOccurred())
 			b.Server, b.registry = server, registry

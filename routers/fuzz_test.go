@@ -54,7 +54,7 @@ func FuzzACallback(f *testing.F) {
 		f.Fatal(err)
 	}
 	receiver := &callbacks{
-		credentials: &verification.Credentials{Platform: "kubernetes", TokenFile: tokenFile}, clock: clocktesting.NewFakePassiveClock(now),
+		keyring: verification.NewKeyring(verification.Credentials{Platform: "kubernetes", TokenFile: tokenFile}), clock: clocktesting.NewFakePassiveClock(now),
 	}
 	f.Fuzz(func(t *testing.T, platform, timestamp, sign string, body []byte, genuine bool) {
 		if genuine {

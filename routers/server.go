@@ -60,8 +60,8 @@ type Options struct {
 	Address string
 	// CertDir holds tls.crt and tls.key, which are read again when they change. It is empty where there is no TLS.
 	CertDir string
-	// Credentials tell genuine callbacks; nil where no AlterShield Server is configured: then none is taken.
-	Credentials *verification.Credentials
+	// Keyring tells genuine callbacks; nil where no AlterShield Server is configured: then none is taken.
+	Keyring *verification.Keyring
 	// Client reads from the cache, which has the indexes of package index, and writes.
 	Client client.Client
 	// Live reads from the API server, where the cache lags.
@@ -100,7 +100,7 @@ func New(options Options) (*Server, error) {
 	}
 	arrivals := newArrivals()
 	callbacks := &callbacks{
-		credentials: options.Credentials, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: arrivals,
+		keyring: options.Keyring, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: arrivals,
 		tracer: options.Tracer,
 	}
 	access := access{client: options.Client}

@@ -33,6 +33,13 @@ const (
 	codeUnsupported  = "103"
 	codeBusy         = "104"
 	codeDuplicate    = "106"
+	codeException    = "901"
+)
+
+// What only the message tells of an exception.
+const (
+	sayingTooLong  = "Data too long"
+	sayingDeadlock = "Deadlock"
 )
 
 // maxID is how many bytes of the server's ids the operator keeps.
@@ -107,12 +114,20 @@ func (e envelope) judge(call call) (result, error) {
 		kind = KindNotYet
 	case e.Code == codeUnauthorized:
 		kind = KindUnauthorized
-	case len(e.Code) == 3 && e.Code[0] == '1' && e.Code != codeBusy:
+	case len(e.Code) == 3 && e.Code[0] == '1' && e.Code != codeBusy, e.isException(sayingTooLong):
 		kind = KindRefused
+	case e.isException(sayingDeadlock):
+		kind = KindDeadlock
 	}
 	return "", &Error{
-		Call: call.action(), Kind: kind, Code: clean(string(e.Code), maxMessage), Message: clean(string(e.Message), maxMessage), err: kind.reason(),
+		Call: call.action(), Kind: kind, Code: clean(string(e.Code), maxMessage), Message: cause(string(e.Message), maxMessage), err: kind.reason(),
 	}
+}
+
+// isException reports whether the server met an exception that says so: one that is met again each time has the same code as
+// one that is not.
+func (e envelope) isException(saying string) bool {
+	return e.Code == codeException && strings.Contains(string(e.Message), saying)
 }
 
 // isAfterwards says that the check after the batch has begun already.

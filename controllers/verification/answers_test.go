@@ -17,12 +17,16 @@ limitations under the License.
 package verification_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -126,6 +130,102 @@ func TestWhatTheServerFailedAtMayBeAskedAgain(t *testing.T) {
 			expect(t, operator, "check_begin", err, outcome{
 				nil, "failed", "unavailable", "AlterShield Server failed at " + begin + ": " + row.said, 1,
 			})
+		})
+	}
+}
+
+// exception is how the server tells of a statement that its database refused, in JSON.
+func exception(class, caused string) string {
+	full := "com.mysql.cj.jdbc.exceptions." + class + ": " + caused
+	text, err := json.Marshal("\n### Error updating database.  Cause: " + full +
+		"\n### The error may exist in URL [jar:file:/home/admin/altershield/app.jar!/BOOT-INF/classes!/mapper/MetaKeyValueMapper.xml]" +
+		"\n### The error may involve com.alipay.altershield.common.largefield.kv.KvMapper.insert-Inline" +
+		"\n### The error occurred while setting parameters" +
+		"\n### SQL: INSERT INTO altershield_meta_key_value ( id, `key`, value ) VALUES ( ?, ?, ? )" +
+		"\n### Cause: " + full + "\n; " + caused + "; nested exception is " + full)
+	if err != nil {
+		panic(err)
+	}
+	return strings.Trim(string(text), `"`)
+}
+
+const tooLong, deadlock = "Data truncation: Data too long for column 'value' at row 1", "Deadlock found when trying to get lock; try restarting transaction"
+
+func TestBeginCheckIsRefusedForGoodWhereTheServerHasNoRoomForTheBatch(t *testing.T) {
+	server := newServer(t, http.StatusOK, refusal("901", exception("MysqlDataTruncation", tooLong)))
+	operator := newOperator(t, configFor(t, server.URL))
+	_, err := operator.BeginCheck(t.Context(), batch())
+	expect(t, operator, "check_begin", err, outcome{
+		lifecycle.ErrRefused, "refused", "refused", "AlterShield Server refused " + begin + ": 901: MysqlDataTruncation: Data truncation: Data too long", 1,
+	})
+	server.last(t, 1)
+}
+
+func TestBeginCheckIsRepeatedWhereTheServerMetADeadlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		operator := newOperator(t, configFor(t, "http://altershield.example"))
+		asked, start := 0, time.Now()
+		operator.Through(transport(func(request *http.Request) (*http.Response, error) {
+			if asked++; asked <= 4 {
+				return reply{200, []byte(refusal("901", exception("MySQLTransactionRollbackException", deadlock)))}.RoundTrip(request)
+			}
+			return reply{200, []byte(begun)}.RoundTrip(request)
+		}))
+		id, err := operator.BeginCheck(t.Context(), batch())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(id).To(Equal("node-1"))
+		g.Expect(asked).To(Equal(5))
+		g.Expect(time.Since(start)).To(BeNumerically("<", time.Second))
+		g.Expect(operator.calls("check_begin", "ok")).To(BeEquivalentTo(1))
+		g.Expect(operator.calls("check_begin", "unavailable")).To(BeZero())
+	})
+}
+
+func TestBeginCheckGivesUpOnDeadlocksForThisTime(t *testing.T) {
+	server := newServer(t, http.StatusOK, refusal("901", exception("MySQLTransactionRollbackException", deadlock)))
+	operator := newOperator(t, configFor(t, server.URL))
+	_, err := operator.BeginCheck(t.Context(), batch())
+	expect(t, operator, "check_begin", err, outcome{
+		nil, "deadlock", "unavailable", "AlterShield Server failed at " + begin + ": 901: MySQLTransactionRollbackException: " + deadlock, 1,
+	})
+	server.last(t, 5)
+}
+
+func TestBeginCheckIsNotRepeatedForACallerWhoIsGone(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	operator := newOperator(t, configFor(t, "http://altershield.example"))
+	asked := 0
+	operator.Through(transport(func(request *http.Request) (*http.Response, error) {
+		asked++
+		cancel()
+		return reply{200, []byte(refusal("901", exception("MySQLTransactionRollbackException", deadlock)))}.RoundTrip(request)
+	}))
+	_, err := operator.BeginCheck(ctx, batch())
+	g.Expect(err).To(HaveOccurred())
+	g.Expect(asked).To(Equal(1))
+}
+
+func TestErrorHoldsTheCauseOfAMessage(t *testing.T) {
+	for name, row := range map[string]struct{ message, said string }{
+		"nothing to cut": {"none order found for platform:kubernetes, bizExecOrderId:kind/default/sleep/0/3", "none order found for platform:kubernetes, bizExecOrderId:kind/default/sleep/0/3"},
+		"several lines":  {`creator must not be blank\nplatform must not be blank`, "creator must not be blank platform must not be blank"},
+		"an order's statement": {exception("SQLIntegrityConstraintViolationException", "Column 'change_content_ref' cannot be null"),
+			"SQLIntegrityConstraintViolationException: Column cannot be null"},
+		"a duplicate": {exception("SQLIntegrityConstraintViolationException", "Duplicate entry 'kubernetes-o1' for key 'altershield_exe_change_order.uk_order_id'"),
+			"SQLIntegrityConstraintViolationException: Duplicate entry 'kubernetes-o1'"},
+		"only Spring's part": {`; x; nested exception is java.lang.IllegalStateException: closed`, "IllegalStateException: closed"},
+		"a statement alone":  {`failed ### SQL: select * from t`, "failed"},
+		"a stack":            {`java.lang.NullPointerException: null\n\tat com.alipay.A.b(A.java:17)`, "NullPointerException: null"},
+		"a path":             {`can't read /home/admin/conf/key.pem (see [jar:file:/opt/a.jar!/b.xml])`, "can't read  (see [])"},
+		"an address":         {`no answer of http://10.0.0.1:8080/a/b`, "no answer of http://10.0.0.1:8080/a/b"},
+		"a scene":            {`none change scene found for changeSceneKey:com.Alipay.x`, "none change scene found for changeSceneKey:com.Alipay.x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, refusal("998", row.message)).URL))
+			_, err := operator.BeginCheck(t.Context(), batch())
+			NewWithT(t).Expect(err).To(MatchError("AlterShield Server failed at " + begin + ": 998: " + row.said))
 		})
 	}
 }

@@ -29,6 +29,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/verification"
 )
 
 func TestAServerThatIsGoneIsUnreachable(t *testing.T) {
@@ -172,7 +173,7 @@ func TestNoErrorTellsTheTokenOrASignature(t *testing.T) {
 	server.Close()
 	operator = newOperator(t, config)
 	ask(t.Context())
-	told = append(told, config.Verify(http.Header{}, nil, today()).Error())
+	told = append(told, verification.NewKeyring(config.Credentials).Verify(http.Header{}, nil, today()).Error())
 	config.Address = "http://%zz"
 	operator = newOperator(t, config)
 	ask(t.Context())

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -39,10 +40,11 @@ const (
 	heartbeatPeriod = 10 * time.Second
 )
 
-// Client makes the operator's calls of AlterShield Server, each with one attempt. Calls fail with an Error. While the server
+// Client makes the operator's calls of AlterShield Server, each with one attempt unless a deadlock ends it. Calls fail with an Error. While the server
 // doesn't answer, they fail at once.
 type Client struct {
 	config      Config
+	keyring     *Keyring
 	clock       clock.PassiveClock
 	metrics     *Metrics
 	http        *http.Client
@@ -51,10 +53,11 @@ type Client struct {
 	switchedOff atomic.Bool
 }
 
-// NewClient takes a configuration that is valid.
-func NewClient(config Config, clock clock.PassiveClock, metrics *Metrics) *Client {
+// NewClient takes a configuration that is valid, and a keyring of its credentials.
+func NewClient(config Config, keyring *Keyring, clock clock.PassiveClock, metrics *Metrics) *Client {
 	return &Client{
 		config:  config,
+		keyring: keyring,
 		clock:   clock,
 		metrics: metrics,
 		http:    newHTTPClient(config.Timeout, config.Tracer),
@@ -113,7 +116,7 @@ func (c *Client) Passed(ctx context.Context, batch lifecycle.Batch, checkID stri
 // post makes a call through the circuit breaker, which keeps a server that hangs from holding up every worker.
 func (c *Client) post(ctx context.Context, call call, body any, answer answer) error {
 	outcome, err := c.breaker.Execute(func() (result, error) {
-		outcome, err := c.exchange(ctx, call, "", body, answer)
+		outcome, err := c.untangled(ctx, call, body, answer)
 		if failure, ok := errors.AsType[*Error](err); ok && failure.Kind.isOutage() {
 			c.outage.Store(failure)
 		}
@@ -125,4 +128,24 @@ func (c *Client) post(ctx context.Context, call call, body any, answer answer) e
 	}
 	c.metrics.count(call, outcome, err)
 	return err
+}
+
+// untangled makes a call again at once whose transaction was given up for that of another call, each time at another moment
+// than the others. Orders that start checks at the same time meet such deadlocks often.
+func (c *Client) untangled(ctx context.Context, call call, body any, answer answer) (result, error) {
+	outcome, err := c.exchange(ctx, call, "", body, answer)
+	for pause := deadlockBackoff(); kindOf(err) == KindDeadlock && pause.Steps > 0; {
+		select {
+		case <-ctx.Done():
+			return outcome, err
+		case <-time.After(pause.Step()):
+			outcome, err = c.exchange(ctx, call, "", body, answer)
+		}
+	}
+	return outcome, err
+}
+
+// deadlockBackoff is how long others get to end before each of four more attempts, a third of a second in all at most.
+func deadlockBackoff() wait.Backoff {
+	return wait.Backoff{Steps: 4, Duration: 10 * time.Millisecond, Factor: 2, Jitter: 1}
 }

@@ -31,6 +31,7 @@ import (
 // What the server takes, in bytes.
 const (
 	maxPlatform = 32
+	maxTenant   = 64
 	maxScene    = 256
 )
 
@@ -56,8 +57,9 @@ func (c *Config) Bind(flags *flag.FlagSet) {
 	flags.StringVar(&c.Platform, "altershield-platform", "kubernetes",
 		"Name under which AlterShield Server knows the operator, at most 32 bytes.")
 	flags.StringVar(&c.TokenFile, "altershield-token-file", "",
-		"File with the token of the platform, such as a mounted Secret; read again when it changes. Required with --altershield-address.")
-	flags.StringVar(&c.Tenant, "altershield-tenant", "default", "Tenant code that AlterShield Server gets with each call.")
+		"File with the token of the platform, such as a mounted Secret; read again when it changes. Required with --altershield-address. "+
+			"Callbacks may also be signed with the token on its second line, if there is one, or with one that was in the file until 10 minutes ago.")
+	flags.StringVar(&c.Tenant, "altershield-tenant", "default", "Tenant code that AlterShield Server gets with each call, at most 64 bytes.")
 	flags.StringVar(&c.Scene, "altershield-scene", "com.alipay.altershield.kubernetes.rollingupdate",
 		"Key of the change scene at AlterShield Server. Its callback URL has to lead to --callback-bind-address.")
 	flags.StringVar(&c.Cluster, "altershield-cluster", "default",
@@ -68,13 +70,13 @@ func (c *Config) Bind(flags *flag.FlagSet) {
 func (c Config) Validate() error {
 	tokenFault := lengthFault(c.TokenFile, 0)
 	if tokenFault == nil {
-		_, tokenFault = c.Token()
+		_, tokenFault = c.tokens()
 	}
 	return errors.Join(
 		ofFlag("--altershield-address", addressFault(c.Address)),
 		ofFlag("--altershield-platform", lengthFault(c.Platform, maxPlatform)),
 		ofFlag("--altershield-token-file", tokenFault),
-		ofFlag("--altershield-tenant", lengthFault(c.Tenant, 0)),
+		ofFlag("--altershield-tenant", lengthFault(c.Tenant, maxTenant)),
 		ofFlag("--altershield-scene", lengthFault(c.Scene, maxScene)),
 		ofFlag("--altershield-cluster", clusterFault(c.Cluster)),
 	)

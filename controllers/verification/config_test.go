@@ -32,7 +32,7 @@ func TestAConfigurationThatCanBeRight(t *testing.T) {
 		"https":  func(config *verification.Config) { config.Address = "https://altershield.example.com" },
 		"a path": func(config *verification.Config) { config.Address = "http://[::1]:8080/shield/" },
 		"the longest": func(config *verification.Config) {
-			config.Platform, config.Scene = strings.Repeat("p", 32), strings.Repeat("s", 256)
+			config.Platform, config.Tenant, config.Scene = strings.Repeat("p", 32), strings.Repeat("t", 64), strings.Repeat("s", 256)
 		},
 		"a cluster":        func(config *verification.Config) { config.Cluster = "hangzhou-1" },
 		"a capital scheme": func(config *verification.Config) { config.Address = "HTTP://altershield:8080" },
@@ -71,6 +71,8 @@ func TestAConfigurationThatCannotBeRightNamesTheFlag(t *testing.T) {
 		{func(config *verification.Config) { config.TokenFile = "" }, "--altershield-token-file: it must not be empty"},
 		{func(config *verification.Config) { config.Cluster = "a/b" }, `--altershield-cluster: "a/b" must be at most 63 lower-case letters, digits and dashes`},
 		{func(config *verification.Config) { config.Tenant = "" }, "--altershield-tenant: it must not be empty"},
+		{func(config *verification.Config) { config.Tenant = strings.Repeat("t", 65) },
+			"--altershield-tenant: it has 65 bytes, AlterShield Server takes 64 at most"},
 		{func(config *verification.Config) { config.Scene = "" }, "--altershield-scene: it must not be empty"},
 		{func(config *verification.Config) { config.Scene = strings.Repeat("s", 257) },
 			"--altershield-scene: it has 257 bytes, AlterShield Server takes 256 at most"},

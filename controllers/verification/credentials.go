@@ -17,13 +17,10 @@ limitations under the License.
 package verification
 
 import (
-	"bytes"
-	"crypto/subtle"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"strconv"
+	"strings"
 	"time"
 )
 
@@ -40,54 +37,40 @@ const (
 	signatureWindow = 5 * time.Minute
 	// firstMillisecond is the least timestamp that counts as milliseconds: as seconds it would be the year 5138.
 	firstMillisecond = 100_000_000_000
+	// maxTokens are in the file at most.
+	maxTokens = 2
 )
 
 // Credentials are what the operator and the server share.
 type Credentials struct {
 	// Platform is the name under which the server knows the operator, in at most 32 bytes.
 	Platform string
-	// TokenFile holds the secret that signs messages in both directions.
+	// TokenFile holds the secret that signs messages in both directions, and on a second line, if there is one, another that
+	// the server may sign with.
 	TokenFile string
 }
 
-// Token reads the secret from its file every time, as a mounted Secret changes, without the white space around it. It is an
-// error if there is none. No error tells it.
-func (c Credentials) Token() (string, error) {
+// tokens reads the secrets from their file, without the white space around them; the first signs. It is an error if there is
+// none. No error tells one.
+func (c Credentials) tokens() ([]string, error) {
 	content, err := os.ReadFile(c.TokenFile)
 	if err != nil {
-		return "", fmt.Errorf("reading the token: %w", err)
+		return nil, fmt.Errorf("reading the token: %w", err)
 	}
-	token := string(bytes.TrimSpace(content))
-	if token == "" {
-		return "", fmt.Errorf("reading the token: the file %s is empty", c.TokenFile)
+	var tokens []string
+	for line := range strings.Lines(string(content)) {
+		if token := strings.TrimSpace(line); token != "" {
+			tokens = append(tokens, token)
+		}
 	}
-	return token, nil
-}
-
-// Verify says whether a message of the server is genuine and was sent within five minutes of now. body is what was
-// received, byte for byte. The error wraps ErrSignature or ErrExpired, unless the token can't be read.
-func (c Credentials) Verify(header http.Header, body []byte, now time.Time) error {
-	token, err := c.Token()
-	if err != nil {
-		return err
+	switch {
+	case len(tokens) == 0:
+		return nil, fmt.Errorf("reading the token: the file %s is empty", c.TokenFile)
+	case len(tokens) > maxTokens:
+		return nil, fmt.Errorf("reading the token: the file %s has %d lines: it must have one with the token that signs, and may have a second one "+
+			"with a token that callbacks may be signed with", c.TokenFile, len(tokens))
 	}
-	if header.Get(HeaderPlatform) != c.Platform {
-		return fmt.Errorf("%w: the header %s doesn't name the platform %s", ErrSignature, HeaderPlatform, c.Platform)
-	}
-	timestamp, err := strconv.ParseInt(header.Get(HeaderTimestamp), 10, 64)
-	if err != nil {
-		return fmt.Errorf("%w: the header %s is not a number", ErrSignature, HeaderTimestamp)
-	}
-	// Both sides sign the number and not its text, so that leading zeros don't count.
-	expected := Sign(strconv.FormatInt(timestamp, 10), body, token)
-	if subtle.ConstantTimeCompare([]byte(expected), []byte(header.Get(HeaderSign))) != 1 {
-		return fmt.Errorf("%w: the header %s doesn't fit the message and the token", ErrSignature, HeaderSign)
-	}
-	if age := now.Sub(timeOf(timestamp)); age > signatureWindow || age < -signatureWindow {
-		return fmt.Errorf("%w: the message is of %s, which is more than %s from now: compare the clocks",
-			ErrExpired, timeOf(timestamp).UTC().Format(time.RFC3339), signatureWindow)
-	}
-	return nil
+	return tokens, nil
 }
 
 // timeOf takes what Java clients send, which is milliseconds, and what Go clients send, which is seconds.

@@ -38,6 +38,8 @@ const (
 	KindUnusable Kind = "unusable"
 	// KindFailed says that the server failed, or is busy.
 	KindFailed Kind = "failed"
+	// KindDeadlock says that the server's database gave the call up in favour of another, and that it left nothing behind.
+	KindDeadlock Kind = "deadlock"
 	// KindRefused says that the server will not do it.
 	KindRefused Kind = "refused"
 	// KindUnauthorized says that the server doesn't know the platform or its token.
@@ -87,7 +89,7 @@ func (k Kind) format() string {
 		return "AlterShield Server didn't answer %s: %s"
 	case KindUnusable:
 		return "AlterShield Server answered %[2]s to %[1]s"
-	case KindFailed:
+	case KindFailed, KindDeadlock:
 		return "AlterShield Server failed at %s: %s"
 	case KindUnauthorized:
 		return "AlterShield Server doesn't let the operator use %s: %s; compare --altershield-platform and the token with the server's"

@@ -48,10 +48,10 @@ func FuzzTheSignatureOfACallback(f *testing.F) {
 		f.Add("kubernetes", timestamp, verification.Sign(timestamp, body, secret), body)
 		f.Add("Kubernetes", timestamp, verification.Sign(timestamp, body, "null"), []byte{})
 	}
-	credentials := verification.Credentials{Platform: "kubernetes", TokenFile: tokenFile(f)}
+	keyring := verification.NewKeyring(verification.Credentials{Platform: "kubernetes", TokenFile: tokenFile(f)})
 	f.Fuzz(func(t *testing.T, platform, timestamp, sign string, body []byte) {
 		verify := func(sign string, body []byte) error {
-			return verdictOn(t, credentials, platform, timestamp, sign, body)
+			return verdictOn(t, keyring, platform, timestamp, sign, body)
 		}
 		number, malformed := strconv.ParseInt(timestamp, 10, 64)
 		genuine := verification.Sign(strconv.FormatInt(number, 10), body, secret)
@@ -69,13 +69,13 @@ func FuzzTheSignatureOfACallback(f *testing.F) {
 }
 
 // verdictOn is what is wrong with a message, nil where nothing is.
-func verdictOn(t *testing.T, credentials verification.Credentials, platform, timestamp, sign string, body []byte) error {
+func verdictOn(t *testing.T, keyring *verification.Keyring, platform, timestamp, sign string, body []byte) error {
 	t.Helper()
 	header := http.Header{}
 	header.Set("X-AlterShield-Platform", platform)
 	header.Set("X-AlterShield-Timestamp", timestamp)
 	header.Set("X-AlterShield-Sign", sign)
-	err := credentials.Verify(header, body, today())
+	err := keyring.Verify(header, body, today())
 	if err != nil && !errors.Is(err, verification.ErrSignature) && !errors.Is(err, verification.ErrExpired) {
 		t.Fatalf("the error tells nothing of the message: %v", err)
 	}
@@ -122,7 +122,7 @@ func FuzzTheAnswersOfTheServer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		client := func() *verification.Client { // a new one each time: it remembers an outage
-			client := verification.NewClient(config, clocktesting.NewFakePassiveClock(today()), metrics)
+			client := verification.NewClient(config, verification.NewKeyring(config.Credentials), clocktesting.NewFakePassiveClock(today()), metrics)
 			client.Through(reply{status, body})
 			return client
 		}
@@ -188,12 +188,12 @@ func FuzzTheBodyOfARequest(f *testing.F) {
 		Scene: "com.example.rolling", Timeout: time.Minute,
 	}
 	f.Fuzz(func(t *testing.T, pod string) {
-		client := verification.NewClient(config, clocktesting.NewFakePassiveClock(today()), metrics)
+		client := verification.NewClient(config, verification.NewKeyring(config.Credentials), clocktesting.NewFakePassiveClock(today()), metrics)
 		client.Through(inspected(func(header http.Header, body []byte) {
 			if bytes.ContainsAny(body, "\r\n") {
 				t.Errorf("the body has more than one line: %q", body)
 			}
-			if err := config.Verify(header, body, today()); err != nil {
+			if err := verification.NewKeyring(config.Credentials).Verify(header, body, today()); err != nil {
 				t.Errorf("the body of a request is not signed: %v", err)
 			}
 			if told := podIn(t, body); utf8.ValidString(pod) && told != pod {
@@ -219,6 +219,11 @@ func (look inspected) RoundTrip(request *http.Request) (*http.Response, error) {
 	look(request.Header, body)
 	return reply{http.StatusOK, []byte(begun)}.RoundTrip(request)
 }
+
+// transport is a function that stands for a network.
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(request *http.Request) (*http.Response, error) { return t(request) }
 
 // podIn is the name of the only pod that a check begins with.
 func podIn(t *testing.T, body []byte) string {

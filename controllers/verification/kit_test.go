@@ -87,7 +87,7 @@ func newOperator(t *testing.T, config verification.Config) operator {
 	registry := prometheus.NewRegistry()
 	metrics, err := verification.NewMetrics(registry)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return operator{verification.NewClient(config, clocktesting.NewFakePassiveClock(today()), metrics), registry}
+	return operator{verification.NewClient(config, verification.NewKeyring(config.Credentials), clocktesting.NewFakePassiveClock(today()), metrics), registry}
 }
 
 // counted is a gauge or counter with these labels, 0 where there is none.

@@ -31,6 +31,9 @@ const (
 	HeaderSign      = "X-AlterShield-Sign"
 )
 
+// signLength is how many characters a signature has, the padding included.
+const signLength = (sha256.Size + 2) / 3 * 4
+
 // Sign is the signature of content at a timestamp: base64url of a SHA-256 sum, in upper case. That loses information and
 // is no HMAC, but it is what the server computes and compares.
 func Sign(timestamp string, content []byte, token string) string {
