@@ -36,6 +36,8 @@ import (
 type Verifier interface {
 	// SwitchedOff says that the verifier doesn't want to be asked: everything passes.
 	SwitchedOff() bool
+	// Fits returns how many of these pods, from the first on, one batch may hold.
+	Fits(pods []appv1alpha1.PodSummary) int
 	// OpenOrder announces a release and returns the verifier's own id of it. It may be repeated.
 	OpenOrder(ctx context.Context, order lifecycle.Order) (id string, err error)
 	// CloseOrder tells how a release ended. It may be repeated.
@@ -47,7 +49,7 @@ func (r *Reconciler) verifier() lifecycle.Verifier {
 	if r.Verifier == nil {
 		return lifecycle.Verifier{}
 	}
-	return lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff(), FailClosed: r.FailClosed}
+	return lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff(), FailClosed: r.FailClosed, Fits: r.Verifier.Fits}
 }
 
 // order tells the verifier what the decision says, and puts its answer into the decision. retry is when to try again, 0

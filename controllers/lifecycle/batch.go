@@ -45,7 +45,7 @@ func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, ta
 	size := max(int(workload.Spec.CountThreshold), 1)
 	for len(waiting) > 0 && len(waiting) >= min(size, missing) {
 		batch := waiting[:min(size, len(waiting))]
-		result.batches = append(result.batches, batch)
+		result.batches = append(result.batches, seen.Verifier.split(batch)...)
 		waiting, missing = waiting[len(batch):], missing-len(batch)
 		result.reachedThreshold = true
 	}
@@ -65,10 +65,23 @@ func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, ta
 	}
 	result.timedOut = true
 	if len(waiting) > 0 {
-		result.batches = append(result.batches, waiting)
+		result.batches = append(result.batches, seen.Verifier.split(waiting)...)
 		result.deadline = afterWindow(now, window)
 	}
 	return result
+}
+
+// split makes batches of pods that are there together, several where the verifier doesn't take them all in one request.
+func (v Verifier) split(pods []appv1alpha1.PodSummary) [][]appv1alpha1.PodSummary {
+	if v.Fits == nil {
+		return [][]appv1alpha1.PodSummary{pods}
+	}
+	var batches [][]appv1alpha1.PodSummary
+	for len(pods) > 0 {
+		size := max(v.Fits(pods), 1)
+		batches, pods = append(batches, pods[:size]), pods[size:]
+	}
+	return batches
 }
 
 // wait is the time until the deadline, 0 where it has passed: then only a finished pod is news.

@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -54,6 +55,38 @@ func TestBatchesAreOpened(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			decision := lifecycle.Decide(newWorkload(batchesOf(row.size)), see(row.desired, row.seen...), now)
 			NewWithT(t).Expect(sizes(decision.Batches)).To(HaveExactElements(row.sizes))
+		})
+	}
+}
+
+func TestDecideSplitsABatchThatIsTooLongForTheVerifier(t *testing.T) {
+	fits := func(limit int) seenOption {
+		return func(seen *lifecycle.Observation) {
+			seen.Verifier.Configured = true
+			seen.Verifier.Fits = func(pods []appv1alpha1.PodSummary) int { return min(len(pods), limit) }
+		}
+	}
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		seen     lifecycle.Observation
+		sizes    []int
+	}{
+		{"whole where it fits", newWorkload(batchesOf(10)), see(10, finished(pods(1, 10)), fits(10)), []int{10}},
+		{"as soon as it is full", newWorkload(batchesOf(10)), see(25, finished(pods(1, 14)), fits(4)), []int{4, 4, 2}},
+		{"each batch by itself", newWorkload(batchesOf(10)), see(25, finished(pods(1, 25)), fits(6)), []int{6, 4, 6, 4, 5}},
+		{"not before it is full", newWorkload(batchesOf(10)), see(25, finished(pods(1, 9)), fits(4)), nil},
+		{"at the deadline", newWorkload(batchesOf(10), stored("Running", "Unknown", "Verifying"), deadline(now)),
+			see(25, finished(pods(1, 9)), fits(4)), []int{4, 4, 1}},
+		{"into single pods at least", newWorkload(batchesOf(3)), see(3, finished(pods(1, 3)), fits(0)), []int{1, 1, 1}},
+		{"never without a verifier", newWorkload(batchesOf(500)), see(500, finished(pods(1, 500))), []int{500}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			decision := lifecycle.Decide(row.workload, row.seen, now)
+			g.Expect(sizes(decision.Batches)).To(HaveExactElements(row.sizes))
+			opened := slices.Concat(decision.Batches...)
+			g.Expect(slices.Equal(opened, row.seen.Finished[:len(opened)])).To(BeTrue(), "each pod once, in their order")
 		})
 	}
 }

@@ -73,6 +73,9 @@ type Verifier struct {
 	SwitchedOff bool
 	// FailClosed says that what it could not check counts as failed.
 	FailClosed bool
+	// Fits returns how many of these pods, from the first on, one batch may hold, by what the verifier takes in one request;
+	// nil where it takes any.
+	Fits func(pods []appv1alpha1.PodSummary) int
 }
 
 // Decision is what is to be made true.

@@ -33,6 +33,9 @@ const (
 	notLast   = "not_last"
 	// maxTitle is the longest title that the server takes, in bytes; names have no others than one-byte characters.
 	maxTitle = 256
+	// maxField is how many bytes the operator puts into one field as JSON: the server keeps a field in a column of 65,535 bytes,
+	// and fails at a longer one each time. Names can't make the fields of an order that long, pods those of a batch.
+	maxField = 60_000
 )
 
 // inOrder says which order a request is about.
@@ -146,6 +149,18 @@ func locations(summaries []appv1alpha1.PodSummary) []jsonText {
 		result = append(result, jsonText{pod})
 	}
 	return result
+}
+
+// Fits returns how many of these pods, from the first on, the server takes in one batch, which is one at least.
+func (c *Client) Fits(pods []appv1alpha1.PodSummary) int {
+	length := len("[]")
+	for count, location := range locations(pods) {
+		text, err := compact(location)
+		if length += len(text) + len(","); err == nil && length > maxField+len(",") {
+			return max(count, 1)
+		}
+	}
+	return len(pods)
 }
 
 type finishRequest struct {

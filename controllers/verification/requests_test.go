@@ -17,7 +17,9 @@ limitations under the License.
 package verification_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"strings"
@@ -206,4 +208,80 @@ func TestMetricsAreRegisteredOnce(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = verification.NewMetrics(registry)
 	g.Expect(err).To(MatchError(HavePrefix("registering the metrics of AlterShield Server: ")))
+}
+
+// longPods are pods with the longest names that the issue of the real server had.
+func longPods(count, name int) []appv1alpha1.PodSummary {
+	pods := make([]appv1alpha1.PodSummary, 0, count)
+	for i := range count {
+		pod := fmt.Sprintf("%s-%05d", strings.Repeat("d", name-6), i)
+		pods = append(pods, appv1alpha1.PodSummary{
+			App: strings.Repeat("d", min(name-17, 253)), HostName: pod[:min(len(pod), 63)], IP: "fd00:10:244:1111:2222:3333:4444:5555", Namespace: strings.Repeat("n", 62),
+			Pod: pod, WorkSpace: "default", FinishTimeUnix: 1_700_000_000, Verdict: "unpass", Message: strings.Repeat("m", 1024),
+		})
+	}
+	return pods
+}
+
+// fieldsOf are the lengths of the fields of a request as JSON.
+func fieldsOf(t *testing.T, body []byte) map[string]int {
+	t.Helper()
+	var fields map[string]json.RawMessage
+	NewWithT(t).Expect(json.Unmarshal(body, &fields)).To(Succeed())
+	lengths := map[string]int{}
+	for name, value := range fields {
+		lengths[name] = len(value)
+	}
+	return lengths
+}
+
+func TestFitsIsWhatABeginRequestMayHold(t *testing.T) {
+	for name, row := range map[string]struct{ count, length, least, most int }{
+		"few pods":                 {10, 25, 10, 10},
+		"500 pods with long names": {500, 67, 100, 499},
+		"the longest names":        {500, 253, 50, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			server := newServer(t, http.StatusOK, begun)
+			operator := newOperator(t, configFor(t, server.URL))
+			pods := longPods(row.count, row.length)
+			fits := operator.Fits(pods)
+			g.Expect(fits).To(And(BeNumerically(">=", row.least), BeNumerically("<=", row.most)))
+
+			most := batch()
+			most.Pods = pods[:fits]
+			_, err := operator.BeginCheck(t.Context(), most)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(fieldsOf(t, server.last(t, 1).body)).To(HaveKeyWithValue("effectiveTargetLocations", BeNumerically("<=", 60_000)))
+			if fits == len(pods) {
+				return
+			}
+			most.Pods = pods[:fits+1]
+			_, err = operator.BeginCheck(t.Context(), most)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(fieldsOf(t, server.last(t, 2).body)).To(HaveKeyWithValue("effectiveTargetLocations", BeNumerically(">", 60_000)))
+		})
+	}
+}
+
+func TestFitsIsOnePodAtLeast(t *testing.T) {
+	g := NewWithT(t)
+	operator := newOperator(t, configFor(t, "http://altershield:8080"))
+	g.Expect(operator.Fits([]appv1alpha1.PodSummary{{Pod: strings.Repeat("p", 70_000)}, {Pod: "q"}})).To(Equal(1))
+	g.Expect(operator.Fits(nil)).To(Equal(0))
+}
+
+func TestNoNameMakesAFieldOfAnOrderTooLong(t *testing.T) {
+	g := NewWithT(t)
+	server := newServer(t, http.StatusOK, opened)
+	config := configFor(t, server.URL)
+	config.Cluster = strings.Repeat("c", 63)
+	long := release()
+	long.Namespace, long.Deployment, long.Version, long.Release = strings.Repeat("n", 63), strings.Repeat("d", 253), strings.Repeat("v", 32), math.MaxInt64
+	_, err := newOperator(t, config).OpenOrder(t.Context(), long)
+	g.Expect(err).NotTo(HaveOccurred())
+	for field, length := range fieldsOf(t, server.last(t, 1).body) {
+		g.Expect(length).To(BeNumerically("<", 60_000), field)
+	}
 }
