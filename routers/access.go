@@ -18,23 +18,64 @@ package routers
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // access asks the API server who a caller is and what they may do, as the API server itself would.
 type access struct {
 	client client.Writer
+	clock  clock.PassiveClock
+	tokens *unknownTokens
 }
 
-// reviewTimeout is how long the API server gets to answer.
-const reviewTimeout = 5 * time.Second
+const (
+	// reviewTimeout is how long the API server gets to answer.
+	reviewTimeout = 5 * time.Second
+	// reviewsPerSecond and reviewBurst are how often it is asked whose a token is.
+	reviewsPerSecond, reviewBurst = 10, 50
+	// unknownFor is how long it is not asked again of a token that it doesn't know.
+	unknownFor = 10 * time.Second
+)
+
+func newAccess(client client.Writer, clock clock.PassiveClock) access {
+	return access{client: client, clock: clock, tokens: &unknownTokens{
+		reviews: flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(reviewsPerSecond, reviewBurst, clock), until: map[[sha256.Size]byte]time.Time{},
+	}}
+}
+
+// unknownTokens keeps strangers from having the API server asked as often as they like. It remembers the sums of tokens for a
+// short time, no more of them than may be asked about in that time.
+type unknownTokens struct {
+	reviews flowcontrol.PassiveRateLimiter
+
+	mutex sync.Mutex
+	until map[[sha256.Size]byte]time.Time
+}
+
+func (u *unknownTokens) has(token string, now time.Time) bool {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	return now.Before(u.until[sha256.Sum256([]byte(token))])
+}
+
+func (u *unknownTokens) add(token string, now time.Time) {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	maps.DeleteFunc(u.until, func(_ [sha256.Size]byte, until time.Time) bool { return !now.Before(until) })
+	u.until[sha256.Sum256([]byte(token))] = now.Add(unknownFor)
+}
 
 // denial says why a caller doesn't get what they ask for.
 type denial struct {
@@ -45,8 +86,11 @@ type denial struct {
 func (d *denial) Error() string { return d.message }
 
 func (d *denial) answer(w http.ResponseWriter) (int, any) {
-	if d.code == http.StatusUnauthorized {
+	switch d.code {
+	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "1")
 	}
 	return d.code, reply{Message: d.message}
 }
@@ -73,18 +117,46 @@ func (a access) check(request *http.Request, action authorizationv1.ResourceAttr
 	return user.Username, nil
 }
 
-func (a access) authenticate(request *http.Request) (authenticationv1.UserInfo, error) {
+// refuse answers who shows no token, or one that the cluster didn't know a moment ago.
+func (a access) refuse(w http.ResponseWriter, request *http.Request) (int, any) {
+	if _, denied := a.tokenOf(request); denied != nil {
+		return denied.answer(w)
+	}
+	return 0, nil
+}
+
+// tokenOf is the token that a caller shows.
+func (a access) tokenOf(request *http.Request) (string, *denial) {
 	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
-	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return authenticationv1.UserInfo{}, &denial{http.StatusUnauthorized, "show a token of the cluster in the header Authorization: Bearer"}
+	switch {
+	case !strings.EqualFold(scheme, "Bearer") || token == "":
+		return "", &denial{http.StatusUnauthorized, "show a token of the cluster in the header Authorization: Bearer"}
+	case a.tokens.has(token, a.clock.Now()):
+		return "", unknownToken()
+	}
+	return token, nil
+}
+
+func unknownToken() *denial {
+	return &denial{http.StatusUnauthorized, "the cluster doesn't know the token"}
+}
+
+func (a access) authenticate(request *http.Request) (authenticationv1.UserInfo, error) {
+	token, denied := a.tokenOf(request)
+	if denied != nil {
+		return authenticationv1.UserInfo{}, denied
+	}
+	if !a.tokens.reviews.TryAccept() {
+		return authenticationv1.UserInfo{}, &denial{http.StatusTooManyRequests, "too many tokens are shown: try again in a moment"}
 	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	if err := a.create(request.Context(), review); err != nil {
 		return authenticationv1.UserInfo{}, fmt.Errorf("asking the API server for the user of a token: %w", err)
 	}
 	if !review.Status.Authenticated {
-		return authenticationv1.UserInfo{}, &denial{http.StatusUnauthorized, "the cluster doesn't know the token"}
+		a.tokens.add(token, a.clock.Now())
+		return authenticationv1.UserInfo{}, unknownToken()
 	}
 	return review.Status.User, nil
 }

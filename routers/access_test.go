@@ -20,12 +20,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
@@ -115,7 +119,7 @@ func TestTheRightsOfAUserAreAskedForWithAllThatIsKnownOfThem(t *testing.T) {
 	request := httptest.NewRequestWithContext(t.Context(), "PUT", "/", nil)
 	request.Header.Set("Authorization", "Bearer of-alice")
 	patch := authorizationv1.ResourceAttributes{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "default", Name: "sleep"}
-	asking := access{client: interceptor.NewClient(kubeOf(t), api.funcs())}
+	asking := newAccess(interceptor.NewClient(kubeOf(t), api.funcs()), clocktesting.NewFakePassiveClock(now))
 	g.Expect(asking.check(request, patch)).To(Equal("alice"))
 	g.Expect(api.rights).To(Equal(authorizationv1.SubjectAccessReviewSpec{
 		User: "alice", UID: "u-1", Groups: []string{"team-a", "system:authenticated"},
@@ -125,4 +129,67 @@ func TestTheRightsOfAUserAreAskedForWithAllThatIsKnownOfThem(t *testing.T) {
 	_, err := asking.check(request, patch)
 	g.Expect(err).To(MatchError(
 		`user "alice" cannot patch resource "deployments" named "awake" in API group "apps" in the namespace "default"`))
+}
+
+// shown is the status that a caller gets for a token, and whether the body was read before.
+func shown(t *testing.T, b *bench, token string) (code int, read bool) {
+	t.Helper()
+	body := &counting{Reader: strings.NewReader(`{"namespace":"default","name":"sleep"}`)}
+	request := httptest.NewRequestWithContext(t.Context(), "PUT", "/openapi/altershield/deployment/rollback", body)
+	request.Header.Set("Authorization", "Bearer "+token)
+	return b.serveHTTP(request).Code, body.reads > 0
+}
+
+// counting counts how often it is read.
+type counting struct {
+	io.Reader
+	reads int
+}
+
+func (c *counting) Read(into []byte) (int, error) {
+	c.reads++
+	return c.Reader.Read(into)
+}
+
+func TestAccessAsksAboutATokenThatIsUnknownOnceInTenSeconds(t *testing.T) {
+	g := NewWithT(t)
+	api := &reviews{}
+	b := newBench(t, api.funcs())
+	code, read := shown(t, b, "of-mallory")
+	g.Expect(code).To(Equal(401))
+	g.Expect(read).To(BeTrue())
+	for range 1000 {
+		code, read = shown(t, b, "of-mallory")
+		g.Expect(code).To(Equal(401))
+		g.Expect(read).To(BeFalse())
+	}
+	g.Expect(api.asked).To(Equal(1))
+	b.clock.SetTime(now.Add(10*time.Second - 1))
+	_, _ = shown(t, b, "of-mallory")
+	g.Expect(api.asked).To(Equal(1))
+	b.clock.SetTime(now.Add(10 * time.Second))
+	_, _ = shown(t, b, "of-mallory")
+	g.Expect(api.asked).To(Equal(2))
+}
+
+func TestAccessAsksAboutTenTokensASecond(t *testing.T) {
+	g := NewWithT(t)
+	api := &reviews{}
+	b := newBench(t, api.funcs())
+	codes := map[int]int{}
+	guess := func(from, to int) {
+		for i := from; i < to; i++ {
+			code, _ := shown(t, b, fmt.Sprint("guess-", i))
+			codes[code]++
+		}
+	}
+	guess(0, 200)
+	g.Expect(codes).To(Equal(map[int]int{401: 50, 429: 150}))
+	g.Expect(api.asked).To(Equal(50))
+	b.clock.SetTime(now.Add(time.Second))
+	guess(1000, 1100)
+	g.Expect(api.asked).To(Equal(60))
+	b.clock.SetTime(now.Add(2 * time.Second))
+	code, _ := shown(t, b, "of-alice")
+	g.Expect(code).NotTo(Or(Equal(401), Equal(429)))
 }

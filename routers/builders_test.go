@@ -67,6 +67,7 @@ const (
 // bench is a server with all that it needs, without a network.
 type bench struct {
 	*Server
+	clock *clocktesting.FakePassiveClock
 	// kube is what the API server holds.
 	kube client.WithWatch
 	// roller is who makes rollbacks.
@@ -105,7 +106,7 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 	t.Helper()
 	kube := kubeOf(t, objects...)
 	result := &bench{
-		kube: kube, roller: &roller{}, informer: &informertest.FakeInformers{Scheme: kube.Scheme()}, registry: prometheus.NewRegistry(), log: gbytes.NewBuffer(),
+		clock: clocktesting.NewFakePassiveClock(now), kube: kube, roller: &roller{}, informer: &informertest.FakeInformers{Scheme: kube.Scheme()}, registry: prometheus.NewRegistry(), log: gbytes.NewBuffer(),
 	}
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokenFile, []byte(token+"\n"), 0o600); err != nil {
@@ -118,7 +119,7 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 		Live:    interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
 		Cache:   result.informer,
 		Roller:  result.roller,
-		Clock:   clocktesting.NewFakePassiveClock(now),
+		Clock:   result.clock,
 		Metrics: result.registry,
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ package routers
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -86,6 +86,10 @@ func (c *callbacks) handle(w http.ResponseWriter, request *http.Request, known f
 		known()
 		outcome = c.take(request, callback)
 	}
+	return c.answer(request, callback, outcome)
+}
+
+func (c *callbacks) answer(request *http.Request, callback verification.Callback, outcome outcome) (int, any) {
 	c.metrics.count(outcome.status, callback.Verdict)
 	report(request, callback, outcome)
 	return outcome.code, reply{
@@ -94,36 +98,64 @@ func (c *callbacks) handle(w http.ResponseWriter, request *http.Request, known f
 	}
 }
 
+// refuse answers what can't be a callback by its header.
+func (c *callbacks) refuse(_ http.ResponseWriter, request *http.Request) (int, any) {
+	outcome := c.screen(request)
+	if outcome.status == "" {
+		return 0, nil
+	}
+	return c.answer(request, verification.Callback{}, outcome)
+}
+
+// screen has no status where the body has to tell.
+func (c *callbacks) screen(request *http.Request) outcome {
+	switch {
+	case c.keyring == nil:
+		return rejected(statusFailed, http.StatusServiceUnavailable, errors.New("no AlterShield Server is configured"),
+			"the operator has no AlterShield Server configured")
+	case request.ContentLength > maxCallbackBytes:
+		return tooLarge(fmt.Errorf("the header Content-Length is %d", request.ContentLength))
+	}
+	if err := c.keyring.CheckHeader(request.Header, c.clock.Now()); err != nil {
+		return notGenuine(err)
+	}
+	return outcome{}
+}
+
 // receive reads a callback, and believes nothing of it before its signature was verified. The outcome has no status where
 // there is a callback to take.
 func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (verification.Callback, outcome) {
 	none := verification.Callback{}
-	if c.keyring == nil {
-		return none, rejected(statusFailed, http.StatusServiceUnavailable, errors.New("no AlterShield Server is configured"),
-			"the operator has no AlterShield Server configured")
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxCallbackBytes))
-	var tooLarge *http.MaxBytesError
+	body, err := readBody(w, request, maxCallbackBytes)
+	var exceeded *http.MaxBytesError
 	switch {
-	case errors.As(err, &tooLarge):
-		return none, rejected(statusTooLarge, http.StatusRequestEntityTooLarge, err, "a callback has 1 MiB at most")
+	case errors.As(err, &exceeded):
+		return none, tooLarge(err)
 	case err != nil:
 		return none, rejected(statusMalformed, http.StatusBadRequest, err, "the body didn't arrive")
 	}
-	err = c.keyring.Verify(request.Header, body, c.clock.Now())
-	switch {
-	case errors.Is(err, verification.ErrSignature):
-		return none, rejected(statusUnsigned, http.StatusUnauthorized, err, verification.ErrSignature.Error())
-	case errors.Is(err, verification.ErrExpired):
-		return none, rejected(statusExpired, http.StatusUnauthorized, err, verification.ErrExpired.Error())
-	case err != nil:
-		return none, rejected(statusFailed, http.StatusServiceUnavailable, err, "the operator can't read its token")
+	if err := c.keyring.Verify(request.Header, body, c.clock.Now()); err != nil {
+		return none, notGenuine(err)
 	}
 	callback, err := verification.ParseCallback(body)
 	if err != nil {
 		return none, rejected(statusMalformed, http.StatusBadRequest, err, err.Error())
 	}
 	return callback, outcome{}
+}
+
+func tooLarge(cause error) outcome {
+	return rejected(statusTooLarge, http.StatusRequestEntityTooLarge, cause, "a callback has 1 MiB at most")
+}
+
+func notGenuine(cause error) outcome {
+	switch {
+	case errors.Is(cause, verification.ErrSignature):
+		return rejected(statusUnsigned, http.StatusUnauthorized, cause, verification.ErrSignature.Error())
+	case errors.Is(cause, verification.ErrExpired):
+		return rejected(statusExpired, http.StatusUnauthorized, cause, verification.ErrExpired.Error())
+	}
+	return rejected(statusFailed, http.StatusServiceUnavailable, cause, "the operator can't read its token")
 }
 
 // take brings a verdict to its ChangePod. The server doesn't send it again, so it is saved even if the server is gone.

@@ -19,10 +19,10 @@ package routers
 import (
 	"bytes"
 	"context"
+	"io"
 	"log"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -30,9 +30,11 @@ import (
 
 // What a caller may take up. AlterShield Server waits six seconds for an answer.
 const (
-	readHeaderTimeout = 5 * time.Second
-	// readTimeout is for header and body together.
-	readTimeout  = 5 * time.Second
+	readHeaderTimeout = 2 * time.Second
+	// readTimeout is for header and body together, and the wait for room in between.
+	readTimeout = 5 * time.Second
+	// bodyTimeout is for a body, once there is room for the request.
+	bodyTimeout  = time.Second
 	writeTimeout = 10 * time.Second
 	idleTimeout  = 60 * time.Second
 	// shutdownTimeout is what requests get that are under way when the server stops.
@@ -44,26 +46,17 @@ const (
 	maxRollbackBytes = 4 << 10
 	// peopleTimeout is for all that people ask: an answer after writeTimeout would not reach them.
 	peopleTimeout = 8 * time.Second
-	// maxStrangers are requests that are answered at once of callers who are not known yet. A request beyond them waits, as
-	// AlterShield Server doesn't send a callback again that is turned away.
-	maxStrangers = 64
-	maxWait      = 3 * time.Second
 )
 
-// room has an element for each stranger in it.
-type room chan struct{}
-
-// enter waits for room, and doesn't care whether the caller is still there: what it brings counts all the same. leave may
-// be called more than once.
-func (r room) enter() (leave func(), entered bool) {
-	timeout := time.NewTimer(maxWait)
-	defer timeout.Stop()
-	select {
-	case r <- struct{}{}:
-		return sync.OnceFunc(func() { <-r }), true
-	case <-timeout.C:
-		return nil, false
+// readBody reads a body of so many bytes at most, which has to arrive at once: a caller holds room until then.
+func readBody(w http.ResponseWriter, request *http.Request, most int64) ([]byte, error) {
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout)) // there may be no connection, in tests
+	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, most))
+	if err == nil {
+		_ = connection.SetReadDeadline(time.Time{}) // it would end the request
 	}
+	return body, err
 }
 
 func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {

@@ -62,6 +62,14 @@ type wayBack struct {
 	ToRelease   int64  `json:"toRelease"`
 }
 
+// refuse answers who shows no token, or too large a body.
+func (r *rollbacks) refuse(w http.ResponseWriter, request *http.Request) (int, any) {
+	if request.ContentLength > maxRollbackBytes {
+		return wishTooLarge().answer(w)
+	}
+	return r.access.refuse(w, request)
+}
+
 func (r *rollbacks) handle(w http.ResponseWriter, request *http.Request, _ func()) (int, any) {
 	wanted, err := r.receive(w, request)
 	made := &appv1alpha1.Rollback{}

@@ -241,8 +241,11 @@ func TestRollbacksTakeUpTheRoomOfPeople(t *testing.T) {
 		// Bodies that don't arrive keep them there.
 		body, end := io.Pipe()
 		var callers sync.WaitGroup
-		for range 64 {
-			callers.Go(func() { b.serveHTTP(httptest.NewRequestWithContext(t.Context(), "PUT", rollbackPath, body)) })
+		for i := range 64 {
+			request := httptest.NewRequestWithContext(t.Context(), "PUT", rollbackPath, body)
+			request.Header.Set("Authorization", "Bearer of-alice")
+			request.RemoteAddr = fmt.Sprintf("10.0.0.%d:1234", i/16)
+			callers.Go(func() { b.serveHTTP(request) })
 		}
 		synctest.Wait()
 		request := httptest.NewRequestWithContext(t.Context(), "GET", "/openapi/altershield/suspend/deployment?namespace=default", nil)

@@ -32,8 +32,11 @@ import (
 type route struct {
 	method string
 	handle func(w http.ResponseWriter, request *http.Request, known func()) (int, any)
-	// room is for the requests of strangers; nil where a request is answered however many there are.
-	room room
+	// refuse answers, with a status that isn't 0, what its header alone rules out: it costs neither room nor the body; nil where
+	// there is no such thing.
+	refuse func(w http.ResponseWriter, request *http.Request) (int, any)
+	// lobby is for the requests of strangers; nil where a request is answered however many there are.
+	lobby *lobby
 	// timeout ends the context of a request. It begins when the header is read, before the request waits for room. 0 where
 	// handle takes care of the time.
 	timeout time.Duration
@@ -66,8 +69,8 @@ func (r *router) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 }
 
 func (r *router) answer(w http.ResponseWriter, request *http.Request) (code int, document any) {
-	found, known := r.routes[request.URL.Path]
-	if !known {
+	found, served := r.routes[request.URL.Path]
+	if !served {
 		return http.StatusNotFound, reply{Message: "nothing is served under this path"}
 	}
 	if request.Method != found.method {
@@ -79,14 +82,21 @@ func (r *router) answer(w http.ResponseWriter, request *http.Request) (code int,
 		defer cancel()
 		request = request.WithContext(ctx)
 	}
-	leave := func() {}
-	if found.room != nil {
-		var entered bool
-		if leave, entered = found.room.enter(); !entered {
+	if found.refuse != nil {
+		if code, document := found.refuse(w, request); code != 0 {
+			w.Header().Set("Connection", "close") // the body isn't even thrown away
+			return code, document
+		}
+	}
+	known := func() {}
+	if found.lobby != nil {
+		leave, welcome, entered := found.lobby.enter(request)
+		if !entered {
 			w.Header().Set("Retry-After", "1")
 			return http.StatusServiceUnavailable, reply{Message: "too many requests at once"}
 		}
 		defer leave()
+		known = welcome
 	}
 	defer func() {
 		// The value of a panic is not told: it may hold what the request held.
@@ -96,5 +106,5 @@ func (r *router) answer(w http.ResponseWriter, request *http.Request) (code int,
 			code, document = http.StatusInternalServerError, reply{Message: "the operator failed to answer"}
 		}
 	}()
-	return found.handle(w, request, leave)
+	return found.handle(w, request, known)
 }

@@ -18,6 +18,7 @@ package routers
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -77,13 +78,13 @@ func TestTheLiveTestAnswersAnybodyWithoutReadingThem(t *testing.T) {
 	g.Expect(err).To(MatchError("somebody reads"), "nobody read before")
 }
 
-// crowd sends requests at once and returns their answers when all have one.
+// crowd sends requests at once, sixteen from each address, and returns their answers when all have one.
 func crowd(t *testing.T, routing *router, count int, path string) (codes func() []int) {
 	t.Helper()
 	var callers sync.WaitGroup
 	result := make([]int, count)
 	for i := range result {
-		callers.Go(func() { result[i] = send(t, routing, "GET", path).Code })
+		callers.Go(func() { result[i] = sendFrom(t, routing, fmt.Sprintf("192.0.2.%d:%d", 100+i/16, i), "GET", path).Code })
 	}
 	synctest.Wait()
 	return func() []int {
@@ -94,8 +95,15 @@ func crowd(t *testing.T, routing *router, count int, path string) (codes func() 
 
 func send(t *testing.T, routing *router, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
+	return sendFrom(t, routing, "192.0.2.1:1234", method, path)
+}
+
+func sendFrom(t *testing.T, routing *router, address, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
 	recorder := httptest.NewRecorder()
-	routing.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+	request := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	request.RemoteAddr = address
+	routing.ServeHTTP(recorder, request)
 	return recorder
 }
 
@@ -104,7 +112,7 @@ func TestARequestOfTooManyWaitsThreeSecondsAndIsThenTurnedAway(t *testing.T) {
 		g := NewWithT(t)
 		release := make(chan struct{})
 		routing := newRouter(map[string]route{
-			"/slow": {method: "GET", room: make(room, 64), handle: func(http.ResponseWriter, *http.Request, func()) (int, any) {
+			"/slow": {method: "GET", lobby: newLobby(), handle: func(http.ResponseWriter, *http.Request, func()) (int, any) {
 				<-release
 				return 200, reply{Success: true}
 			}},
@@ -128,10 +136,14 @@ func TestARequestOfTooManyWaitsThreeSecondsAndIsThenTurnedAway(t *testing.T) {
 func TestTheTimeOfARequestBeginsBeforeItWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		space := make(room, 1)
-		space <- struct{}{}
+		space := newLobby()
+		var left []func()
+		for i := range 64 {
+			leave, _ := space.strangers.enter(fmt.Sprint(i))
+			left = append(left, leave)
+		}
 		routing := newRouter(map[string]route{
-			"/slow": {method: "GET", room: space, timeout: 8 * time.Second, handle: func(_ http.ResponseWriter, request *http.Request, _ func()) (int, any) {
+			"/slow": {method: "GET", lobby: space, timeout: 8 * time.Second, handle: func(_ http.ResponseWriter, request *http.Request, _ func()) (int, any) {
 				<-request.Context().Done()
 				return 200, reply{Success: true}
 			}},
@@ -139,7 +151,7 @@ func TestTheTimeOfARequestBeginsBeforeItWaitsForRoom(t *testing.T) {
 		codes := crowd(t, routing, 1, "/slow")
 		start := time.Now()
 		time.Sleep(2 * time.Second) // of the bubble's clock
-		<-space
+		left[0]()
 		g.Expect(codes()).To(HaveEach(200))
 		g.Expect(time.Since(start)).To(Equal(8 * time.Second))
 	})
@@ -149,9 +161,9 @@ func TestACallerWhoIsKnownTakesUpNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		release := make(chan struct{})
-		space := make(room, 64)
+		space := newLobby()
 		routing := newRouter(map[string]route{
-			"/known": {method: "GET", room: space, handle: func(_ http.ResponseWriter, _ *http.Request, known func()) (int, any) {
+			"/known": {method: "GET", lobby: space, handle: func(_ http.ResponseWriter, _ *http.Request, known func()) (int, any) {
 				known()
 				<-release
 				return 200, reply{Success: true}
@@ -160,7 +172,9 @@ func TestACallerWhoIsKnownTakesUpNoRoom(t *testing.T) {
 		codes := crowd(t, routing, 1000, "/known")
 		close(release)
 		g.Expect(codes()).To(HaveEach(200))
-		g.Expect(space).To(BeEmpty())
+		g.Expect(space.strangers.places).To(BeEmpty())
+		g.Expect(space.regulars.places).To(BeEmpty())
+		g.Expect(space.strangers.shares).To(BeEmpty())
 	})
 }
 

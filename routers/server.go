@@ -103,18 +103,23 @@ func New(options Options) (*Server, error) {
 		keyring: options.Keyring, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: arrivals,
 		tracer: options.Tracer,
 	}
-	access := access{client: options.Client}
+	access := newAccess(options.Client, options.Clock)
 	suspended := &suspended{reader: options.Client, access: access}
 	rollbacks := &rollbacks{live: options.Live, roller: options.Roller, access: access}
 	// Questions of people don't take the room of callbacks.
-	server, people := make(room, maxStrangers), make(room, maxStrangers)
+	server, people := newLobby(), newLobby()
+	callback := route{method: http.MethodPost, handle: callbacks.handle, refuse: callbacks.refuse, lobby: server}
 	return &Server{options: options, arrivals: arrivals, handler: newRouter(map[string]route{
-		"/openapi/altershield/callback":            {method: http.MethodPost, handle: callbacks.handle, room: server},
-		"/openapi/opscloud/callback":               {method: http.MethodPost, handle: callbacks.handle, room: server},
-		"/openapi/callback":                        {method: http.MethodPost, handle: callbacks.handle, room: server},
-		"/openapi/altershield/suspend/deployment":  {method: http.MethodGet, handle: suspended.handle, room: people, timeout: peopleTimeout},
-		"/openapi/altershield/deployment/rollback": {method: http.MethodPut, handle: rollbacks.handle, room: people, timeout: peopleTimeout},
-		"/openapi/altershield/liveTest":            {method: http.MethodPost, handle: liveTest},
+		"/openapi/altershield/callback": callback,
+		"/openapi/opscloud/callback":    callback,
+		"/openapi/callback":             callback,
+		"/openapi/altershield/suspend/deployment": {
+			method: http.MethodGet, handle: suspended.handle, refuse: access.refuse, lobby: people, timeout: peopleTimeout,
+		},
+		"/openapi/altershield/deployment/rollback": {
+			method: http.MethodPut, handle: rollbacks.handle, refuse: rollbacks.refuse, lobby: people, timeout: peopleTimeout,
+		},
+		"/openapi/altershield/liveTest": {method: http.MethodPost, handle: liveTest},
 	})}, nil
 }
 

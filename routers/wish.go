@@ -38,11 +38,11 @@ type wish struct {
 
 // readWish reads what is asked for; the error is a denial.
 func readWish(w http.ResponseWriter, request *http.Request) (wish, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxRollbackBytes))
+	body, err := readBody(w, request, maxRollbackBytes)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return wish{}, &denial{http.StatusRequestEntityTooLarge, "a request for a rollback has 4 KiB at most"}
+		return wish{}, wishTooLarge()
 	case err != nil:
 		return wish{}, &denial{http.StatusBadRequest, "the body didn't arrive"}
 	}
@@ -51,6 +51,10 @@ func readWish(w http.ResponseWriter, request *http.Request) (wish, error) {
 		return wish{}, &denial{http.StatusBadRequest, err.Error()}
 	}
 	return asked, nil
+}
+
+func wishTooLarge() *denial {
+	return &denial{http.StatusRequestEntityTooLarge, "a request for a rollback has 4 KiB at most"}
 }
 
 func parseWish(body []byte) (wish, error) {

@@ -76,7 +76,9 @@ func TestARequestForARollbackThatMakesNoSenseIsRefused(t *testing.T) {
 	t.Run("that doesn't arrive", func(t *testing.T) {
 		g := NewWithT(t)
 		b, _ := newRollbackBench(t)
-		answer := b.serveHTTP(httptest.NewRequestWithContext(t.Context(), "PUT", rollbackPath, iotest.ErrReader(errors.New("cut off"))))
+		request := httptest.NewRequestWithContext(t.Context(), "PUT", rollbackPath, iotest.ErrReader(errors.New("cut off")))
+		request.Header.Set("Authorization", "Bearer of-alice")
+		answer := b.serveHTTP(request)
 		g.Expect(answer.Code).To(Equal(400))
 		g.Expect(answer.Body.String()).To(beFailure("the body didn't arrive"))
 	})
