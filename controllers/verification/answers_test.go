@@ -276,7 +276,7 @@ func TestAnOrderWithAnIDThatDoesNotFitIsOpenedAgain(t *testing.T) {
 }
 
 func TestWhatTheServerSaysOfABatchThatHasTakenEffect(t *testing.T) {
-	unsupported := func(state string) string { return "402:unsupported operation in " + state + ", nodeId=node-1" }
+	unsupported := func(state string) string { return "402:[402:change service dose not support this operate]unsupported operation in " + state + ", nodeId=node-1" }
 	const finish = "submitChangeFinishNotify"
 	for _, row := range []struct{ state, result string }{
 		{"POST_AOP_SUBMIT", "accepted"}, {"POST_AOP", "accepted"}, {"POST_AOP_FINISH", "accepted"},
@@ -303,7 +303,7 @@ func TestWhatTheServerSaysOfABatchThatHasTakenEffect(t *testing.T) {
 
 func TestAStateMeansSomethingToABatchThatHasTakenEffectAlone(t *testing.T) {
 	g := NewWithT(t)
-	server := newServer(t, http.StatusOK, refusal("103", "402:unsupported operation in POST_AOP, nodeId=node-1"))
+	server := newServer(t, http.StatusOK, refusal("103", "402:[402:change service dose not support this operate]unsupported operation in POST_AOP, nodeId=node-1"))
 	operator := newOperator(t, configFor(t, server.URL))
 	_, err := operator.BeginCheck(t.Context(), batch())
 	g.Expect(err).To(MatchError(lifecycle.ErrRefused))

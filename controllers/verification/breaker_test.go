@@ -174,7 +174,7 @@ func TestAnAnswerEndsTheCountOfOutages(t *testing.T) {
 
 func TestAnswersThatSettleACallLeaveTheServerReachable(t *testing.T) {
 	for _, answer := range []string{
-		refusal("101", "no"), refusal("102", "who"), refusal("103", "402:unsupported operation in PRE_AOP, nodeId=node-1"),
+		refusal("101", "no"), refusal("102", "who"), refusal("103", "402:[402:change service dose not support this operate]unsupported operation in PRE_AOP, nodeId=node-1"),
 		refusal("901", "NPE"), refusal("104", "busy"),
 	} {
 		operator, wire := wired(t, answer)

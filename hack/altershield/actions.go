@@ -36,8 +36,9 @@ const (
 const (
 	scenarioDaily     = "00"
 	scenarioEmergency = "01"
-	// maxCreator is the width of the creator's database column, narrower than what validation lets through.
-	maxCreator = 56
+	// statusInit and statusRunning are all that becomes of an order.
+	statusInit    = "INIT"
+	statusRunning = "RUNNING"
 )
 
 // submitted is what a submitted order is answered.
@@ -58,20 +59,20 @@ func (s *Server) submitOrder(r orderRequest) reply {
 	if r.ChangeScenarioCode != nil {
 		scenario = *r.ChangeScenarioCode
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
-	case r.ChangeSceneKey != s.options.Scene:
-		return s.noScene(r.base)
+	case !s.knows(r.ChangeSceneKey):
+		return noScene(r.base)
 	case !slices.Contains([]string{"XX", scenarioDaily, scenarioEmergency, "10", "12", "13", "30"}, scenario):
 		return refusal(codeIllegalArgument, "unknown change scenario: "+scenario)
 	case slices.ContainsFunc(r.ChangePhases, unknownPhase):
 		return refusal(codeIllegalArgument, "unknown change phase: "+strings.Join(r.ChangePhases, ","))
-	case len(r.ChangePhases) == 0, len(r.ChangeContents) == 0, len(r.Creator) > maxCreator:
-		return refusal(codeSystemError, "system error")
+	case s.order(r.base) != nil:
+		return exception(codeDuplicateOrder, insertOrder, duplicate, r.Platform, r.BizExecOrderID)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.order(r.base) != nil {
-		return refusal(codeDuplicateOrder, "duplicate bizExecOrderId:"+r.BizExecOrderID)
+	if refused, is := refusedOrder(r); is {
+		return refused
 	}
 	made := &order{
 		Order: Order{
@@ -82,6 +83,7 @@ func (s *Server) submitOrder(r orderRequest) reply {
 			Title:           r.ChangeTitle,
 			ChangeParamJSON: r.ChangeParamJSON,
 			ChangeApps:      r.ChangeApps,
+			Status:          statusInit,
 			Submitted:       time.Now(),
 		},
 		emergency: scenario == scenarioEmergency,
@@ -95,15 +97,15 @@ func (s *Server) submitOrder(r orderRequest) reply {
 
 // startBatch makes a node each time that it is called, for the same batch too.
 func (s *Server) startBatch(r startRequest) reply {
+	if refused, is := s.orderOf(r); is {
+		return refused
+	}
+	if refused, is := s.refusedBatch(r); is {
+		return refused
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	parent := s.order(r.base)
-	switch {
-	case parent == nil:
-		return noOrder(r.base)
-	case r.ChangeSceneKey != s.options.Scene:
-		return s.noScene(r.base)
-	}
 	made := &node{
 		Node: Node{
 			ID:                         newID(),
@@ -122,9 +124,41 @@ func (s *Server) startBatch(r startRequest) reply {
 		emergency: r.Emergency || parent.emergency,
 	}
 	s.nodes = append(s.nodes, made)
-	answer := success(notified{NodeID: made.ID, URL: made.ID})
+	parent.Status = statusRunning
+	answer := success(notified{NodeID: made.ID})
 	answer.nodeID = made.ID
 	answer.wait = s.begin(made, StagePre)
+	return answer
+}
+
+// orderOf answers a batch that has no order, or no scene.
+func (s *Server) orderOf(r startRequest) (reply, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.order(r.base) == nil:
+		return noOrder(r.base), true
+	case !s.knows(r.ChangeSceneKey):
+		return noScene(r.base), true
+	}
+	return reply{}, false
+}
+
+// resubmitStart lets PRE run again on a node where it is over, whatever it said.
+func (s *Server) resubmitStart(r finishRequest) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	again := s.node(r.NodeID)
+	switch {
+	case !s.knows(r.ChangeSceneKey):
+		return noScene(r.base)
+	case again == nil:
+		return noNode()
+	case again.State != "PRE_AOP_FINISH" && again.State != "PRE_AOP_TIMEOUT":
+		return unsupported(again)
+	}
+	answer := success(notified{NodeID: again.ID})
+	answer.wait = s.begin(again, StagePre)
 	return answer
 }
 
@@ -134,13 +168,13 @@ func (s *Server) finishBatch(r finishRequest) reply {
 	defer s.mu.Unlock()
 	finished := s.node(r.NodeID)
 	switch {
-	case r.ChangeSceneKey != s.options.Scene:
-		return s.noScene(r.base)
+	case !s.knows(r.ChangeSceneKey):
+		return noScene(r.base)
 	case finished == nil:
 		return noNode()
 	}
 	finished.FinishCalls++
-	answer := success(notified{NodeID: finished.ID, SkipCheck: true, URL: finished.ID})
+	answer := success(notified{NodeID: finished.ID, SkipCheck: true})
 	switch finished.State {
 	case "PRE_AOP_FINISH", "PRE_AOP_TIMEOUT":
 		finished.State = "POST_AOP_SUBMIT"
@@ -153,7 +187,7 @@ func (s *Server) finishBatch(r finishRequest) reply {
 		// The trap of v1.0: the state goes back, but no check follows.
 		finished.State = "POST_AOP_SUBMIT"
 	default:
-		return refusal(codeNotSupported, fmt.Sprintf("402:unsupported operation in %s, nodeId=%s", finished.State, finished.ID))
+		return unsupported(finished)
 	}
 	return answer
 }
@@ -182,8 +216,8 @@ func (s *Server) retrieveCheck(r checkRequest) reply {
 	defer s.mu.Unlock()
 	polled := s.node(r.NodeID)
 	switch {
-	case r.ChangeSceneKey != s.options.Scene:
-		return s.noScene(r.base)
+	case !s.knows(r.ChangeSceneKey):
+		return noScene(r.base)
 	case polled == nil:
 		return noNode()
 	}
@@ -196,7 +230,7 @@ func (s *Server) retrieveCheck(r checkRequest) reply {
 	})
 }
 
-// finishOrder notes the state and does nothing, like v1.0. A scene that isn't there is a null pointer to that one.
+// finishOrder notes the state and does nothing, like v1.0: the order stays RUNNING. A scene that isn't there is a null pointer to that one.
 func (s *Server) finishOrder(r finishOrderRequest) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,8 +238,8 @@ func (s *Server) finishOrder(r finishOrderRequest) reply {
 	switch {
 	case finished == nil:
 		return noOrder(r.base)
-	case r.ChangeSceneKey != s.options.Scene:
-		return refusal(codeSystemError, "system error")
+	case !s.knows(r.ChangeSceneKey):
+		return refusal(codeSystemError, "java.lang.NullPointerException: null")
 	}
 	finished.Finishes = append(finished.Finishes, Finish{State: r.FinishState, Message: r.Message, Time: time.Now()})
 	return success(nil)
@@ -227,11 +261,16 @@ func noOrder(r base) reply {
 	return refusal(codeIllegalArgument, fmt.Sprintf("none order found for platform:%s, bizExecOrderId:%s", r.Platform, r.BizExecOrderID))
 }
 
-func (s *Server) noScene(r base) reply {
+func noScene(r base) reply {
 	return refusal(codeIllegalArgument, "none change scene found for changeSceneKey:"+r.ChangeSceneKey)
 }
 
 func noNode() reply { return refusal(codeNotSupported, "node not found") }
+
+func unsupported(in *node) reply {
+	return refusal(codeNotSupported, fmt.Sprintf(
+		"402:[402:change service dose not support this operate]unsupported operation in %s, nodeId=%s", in.State, in.ID))
+}
 
 func unknownPhase(phase string) bool {
 	return !slices.Contains([]string{"dev_phase", "sim_phase", "pre_phase", "gray_phase", "prod_beta_phase", "prod_phase"}, phase)

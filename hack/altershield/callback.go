@@ -18,10 +18,12 @@ package altershield
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/controllers/verification"
@@ -32,6 +34,9 @@ const (
 	callbackType = "application/json;UTF-8"
 	// maxAnswer is how much of an answer is kept.
 	maxAnswer = 64 << 10
+	// maxAttempts is how often a callback is sent to a peer that closes.
+	maxAttempts  = 4
+	attemptPause = 10 * time.Millisecond
 )
 
 // callbackBody is a callback. Fields are in the order of their names, as the server writes them.
@@ -100,7 +105,8 @@ func (s *Server) compose(checked *node, stage Stage, outcome verdict) message {
 	return composed
 }
 
-// deliver sends a callback once. Whatever the answer, v1.0 doesn't try again.
+// deliver sends a callback once. Whatever the answer, v1.0 doesn't try again; only where the peer closes without one its HTTP
+// client does, at once.
 func (s *Server) deliver(checked *node, stage Stage, told message) {
 	sent := Callback{
 		BizExecOrderID: checked.BizExecOrderID,
@@ -111,7 +117,11 @@ func (s *Server) deliver(checked *node, stage Stage, told message) {
 		Time:           time.Now(),
 	}
 	var err error
-	if sent.HTTPStatus, sent.Answer, err = s.send(told); err != nil {
+	for again := true; again; again = isClosed(err) && sent.Attempts < maxAttempts && s.pause(s.ctx, attemptPause) {
+		sent.Attempts++
+		sent.HTTPStatus, sent.Answer, err = s.send(told)
+	}
+	if err != nil {
 		sent.Error = err.Error()
 	}
 	s.mu.Lock()
@@ -119,6 +129,11 @@ func (s *Server) deliver(checked *node, stage Stage, told message) {
 	s.mu.Unlock()
 	s.log.Print(sent)
 	s.options.OnCallback(sent)
+}
+
+// isClosed reports whether the peer closed the connection without an answer.
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // send sends a callback with its headers, and reads the answer.

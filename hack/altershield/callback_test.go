@@ -17,6 +17,7 @@ limitations under the License.
 package altershield_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -81,18 +82,21 @@ func TestAStageThatFailsIsCalledBackWithItsRules(t *testing.T) {
 			`],"verdict":"fail"}}`)))
 }
 
-func TestACallbackIsSentOnceWhateverTheAnswer(t *testing.T) {
+func TestACallbackIsSentOnceWhateverTheAnswerAndFourTimesWithoutOne(t *testing.T) {
 	answers := map[string]struct {
-		answer http.HandlerFunc
-		status int
-		failed string
+		answer   http.HandlerFunc
+		status   int
+		failed   string
+		attempts int
 	}{
-		"an error": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 500, ""},
+		"an error": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, 500, "", 1},
 		"a redirection": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
-		}, 307, ""},
-		"none": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, "EOF"},
+		}, 307, "", 1},
+		"no content":         {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, 204, "", 1},
+		"a wish for another": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"success":false,"retry":true}`) }, 200, "", 1},
+		"none":               {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, "EOF", 4},
 	}
 	for name, row := range answers {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +113,8 @@ func TestACallbackIsSentOnceWhateverTheAnswer(t *testing.T) {
 			var sent altershield.Callback
 			k.Eventually(told).WithTimeout(patience).Should(Receive(&sent))
 			k.server.Close()
-			k.Expect(calls).To(HaveLen(1))
+			k.Expect(calls).To(HaveLen(row.attempts))
+			k.Expect(sent.Attempts).To(Equal(row.attempts))
 			k.Expect(sent.HTTPStatus).To(Equal(row.status))
 			k.Expect(sent.Error).To(HaveSuffix(row.failed))
 			k.Expect(k.server.Nodes()[0].Callbacks).To(Equal([]altershield.Callback{sent}))

@@ -36,6 +36,8 @@ const ControlHelp = `Endpoints for people:
   DELETE /test/faults  lets it behave again
   GET    /test/orders  the orders with their batches and callbacks
   GET    /test/calls   every call with its answer
+  POST   /meta/config/create  as at the real server, {"name":"SKIP_OPEN_API_AUTH","value":...,"cfgDesc":...}: whether
+                       signatures are checked, 10 seconds later
 `
 
 // addControl adds the endpoints for people.
@@ -63,6 +65,7 @@ func (s *Server) addControl(mux *http.ServeMux) {
 		s.ClearFaults()
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("POST /meta/config/create", s.createConfig)
 	mux.HandleFunc("GET /test/orders", func(w http.ResponseWriter, _ *http.Request) { show(w, http.StatusOK, s.ordersWithNodes()) })
 	mux.HandleFunc("GET /test/calls", func(w http.ResponseWriter, _ *http.Request) { show(w, http.StatusOK, s.Calls()) })
 }

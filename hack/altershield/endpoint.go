@@ -29,6 +29,7 @@ import (
 const (
 	ActionSubmitOrder   = "submitChangeExecOrder"
 	ActionStartBatch    = "submitChangeExecBatchStartNotify"
+	ActionResubmitStart = "resubmitChangeStartNotifyAction"
 	ActionFinishBatch   = "submitChangeFinishNotify"
 	ActionRetrieveCheck = "retrieveChangeCheck"
 	ActionFinishOrder   = "finishChangeExecOrderAction"

@@ -76,7 +76,7 @@ func checkFaults() []FaultKind {
 }
 
 func actions() []string {
-	return []string{ActionSubmitOrder, ActionStartBatch, ActionFinishBatch, ActionRetrieveCheck, ActionFinishOrder, ActionHeartbeat}
+	return []string{ActionSubmitOrder, ActionStartBatch, ActionResubmitStart, ActionFinishBatch, ActionRetrieveCheck, ActionFinishOrder, ActionHeartbeat}
 }
 
 // Fault is a misbehaviour that the server is to show.

@@ -95,7 +95,7 @@ func TestACallWhoseAnswerIsDroppedHasTakenEffect(t *testing.T) {
 	k.Expect(err).To(MatchError(ContainSubstring("EOF")))
 	k.Expect(k.submitted()).To(Equal(1))
 	k.Expect(k.server.Calls()[0].ResultCode).To(Equal("000"))
-	k.Expect(k.call("submitChangeExecOrder", orderBody("o1"))).To(Equal(refused("106", "duplicate bizExecOrderId:o1")))
+	k.Expect(k.call("submitChangeExecOrder", orderBody("o1"))).To(beException("106", "Duplicate entry 'kubernetes-o1' for key 'altershield_exe_change_order.uk_order_id'"))
 }
 
 func TestAFaultIsForSomeCallsAndSoManyOfThem(t *testing.T) {

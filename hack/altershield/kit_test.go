@@ -23,6 +23,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,19 @@ func refused(code, message string) answer {
 		panic(err)
 	}
 	return answer{status: 200, body: `{"success":false,"resultCode":"` + code + `","msg":` + string(text) + `,"domain":null}`}
+}
+
+// beException is a refusal with all that the server's libraries put around what its database said.
+func beException(code, said string) OmegaMatcher {
+	text, err := json.Marshal(said)
+	if err != nil {
+		panic(err)
+	}
+	return WithTransform(func(got answer) string { return got.body }, And(
+		HavePrefix(`{"success":false,"resultCode":"`+code+`","msg":"\n### Error updating database.  Cause: com.mysql.cj.jdbc.exceptions.`),
+		ContainSubstring(`\n### SQL: INSERT INTO `),
+		MatchRegexp(`\\n; `+regexp.QuoteMeta(strings.Trim(string(text), `"`))+`; nested exception is com\.mysql\.[\w.]+: .+","domain":null}$`),
+	))
 }
 
 func baseFields(order string) string {

@@ -129,7 +129,6 @@ func (r startRequest) problems() problems {
 	found.notNegative("totalBatchNumInChangePhase", r.TotalBatchNumInChangePhase)
 	found.notNegative("totalBatchNum", r.TotalBatchNum)
 	found.tag("isLastBatchInChangePhaseTag", r.IsLastBatchInChangePhaseTag)
-	found.tag("isLastBatchTag", r.IsLastBatchTag)
 	found.text("changePhase", r.ChangePhase, 0)
 	found.text("effectiveTargetType", r.EffectiveTargetType, 0)
 	found.notNull("effectiveTargetLocations", r.EffectiveTargetLocations)

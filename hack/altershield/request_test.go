@@ -17,9 +17,11 @@ limitations under the License.
 package altershield_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -51,7 +53,7 @@ func TestARequestIsValidated(t *testing.T) {
 		{"submitChangeExecBatchStartNotify", startBody("o1", 0), map[string]any{"batchNo": nil, "BatchNo": 0}, "batchNo must be greater than or equal to 0"},
 		{"submitChangeExecBatchStartNotify", startBody("o1", 0), map[string]any{"totalBatchNum": nil}, "totalBatchNum must be greater than or equal to 0"},
 		{"submitChangeExecBatchStartNotify", startBody("o1", 0), map[string]any{"totalBatchNumInChangePhase": nil}, "totalBatchNumInChangePhase must be greater than or equal to 0"},
-		{"submitChangeExecBatchStartNotify", startBody("o1", 0), map[string]any{"isLastBatchTag": "true"}, `isLastBatchTag must be "last" or "not_last"`},
+		{"submitChangeExecBatchStartNotify", startBody("o1", 0), map[string]any{"isLastBatchInChangePhaseTag": "true"}, `isLastBatchInChangePhaseTag must be "last" or "not_last"`},
 		{"submitChangeExecBatchStartNotify", startBody("o1", 0), map[string]any{"changePhase": nil}, "changePhase must not be blank"},
 		{"submitChangeExecBatchStartNotify", startBody("o1", 0), map[string]any{"effectiveTargetType": nil}, "effectiveTargetType must not be blank"},
 		{"submitChangeExecBatchStartNotify", startBody("o1", 0), map[string]any{"effectiveTargetLocations": nil}, "effectiveTargetLocations must not be null"},
@@ -68,15 +70,74 @@ func TestARequestIsValidated(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyTheDatabaseRefusesIsASystemError(t *testing.T) {
-	for name, value := range map[string]any{"changeContents": nil, "changePhases": []string{}, "creator": strings.Repeat("x", 57)} {
+func TestWhatOnlyTheDatabaseRefusesIsAnExceptionOfItsStatement(t *testing.T) {
+	long := strings.Repeat("x", 65534)
+	for name, row := range map[string]struct {
+		value any
+		said  string
+	}{
+		"changeContents":  {nil, "Column 'change_content_ref' cannot be null"},
+		"changePhases":    {[]string{}, "Column 'phase' cannot be null"},
+		"creator":         {strings.Repeat("x", 57), "Data truncation: Data too long for column 'creator' at row 1"},
+		"changeParamJson": {long + "xx", "Data truncation: Data too long for column 'value' at row 1"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, altershield.Options{})
-			k.Expect(k.call("submitChangeExecOrder", with(orderBody("o1"), map[string]any{name: value}))).To(
-				Equal(refused("901", "system error")))
+			k.Expect(k.call("submitChangeExecOrder", with(orderBody("o1"), map[string]any{name: row.value}))).To(beException("901", row.said))
 			k.Expect(k.server.Orders()).To(BeEmpty())
 		})
 	}
+	t.Run("changeContents that are too long", func(t *testing.T) {
+		k := newKit(t, altershield.Options{})
+		k.Expect(k.call("submitChangeExecOrder", with(orderBody("o1"), map[string]any{"changeContents": []any{map[string]any{"instanceName": long}}}))).To(
+			beException("901", "Data truncation: Data too long for column 'value' at row 1"))
+	})
+}
+
+func TestABatchMayHaveSoManyBytes(t *testing.T) {
+	k := newKit(t, altershield.Options{PreDelay: never})
+	k.submit("o1")
+	locations := func(length int) map[string]any {
+		return map[string]any{"effectiveTargetLocations": []string{strings.Repeat("x", length-len(`["",""]`)-1), "y"}}
+	}
+	k.Expect(k.call("submitChangeExecBatchStartNotify", with(startBody("o1", 0), locations(65535))).body).To(succeeds())
+	k.Expect(k.call("submitChangeExecBatchStartNotify", with(startBody("o1", 1), locations(65536)))).To(
+		beException("901", "Data truncation: Data too long for column 'value' at row 1"))
+	k.Expect(k.server.Nodes()).To(HaveLen(1))
+}
+
+func TestATenantMayHaveSoManyBytesInABatch(t *testing.T) {
+	k := newKit(t, altershield.Options{PreDelay: never})
+	tenant := map[string]any{"tenantCode": strings.Repeat("t", 65)}
+	k.Expect(k.call("submitChangeExecOrder", with(orderBody("o1"), tenant)).body).To(succeeds())
+	k.Expect(k.call("submitChangeExecBatchStartNotify", with(startBody("o1", 0), tenant))).To(
+		beException("901", "Data truncation: Data too long for column 'tenant_code' at row 1"))
+	tenant["tenantCode"] = strings.Repeat("t", 64)
+	k.Expect(k.call("submitChangeExecBatchStartNotify", with(startBody("o1", 0), tenant)).body).To(succeeds())
+}
+
+func TestBatchesOfOtherOrdersAtTheSameTimeMeetDeadlocks(t *testing.T) {
+	k := newKit(t, altershield.Options{PreDelay: never, InsertTime: 500 * time.Millisecond})
+	const orders = 12
+	for i := range orders {
+		k.submit(fmt.Sprint("o", i))
+	}
+	answers := make(chan answer, orders)
+	for i := range orders {
+		go func() { answers <- k.call("submitChangeExecBatchStartNotify", startBody(fmt.Sprint("o", i), 0)) }()
+	}
+	victims := 0
+	for range orders {
+		if got := <-answers; strings.Contains(got.body, "Deadlock") {
+			victims++
+			k.Expect(got).To(beException("901", "Deadlock found when trying to get lock; try restarting transaction"))
+		}
+	}
+	k.Expect(victims).To(Equal(4), "every third of the eleven that met another")
+	k.Expect(k.server.Nodes()).To(HaveLen(orders-victims), "nothing is left behind")
+
+	k.call("submitChangeExecBatchStartNotify", startBody("o0", 1))
+	k.Expect(k.server.Nodes()).To(HaveLen(orders-victims+1), "alone it meets nobody")
 }
 
 func TestWhatCanNotBeReadIsABadRequest(t *testing.T) {
@@ -104,11 +165,11 @@ func TestTextForANumberAndUnknownPropertiesAreTaken(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	k.submit("o1")
 	k.Expect(k.call("submitChangeExecBatchStartNotify", with(startBody("o1", 0), map[string]any{
-		"batchNo": "2", "isLastBatchTag": "last", "isLastBatchInChangePhaseTag": nil, "IsLastBatchInChangePhaseTag": "last", "more": 1,
+		"batchNo": "20", "isLastBatchTag": "any text", "isLastBatchInChangePhaseTag": nil, "IsLastBatchInChangePhaseTag": "last", "more": 1,
 	})).body).To(succeeds())
 	node := k.server.Nodes()[0]
-	k.Expect(node.BatchNo).To(Equal(2))
-	k.Expect(node.LastBatchTag).To(Equal("last"))
+	k.Expect(node.BatchNo).To(Equal(20), "beyond their total number")
+	k.Expect(node.LastBatchTag).To(Equal("any text"))
 	k.Expect(node.LastBatchInChangePhaseTag).To(Equal("not_last"), "names are case-sensitive")
 }
 

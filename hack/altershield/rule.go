@@ -45,6 +45,8 @@ type Rule struct {
 	// Batch limits the rule to a batchNo. The first batch is 0.
 	Batch   *int    `json:"batch,omitempty"`
 	Verdict Verdict `json:"verdict"`
+	// DelaySecond delays nothing.
+	DelaySecond int `json:"delaySecond,omitempty"`
 	// Remaining is for how many checks the rule holds. Zero is for all.
 	Remaining int `json:"remaining,omitempty"`
 }

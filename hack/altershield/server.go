@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Package altershield is a test server that behaves like AlterShield Server v1.0 at its HTTP boundary, traps included:
-// what it answers, when it refuses, and the callbacks that it sends. Unlike the stock server it checks signatures, and it
-// keeps everything in memory.
+// what it answers, when it refuses, and the callbacks that it sends. Unlike the stock server it checks signatures unless told
+// otherwise, and it keeps everything in memory.
 package altershield
 
 import (
@@ -61,6 +61,15 @@ type Options struct {
 	CallbackURL string
 	// PreDelay and PostDelay are how long the checks before and after a batch take: 50 ms if zero.
 	PreDelay, PostDelay time.Duration
+	// InsertTime is how long the start of a batch is in the database, where starts of other orders may lead to deadlocks: 2 ms if
+	// zero.
+	InsertTime time.Duration
+	// SkipAuth says that signatures are not checked, which is what the server is shipped with. POST /meta/config/create changes it.
+	SkipAuth bool
+	// NoScene says that there is no scene before CreateScene.
+	NoScene bool
+	// Now tells the time by which settings and scenes become known: time.Now if nil.
+	Now func() time.Time
 	// Log gets a line for each call and callback.
 	Log io.Writer
 	// OnCall is called when a call has taken effect, before its answer is written.
@@ -83,6 +92,11 @@ type Server struct {
 	callbackURL string
 	switchOn    bool
 	scenesOff   string
+	skipAuth    setting
+	hasScene    bool
+	missedUntil time.Time
+	inserting   []string // the orders of the batches that are in the database now
+	met         int      // how many met those of others there
 	orders      []*order
 	nodes       []*node
 	rules       []Rule
@@ -97,6 +111,10 @@ func New(options Options) *Server {
 	options.Scene = cmp.Or(options.Scene, DefaultScene)
 	options.PreDelay = cmp.Or(options.PreDelay, defaultDelay)
 	options.PostDelay = cmp.Or(options.PostDelay, defaultDelay)
+	options.InsertTime = cmp.Or(options.InsertTime, defaultInsert)
+	if options.Now == nil {
+		options.Now = time.Now
+	}
 	if options.Log == nil {
 		options.Log = io.Discard
 	}
@@ -120,6 +138,8 @@ func New(options Options) *Server {
 		cancel:      cancel,
 		callbackURL: options.CallbackURL,
 		switchOn:    true,
+		skipAuth:    setting{on: options.SkipAuth, next: options.SkipAuth},
+		hasScene:    !options.NoScene,
 	}
 }
 
@@ -129,6 +149,7 @@ func (s *Server) Handler() http.Handler {
 	const exe = "POST /openapi/v1/exe/"
 	mux.Handle(exe+ActionSubmitOrder, post(s, ActionSubmitOrder, s.submitOrder))
 	mux.Handle(exe+ActionStartBatch, post(s, ActionStartBatch, s.startBatch))
+	mux.Handle(exe+ActionResubmitStart, post(s, ActionResubmitStart, s.resubmitStart))
 	mux.Handle(exe+ActionFinishBatch, post(s, ActionFinishBatch, s.finishBatch))
 	mux.Handle(exe+ActionRetrieveCheck, post(s, ActionRetrieveCheck, s.retrieveCheck))
 	mux.Handle(exe+ActionFinishOrder, post(s, ActionFinishOrder, s.finishOrder))

@@ -43,7 +43,7 @@ func TestCallsAreKeptInTheirOrder(t *testing.T) {
 		{"submitChangeExecOrder", "o1", "", "", "000", ""},
 		{"submitChangeExecBatchStartNotify", "o1", node, "", "000", ""},
 		{"retrieveChangeCheck", "o1", node, "PRE", "000", ""},
-		{"submitChangeFinishNotify", "o1", node, "", "103", "402:unsupported operation in PRE_AOP, nodeId=" + node},
+		{"submitChangeFinishNotify", "o1", node, "", "103", "402:[402:change service dose not support this operate]unsupported operation in PRE_AOP, nodeId=" + node},
 		{"retrieveChangeCheck", "", "", "", "", "unexpected end of JSON input"},
 	}))
 }

@@ -50,6 +50,8 @@ type Callback struct {
 	Verdict string `json:"verdict"`
 	// Body is what was sent.
 	Body string `json:"body"`
+	// Attempts is how often it was sent: again only to a peer that closed without an answer.
+	Attempts int `json:"attempts"`
 	// HTTPStatus and Answer are what came back, Error why nothing did.
 	HTTPStatus int       `json:"httpStatus,omitempty"`
 	Answer     string    `json:"answer,omitempty"`
@@ -66,10 +68,12 @@ type Finish struct {
 
 // Order is a change order.
 type Order struct {
-	BizExecOrderID  string    `json:"bizExecOrderId"`
-	ID              string    `json:"id"`
-	Platform        string    `json:"platform"`
-	Tenant          string    `json:"tenant"`
+	BizExecOrderID string `json:"bizExecOrderId"`
+	ID             string `json:"id"`
+	Platform       string `json:"platform"`
+	Tenant         string `json:"tenant"`
+	// Status is RUNNING as soon as a batch has started, and stays so whatever end the order was said to have.
+	Status          string    `json:"status"`
 	Title           string    `json:"title"`
 	ChangeParamJSON string    `json:"changeParamJson"`
 	ChangeApps      []string  `json:"changeApps,omitempty"`

@@ -39,7 +39,7 @@ func TestAnOrderGetsAnIDOf36CharactersAndIsTakenOnce(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	id := k.submit("o1")
 	k.Expect(id).To(HaveLen(36))
-	k.Expect(k.call("submitChangeExecOrder", orderBody("o1"))).To(Equal(refused("106", "duplicate bizExecOrderId:o1")))
+	k.Expect(k.call("submitChangeExecOrder", orderBody("o1"))).To(beException("106", "Duplicate entry 'kubernetes-o1' for key 'altershield_exe_change_order.uk_order_id'"))
 	k.Expect(k.submit("o2")).NotTo(Equal(id))
 
 	orders := k.server.Orders()
@@ -74,7 +74,7 @@ func TestEachStartOfABatchMakesANewNode(t *testing.T) {
 	got := k.call("submitChangeExecBatchStartNotify", startBody("o1", 0))
 	second := k.domain(got)["nodeId"].(string)
 	k.Expect(got.body).To(Equal(`{"success":true,"resultCode":"000","msg":null,"domain":{"nodeId":"` + second +
-		`","skipCheck":false,"url":"` + second + `"}}`))
+		`","skipCheck":false,"url":""}}`))
 	k.Expect(first).To(HaveLen(36))
 	k.Expect(second).To(HaveLen(36))
 	k.Expect(second).NotTo(Equal(first))
@@ -97,7 +97,7 @@ func TestWhilePreRunsAFinishIsRefusedAndAPollSaysFail(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	node := k.started()
 	k.Expect(k.poll(node, "PRE")).To(Equal(polled(polledFail, node)))
-	k.Expect(k.finish(node)).To(Equal(refused("103", "402:unsupported operation in PRE_AOP, nodeId="+node)))
+	k.Expect(k.finish(node)).To(Equal(refused("103", "402:[402:change service dose not support this operate]unsupported operation in PRE_AOP, nodeId="+node)))
 	k.Expect(k.server.Nodes()[0].State).To(Equal("PRE_AOP"))
 	k.Expect(k.server.Nodes()[0].FinishCalls).To(Equal(1))
 	k.Expect(k.server.Nodes()[0].PollCalls).To(Equal(1))
@@ -116,9 +116,9 @@ func TestAFinishSaysSkipCheckAndLetsPostRun(t *testing.T) {
 	node := k.started()
 	k.reaches("PRE_AOP_FINISH")
 	k.Expect(k.finish(node)).To(Equal(answer{status: 200, body: `{"success":true,"resultCode":"000","msg":null,"domain":{"nodeId":"` +
-		node + `","skipCheck":true,"url":"` + node + `"}}`}))
+		node + `","skipCheck":true,"url":""}}`}))
 	k.Expect(k.server.Nodes()[0].State).To(Equal("POST_AOP"))
-	k.Expect(k.finish(node)).To(Equal(refused("103", "402:unsupported operation in POST_AOP, nodeId="+node)))
+	k.Expect(k.finish(node)).To(Equal(refused("103", "402:[402:change service dose not support this operate]unsupported operation in POST_AOP, nodeId="+node)))
 	k.Expect(k.poll(node, "POST")).To(Equal(polled(polledFail, node)))
 }
 
@@ -134,7 +134,7 @@ func TestAFinishAfterPostPutsTheStateBackWithoutACheck(t *testing.T) {
 	k.Expect(k.finish(node).body).To(ContainSubstring(`"success":true`))
 	k.Expect(k.server.Nodes()[0].State).To(Equal("POST_AOP_SUBMIT"), "a check under way would be in POST_AOP")
 	k.Expect(k.poll(node, "POST")).To(Equal(polled(polledPass, node)), "the old flag stays")
-	k.Expect(k.finish(node)).To(Equal(refused("103", "402:unsupported operation in POST_AOP_SUBMIT, nodeId="+node)))
+	k.Expect(k.finish(node)).To(Equal(refused("103", "402:[402:change service dose not support this operate]unsupported operation in POST_AOP_SUBMIT, nodeId="+node)))
 	k.server.Close()
 	k.Expect(k.callbacks).To(BeEmpty())
 	k.Expect(k.server.Nodes()[0].FinishCalls).To(Equal(3))
@@ -147,6 +147,22 @@ func TestAPreThatFailedDoesNotKeepFromFinishing(t *testing.T) {
 	k.reaches("PRE_AOP_FINISH")
 	k.Expect(k.poll(node, "PRE")).To(Equal(polled(polledFail, node)))
 	k.Expect(k.finish(node).body).To(succeeds())
+}
+
+func TestAStartThatIsSentAgainRunsPreOnTheSameNode(t *testing.T) {
+	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: never})
+	k.server.AddRule(altershield.Rule{Name: "frozen", Stage: "PRE", Verdict: "FAIL", Remaining: 1})
+	node := k.started()
+	body := `{` + baseFields("o1") + `,"nodeId":"` + node + `"}`
+	k.Expect(k.received().body).To(ContainSubstring(`"verdict":"fail"}}`))
+	k.Expect(k.call("resubmitChangeStartNotifyAction", body).body).To(ContainSubstring(`{"nodeId":"` + node + `","skipCheck":false,"url":""}`))
+	k.Expect(k.received().body).To(Equal(callbackText("PRE", node, passed)))
+	k.reaches("PRE_AOP_FINISH")
+	k.Expect(k.server.Nodes()).To(HaveLen(1))
+	k.Expect(k.finish(node).body).To(succeeds())
+	k.Expect(k.call("resubmitChangeStartNotifyAction", body)).To(Equal(
+		refused("103", "402:[402:change service dose not support this operate]unsupported operation in POST_AOP, nodeId="+node)))
+	k.Expect(k.call("resubmitChangeStartNotifyAction", with(body, map[string]any{"nodeId": "n2"}))).To(Equal(refused("103", "node not found")))
 }
 
 func TestAFinishMayNameOtherLocationsAndAFailedChange(t *testing.T) {
@@ -173,7 +189,11 @@ func TestAnOrderThatIsFinishedKeepsTheState(t *testing.T) {
 	k.submit("o1")
 	k.Expect(k.call("finishChangeExecOrderAction", body)).To(Equal(
 		answer{status: 200, body: `{"success":true,"resultCode":"000","msg":null,"domain":null}`}))
-	k.Expect(k.server.Orders()[0].Finishes).To(HaveLen(1))
+	k.Expect(k.server.Orders()[0].Status).To(Equal("INIT"))
+	k.start("o1", 0)
+	k.Expect(k.call("finishChangeExecOrderAction", body).body).To(succeeds())
+	k.Expect(k.server.Orders()[0].Status).To(Equal("RUNNING"), "the answer is all that happens")
+	k.Expect(k.server.Orders()[0].Finishes).To(HaveLen(2))
 	k.Expect(k.server.Orders()[0].Finishes[0].State).To(Equal("SUCCESS"))
 	k.Expect(k.server.Orders()[0].Finishes[0].Message).To(Equal("done"))
 }
@@ -188,5 +208,5 @@ func TestASceneThatIsNotThereIsRefused(t *testing.T) {
 	ofNode := with(`{`+baseFields("o1")+`,"nodeId":"`+node+`","defenseStage":"PRE","finishState":"SUCCESS"}`, other)
 	k.Expect(k.call("submitChangeFinishNotify", ofNode)).To(Equal(noScene))
 	k.Expect(k.call("retrieveChangeCheck", ofNode)).To(Equal(noScene))
-	k.Expect(k.call("finishChangeExecOrderAction", ofNode)).To(Equal(refused("901", "system error")), "v1.0 meets a null pointer")
+	k.Expect(k.call("finishChangeExecOrderAction", ofNode)).To(Equal(refused("901", "java.lang.NullPointerException: null")), "v1.0 meets a null pointer")
 }

@@ -1,0 +1,114 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What the columns of the server's database hold, in bytes.
+const (
+	// maxCreator is narrower than what validation lets through.
+	maxCreator = 56
+	// maxTenant is that of a batch; an order's tenant is that of the scene.
+	maxTenant = 64
+	// maxValue is that of every list, as JSON.
+	maxValue = 65535
+)
+
+// What the database says of a statement that it refuses, and the class of the exception that says so.
+const (
+	tooLong   = "MysqlDataTruncation: Data truncation: Data too long for column '%s' at row 1"
+	isNull    = "SQLIntegrityConstraintViolationException: Column '%s' cannot be null"
+	duplicate = "SQLIntegrityConstraintViolationException: Duplicate entry '%s-%s' for key 'altershield_exe_change_order.uk_order_id'"
+	deadlock  = "MySQLTransactionRollbackException: Deadlock found when trying to get lock; try restarting transaction"
+)
+
+// exception answers with all that the server's libraries put around what the database said, over several lines.
+func exception(code, statement, said string, about ...any) reply {
+	cause := "com.mysql.cj.jdbc.exceptions." + fmt.Sprintf(said, about...)
+	_, text, _ := strings.Cut(cause, ": ")
+	table, _, _ := strings.Cut(strings.TrimPrefix(statement, "INSERT INTO "), " ")
+	return refusal(code, "\n### Error updating database.  Cause: "+cause+
+		"\n### The error may exist in URL [jar:file:/home/admin/release/altershield.jar!/BOOT-INF/lib/altershield-change.jar!/mapper/"+table+".xml]"+
+		"\n### The error may involve com.alipay.altershield.change.exe.dal.mapper."+table+".insert-Inline"+
+		"\n### The error occurred while setting parameters"+
+		"\n### SQL: "+statement+
+		"\n### Cause: "+cause+
+		"\n; "+text+"; nested exception is "+cause)
+}
+
+const (
+	insertOrder = "INSERT INTO altershield_exe_change_order ( order_id, gmt_create, biz_exec_order_id, platform, tenant_code, title, creator, phase, change_content_ref ) VALUES ( ?, ?, ?, ?, ?, ?, ?, ?, ? )"
+	insertNode  = "INSERT INTO altershield_exe_node ( node_exe_id, gmt_create, order_id, tenant_code, status, change_effective_info_ref ) VALUES ( ?, ?, ?, ?, ?, ? )"
+	insertValue = "INSERT INTO altershield_key_value ( id, gmt_create, value ) VALUES ( ?, ?, ? )"
+)
+
+// refusedOrder is what the database has against an order, if anything.
+func refusedOrder(r orderRequest) (reply, bool) {
+	switch {
+	case len(r.ChangePhases) == 0:
+		return exception(codeSystemError, insertOrder, isNull, "phase"), true
+	case len(r.ChangeContents) == 0:
+		return exception(codeSystemError, insertOrder, isNull, "change_content_ref"), true
+	case len(r.Creator) > maxCreator:
+		return exception(codeSystemError, insertOrder, tooLong, "creator"), true
+	case len(encode(r.ChangeContents)) > maxValue, len(r.ChangeParamJSON) > maxValue:
+		return exception(codeSystemError, insertValue, tooLong, "value"), true
+	}
+	return reply{}, false
+}
+
+// refusedBatch is what the database has against a batch, if anything. While it is asked, others may be in its way.
+func (s *Server) refusedBatch(r startRequest) (reply, bool) {
+	switch {
+	case len(r.TenantCode) > maxTenant:
+		return exception(codeSystemError, insertNode, tooLong, "tenant_code"), true
+	case len(encode(set(r.EffectiveTargetLocations))) > maxValue:
+		return exception(codeSystemError, insertValue, tooLong, "value"), true
+	case s.isVictim(r.BizExecOrderID):
+		return exception(codeSystemError, insertNode, deadlock), true
+	}
+	return reply{}, false
+}
+
+// victims is how many of the batches that meet those of other orders in the database lose one: every third.
+const victims = 3
+
+// isVictim takes the time of a statement, and reports whether the database gives it up because of others at the same time.
+func (s *Server) isVictim(order string) bool {
+	s.mu.Lock()
+	victim := false
+	if slices.ContainsFunc(s.inserting, func(other string) bool { return other != order }) {
+		victim = s.met%victims == 0
+		s.met++
+	}
+	s.inserting = append(s.inserting, order)
+	s.mu.Unlock()
+	s.pause(s.ctx, s.options.InsertTime)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := slices.Index(s.inserting, order)
+	s.inserting = slices.Delete(s.inserting, done, done+1)
+	return victim
+}
+
+// defaultInsert is about what the real server takes.
+const defaultInsert = 2 * time.Millisecond
