@@ -178,7 +178,9 @@ var _ = Describe("Callbacks", Ordered, ContinueOnFailure, func() {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(manager.RouterURL(), "http://"))
 		Expect(err).NotTo(HaveOccurred())
 		defer connection.Close()
-		_, err = io.WriteString(connection, "POST /openapi/altershield/callback HTTP/1.1\r\nHost: router\r\nContent-Length: 1000\r\n\r\n{")
+		_, err = fmt.Fprintf(connection, "POST /openapi/altershield/callback HTTP/1.1\r\nHost: router\r\nContent-Length: 1000\r\n"+
+			"X-AlterShield-Platform: kubernetes\r\nX-AlterShield-Timestamp: %d\r\nX-AlterShield-Sign: %s\r\n\r\n{",
+			time.Now().UnixMilli(), verification.Sign("0", nil, "guess"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(post(ctx, verdict).status).To(Equal(200))
 		// It ends by itself: the connection is closed, with an answer or without.

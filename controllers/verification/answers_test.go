@@ -276,7 +276,9 @@ func TestAnOrderWithAnIDThatDoesNotFitIsOpenedAgain(t *testing.T) {
 }
 
 func TestWhatTheServerSaysOfABatchThatHasTakenEffect(t *testing.T) {
-	unsupported := func(state string) string { return "402:[402:change service dose not support this operate]unsupported operation in " + state + ", nodeId=node-1" }
+	unsupported := func(state string) string {
+		return "402:[402:change service dose not support this operate]unsupported operation in " + state + ", nodeId=node-1"
+	}
 	const finish = "submitChangeFinishNotify"
 	for _, row := range []struct{ state, result string }{
 		{"POST_AOP_SUBMIT", "accepted"}, {"POST_AOP", "accepted"}, {"POST_AOP_FINISH", "accepted"},

@@ -94,6 +94,9 @@ const victims = 3
 
 // isVictim takes the time of a statement, and reports whether the database gives it up because of others at the same time.
 func (s *Server) isVictim(order string) bool {
+	if s.options.InsertTime < 0 {
+		return false
+	}
 	s.mu.Lock()
 	victim := false
 	if slices.ContainsFunc(s.inserting, func(other string) bool { return other != order }) {

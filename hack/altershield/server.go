@@ -61,8 +61,8 @@ type Options struct {
 	CallbackURL string
 	// PreDelay and PostDelay are how long the checks before and after a batch take: 50 ms if zero.
 	PreDelay, PostDelay time.Duration
-	// InsertTime is how long the start of a batch is in the database, where starts of other orders may lead to deadlocks: 2 ms if
-	// zero.
+	// InsertTime is how long the start of a batch is in the database, where starts of other orders lead to deadlocks: 2 ms if
+	// zero. Below zero there are none.
 	InsertTime time.Duration
 	// SkipAuth says that signatures are not checked, which is what the server is shipped with. POST /meta/config/create changes it.
 	SkipAuth bool
