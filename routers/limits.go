@@ -50,13 +50,8 @@ const (
 
 // readBody reads a body of so many bytes at most, which has to arrive at once: a caller holds room until then.
 func readBody(w http.ResponseWriter, request *http.Request, most int64) ([]byte, error) {
-	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout)) // there may be no connection, in tests
-	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, most))
-	if err == nil {
-		_ = connection.SetReadDeadline(time.Time{}) // it would end the request
-	}
-	return body, err
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // there may be no connection, in tests
+	return io.ReadAll(http.MaxBytesReader(w, request.Body, most))
 }
 
 func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {

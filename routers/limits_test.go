@@ -130,6 +130,24 @@ func TestACallerDoesNotHoldAConnectionForLong(t *testing.T) {
 	}
 }
 
+func TestReadBodyDoesNotEndARequestThatTakesLongerThanItsBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		b := newBench(t, interceptor.Funcs{}, changeWorkload())
+		listener, stop := running(t, b)
+		connection := listener.dial()
+		request := signed(t, bodyOf("POST", "fail"))
+		request.Host, request.URL.Host = "operator", "operator"
+		var text strings.Builder
+		g.Expect(request.Write(&text)).To(Succeed())
+		code, took := exchange(t, connection, text.String())
+		g.Expect(code).To(Equal(200))
+		g.Expect(took).To(Equal(3*time.Second), "it waits for its ChangePod as long as the caller does")
+		g.Expect(connection.Close()).To(Succeed())
+		stop()
+	})
+}
+
 func TestAnIdleConnectionIsClosedAfterAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)

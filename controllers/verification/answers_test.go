@@ -215,12 +215,13 @@ func TestErrorHoldsTheCauseOfAMessage(t *testing.T) {
 			"SQLIntegrityConstraintViolationException: Column cannot be null"},
 		"a duplicate": {exception("SQLIntegrityConstraintViolationException", "Duplicate entry 'kubernetes-o1' for key 'altershield_exe_change_order.uk_order_id'"),
 			"SQLIntegrityConstraintViolationException: Duplicate entry 'kubernetes-o1'"},
-		"only Spring's part": {`; x; nested exception is java.lang.IllegalStateException: closed`, "IllegalStateException: closed"},
-		"a statement alone":  {`failed ### SQL: select * from t`, "failed"},
-		"a stack":            {`java.lang.NullPointerException: null\n\tat com.alipay.A.b(A.java:17)`, "NullPointerException: null"},
-		"a path":             {`can't read /home/admin/conf/key.pem (see [jar:file:/opt/a.jar!/b.xml])`, "can't read  (see [])"},
-		"an address":         {`no answer of http://10.0.0.1:8080/a/b`, "no answer of http://10.0.0.1:8080/a/b"},
-		"a scene":            {`none change scene found for changeSceneKey:com.Alipay.x`, "none change scene found for changeSceneKey:com.Alipay.x"},
+		"only Spring's part":  {`; x; nested exception is java.lang.IllegalStateException: closed`, "IllegalStateException: closed"},
+		"only MyBatis's part": {`### Error querying database.  Cause: java.sql.SQLException: closed\n### SQL: SELECT 1`, "SQLException: closed"},
+		"a statement alone":   {`failed ### SQL: select * from t`, "failed"},
+		"a stack":             {`java.lang.NullPointerException: null\n\tat com.alipay.A.b(A.java:17)`, "NullPointerException: null"},
+		"a path":              {`can't read /home/admin/conf/key.pem (see [jar:file:/opt/a.jar!/b.xml])`, "can't read  (see [])"},
+		"an address":          {`no answer of http://10.0.0.1:8080/a/b`, "no answer of http://10.0.0.1:8080/a/b"},
+		"a scene":             {`none change scene found for changeSceneKey:com.Alipay.x`, "none change scene found for changeSceneKey:com.Alipay.x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, refusal("998", row.message)).URL))
