@@ -42,6 +42,12 @@ const maxBatchesAtOnce = 50
 // steer suspends the Deployment and holds its rollout, or ends that, if that is decided; movedOn says that the Deployment is
 // no longer what the decision was made for.
 func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) (movedOn bool, err error) {
+	if decision.Resume && !scene.OptedIn {
+		// The cache may not know yet that the namespace has returned, and what rolls on can't be taken back.
+		if left, err := scope.OptedOut(ctx, r.Live, workload.Namespace); err != nil || !left {
+			return true, err
+		}
+	}
 	change := mark.Change{Pause: decision.Pause, Resume: decision.Resume}
 	if decision.Suspend {
 		change.Set = map[string]string{appv1alpha1.LabelSuspend: strconv.FormatInt(r.Clock.Now().Unix(), 10)}
@@ -85,6 +91,8 @@ func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene
 			"its rollout is paused, since a pod failed: pods that are not replaced yet keep the version before")
 	case decision.Override:
 		report(corev1.EventTypeWarning, appv1alpha1.EventRolloutResumed, "somebody resumed its rollout although a pod failed; it is not paused again")
+	case decision.Resume && !scene.OptedIn:
+		report(corev1.EventTypeWarning, appv1alpha1.EventRolloutResumed, "its namespace is opted out, so its rollout goes on")
 	case decision.Resume:
 		report(corev1.EventTypeNormal, appv1alpha1.EventRolloutResumed, "no pod is failed any more, so its rollout goes on")
 	}

@@ -59,13 +59,14 @@ func IsRolling(deployment *appsv1.Deployment) bool {
 	return deployment.Status.Replicas > deployment.Status.UpdatedReplicas
 }
 
-// hold stops the rollout of a release that failed, once, and lets it go on when nothing is failed any more. A pause that is
-// there already is a user's, and so is the decision to go on.
+// hold stops the rollout of a release that failed, once, and lets it go on when nothing is failed any more or its namespace is
+// opted out. A pause that is there already is a user's, and so is the decision to go on. A template that no webhook saw is not
+// what failed.
 func (d *Decision) hold(seen Observation, failed bool) {
 	switch {
-	case !seen.Current || !seen.OptedIn:
-	case failed:
-		d.Pause = seen.Blocking && seen.Rolling && !seen.Paused && seen.Hold == NotHeld
+	case !seen.Current:
+	case failed && seen.OptedIn:
+		d.Pause = seen.Blocking && seen.Rolling && !seen.Unseen && !seen.Paused && seen.Hold == NotHeld
 		d.Override = seen.Hold == Resumed
 	default:
 		d.Resume = seen.Hold == Held

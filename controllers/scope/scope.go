@@ -37,6 +37,8 @@ import (
 
 // Fills the cache with the namespaces that are opted in.
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
+// Looks whether a namespace has been opted out before a rollout that is held goes on: the cache may lag.
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list
 // Fills the cache with the Deployments under change control, their ReplicaSets and their Pods.
 // +kubebuilder:rbac:groups=apps,resources=deployments;replicasets,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
@@ -81,6 +83,17 @@ func OptedIn(ctx context.Context, reader client.Reader, namespace string) (bool,
 		return false, fmt.Errorf("reading namespace %s: %w", namespace, err)
 	}
 	return object.DeletionTimestamp == nil, nil
+}
+
+// OptedOut asks the API server whether a namespace that the cache doesn't show is there and not under change control.
+func OptedOut(ctx context.Context, live client.Reader, namespace string) (bool, error) {
+	var found corev1.NamespaceList
+	err := live.List(ctx, &found, client.MatchingFields{"metadata.name": namespace})
+	if err != nil {
+		return false, fmt.Errorf("looking whether namespace %s is opted out: %w", namespace, err)
+	}
+	return len(found.Items) == 1 && found.Items[0].DeletionTimestamp == nil &&
+		found.Items[0].Labels[appv1alpha1.LabelOptIn] != appv1alpha1.OptInEnabled, nil
 }
 
 // IsThere asks the API server whether a Deployment that the cache shows has not gone meanwhile, and is not going.

@@ -123,6 +123,15 @@ func TestANamespaceIsOptedInWhileTheCacheHoldsIt(t *testing.T) {
 	g.Expect(err).To(MatchError("reading namespace default: not synced"))
 }
 
+func TestOptedOutSaysWhatCouldNotBeRead(t *testing.T) {
+	_, err := scope.OptedOut(t.Context(), readerOf(t, interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("no answer")
+		},
+	}), "shop")
+	NewWithT(t).Expect(err).To(MatchError("looking whether namespace shop is opted out: no answer"))
+}
+
 func TestAnObjectThatANamespaceOnItsWayOutRefusesIsNotTriedAgain(t *testing.T) {
 	g := NewWithT(t)
 	refusal := apierrors.NewForbidden(schema.GroupResource{Resource: "changepods"}, "sleep", errors.New("no"))

@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
+	going := metav1.Now()
+	for _, row := range []struct {
+		name string
+		// live is the namespace at the API server.
+		live *corev1.Namespace
+		// optedIn is what the cache says of it.
+		optedIn bool
+		resumed bool
+		told    string
+	}{
+		{"it is opted out", &corev1.Namespace{}, false, true,
+			"Warning RolloutResumed release v2: its namespace is opted out, so its rollout goes on"},
+		{"its label has another value", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "off"}}}, false, true,
+			"Warning RolloutResumed release v2: its namespace is opted out, so its rollout goes on"},
+		{"it has returned, which the cache doesn't know",
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}, false, false, ""},
+		{"it is being deleted", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &going, Finalizers: []string{"kubernetes"}}}, false, false, ""},
+		{"it is opted in, and no pod is failed any more",
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}, true, true,
+			"Normal RolloutResumed release v2: no pod is failed any more, so its rollout goes on"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			deployment := sleepAt(t)
+			deployment.Generation, deployment.Spec.Paused = 7, true
+			deployment.Annotations["altershield.defense.antgroup.com/held"] = "2"
+			row.live.Name = "default"
+			other := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}}
+			scheme := runtime.NewScheme()
+			g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(deployment, row.live, other).
+				WithIndex(&corev1.Namespace{}, "metadata.name", func(object client.Object) []string { return []string{object.GetName()} }).Build()
+			recorder := events.NewFakeRecorder(10)
+			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder}
+			workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--v2"}}
+			workload.Spec.Reversion, workload.Spec.Release = "v2", 2
+			seen := &scene{deployment: deployment.DeepCopy(), Observation: lifecycle.Observation{Current: true, OptedIn: row.optedIn, Hold: lifecycle.Held}}
+
+			movedOn, err := r.steer(t.Context(), workload, seen, lifecycle.Decision{Resume: true})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(movedOn).To(Equal(!row.resumed))
+			g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+			g.Expect(deployment.Spec.Paused).To(Equal(!row.resumed))
+			close(recorder.Events)
+			g.Expect(<-recorder.Events).To(Equal(row.told))
+			if row.resumed {
+				g.Expect(deployment.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/held"))
+			} else {
+				g.Expect(deployment.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/held", "2"))
+			}
+		})
+	}
+}
