@@ -74,7 +74,6 @@ var _ = Describe("Around change control", Ordered, ContinueOnFailure, Serial, fu
 	})
 
 	It("a changed ReplicaSet is replaced by one with the Deployment's own template", func(ctx context.Context) {
-		// One that isn't suspended: of a suspended Deployment the operator holds such a rollout, too.
 		namespace := controlledNamespace(ctx)
 		mayEdit(ctx, namespace, dev)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())

@@ -152,6 +152,64 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Expect(spec(ctx, namespace)().Paused).To(BeFalse())
 	})
 
+	It("goes on when its namespace is opted out, and is held again if it still rolls when that returns", func(ctx context.Context) {
+		namespace := rolling(ctx)
+		failThird(ctx, namespace)
+		kept := old(ctx, namespace)()
+		Expect(kept).To(BeNumerically(">", 1))
+		output, err := kubectl(ctx, "label", "namespace", namespace, "admission-webhook-altershield-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(func() bool { return spec(ctx, namespace)().Paused }).Should(BeFalse())
+		Expect(get(ctx, namespace, "sleep").Annotations).NotTo(HaveKey(held))
+		Expect(labelsOf(ctx, namespace)()).To(HaveKey("altershield.defense.antgroup.com/suspend"), "it counts again when the namespace returns")
+		Eventually(notes(ctx, namespace, "RolloutResumed")).Should(ContainElement(HaveSuffix("its namespace is opted out, so its rollout goes on")))
+		Eventually(old(ctx, namespace)).Should(BeNumerically("<", kept))
+
+		optIn(ctx, namespace)
+		Eventually(func() bool { return spec(ctx, namespace)().Paused }).Should(BeTrue())
+		Expect(get(ctx, namespace, "sleep").Annotations).To(HaveKeyWithValue(held, "2"))
+	})
+
+	DescribeTable("goes on without the operator by the commands of docs/operate.md,", Serial, func(ctx context.Context, opening int, after func(context.Context, string)) {
+		namespace := rolling(ctx)
+		Expect(kube.Create(ctx, sleep(namespace, alone("mine"), func(deployment *appsv1.Deployment) {
+			deployment.Spec.Paused, deployment.Spec.Template.Labels["test"] = true, "mine"
+		}))).To(Succeed())
+		failThird(ctx, namespace)
+		commands := documented("Releases without the operator", namespace)
+		Expect(commands).To(HaveLen(4))
+		Expect(manager.Stop(ctx)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) { restartAs(ctx, settings) }) // which brings the webhook configurations back
+
+		bash(ctx, commands[opening])
+		Eventually(func() error {
+			_, err := release(ctx, namespace, "mended")
+			return err
+		}).Should(Succeed(), "the API server takes a moment to call no webhook any more")
+		Expect(old(ctx, namespace)()).To(BeNumerically(">", 0), "it is paused")
+		Expect(bash(ctx, commands[2])).To(Equal("-n " + namespace + " deployment/sleep\ndeployment.apps/sleep resumed\n"))
+		Eventually(old(ctx, namespace)).Should(BeZero())
+		output, err := kubectl(ctx, "-n", namespace, "rollout", "status", "deployment", "sleep", "--timeout=3m")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(bash(ctx, commands[2])).To(BeEmpty(), "nothing is left to resume")
+		Expect(get(ctx, namespace, "mine").Spec.Paused).To(BeTrue())
+		after(ctx, namespace)
+	},
+		Entry("of one namespace, whose suspension is then removed", 0, func(ctx context.Context, namespace string) {
+			bash(ctx, documented("Releases without the operator", namespace)[3])
+			Expect(labelsOf(ctx, namespace)()).NotTo(HaveKey("altershield.defense.antgroup.com/suspend"))
+		}),
+		Entry("of all, and is not paused again by one that is back", 1, func(ctx context.Context, namespace string) {
+			restartAs(ctx, settings)
+			Eventually(func() map[string]string { return get(ctx, namespace, "sleep").Annotations }).Should(HaveKeyWithValue(held, "2-overridden"))
+			output, err := release(ctx, namespace, "more")
+			Expect(err).To(HaveOccurred())
+			Expect(output).To(ContainSubstring(denial), "the suspension counts again")
+			repair(ctx, namespace)
+			verified(ctx, namespace, "sleep")
+		}),
+	)
+
 	It("stays held under server-side apply that does not speak of the pause", func(ctx context.Context) {
 		namespace := rolling(ctx)
 		failThird(ctx, namespace)

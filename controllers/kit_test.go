@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -104,6 +106,31 @@ func kubectlWith(ctx context.Context, manifest string, args ...string) (string, 
 	command.Stdin = strings.NewReader(manifest)
 	output, err := command.CombinedOutput()
 	return string(output), err
+}
+
+// documented are the commands of a section of docs/operate.md, block by block, for a namespace in place of shop.
+func documented(section, namespace string) []string {
+	GinkgoHelper()
+	page, err := os.ReadFile(filepath.Join("..", "docs", "operate.md"))
+	Expect(err).NotTo(HaveOccurred())
+	_, text, found := strings.Cut(string(page), "\n## "+section+"\n")
+	Expect(found).To(BeTrue())
+	text, _, _ = strings.Cut(text, "\n## ")
+	var commands []string
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		commands = append(commands, regexp.MustCompile(`\bshop\b`).ReplaceAllString(block[1], namespace))
+	}
+	return commands
+}
+
+// bash runs commands as a cluster admin who has kubectl, and returns what they print.
+func bash(ctx context.Context, commands string) string {
+	GinkgoHelper()
+	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
+	command.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "PATH="+filepath.Dir(plane.Kubectl())+":"+os.Getenv("PATH"))
+	output, err := command.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+	return string(output)
 }
 
 // release changes the label test of the pod template.
