@@ -42,11 +42,8 @@ const maxBatchesAtOnce = 50
 // steer suspends the Deployment and holds its rollout, or ends that, if that is decided; movedOn says that the Deployment is
 // no longer what the decision was made for.
 func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) (movedOn bool, err error) {
-	if decision.Resume && !scene.OptedIn {
-		// The cache may not know yet that the namespace has returned, and what rolls on can't be taken back.
-		if left, err := scope.OptedOut(ctx, r.Live, workload.Namespace); err != nil || !left {
-			return true, err
-		}
+	if may, err := r.mayResume(ctx, workload, scene, decision); err != nil || !may {
+		return true, err
 	}
 	change := mark.Change{Pause: decision.Pause, Resume: decision.Resume}
 	if decision.Suspend {
@@ -78,6 +75,15 @@ func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWork
 		ctrl.LoggerFrom(ctx).Info("The suspension is lifted", journal.Of(workload, appv1alpha1.ReasonLifted)...)
 	}
 	return !written, err
+}
+
+// mayResume asks the API server whether a namespace has been opted out where a pause is to end for that: the cache may not know
+// yet that it has returned, and what rolls on can't be taken back.
+func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) (bool, error) {
+	if !decision.Resume || scene.OptedIn {
+		return true, nil
+	}
+	return scope.OptedOut(ctx, r.Live, workload.Namespace)
 }
 
 // tellHold reports what became of the rollout.
