@@ -95,6 +95,18 @@ var _ = Describe("Admission", func() {
 			Expect(after.Spec.Template.Labels).To(HaveKeyWithValue("admission-webhook-altershield.antgroup.com/version", "c6c45d23c098bdf181853a85b60b5d74"))
 		}
 		Expect(replicaSets(ctx, namespace)).To(HaveLen(1), "no pod was restarted")
+
+		output, err = kubectl(ctx, "label", "namespace", namespace, "admission-webhook-altershield-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		output, err = kubectlWith(ctx, manifest, apply...)
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(replicaSets(ctx, namespace)).To(HaveLen(1), "apply leaves what it never set")
+		Eventually(func() map[string]string {
+			output, err := kubectlWith(ctx, manifest, "replace", "-f", "-")
+			Expect(err).NotTo(HaveOccurred(), output)
+			return get(ctx, namespace, "sleep").Spec.Template.Labels
+		}).ShouldNot(HaveKey(versionLabel), "no webhook gives it back")
+		Eventually(func() int { return len(replicaSets(ctx, namespace)) }).Should(Equal(2), "all pods restart")
 	})
 
 	It("changes nothing in a dry run", func(ctx context.Context) {
