@@ -146,7 +146,7 @@ func releaseChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }
 
-// finishedChanged passes pods that finish, and finished pods that go.
+// finishedChanged passes pods that finish, and finished pods that go or are evicted.
 func finishedChanged() predicate.Predicate {
 	finished := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)

@@ -20,6 +20,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -34,4 +37,30 @@ func TestABatchWithABadVerdictIsUrgent(t *testing.T) {
 	g.Expect(hasFailed(changePod)).To(BeFalse(), "a batch that passed")
 	changePod.Status.PodResults[0].Verdict = "unpass"
 	g.Expect(hasFailed(changePod)).To(BeTrue())
+}
+
+func TestFinishedChanged(t *testing.T) {
+	going := metav1.Now()
+	labels := map[string]string{"altershield.defense.antgroup.com/operate-finished": "1795255200"}
+	unfinished := &corev1.Pod{Status: corev1.PodStatus{Phase: "Running"}}
+	finished := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Status: corev1.PodStatus{Phase: "Running"}}
+	evicted := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Status: corev1.PodStatus{Phase: "Failed"}}
+	leaving := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels, DeletionTimestamp: &going}, Status: corev1.PodStatus{Phase: "Running"}}
+	for _, row := range []struct {
+		name          string
+		before, after *corev1.Pod
+		passes        bool
+	}{
+		{"it finishes", unfinished, finished, true},
+		{"it is evicted after it finished", finished, evicted, true},
+		{"it is deleted after it finished", finished, leaving, true},
+		{"it stays finished", finished, finished, false},
+		{"it stays evicted", evicted, evicted, false},
+		{"it is evicted before it finished", unfinished, evicted, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			update := event.UpdateEvent{ObjectOld: row.before, ObjectNew: row.after}
+			NewWithT(t).Expect(finishedChanged().Update(update)).To(Equal(row.passes))
+		})
+	}
 }

@@ -117,11 +117,11 @@ func wasVerified(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(status)
 }
 
-// PodFinished says whether a pod completed its release at now: ready for minReadySeconds and not on its way out. Where
-// only time is missing, wait is how much.
+// PodFinished reports whether a pod completed its release at now: ready for minReadySeconds. Where only time is missing, wait
+// is how much.
 func PodFinished(pod *corev1.Pod, minReadySeconds int32, now time.Time) (finished bool, wait time.Duration) {
 	ready := readyCondition(pod)
-	if pod.DeletionTimestamp != nil || ready == nil {
+	if ready == nil {
 		return false, 0
 	}
 	since := ready.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second)
@@ -131,11 +131,14 @@ func PodFinished(pod *corev1.Pod, minReadySeconds int32, now time.Time) (finishe
 	return false, since.Sub(now)
 }
 
-// IsReady says whether a pod is ready.
+// IsReady reports whether a pod is ready.
 func IsReady(pod *corev1.Pod) bool { return readyCondition(pod) != nil }
 
-// readyCondition is nil for a pod that is not ready.
+// readyCondition is nil for a pod that is not ready, or that its ReplicaSet replaces.
 func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
+	if isReplaced(pod) {
+		return nil
+	}
 	for i := range pod.Status.Conditions {
 		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
 			return condition
@@ -144,10 +147,16 @@ func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// IsFinished says whether a pod carries the Finished label and is not on its way out.
+// IsFinished reports whether a pod carries the Finished label and is still one of its release's pods.
 func IsFinished(pod *corev1.Pod) bool {
 	_, labelled := pod.Labels[appv1alpha1.LabelOperateFinished]
-	return labelled && pod.DeletionTimestamp == nil
+	return labelled && !isReplaced(pod)
+}
+
+// isReplaced reports whether the ReplicaSet of a pod makes another one in its place: the pod is on its way out, or it has ended
+// for good. An evicted pod stays, with its labels, until somebody or the pod garbage collector removes it.
+func isReplaced(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
 // Summarize describes a pod of a Deployment as the documents do.

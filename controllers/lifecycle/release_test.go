@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle_test
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -124,7 +125,7 @@ func TestAReleaseIsInProgress(t *testing.T) {
 	}
 }
 
-func TestAPodFinishes(t *testing.T) {
+func TestPodFinished(t *testing.T) {
 	ready := func(status corev1.ConditionStatus, since time.Time) []corev1.PodCondition {
 		return []corev1.PodCondition{
 			{Type: "PodScheduled", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-time.Hour))},
@@ -135,6 +136,7 @@ func TestAPodFinishes(t *testing.T) {
 		name       string
 		conditions []corev1.PodCondition
 		deleted    bool
+		phase      corev1.PodPhase
 		minReady   int32
 		finished   bool
 		wait       time.Duration
@@ -145,6 +147,9 @@ func TestAPodFinishes(t *testing.T) {
 		{name: "not while its readiness is unknown", conditions: ready("Unknown", now)},
 		{name: "not while it merely runs", conditions: nil},
 		{name: "not on its way out", conditions: ready("True", now), deleted: true},
+		{name: "not after its eviction, whatever its conditions are", conditions: ready("True", now), phase: "Failed"},
+		{name: "not after all its containers ended well", conditions: ready("True", now), phase: "Succeeded"},
+		{name: "not after its eviction while minReadySeconds run", conditions: ready("True", now), phase: "Failed", minReady: 30},
 		{name: "not before minReadySeconds are over, and says what is left", conditions: ready("True", now.Add(-10*time.Second)),
 			minReady: 30, wait: 20 * time.Second},
 		{name: "when minReadySeconds are over", conditions: ready("True", now.Add(-30*time.Second)), minReady: 30, finished: true},
@@ -153,7 +158,7 @@ func TestAPodFinishes(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			pod := &corev1.Pod{Status: corev1.PodStatus{Phase: "Running", Conditions: row.conditions}}
+			pod := &corev1.Pod{Status: corev1.PodStatus{Phase: cmp.Or(row.phase, "Running"), Conditions: row.conditions}}
 			if row.deleted {
 				pod.DeletionTimestamp = &metav1.Time{Time: now}
 			}
@@ -164,14 +169,29 @@ func TestAPodFinishes(t *testing.T) {
 	}
 }
 
-func TestAPodIsFinishedWhileItCarriesTheFinishedLabelAndStays(t *testing.T) {
-	g := NewWithT(t)
-	pod := &corev1.Pod{}
-	g.Expect(lifecycle.IsFinished(pod)).To(BeFalse())
-	pod.Labels = map[string]string{"altershield.defense.antgroup.com/operate-finished": "1795255200"}
-	g.Expect(lifecycle.IsFinished(pod)).To(BeTrue())
-	pod.DeletionTimestamp = &metav1.Time{Time: now}
-	g.Expect(lifecycle.IsFinished(pod)).To(BeFalse())
+func TestIsFinished(t *testing.T) {
+	labelled := map[string]string{"altershield.defense.antgroup.com/operate-finished": "1795255200"}
+	for _, row := range []struct {
+		name     string
+		labels   map[string]string
+		phase    corev1.PodPhase
+		deleted  bool
+		finished bool
+	}{
+		{name: "not without the Finished label", phase: "Running"},
+		{name: "while it carries the Finished label and runs", labels: labelled, phase: "Running", finished: true},
+		{name: "not on its way out", labels: labelled, phase: "Running", deleted: true},
+		{name: "not after its eviction", labels: labelled, phase: "Failed"},
+		{name: "not after all its containers ended well", labels: labelled, phase: "Succeeded"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: row.labels}, Status: corev1.PodStatus{Phase: row.phase}}
+			if row.deleted {
+				pod.DeletionTimestamp = &metav1.Time{Time: now}
+			}
+			NewWithT(t).Expect(lifecycle.IsFinished(pod)).To(Equal(row.finished))
+		})
+	}
 }
 
 func TestAPodIsSummarizedAsTheDocumentsDo(t *testing.T) {

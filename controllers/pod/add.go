@@ -66,7 +66,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func unfinished() predicate.Predicate {
 	candidate := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
-		return ok && pod.DeletionTimestamp == nil && lifecycle.IsReady(pod) && !lifecycle.IsFinished(pod)
+		return ok && lifecycle.IsReady(pod) && !lifecycle.IsFinished(pod)
 	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return candidate(e.Object) },

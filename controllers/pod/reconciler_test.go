@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package pod
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+)
+
+const finishedLabel = "altershield.defense.antgroup.com/operate-finished"
+
+// now is when pods are looked at that have been ready for a minute.
+var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+func TestReconcile(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		phase    corev1.PodPhase
+		before   string
+		passes   bool
+		finished string
+	}{
+		{"a pod that is ready is labelled", "Running", "", true, "1795255200"},
+		{"a pod that is labelled stays so", "Running", "1795250000", false, "1795250000"},
+		{"an evicted pod is not labelled, though its conditions say ready", "Failed", "", false, ""},
+		{"an evicted pod that finished before keeps its label", "Failed", "1795250000", false, "1795250000"},
+		{"a pod that ended is not labelled", "Succeeded", "", false, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "d-1"}}
+			replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1", UID: "rs-1", OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(deployment, appsv1.SchemeGroupVersion.WithKind("Deployment"))}}}
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1-a", Labels: map[string]string{}, OwnerReferences: []metav1.OwnerReference{
+					*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
+				Status: corev1.PodStatus{Phase: row.phase, Conditions: []corev1.PodCondition{
+					{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}},
+			}
+			if row.before != "" {
+				pod.Labels[finishedLabel] = row.before
+			}
+			kube := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(namespace, deployment, replicaSet, pod).Build()
+			reconciler := &Reconciler{Client: kube, Clock: clocktesting.NewFakePassiveClock(now)}
+
+			g.Expect(unfinished().Create(event.CreateEvent{Object: pod})).To(Equal(row.passes), "its event")
+			_, err := reconciler.Reconcile(t.Context(), pod)
+			g.Expect(err).NotTo(HaveOccurred())
+			var stored corev1.Pod
+			g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(pod), &stored)).To(Succeed())
+			g.Expect(stored.Labels[finishedLabel]).To(Equal(row.finished))
+		})
+	}
+}
