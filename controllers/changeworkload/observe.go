@@ -39,14 +39,17 @@ import (
 type scene struct {
 	lifecycle.Observation
 	deployment *appsv1.Deployment
+	// highest is the highest number of a ChangePod that was seen.
+	highest int64
 	// stale says that the cache has yet to show ChangePods that exist.
 	stale bool
 	// lost says that ChangePods are gone.
 	lost bool
 }
 
-// observe is nil where the Deployment is gone: then the garbage collector removes the ChangeWorkload.
-func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (*scene, error) {
+// observe is nil where the Deployment is gone: then the garbage collector removes the ChangeWorkload. All but the records comes
+// from the cache: mark.Apply writes on the Deployment of this release alone.
+func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records) (*scene, error) {
 	result := &scene{deployment: &appsv1.Deployment{}}
 	owner := metav1.GetControllerOfNoCopy(workload)
 	if owner == nil {
@@ -74,7 +77,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	result.Hold = lifecycle.HoldOf(result.deployment, workload.Spec.Release)
 	result.Suspended = lifecycle.IsSuspended(result.deployment)
 	result.Verifier = r.verifier()
-	if err := r.observeBatches(ctx, workload, result); err != nil {
+	if err := r.observeBatches(ctx, workload, records, result); err != nil {
 		return nil, err
 	}
 	if result.Current {
@@ -82,7 +85,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 			return nil, err
 		}
 	}
-	if err := r.observeOthers(ctx, workload, result); err != nil {
+	if err := observeOthers(ctx, workload, records, result); err != nil {
 		return nil, err
 	}
 	result.WentBack = !result.Current &&
@@ -107,31 +110,33 @@ func (r *Reconciler) observeSettings(ctx context.Context, result *scene) error {
 
 // observeBatches finds the ChangePods of the release and the highest number given so far. ChangePods that an earlier
 // object of the same name left count for the number alone.
-func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {
-	changePods, err := index.ChangePodsOf(ctx, r.Client, workload.Namespace, workload.Name)
+func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records, result *scene) error {
+	changePods, err := records.batches(ctx, workload)
 	if err != nil {
 		return err
 	}
-	var highest int64
 	for i := range changePods {
-		highest = max(highest, lifecycle.ChangePodNumber(changePods[i].Name))
+		result.highest = max(result.highest, lifecycle.ChangePodNumber(changePods[i].Name))
 		if metav1.IsControlledBy(&changePods[i], workload) && changePods[i].Spec.Release == workload.Spec.Release {
 			result.Batches = append(result.Batches, changePods[i])
 		}
 	}
-	result.LastNumber = max(r.numbers.raise(recordOf(workload), highest), workload.Status.LastChangePod)
+	result.LastNumber = max(r.numbers.raise(recordOf(workload), result.highest), workload.Status.LastChangePod)
 	result.lost = int64(len(changePods)) < result.LastNumber
-	if highest == result.LastNumber {
-		return nil
-	}
-	// Either the cache lags behind our own writes, or the newest ChangePod was deleted by hand.
-	newest := client.ObjectKey{Namespace: workload.Namespace, Name: lifecycle.ChangePodName(workload.Name, result.LastNumber)}
-	err = r.Live.Get(ctx, newest, &appv1alpha1.ChangePod{})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading ChangePod %s: %w", newest, err)
-	}
-	result.stale = err == nil
 	return nil
+}
+
+// isStale reports whether the cache lags behind our own writes. Otherwise a missing ChangePod was deleted by hand.
+func (r *Reconciler) isStale(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene) (bool, error) {
+	if scene.highest == scene.LastNumber {
+		return false, nil
+	}
+	newest := client.ObjectKey{Namespace: workload.Namespace, Name: lifecycle.ChangePodName(workload.Name, scene.LastNumber)}
+	err := r.Live.Get(ctx, newest, &appv1alpha1.ChangePod{})
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading ChangePod %s: %w", newest, err)
+	}
+	return err == nil, nil
 }
 
 // observePods lists the finished pods of the release, by the ReplicaSet of this Deployment alone: another one may have
@@ -167,8 +172,8 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 	return nil
 }
 
-func (r *Reconciler) observeOthers(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {
-	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, workload.Namespace, result.deployment.UID)
+func observeOthers(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records, result *scene) error {
+	workloads, err := records.workloads(ctx, result.deployment)
 	if err != nil {
 		return err
 	}

@@ -43,14 +43,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if workload.DeletionTimestamp != nil {
 		return r.letGo(ctx, &workload)
 	}
-	scene, err := r.observe(ctx, &workload)
+	scene, decision, err := r.decide(ctx, &workload)
 	if err != nil || scene == nil {
 		return ctrl.Result{}, err
 	}
 	if scene.stale {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
-	decision := lifecycle.Decide(&workload, scene.Observation, r.Clock.Now())
 	movedOn, err := r.steer(ctx, &workload, scene, decision)
 	switch {
 	case apierrors.IsConflict(err):
@@ -79,6 +78,34 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
 	return ctrl.Result{RequeueAfter: sooner(decision.Wait, retry)}, nil
+}
+
+// decide decides by what the cache shows, and where that can't be taken back once more by what the API server has, which counts
+// then: the watches of a new leader come back one by one, so that it may see a suspended Deployment beside a release of which
+// it doesn't know yet that it failed. Nothing is decided where the scene is nil or stale.
+func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (*scene, lifecycle.Decision, error) {
+	scene, err := r.observe(ctx, workload, cachedRecords{r.Client})
+	if err != nil || scene == nil {
+		return nil, lifecycle.Decision{}, err
+	}
+	if scene.stale, err = r.isStale(ctx, workload, scene); err != nil || scene.stale {
+		return scene, lifecycle.Decision{}, err
+	}
+	decision := lifecycle.Decide(workload, scene.Observation, r.Clock.Now())
+	if !decision.IsFinal() {
+		return scene, decision, nil
+	}
+	key := client.ObjectKeyFromObject(workload)
+	if err := r.newest.GetLive(ctx, key, workload); err != nil {
+		return nil, lifecycle.Decision{}, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", key, err))
+	}
+	if workload.DeletionTimestamp != nil {
+		return nil, lifecycle.Decision{}, nil // its event comes
+	}
+	if scene, err = r.observe(ctx, workload, liveRecords{r.Live}); err != nil || scene == nil {
+		return nil, lifecycle.Decision{}, err
+	}
+	return scene, lifecycle.Decide(workload, scene.Observation, r.Clock.Now()), nil
 }
 
 // sooner is the shorter of two waits, of which 0 is none.

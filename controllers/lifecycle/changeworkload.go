@@ -54,7 +54,7 @@ type Observation struct {
 	Records int
 	// Verifier is what is known of who checks the batches.
 	Verifier Verifier
-	// Finished are the finished pods of this release that are not on their way out, in the order in which they go into
+	// Finished are the finished pods of this release, without those that are being replaced, in the order in which they go into
 	// batches.
 	Finished []appv1alpha1.PodSummary
 	// Batches are the batches of this release.
@@ -97,12 +97,19 @@ type Decision struct {
 	// Pause says that the rollout has to be paused, Resume that the operator's pause has to end, Override that a user has
 	// ended it.
 	Pause, Resume, Override bool
-	// Keep says that the release was verified just now, so that its pod template is to be kept.
-	Keep bool
+	// Verified says that the release is verified and was not before, Keep that its pod template is to be kept.
+	Verified, Keep bool
 	// Prune are the ChangeWorkloads of older releases that have done their duty.
 	Prune []appv1alpha1.ChangeWorkload
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
 	Wait time.Duration
+}
+
+// IsFinal reports whether a decision can't be taken back: a release that counts as verified closes its order and is a target of
+// rollbacks, a suspension that is lifted lets other releases in, a rollout that goes on replaces the pods that still serve, and
+// what is removed is gone.
+func (d *Decision) IsFinal() bool {
+	return d.Verified || d.Lift || d.Resume || len(d.Prune) > 0
 }
 
 // Decide recounts a release from what was seen and says what to do. A repeated call on the same facts decides the same.
@@ -190,6 +197,7 @@ func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *a
 	status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
 	if !isSettled(workload, status) {
 		setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonAllPodsPassed, tally.success())
+		d.Verified = true
 		d.Keep = seen.Templates > 0 && !seen.Unseen // an unseen template is not that of the release
 	}
 	d.Unchecked = tally.unchecked

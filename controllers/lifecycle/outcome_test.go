@@ -166,6 +166,31 @@ func TestTheOutcomeOfARelease(t *testing.T) {
 	}
 }
 
+func TestDecisionIsFinal(t *testing.T) {
+	success := stored("Success", "True", "AllPodsPassed")
+	held := func(seen *lifecycle.Observation) { seen.Hold, seen.Paused = lifecycle.Held, true }
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		seen     lifecycle.Observation
+		final    bool
+	}{
+		{"a release is verified", newWorkload(), see(5, passed(1, 5)), true},
+		{"a verified release stays so", newWorkload(success), see(5, passed(1, 5)), false},
+		{"a suspension is lifted after a crash", newWorkload(success), see(5, suspended, passed(1, 5)), true},
+		{"an older record goes after a crash", newWorkload(release(2), success), see(5, passed(1, 5), others(other(older, 1))), true},
+		{"a hold ends", newWorkload(suspendedBefore), see(5, suspended, held, passed(1, 4)), true},
+		{"a pod fails", newWorkload(), see(5, failed(1, 5, "sleep-2")), false},
+		{"a pod is awaited", newWorkload(), see(5, passed(1, 4)), false},
+		{"no pods are wanted", newWorkload(), see(0, suspended), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			decision := lifecycle.Decide(row.workload, row.seen, now)
+			NewWithT(t).Expect(decision.IsFinal()).To(Equal(row.final))
+		})
+	}
+}
+
 func TestTheConditionSuspendedSaysWhatHolds(t *testing.T) {
 	for _, row := range []struct {
 		name     string

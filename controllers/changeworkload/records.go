@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/index"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// Decides by the records that the API server has, not by those that the cache shows, before a release counts as verified, a
+// suspension or a hold ends, or records go.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads;changepods,verbs=list
+
+// records are what is written down of the releases of a Deployment. Read them only.
+type records interface {
+	// batches are the ChangePods that name this ChangeWorkload, those that an earlier object of its name left among them.
+	batches(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error)
+	// workloads are the ChangeWorkloads of a Deployment.
+	workloads(ctx context.Context, deployment *appsv1.Deployment) ([]appv1alpha1.ChangeWorkload, error)
+}
+
+// cachedRecords are those that the cache shows.
+type cachedRecords struct{ cache client.Reader }
+
+func (r cachedRecords) batches(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error) {
+	return index.ChangePodsOf(ctx, r.cache, workload.Namespace, workload.Name)
+}
+
+func (r cachedRecords) workloads(ctx context.Context, deployment *appsv1.Deployment) ([]appv1alpha1.ChangeWorkload, error) {
+	return index.ChangeWorkloadsOf(ctx, r.cache, deployment.Namespace, deployment.UID)
+}
+
+// liveRecords are those that the API server has. It finds them by their labels: it has no index.
+type liveRecords struct{ api client.Reader }
+
+func (r liveRecords) batches(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error) {
+	var list appv1alpha1.ChangePodList
+	err := r.api.List(ctx, &list, client.InNamespace(workload.Namespace), client.MatchingLabels{
+		appv1alpha1.LabelVersion:        workload.Spec.Reversion,
+		appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(workload.Spec.AppName),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the ChangePods of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err)
+	}
+	return slices.DeleteFunc(list.Items, func(changePod appv1alpha1.ChangePod) bool {
+		return changePod.Spec.ChangeWorkloadID != workload.Name
+	}), nil
+}
+
+func (r liveRecords) workloads(ctx context.Context, deployment *appsv1.Deployment) ([]appv1alpha1.ChangeWorkload, error) {
+	var list appv1alpha1.ChangeWorkloadList
+	err := r.api.List(ctx, &list, client.InNamespace(deployment.Namespace), client.MatchingLabels{
+		appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(deployment.Name),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the ChangeWorkloads of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	}
+	return slices.DeleteFunc(list.Items, func(workload appv1alpha1.ChangeWorkload) bool {
+		return !metav1.IsControlledBy(&workload, deployment)
+	}), nil
+}

@@ -1,0 +1,42 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestLiveRecordsAreThoseThatTheCacheWouldShow(t *testing.T) {
+	g := NewWithT(t)
+	own, ofBefore, ofAnother := recordAt(2, version, "Success", "AllPodsPassed"), recordAt(1, older, "Success", "AllPodsPassed"), recordAt(1, "another", "", "")
+	ofAnother.OwnerReferences[0].UID = "d-2" // a Deployment of the same name that was deleted
+	batch, mislabelled := passedBatch(1), passedBatch(2)
+	mislabelled.Name, mislabelled.Spec.ChangeWorkloadID = "web--x--"+version+"--x--7", "web--x--"+version
+	p := newPlane(t, append(sleepOf(1), own, ofBefore, ofAnother, batch, mislabelled), nil)
+	for _, records := range []records{cachedRecords{p.Client}, liveRecords{p.Live}} {
+		batches, err := records.batches(t.Context(), own)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(batches).To(HaveLen(1))
+		g.Expect(batches[0].Name).To(Equal("sleep--x--" + version + "--x--1"))
+		workloads, err := records.workloads(t.Context(), p.deployment())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(workloads).To(HaveLen(2))
+		g.Expect([]string{workloads[0].Spec.Reversion, workloads[1].Spec.Reversion}).To(ConsistOf(version, older))
+	}
+}
