@@ -221,9 +221,10 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 
 // tell reports on the Deployment what its users wait for: the end of a release, and a suspension.
 func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) {
-	entered := before.Status.Status != after.Status.Status || before.Status.ObservedRelease != after.Status.ObservedRelease
+	phase := lifecycle.Standing(&after.Status)
+	entered := phase != lifecycle.Standing(&before.Status) || before.Status.ObservedRelease != after.Status.ObservedRelease
 	if entered {
-		r.Metrics.entered(after.Status.Status)
+		r.Metrics.entered(phase)
 	}
 	if !scene.Current || !entered && !decision.Suspend {
 		return
@@ -231,7 +232,7 @@ func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scen
 	report := func(kind, reason, note string, args ...any) {
 		r.Recorder.Eventf(scene.deployment, after, kind, reason, "Verify", "%s", lifecycle.EventNote(fmt.Sprintf(note, args...)))
 	}
-	switch after.Status.Status {
+	switch phase {
 	case appv1alpha1.ChangeWorkloadSuccess:
 		note := fmt.Sprintf("release %s is verified: %d of %d pods passed", after.Spec.Reversion, after.Status.Counts.Passed, after.Status.Counts.Desired)
 		if decision.Unchecked > 0 {

@@ -38,7 +38,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{
 		releases: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_releases_total",
-			Help: "Releases by the status that they came to: Running, TimeOutPreThreshold, Success, Suspend or Failed.",
+			Help: "Releases by the status that they came to: Running, TimeOutPreThreshold, Success, Suspend or Failed. Without pods to check they count as Running.",
 		}, []string{"status"}),
 		batches: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "altershield_batches_opened_total",

@@ -191,6 +191,20 @@ func TestDecisionIsFinal(t *testing.T) {
 	}
 }
 
+func TestStanding(t *testing.T) {
+	for _, row := range []struct{ phase, reason, standing string }{
+		{"Success", "AllPodsPassed", "Success"},
+		{"Success", "NoReplicas", "Running"},
+		{"Running", "Verifying", "Running"},
+		{"Suspend", "PodsFailed", "Suspend"},
+	} {
+		t.Run(row.phase+" "+row.reason, func(t *testing.T) {
+			workload := newWorkload(stored(row.phase, "Unknown", row.reason))
+			NewWithT(t).Expect(string(lifecycle.Standing(&workload.Status))).To(Equal(row.standing))
+		})
+	}
+}
+
 func TestTheConditionSuspendedSaysWhatHolds(t *testing.T) {
 	for _, row := range []struct {
 		name     string

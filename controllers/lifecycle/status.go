@@ -106,6 +106,15 @@ func setCondition(status *appv1alpha1.ChangeWorkloadStatus, kind string, value m
 	*existing = condition
 }
 
+// Standing is the phase in which users are told that a release is. Without pods to check it is at Success, and verified no
+// more than one that runs.
+func Standing(status *appv1alpha1.ChangeWorkloadStatus) appv1alpha1.ChangeWorkloadPhase {
+	if status.Status == appv1alpha1.ChangeWorkloadSuccess && isProvisional(status) {
+		return appv1alpha1.ChangeWorkloadRunning
+	}
+	return status.Status
+}
+
 // isProvisional says that a Success only means that there was nothing to check.
 func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)

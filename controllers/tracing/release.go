@@ -52,16 +52,15 @@ const (
 
 // Outcome is what a release has come to, empty while it is under way.
 func Outcome(workload *appv1alpha1.ChangeWorkload) string {
-	status := &workload.Status
+	status, phase := &workload.Status, lifecycle.Standing(&workload.Status)
 	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
 	switch {
 	case status.ObservedRelease != workload.Spec.Release:
 		return ""
 	case meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionRolledBack):
 		return outcomeRolledBack
-	case status.Status == appv1alpha1.ChangeWorkloadSuccess, status.Status == appv1alpha1.ChangeWorkloadSuspend,
-		status.Status == appv1alpha1.ChangeWorkloadFailed:
-		return string(status.Status)
+	case phase == appv1alpha1.ChangeWorkloadSuccess, phase == appv1alpha1.ChangeWorkloadSuspend, phase == appv1alpha1.ChangeWorkloadFailed:
+		return string(phase)
 	case verified != nil && verified.Reason == appv1alpha1.ReasonSuperseded:
 		return outcomeSuperseded
 	}

@@ -36,6 +36,7 @@ func TestAReleaseIsASpanFromItsAdmissionToItsFirstOutcome(t *testing.T) {
 	running := workload("Running", condition("Verified", "Unknown", "Verifying"))
 	suspend := workload("Suspend", condition("Suspended", "False", "BlockingDisabled"))
 	success := workload("Success", condition("Verified", "True", "AllPodsPassed"))
+	noPods := workload("Success", condition("Verified", "Unknown", "NoReplicas"))
 	rolledBack := condition("RolledBack", "True", "PodsNotRunning")
 	moved := condition("Verified", "Unknown", "Superseded")
 	const pods = " altershield.pods.desired=5 altershield.pods.passed=4 altershield.pods.failed=1"
@@ -48,6 +49,9 @@ func TestAReleaseIsASpanFromItsAdmissionToItsFirstOutcome(t *testing.T) {
 		{"it makes progress", running, running, nil},
 		{"pods are late", running, workload("TimeOutPreThreshold"), nil},
 		{"every pod passes", running, success,
+			[]string{"release default/sleep 10:00:00 10:05:00.25 altershield.release.outcome=Success" + pods}},
+		{"there are no pods to check", running, noPods, nil},
+		{"every pod passes of those that there are at last", noPods, success,
 			[]string{"release default/sleep 10:00:00 10:05:00.25 altershield.release.outcome=Success" + pods}},
 		{"a pod fails", running, suspend,
 			[]string{"release default/sleep 10:00:00 10:05:00.25 altershield.release.outcome=Suspend" + pods + " ERROR Suspend"}},
