@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/gather"
@@ -92,8 +93,8 @@ type Reconciler struct {
 	// FailClosed says that what the verifier could not check counts as failed.
 	FailClosed bool
 
-	// calls has an element for each call of the verifier that is under way.
-	calls   chan struct{}
+	// turns are at the calls of the verifier.
+	turns   turns
 	numbers *numbers
 	newest  *newest.Reader
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
@@ -102,7 +103,6 @@ type Reconciler struct {
 // SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that
 // no release is ever reconciled twice at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.calls = make(chan struct{}, concurrency-reserved)
 	r.numbers, r.newest = newNumbers(), newest.NewReader(r.Client, r.Live)
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
 	return ctrl.NewControllerManagedBy(mgr).
@@ -115,6 +115,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, gather.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), gather.Never), builder.WithPredicates(finishedChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(blockingChanged(r.Namespace))).
+		WatchesRawSource(source.Func(r.turns.start)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 }

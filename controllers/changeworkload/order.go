@@ -52,18 +52,17 @@ func (r *Reconciler) verifier() lifecycle.Verifier {
 	return lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff(), FailClosed: r.FailClosed, Fits: r.Verifier.Fits}
 }
 
-// order tells the verifier what the decision says, and puts its answer into the decision. retry is when to try again, 0
-// where that is not needed.
+// order tells the verifier what the decision says once it is the release's turn, and puts its answer into the decision. retry is
+// when to try again, 0 where that is not needed.
 func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWorkload, decision *lifecycle.Decision) (retry time.Duration, err error) {
 	if decision.Order == (lifecycle.OrderPlan{}) {
 		return 0, nil
 	}
-	select {
-	case r.calls <- struct{}{}:
-		defer func() { <-r.calls }()
-	default:
-		return retryWait, nil
+	key := client.ObjectKeyFromObject(workload)
+	if !r.turns.take(key) {
+		return 0, nil
 	}
+	defer r.turns.give()
 	ctx = r.Tracer.InRelease(ctx, workload)
 	order := lifecycle.OrderOf(r.Cluster, workload)
 	var answer lifecycle.OrderAnswer
@@ -75,7 +74,6 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 		}
 		answer.OrderID, answer.Err = r.Verifier.OpenOrder(ctx, order)
 	}
-	key := client.ObjectKeyFromObject(workload)
 	if decision.AnswerOrder(workload, r.verifier(), order, answer, r.Clock.Now()) {
 		return r.backoff.When(key), nil
 	}
@@ -104,6 +102,10 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 	}
 	key := client.ObjectKeyFromObject(workload)
 	if state, left := lifecycle.Farewell(workload, r.Verifier != nil, r.Clock.Now()); state != "" {
+		if !r.turns.take(key) {
+			return ctrl.Result{}, nil
+		}
+		defer r.turns.give()
 		order := lifecycle.AnnouncedOrder(r.Cluster, workload)
 		err := r.Verifier.CloseOrder(r.Tracer.InRelease(ctx, workload), order, state)
 		if lifecycle.IsWorthRetrying(err) {
