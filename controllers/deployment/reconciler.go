@@ -152,7 +152,8 @@ func (r *Reconciler) recordAgain(ctx context.Context, deployment *appsv1.Deploym
 // removeLeftover removes the ChangeWorkload of a deleted Deployment that had the same name, if the garbage collector
 // hasn't yet.
 func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
-	err := r.Client.Delete(ctx, workload, client.Preconditions{UID: &workload.UID})
+	// Unless the cache is shown its deletion, but its successor at once, the client would wait for the deletion for ever.
+	err := r.Client.Delete(ctx, workload, client.Preconditions{UID: &workload.UID}, client.DisableReadYourWritesConsistency)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("removing ChangeWorkload %s/%s, which another Deployment left: %w", workload.Namespace, workload.Name, err)
 	}

@@ -17,6 +17,7 @@ limitations under the License.
 package deployment
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -47,6 +49,20 @@ func sleepAt(number string, annotations map[string]string) *appsv1.Deployment {
 		deployment.Annotations["altershield.defense.antgroup.com/"+key] = value
 	}
 	return deployment
+}
+
+func TestRemoveLeftoverDoesNotWaitForItToShowInTheCache(t *testing.T) {
+	g := NewWithT(t)
+	remembered := true
+	kube := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Delete: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.DeleteOption) error {
+			remembered = !(&client.DeleteOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency
+			return nil
+		},
+	})
+	workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--" + version, UID: "cw-1"}}
+	g.Expect((&Reconciler{Client: kube}).removeLeftover(t.Context(), workload)).To(Succeed())
+	g.Expect(remembered).To(BeFalse(), "where the watch shows its successor instead of its deletion, that would be for ever")
 }
 
 func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
