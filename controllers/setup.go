@@ -24,6 +24,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
@@ -92,6 +93,10 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	}
 	kube, recorder := mgr.GetClient(), NewRecorder(mgr)
 	live := mgr.GetAPIReader()
+	direct, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return fmt.Errorf("making a client without a cache: %w", err)
+	}
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Deployment": &deployment.Reconciler{
 			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
@@ -99,7 +104,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		},
 		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock},
 		"ChangeWorkload": &changeworkload.Reconciler{
-			Client: kube, Live: live, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
+			Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
 			Clock: options.Clock, Tracer: options.Tracer, Namespace: options.Namespace,
 			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
 		},

@@ -69,14 +69,18 @@ const (
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get
 // Looks whether a Deployment is still there before pods are checked again whose batches are gone: the cache may lag.
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
-// Removes a batch that a deleted release of the same name left.
+// Removes a batch that a deleted release of the same name left, and those of an operator before v0.2.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=delete
+// Removes the batches of a release that is over by one request: the garbage collector makes three for each.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=deletecollection
 
 // Reconciler writes the status of ChangeWorkloads, creates ChangePods, and suspends Deployments.
 type Reconciler struct {
 	Client client.Client
 	// Live reads from the API server, to settle what the cache leaves open.
-	Live     client.Reader
+	Live client.Reader
+	// Direct removes many objects at once, which Client can't: it waits for each of its own writes to show in the cache.
+	Direct   client.Writer
 	Recorder events.EventRecorder
 	// History keeps the templates of verified releases.
 	History *history.Keeper

@@ -145,6 +145,7 @@ func (r *Reconciler) newChangePod(workload *appv1alpha1.ChangeWorkload, number i
 			Labels: map[string]string{
 				appv1alpha1.LabelVersion:        workload.Spec.Reversion,
 				appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(workload.Spec.AppName),
+				appv1alpha1.LabelBatchOf:        lifecycle.BatchOfLabel(workload.UID, workload.Spec.Release),
 			},
 		},
 		Spec: appv1alpha1.ChangePodSpec{
@@ -158,46 +159,6 @@ func (r *Reconciler) newChangePod(workload *appv1alpha1.ChangeWorkload, number i
 		return nil, fmt.Errorf("making ChangeWorkload %s the owner of ChangePod %s/%s: %w", workload.Name, changePod.Namespace, changePod.Name, err)
 	}
 	return changePod, nil
-}
-
-// removeLeftover removes the ChangePod of a deleted ChangeWorkload that had the same name, if the garbage collector
-// hasn't yet.
-func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.ChangeWorkload, taken *appv1alpha1.ChangePod) error {
-	var existing appv1alpha1.ChangePod
-	key := client.ObjectKeyFromObject(taken)
-	if err := r.Live.Get(ctx, key, &existing); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if metav1.IsControlledBy(&existing, workload) {
-		return nil
-	}
-	err := r.Client.Delete(ctx, &existing, client.Preconditions{UID: &existing.UID})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("removing ChangePod %s, which a deleted ChangeWorkload left: %w", key, err)
-	}
-	return nil
-}
-
-// prune removes the ChangeWorkloads of older releases, and with them their ChangePods. The list may lag behind our own
-// deletions; a read of the single object does not.
-func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorkload) error {
-	for i := range older {
-		key := client.ObjectKeyFromObject(&older[i])
-		var other appv1alpha1.ChangeWorkload
-		err := r.Client.Get(ctx, key, &other)
-		if err == nil && other.DeletionTimestamp == nil && other.Spec.Release == older[i].Spec.Release {
-			err = r.Client.Delete(ctx, &other, client.Preconditions{UID: &older[i].UID, ResourceVersion: &other.ResourceVersion})
-		}
-		// Whatever the answer: a deletion that only seems to fail is not decided again.
-		r.numbers.forget(recordOf(&older[i]))
-		switch {
-		case client.IgnoreNotFound(err) == nil:
-			r.newest.Gone(&older[i])
-		case !apierrors.IsConflict(err):
-			return fmt.Errorf("removing ChangeWorkload %s of an older version: %w", key, err)
-		}
-	}
-	return nil
 }
 
 // writeStatus saves the decision and then tells of it.

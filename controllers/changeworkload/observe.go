@@ -39,6 +39,8 @@ import (
 type scene struct {
 	lifecycle.Observation
 	deployment *appsv1.Deployment
+	// earlier are the ChangePods of earlier releases of the version.
+	earlier []appv1alpha1.ChangePod
 	// highest is the highest number of a ChangePod that was seen.
 	highest int64
 	// stale says that the cache has yet to show ChangePods that exist.
@@ -117,18 +119,23 @@ func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.C
 	}
 	for i := range changePods {
 		result.highest = max(result.highest, lifecycle.ChangePodNumber(changePods[i].Name))
-		if metav1.IsControlledBy(&changePods[i], workload) && changePods[i].Spec.Release == workload.Spec.Release {
+		switch {
+		case !metav1.IsControlledBy(&changePods[i], workload):
+		case changePods[i].Spec.Release == workload.Spec.Release:
 			result.Batches = append(result.Batches, changePods[i])
+		case changePods[i].Spec.Release < workload.Spec.Release:
+			result.earlier = append(result.earlier, changePods[i])
 		}
 	}
+	result.Earlier = len(result.earlier) > 0
 	result.LastNumber = max(r.numbers.raise(recordOf(workload), result.highest), workload.Status.LastChangePod)
-	result.lost = int64(len(changePods)) < result.LastNumber
+	result.lost = int64(len(result.Batches)) < lifecycle.NumbersGiven(workload, result.LastNumber)
 	return nil
 }
 
 // isStale reports whether the cache lags behind our own writes. Otherwise a missing ChangePod was deleted by hand.
 func (r *Reconciler) isStale(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene) (bool, error) {
-	if scene.highest == scene.LastNumber {
+	if scene.highest == scene.LastNumber || lifecycle.NumbersGiven(workload, scene.LastNumber) == 0 {
 		return false, nil
 	}
 	newest := client.ObjectKey{Namespace: workload.Namespace, Name: lifecycle.ChangePodName(workload.Name, scene.LastNumber)}

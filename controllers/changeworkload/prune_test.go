@@ -47,6 +47,8 @@ func (s *shop) Get(_ context.Context, _ client.ObjectKey, object client.Object, 
 	return nil
 }
 
+func (*shop) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
 func (*shop) Delete(context.Context, client.Object, ...client.DeleteOption) error { return nil }
 
 // void has nothing.
@@ -81,6 +83,8 @@ type deaf struct{ client.Client }
 func (deaf) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
 	return nil
 }
+
+func (deaf) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
 func (deaf) Delete(context.Context, client.Object, ...client.DeleteOption) error {
 	return apierrors.NewTimeoutError("no answer", 0)

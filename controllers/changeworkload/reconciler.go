@@ -74,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := errors.Join(openErr, r.save(ctx, &workload, scene, decision)); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.prune(ctx, decision.Prune); err != nil {
+	if err := r.forget(ctx, &workload, scene, decision); err != nil {
 		return ctrl.Result{}, err
 	}
 	if opened < len(decision.Batches) {

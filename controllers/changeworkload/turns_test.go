@@ -58,7 +58,7 @@ func TestTurns(t *testing.T) {
 		{"none is called before a turn ends", "a? b?", nil},
 		{"first come, first served", "a? b? c? - -", []string{"a", "b"}},
 		{"a key that asks again keeps its place", "a? b? a? -", []string{"a"}},
-		{"a key that asks again is called once", "a? a? - -", []string{"a"}},
+		{"a key that asks again is called once", "a? b? a? - - -", []string{"a", "b"}},
 		{"who is called has the turn, whoever asks first", "a? - b? a!", []string{"a"}},
 		{"a turn that ends where none waits is free", "- b!", nil},
 		{"a turn is had once", "a? - a! a?", []string{"a"}},

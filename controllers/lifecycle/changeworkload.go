@@ -57,6 +57,8 @@ type Observation struct {
 	// Finished are the finished pods of this release, without those that are being replaced, in the order in which they go into
 	// batches.
 	Finished []appv1alpha1.PodSummary
+	// Earlier says that there are batches of earlier releases of the version.
+	Earlier bool
 	// Batches are the batches of this release.
 	Batches []appv1alpha1.ChangePod
 	// LastNumber is the highest number that a ChangePod of this ChangeWorkload was seen to have.
@@ -101,6 +103,8 @@ type Decision struct {
 	Verified, Keep bool
 	// Prune are the ChangeWorkloads of older releases that have done their duty.
 	Prune []appv1alpha1.ChangeWorkload
+	// Clear says that the batches of earlier releases of the version have done theirs.
+	Clear bool
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
 	Wait time.Duration
 }
@@ -114,7 +118,7 @@ func (d *Decision) IsFinal() bool {
 
 // Decide recounts a release from what was seen and says what to do. A repeated call on the same facts decides the same.
 func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Time) Decision {
-	status := startOf(workload)
+	status := startOf(workload, seen)
 	status.LastChangePod = max(status.LastChangePod, seen.LastNumber)
 	tally := count(seen)
 	var decision Decision
@@ -143,6 +147,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		decision.await(&status, workload, tally, seen, now)
 	}
 	setRolledBack(&status, seen.RolledBack)
+	decision.forget(&status, workload, seen)
 	decision.hold(seen, len(tally.failed) > 0)
 	switch {
 	case !seen.Current:
@@ -157,7 +162,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 
 // startOf is the status to continue from. A version that is released again starts anew, but for the numbers of its
 // ChangePods, the memory of verified versions, itself among them, and what is owed to the verifier.
-func startOf(workload *appv1alpha1.ChangeWorkload) appv1alpha1.ChangeWorkloadStatus {
+func startOf(workload *appv1alpha1.ChangeWorkload, seen Observation) appv1alpha1.ChangeWorkloadStatus {
 	status := *workload.Status.DeepCopy()
 	if status.ObservedRelease == workload.Spec.Release {
 		restoreVerified(&status)
@@ -169,11 +174,31 @@ func startOf(workload *appv1alpha1.ChangeWorkload) appv1alpha1.ChangeWorkloadSta
 	}
 	return appv1alpha1.ChangeWorkloadStatus{
 		ObservedRelease:  workload.Spec.Release,
+		FirstChangePod:   firstNumber(max(status.LastChangePod, seen.LastNumber), seen.Batches),
 		LastChangePod:    status.LastChangePod,
 		VerifiedVersions: verified,
 		Order:            status.Order,
 		EarlyVerdicts:    status.EarlyVerdicts,
 	}
+}
+
+// firstNumber is the lowest number of the batches of a release, or that of the next one: a release that starts may have batches
+// already, if the status could not be written after they were opened.
+func firstNumber(last int64, batches []appv1alpha1.ChangePod) int64 {
+	first := last + 1
+	for i := range batches {
+		first = min(first, ChangePodNumber(batches[i].Name))
+	}
+	return first
+}
+
+// NumbersGiven is how many numbers the batches of a release were given, if last is the highest one. Those of earlier releases count
+// as well while it isn't noted where its own begin.
+func NumbersGiven(workload *appv1alpha1.ChangeWorkload, last int64) int64 {
+	if workload.Status.ObservedRelease != workload.Spec.Release {
+		return last
+	}
+	return last - max(workload.Status.FirstChangePod, 1) + 1
 }
 
 // suspend keeps further releases out because of the failed pods of the present one. Those of a release that the Deployment
@@ -204,7 +229,6 @@ func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *a
 	liftSuspended(status)
 	status.VerifiedVersions = rememberVerified(status.VerifiedVersions, workload.Spec.Reversion, older(workload, seen.Others))
 	d.Lift = seen.Suspended
-	d.Prune = surplus(workload, seen.Others, seen.Records)
 }
 
 // await opens the batches that are due and sets the deadline of the next one.

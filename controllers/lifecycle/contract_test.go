@@ -41,6 +41,7 @@ func TestTheWireContractNeverChanges(t *testing.T) {
 		"altershield.defense.antgroup.com/ignored-suspend":  appv1alpha1.LabelIgnoredSuspend,
 		"true":                              appv1alpha1.IgnoredSuspendTrue,
 		"app.kubernetes.io/deployment-name": appv1alpha1.LabelDeploymentName,
+		"altershield.defense.antgroup.com/batch-of":           appv1alpha1.LabelBatchOf,
 		"altershield.defense.antgroup.com/release":            appv1alpha1.AnnotationRelease,
 		"altershield.defense.antgroup.com/ignored-suspend-by": appv1alpha1.AnnotationIgnoredSuspendBy,
 		"altershield.defense.antgroup.com/held":               appv1alpha1.AnnotationHeld,

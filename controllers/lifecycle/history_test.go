@@ -142,7 +142,7 @@ func TestAVersionThatIsReleasedAgainStartsAnew(t *testing.T) {
 			g.Expect(decision.WriteStatus).To(BeTrue())
 			g.Expect(decision.Lift).To(BeFalse())
 			g.Expect(decision.Status).To(Equal(appv1alpha1.ChangeWorkloadStatus{
-				Status: "Running", ObservedRelease: 3, LastChangePod: 7, VerifiedVersions: row.verified,
+				Status: "Running", ObservedRelease: 3, LastChangePod: 7, FirstChangePod: 8, VerifiedVersions: row.verified,
 				Counts:       appv1alpha1.PodCounts{Desired: 5},
 				WaitDeadline: &metav1.Time{Time: now.Add(time.Minute)},
 				EntryTime:    "2026-11-21 10:00:00", EntryTimeUnix: now.Unix(),

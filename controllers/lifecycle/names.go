@@ -22,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -52,6 +53,11 @@ func ChangePodNumber(name string) int64 {
 		return 0
 	}
 	return number
+}
+
+// BatchOfLabel is the value of LabelBatchOf on the ChangePods of a release.
+func BatchOfLabel(changeWorkload types.UID, release int64) string {
+	return string(changeWorkload) + "." + strconv.FormatInt(release, 10)
 }
 
 // LabelValue is the name where it fits into a label value, its beginning and a hash of all of it where it does not.

@@ -68,6 +68,42 @@ func surplus(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWo
 	return append(going, failed...)
 }
 
+// maxOvertaken is how many ChangeWorkloads of a Deployment stay, besides those of release-history, whose releases were overtaken
+// by the next one before they were verified.
+const maxOvertaken = 10
+
+// overtaken are the older ones of a Deployment's ChangeWorkloads that go although workload is not verified yet: all but the newest
+// keep. What was verified or remembers what was stays, and so does what failed where a suspension is about it or its version was
+// verified before.
+func overtaken(workload *appv1alpha1.ChangeWorkload, seen Observation, keep int) []appv1alpha1.ChangeWorkload {
+	all := newestFirst(append(slices.Clone(seen.Others), *workload))
+	var ended []appv1alpha1.ChangeWorkload
+	for _, candidate := range newestFirst(older(workload, seen.Others)) {
+		switch {
+		case candidate.DeletionTimestamp != nil, candidate.Status.ObservedRelease != candidate.Spec.Release:
+		case IsSettled(candidate), len(candidate.Status.VerifiedVersions) > 0:
+		case hasFailed(candidate) && (seen.Suspended || remembers(all, candidate.Spec.Reversion)):
+		default:
+			ended = append(ended, *candidate)
+		}
+	}
+	return ended[min(len(ended), keep):]
+}
+
+// forget decides what of the past goes: the records of older releases once this one is verified, and those beyond a number before;
+// the batches of earlier releases of the version once this one is verified or overtaken.
+func (d *Decision) forget(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation) {
+	verified := wasVerified(status)
+	switch {
+	case !seen.OptedIn || !seen.Current:
+	case verified:
+		d.Prune = surplus(workload, seen.Others, seen.Records)
+	default:
+		d.Prune = overtaken(workload, seen, seen.Records+maxOvertaken)
+	}
+	d.Clear = seen.OptedIn && seen.Earlier && (verified || !seen.Current)
+}
+
 func remembers(workloads []*appv1alpha1.ChangeWorkload, version string) bool {
 	return slices.ContainsFunc(workloads, func(workload *appv1alpha1.ChangeWorkload) bool {
 		return slices.Contains(workload.Status.VerifiedVersions, version)

@@ -84,6 +84,113 @@ func TestTheRecordsThatGoWhenAReleaseIsVerified(t *testing.T) {
 	}
 }
 
+func TestDecideCapsTheRecordsOfReleasesThatWereOvertaken(t *testing.T) {
+	// overtaken has a release for each of these versions, a the oldest.
+	overtaken := func(versions string, changes ...func([]appv1alpha1.ChangeWorkload)) []appv1alpha1.ChangeWorkload {
+		var result []appv1alpha1.ChangeWorkload
+		for i, version := range versions {
+			result = append(result, other(string(version), int64(i+1), superseded))
+		}
+		for _, change := range changes {
+			change(result)
+		}
+		return result
+	}
+	oldest := func(options ...workloadOption) func([]appv1alpha1.ChangeWorkload) {
+		return func(all []appv1alpha1.ChangeWorkload) {
+			for _, option := range options {
+				option(&all[0])
+			}
+		}
+	}
+	second := func(options ...workloadOption) func([]appv1alpha1.ChangeWorkload) {
+		return func(all []appv1alpha1.ChangeWorkload) { oldest(options...)(all[1:]) }
+	}
+	unseenYet := func(workload *appv1alpha1.ChangeWorkload) { workload.Status.ObservedRelease-- }
+	for _, row := range []struct {
+		name   string
+		seen   []seenOption
+		others []appv1alpha1.ChangeWorkload
+		gone   []string
+	}{
+		{"ten stay", nil, overtaken("abcdefghij"), nil},
+		{"the oldest of twelve go", nil, overtaken("abcdefghijkl"), []string{"b", "a"}},
+		{"more stay where release-history keeps some", []seenOption{keepsRecords(5)}, overtaken("abcdefghijklmnop"), []string{"a"}},
+		{"none of a release that was overtaken", []seenOption{moved}, overtaken("abcdefghijkl"), nil},
+		{"none while the namespace is opted out", []seenOption{optedOut}, overtaken("abcdefghijkl"), nil},
+		{"none of newer releases", nil, append(overtaken("abcdefghij"), other("z", 90, superseded)), nil},
+		{"one that was rolled back is no exception", nil, overtaken("abcdefghijk", oldest(stored("TimeOutPreThreshold", "Unknown", "Superseded"))), []string{"a"}},
+		{"nor one that had no pods", nil, overtaken("abcdefghijk", oldest(stored("Success", "Unknown", "NoReplicas"))), []string{"a"}},
+		{"nor one that the server refused", nil, overtaken("abcdefghijk", oldest(stored("Failed", "Unknown", "OrderRefused"))), []string{"a"}},
+		{"one that was verified stays", nil, overtaken("abcdefghijkl", oldest(settled)), []string{"b"}},
+		{"one that remembers verified versions stays", nil, overtaken("abcdefghijkl", oldest(remembering("x"))), []string{"b"}},
+		{"one that nobody has looked at since it was recorded again stays", nil, overtaken("abcdefghijkl", oldest(unseenYet)), []string{"b"}},
+		{"one that is being deleted goes by itself", nil, overtaken("abcdefghijkl", oldest(deleted)), []string{"b"}},
+		{"a failed one stays while the Deployment is suspended", []seenOption{suspended}, overtaken("abcdefghijkl", oldest(podsFailed)), []string{"b"}},
+		{"a failed one goes where nothing is suspended", nil, overtaken("abcdefghijkl", oldest(podsFailed)), []string{"b", "a"}},
+		{"but not while another one remembers its version as verified", nil,
+			overtaken("abcdefghijklm", oldest(podsFailed), second(remembering("a"))), []string{"c"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			decision := lifecycle.Decide(newWorkload(release(50)), see(5, append(row.seen, others(row.others...))...), now)
+			NewWithT(t).Expect(versionsOf(decision.Prune)).To(HaveExactElements(row.gone))
+		})
+	}
+}
+
+func TestDecideClearsTheBatchesOfEarlierReleasesOnceTheNextIsSettled(t *testing.T) {
+	earlier := func(seen *lifecycle.Observation) { seen.Earlier = true }
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		seen     lifecycle.Observation
+		clear    bool
+	}{
+		{"verified", newWorkload(), see(5, passed(1, 5), earlier), true},
+		{"verified before", newWorkload(settled), see(5, earlier), true},
+		{"overtaken", newWorkload(), see(5, moved, earlier), true},
+		{"overtaken after pods failed", newWorkload(), see(5, moved, failed(1, 5, "sleep-2"), earlier), true},
+		{"there are none", newWorkload(), see(5, passed(1, 5)), false},
+		{"its pods are awaited", newWorkload(), see(5, passed(1, 4), earlier), false},
+		{"a pod failed", newWorkload(), see(5, failed(1, 5, "sleep-2"), earlier), false},
+		{"it has no pods to check", newWorkload(), see(0, earlier), false},
+		{"the namespace is opted out", newWorkload(settled), see(5, optedOut, earlier), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(lifecycle.Decide(row.workload, row.seen, now).Clear).To(Equal(row.clear))
+		})
+	}
+}
+
+func TestDecideNotesWhereTheNumbersOfAReleaseBegin(t *testing.T) {
+	opened := func(number int64) batchOption {
+		return func(batch *appv1alpha1.ChangePod) { batch.Name = lifecycle.ChangePodName("sleep--x--"+version, number) }
+	}
+	last := func(number int64) seenOption { return func(seen *lifecycle.Observation) { seen.LastNumber = number } }
+	started := func(workload *appv1alpha1.ChangeWorkload) {
+		stored("Running", "Unknown", "Verifying")(workload)
+		workload.Status.FirstChangePod = 3
+	}
+	earlier := func(workload *appv1alpha1.ChangeWorkload) { started(workload); workload.Status.ObservedRelease-- }
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		seen     lifecycle.Observation
+		first    int64
+	}{
+		{"the first release", newWorkload(), see(5), 1},
+		{"another one of the version", newWorkload(earlier), see(5, last(7)), 8},
+		{"its batches were opened and its status was not written", newWorkload(earlier),
+			see(5, last(9), batches(newBatch(pods(1, 1), opened(9)), newBatch(pods(2, 2), opened(8)))), 8},
+		{"it has begun", newWorkload(started), see(5, last(9)), 3},
+		{"it had begun when nothing noted that", newWorkload(stored("Running", "Unknown", "Verifying")), see(5, last(9)), 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(lifecycle.Decide(row.workload, row.seen, now).Status.FirstChangePod).To(Equal(row.first))
+		})
+	}
+}
+
 func TestRecordsThatAreKeptCostNothingFromThenOn(t *testing.T) {
 	g := NewWithT(t)
 	s := &story{t: t, workload: newWorkload(release(9)), now: now, seen: see(5, passed(1, 5), keepsRecords(2), others(

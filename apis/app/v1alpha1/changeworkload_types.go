@@ -110,6 +110,10 @@ type ChangeWorkloadStatus struct {
 	// lastChangePod is the highest number given to a ChangePod; numbers are never reused.
 	// +optional
 	LastChangePod int64 `json:"lastChangePod,omitempty"`
+	// firstChangePod is the lowest number that a ChangePod of the present release has or will have: those below are of
+	// earlier releases of the version, or gone.
+	// +optional
+	FirstChangePod int64 `json:"firstChangePod,omitempty"`
 	// waitDeadline is when the pods that are there make a smaller batch; absent while no batch is awaited.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time

@@ -53,6 +53,10 @@ const (
 	// LabelDeploymentName names the Deployment on ChangeWorkloads and ChangePods. A label value holds 63 characters, so
 	// a longer name is shortened: the spec has it whole. Written by their creators.
 	LabelDeploymentName = "app.kubernetes.io/deployment-name"
+
+	// LabelBatchOf on a ChangePod holds the UID of its ChangeWorkload and the number of its release, as <uid>.<number>: by it
+	// the batches of a release are removed in one request. Written by the ChangeWorkload reconciler when it opens a batch.
+	LabelBatchOf = "altershield.defense.antgroup.com/batch-of"
 )
 
 // Annotations.
