@@ -79,6 +79,7 @@ func masks(namespace string) state.Masks {
 			show(` \(and \d+ more\)`, ""),
 			show(`\b\d+\.\d+\.\d+\.\d+\b`, "IP"),
 			show(`\b[0-9a-f]{36}\b`, "ID"),
+			show(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`, "UID"),
 			show(`/`+deploymentName+`/[0-9a-f]+/`, "/"+deploymentName+"/HASH/"),
 		},
 		// Deadlines come and go with waits. A verdict that was polled has no time, and one that overtakes the answer to the notify

@@ -136,7 +136,7 @@ func (s *stage) verified(ctx context.Context, release int64) error {
 	})
 }
 
-// cleared says whether the batches of records that are gone are gone as well. If the same version is released again before, its
+// cleared says whether the batches of releases that are over are gone. If the same version is released again before, its
 // batches get higher numbers.
 func (s *stage) cleared(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
 	var batches appv1alpha1.ChangePodList
@@ -144,7 +144,7 @@ func (s *stage) cleared(ctx context.Context, workload *appv1alpha1.ChangeWorkloa
 		return err
 	}
 	for i := range batches.Items {
-		if !metav1.IsControlledBy(&batches.Items[i], workload) {
+		if !metav1.IsControlledBy(&batches.Items[i], workload) || batches.Items[i].Spec.Release != workload.Spec.Release {
 			return fmt.Errorf("ChangePod %s waits to be removed", batches.Items[i].Name)
 		}
 	}
