@@ -291,11 +291,13 @@ func TestObserveBatches(t *testing.T) {
 			live := &lagging{Reader: newRemoval(t, nil, both...).api}
 			r.Live = live
 			seen := &scene{}
-			g.Expect(r.observeBatches(t.Context(), row.workload, seen)).To(Succeed())
+			g.Expect(r.observeBatches(t.Context(), row.workload, cachedRecords{r.Client}, seen)).To(Succeed())
+			stale, err := r.isStale(t.Context(), row.workload, seen)
+			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(seen.Batches).To(HaveLen(row.batches))
 			g.Expect(seen.earlier).To(HaveLen(row.earlier))
 			g.Expect(seen.Earlier).To(Equal(row.earlier > 0))
-			g.Expect([]bool{seen.lost, seen.stale, live.asked}).To(Equal([]bool{row.lost, row.stale, row.live}), "lost, stale, live")
+			g.Expect([]bool{seen.lost, stale, live.asked}).To(Equal([]bool{row.lost, row.stale, row.live}), "lost, stale, live")
 		})
 	}
 }
