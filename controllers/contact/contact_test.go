@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package contact
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+var began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// server answers with a status, and isn't there where that is 0.
+type server int
+
+func (s server) RoundTrip(*http.Request) (*http.Response, error) {
+	if s == 0 {
+		return nil, errors.New("connection refused")
+	}
+	return &http.Response{StatusCode: int(s), Body: http.NoBody}, nil
+}
+
+func TestContactSince(t *testing.T) {
+	type request struct {
+		at     time.Duration
+		answer int
+	}
+	for _, row := range []struct {
+		name     string
+		requests []request
+		since    time.Duration
+	}{
+		{"is when the operator began to lead", nil, 0},
+		{"is still that while the API server answers", []request{{time.Minute, 200}, {2 * time.Minute, 404}}, 0},
+		{"is when the API server was back", []request{{60 * time.Second, 200}, {62 * time.Second, 0}, {64 * time.Second, 0}, {67 * time.Second, 200}, {69 * time.Second, 200}}, 67 * time.Second},
+		{"is when etcd was back", []request{{60 * time.Second, 200}, {62 * time.Second, 500}, {70 * time.Second, 200}}, 70 * time.Second},
+		{"is when the API server was back last", []request{{1 * time.Second, 0}, {6 * time.Second, 200}, {15 * time.Second, 0}, {20 * time.Second, 200}}, 20 * time.Second},
+		{"is not while the API server is away", []request{{time.Minute, 200}, {2 * time.Minute, 0}, {3 * time.Minute, 0}}, 0},
+		{"is not when requests failed for a moment", []request{{60 * time.Second, 200}, {62 * time.Second, 0}, {64 * time.Second, 0}, {66 * time.Second, 200}}, 0},
+		{"is not when requests fail between others", []request{{60 * time.Second, 0}, {62 * time.Second, 200}, {64 * time.Second, 0}, {66 * time.Second, 200}}, 0},
+		{"is not when there was nothing to ask for a while", []request{{0, 200}, {time.Minute, 0}, {61 * time.Second, 200}}, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			clock := clocktesting.NewFakePassiveClock(began.Add(-time.Hour))
+			contact := New(clock)
+			g.Expect(contact.Since()).To(Equal(began.Add(-time.Hour)), "nothing counts before it leads")
+			clock.SetTime(began)
+			g.Expect(contact.Start(t.Context())).To(Succeed())
+			for _, request := range row.requests {
+				clock.SetTime(began.Add(request.at))
+				asked, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://kubernetes", http.NoBody)
+				g.Expect(err).NotTo(HaveOccurred())
+				response, err := contact.Wrap(server(request.answer)).RoundTrip(asked)
+				if request.answer == 0 {
+					g.Expect(err).To(MatchError("connection refused"))
+					continue
+				}
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(response.StatusCode).To(Equal(request.answer))
+				g.Expect(response.Body.Close()).To(Succeed())
+			}
+			g.Expect(contact.Since()).To(Equal(began.Add(row.since)))
+		})
+	}
+}
