@@ -54,6 +54,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers"
 	"github.com/traas-stack/altershield-operator/controllers/buildinfo"
+	"github.com/traas-stack/altershield-operator/controllers/contact"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/journal"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
@@ -235,6 +236,8 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	certificate := &servingcert.Source{
 		Secret: client.ObjectKey{Namespace: opts.namespace, Name: opts.webhookCertSecret}, Dir: opts.webhookCertDir,
 	}
+	touch := contact.New(clock.RealClock{})
+	kubeconfig.Wrap(touch.Wrap)
 	mgr, err := newManager(kubeconfig, opts, certificate)
 	if err != nil {
 		return err
@@ -259,7 +262,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	}); err != nil {
 		return err
 	}
-	roller, err := addRollback(mgr, opts, tracer)
+	roller, err := addRollback(mgr, opts, tracer, touch)
 	if err != nil {
 		return err
 	}
@@ -309,14 +312,17 @@ func addVerifier(mgr ctrl.Manager, opts options, keyring *verification.Keyring) 
 }
 
 // addRollback adds the Runnable that takes releases back, and returns what it does that with.
-func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer) (*rollback.Roller, error) {
+func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *contact.Contact) (*rollback.Roller, error) {
 	rollbacks, err := rollback.NewMetrics(metrics.Registry)
 	if err != nil {
 		return nil, err
 	}
-	delays, err := runnable.NewMetrics(metrics.Registry)
+	obstacles, err := runnable.NewMetrics(metrics.Registry)
 	if err != nil {
 		return nil, err
+	}
+	if err := mgr.Add(touch); err != nil {
+		return nil, fmt.Errorf("adding what notes when the operator leads: %w", err)
 	}
 	kube, live, recorder := mgr.GetClient(), mgr.GetAPIReader(), controllers.NewRecorder(mgr)
 	roller := &rollback.Roller{
@@ -325,7 +331,8 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer) (*rollb
 		Namespace: opts.namespace,
 	}
 	decider := &runnable.Rollback{
-		Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: delays, Clock: clock.RealClock{}, Namespace: opts.namespace,
+		Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
+		Namespace: opts.namespace,
 	}
 	return roller, decider.SetupWithManager(mgr)
 }

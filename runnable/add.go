@@ -20,6 +20,7 @@ package runnable
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +51,11 @@ type Roller interface {
 	RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error)
 }
 
+// Contact knows since when the operator sees what becomes of pods.
+type Contact interface {
+	Since() time.Time
+}
+
 // Rollback decides which Deployments go back. It runs on the leader, sleeps while nothing changes, and wakes exactly when the
 // time of a pod is over.
 type Rollback struct {
@@ -60,16 +66,18 @@ type Rollback struct {
 	Recorder events.EventRecorder
 	Metrics  *Metrics
 	Clock    clock.PassiveClock
+	Contact  Contact
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string
 
-	told *told
+	told  *told
+	stops *stops
 }
 
 // SetupWithManager adds the Runnable to the manager. Every event is mapped to the key of the Deployment, so that none is ever
 // rolled back twice at a time.
 func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
-	r.told = newTold()
+	r.told, r.stops = newTold(), newStops()
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("rollback").
 		For(&appsv1.Deployment{}, builder.WithPredicates(predicate.Or(
@@ -87,15 +95,25 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// stopsRunning passes pods that don't run yet, and pods that stop.
+// stopsRunning passes pods that don't run yet, those that stop, and those of which a container stopped and was started again.
 func stopsRunning() predicate.Predicate {
-	idle := func(object client.Object) bool {
+	state := func(object client.Object) (idle bool, restarts int32) {
 		pod, ok := object.(*corev1.Pod)
-		return ok && lifecycle.DoesNotRun(pod)
+		if !ok {
+			return false, 0
+		}
+		return lifecycle.DoesNotRun(pod), lifecycle.Restarts(pod)
 	}
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return idle(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return !idle(e.ObjectOld) && idle(e.ObjectNew) },
+		CreateFunc: func(e event.CreateEvent) bool {
+			idle, _ := state(e.Object)
+			return idle
+		},
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			wasIdle, before := state(e.ObjectOld)
+			idle, restarts := state(e.ObjectNew)
+			return idle && !wasIdle || !idle && restarts > before
+		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 }

@@ -46,6 +46,10 @@ type Observation struct {
 	Rollbacks []appv1alpha1.Rollback
 	// Stuck are the pods of the release that don't run although their time is over.
 	Stuck lifecycle.StuckPods
+	// Patience is what they were judged by.
+	Patience lifecycle.Patience
+	// Unusable is why the annotation that sets the threshold has no effect.
+	Unusable error
 	// WayBack says that the cache shows a healthy ReplicaSet to go back to; one from before the Deployment came under change
 	// control isn't there.
 	WayBack bool
@@ -97,6 +101,9 @@ func (d *Decision) ask(seen Observation, reason appv1alpha1.RollbackReason, mess
 		if seen.Requested != appv1alpha1.RollbackNewest {
 			request.To = seen.Requested
 		}
+	}
+	if reason == appv1alpha1.RollbackPodsNotRunning {
+		request.Patience = seen.Patience
 	}
 	d.Requests = append(d.Requests, request)
 }

@@ -24,29 +24,19 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Metrics measures how soon stuck releases are noticed, and counts what keeps releases from going back.
+// Metrics counts what keeps releases from going back.
 type Metrics struct {
-	delay     prometheus.Histogram
 	obstacles *prometheus.CounterVec
 }
 
-// NewMetrics registers the metrics.
+// NewMetrics registers the counter.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
-	metrics := &Metrics{
-		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "altershield_stuck_rollback_delay_seconds",
-			Help:    "Time from the moment at which a pod of a release should have been running to the rollback of the release.",
-			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
-		}),
-		obstacles: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "altershield_rollback_obstacles_total",
-			Help: "Rollbacks that could not be made, by the reason for the rollback: PodsNotRunning, PodsFailed or Requested. Each obstacle of a release counts once, as its Event ReleaseNotRolledBack.",
-		}, []string{"reason"}),
-	}
-	for _, collector := range []prometheus.Collector{metrics.delay, metrics.obstacles} {
-		if err := registry.Register(collector); err != nil {
-			return nil, fmt.Errorf("registering the metrics of stuck releases: %w", err)
-		}
+	metrics := &Metrics{obstacles: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "altershield_rollback_obstacles_total",
+		Help: "Rollbacks that could not be made, by the reason for the rollback: PodsNotRunning, PodsFailed or Requested. Each obstacle of a release counts once, as its Event ReleaseNotRolledBack.",
+	}, []string{"reason"})}
+	if err := registry.Register(metrics.obstacles); err != nil {
+		return nil, fmt.Errorf("registering the metrics of obstacles: %w", err)
 	}
 	// Prometheus sees no increase where a counter appears, so each begins at 0.
 	for _, reason := range []appv1alpha1.RollbackReason{

@@ -20,6 +20,7 @@ import (
 	"context"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/index"
@@ -58,7 +59,15 @@ func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (
 			seen.Failures = lifecycle.Failures(workload.Status.DefenseCheckFailPods)
 		}
 	}
-	if !seen.OptedIn || seen.Over {
+	stuck, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigStuckRollback)
+	if err != nil {
+		return seen, err
+	}
+	if period := lifecycle.Period(stuck); period > 0 { // off is off for all
+		seen.Patience.Threshold, seen.Unusable = lifecycle.StuckAfter(deployment.Annotations, period)
+	}
+	if !seen.OptedIn || seen.Over || seen.Patience.Threshold == 0 {
+		r.stops.forget(client.ObjectKeyFromObject(deployment))
 		return seen, nil
 	}
 	err = r.observePods(ctx, deployment, workloads, &seen)
@@ -67,11 +76,6 @@ func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (
 
 // observePods looks at the pods of the release, by the ReplicaSet of this Deployment alone.
 func (r *Rollback) observePods(ctx context.Context, deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkload, seen *Observation) error {
-	setting, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigStuckRollback)
-	threshold := lifecycle.Period(setting)
-	if err != nil || threshold == 0 {
-		return err
-	}
 	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, deployment.Namespace, deployment.UID)
 	if err != nil {
 		return err
@@ -85,8 +89,10 @@ func (r *Rollback) observePods(ctx context.Context, deployment *appsv1.Deploymen
 		return err
 	}
 	now := r.Clock.Now()
+	seen.Patience.Since = r.Contact.Since()
+	seen.Patience.Stopped = r.stops.note(client.ObjectKeyFromObject(deployment), pods, seen.Patience.Threshold, now)
 	past := lifecycle.Past{Release: seen.Release, Workloads: workloads, Rollbacks: seen.Rollbacks}
 	seen.WayBack = past.HealthyOlder(replicaSets, now) != nil
-	seen.Stuck = lifecycle.FindStuck(replicaSet, pods, threshold, now)
+	seen.Stuck = lifecycle.FindStuck(replicaSet, pods, seen.Patience, now)
 	return nil
 }

@@ -45,6 +45,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 	err := r.Client.Get(ctx, key.NamespacedName, deployment)
 	if apierrors.IsNotFound(err) {
 		r.told.forget(key.NamespacedName)
+		r.stops.forget(key.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -56,6 +57,10 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 	seen, err := r.observe(ctx, deployment)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if r.told.warn(key.NamespacedName, seen.Unusable) {
+		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventStuckAfterUnusable, "RollBack", "%s",
+			lifecycle.EventNote(fmt.Sprintf("%s; the setting stuck-rollback holds: %s", seen.Unusable, seen.Patience.Threshold)))
 	}
 	decision := Decide(seen)
 	wait := decision.Wait
@@ -92,18 +97,16 @@ func (r *Rollback) try(ctx context.Context, deployment *appsv1.Deployment, seen 
 	}
 	_, err = r.Roller.RollBack(ctx, request)
 	var obstacle *rollback.Obstacle
+	var notStuck *rollback.NotStuck
 	switch {
 	case errors.As(err, &obstacle):
 		return r.stop(ctx, deployment, asked, request, obstacle)
+	case errors.As(err, &notStuck):
+		return false, notStuck.Again, nil
 	case apierrors.IsNotFound(err):
 		return true, 0, nil
-	case err != nil:
-		return false, 0, err
 	}
-	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
-		r.Metrics.delay.Observe(max(r.Clock.Now().Sub(seen.Stuck.First), 0).Seconds())
-	}
-	return true, 0, nil
+	return err == nil, 0, err
 }
 
 // stop tells why a rollback can't be made, once. A request is turned down each time.

@@ -25,7 +25,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	dto "github.com/prometheus/client_model/go"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,6 +65,11 @@ func (r *roller) RollBack(_ context.Context, request rollback.Request) (*appv1al
 	return &appv1alpha1.Rollback{}, answer
 }
 
+// since is when the operator began to lead.
+type since time.Time
+
+func (s since) Since() time.Time { return time.Time(s) }
+
 // bench is a Runnable for the Deployment sleep, which is at its second release b.
 type bench struct {
 	*Rollback
@@ -100,7 +104,8 @@ func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
 	b := &bench{roller: &roller{answers: answers}, recorder: events.NewFakeRecorder(5)}
 	b.Rollback = &Rollback{
 		Client: kube, Live: kube, Roller: b.roller, Recorder: b.recorder, Metrics: metrics,
-		Clock: clocktesting.NewFakePassiveClock(now), Namespace: "altershieldoperator-system", told: newTold(),
+		Clock: clocktesting.NewFakePassiveClock(now), Contact: since(now.Add(-24 * time.Hour)),
+		Namespace: "altershieldoperator-system", told: newTold(), stops: newStops(),
 	}
 	return b
 }
@@ -158,11 +163,112 @@ func TestAStuckReleaseIsRolledBackAtItsDeadline(t *testing.T) {
 	g.Expect(late.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(late.roller.requests).To(HaveExactElements(rollback.Request{
 		Deployment: sleepKey.NamespacedName, From: lifecycle.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: it is pending",
+		Patience: lifecycle.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[lifecycle.Container]time.Time{}},
 	}))
-	var delay dto.Metric
-	g.Expect(late.Metrics.delay.Write(&delay)).To(Succeed())
-	g.Expect(delay.Histogram.GetSampleSum()).To(BeEquivalentTo(1), "a second late")
 	g.Expect(late.events()).To(BeEmpty(), "whoever rolls back tells it")
+}
+
+func TestRollbackChargesNoPodWithTimeInWhichItDidNotLead(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{nil}, stuckSleep(time.Hour)...)
+	b.Contact = since(now.Add(-90 * time.Second))
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 30 * time.Second}))
+	g.Expect(b.roller.requests).To(BeEmpty())
+	b.Contact = since(now.Add(-2 * time.Minute))
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
+	g.Expect(b.roller.requests).To(HaveLen(1))
+	g.Expect(b.roller.requests[0].Patience.Since).To(Equal(now.Add(-2 * time.Minute)))
+}
+
+func TestRollbackLooksAgainWhereThePodsAreNotStuck(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{&rollback.NotStuck{Again: 7 * time.Minute}, &rollback.NotStuck{}}, stuckSleep(time.Hour)...)
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 7 * time.Minute}))
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}), "an event will tell")
+	g.Expect(b.roller.requests).To(HaveLen(2))
+	g.Expect(b.events()).To(BeEmpty(), "nothing stands in the way")
+	g.Expect(testutil.ToFloat64(b.Metrics.obstacles.WithLabelValues("PodsNotRunning"))).To(BeZero())
+}
+
+func TestRollbackWaitsForAsLongAsTheDeploymentSays(t *testing.T) {
+	for _, row := range []struct {
+		value    string
+		result   ctrl.Result
+		requests int
+	}{
+		{"10m", ctrl.Result{RequeueAfter: 5 * time.Minute}, 0},
+		{"5m", ctrl.Result{}, 1},
+		{"90s", ctrl.Result{}, 1},
+		{"0", ctrl.Result{}, 0},
+		{"soon", ctrl.Result{}, 1},
+	} {
+		t.Run(row.value, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, []error{nil}, stuckSleep(5*time.Minute, "stuck-after", row.value)...)
+			g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(row.result))
+			g.Expect(b.roller.requests).To(HaveLen(row.requests))
+		})
+	}
+	g := NewWithT(t)
+	off := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: "altershieldoperator-system", Name: "stuck-rollback"},
+		Spec: appv1alpha1.OpsConfigInfoSpec{Type: "isStuckRollback"}}
+	b := newBench(t, []error{nil}, append(stuckSleep(5*time.Minute, "stuck-after", "90s"), off)...)
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
+	g.Expect(b.roller.requests).To(BeEmpty(), "off is off for all")
+}
+
+func TestRollbackTellsOnceThatAnAnnotationCanNotBeUsed(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, []error{nil}, stuckSleep(time.Second, "stuck-after", "soon")...)
+	for range 3 {
+		g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
+	}
+	const must = "annotation altershield.defense.antgroup.com/stuck-after must be 0, for never, or a duration of at least 1s such as 90s or 10m, not "
+	g.Expect(b.events()).To(Equal([]string{"Warning StuckAfterUnusable " + must + `"soon"; the setting stuck-rollback holds: 2m0s`}))
+	set := func(value string) {
+		var deployment appsv1.Deployment
+		g.Expect(b.Client.Get(t.Context(), sleepKey.NamespacedName, &deployment)).To(Succeed())
+		deployment.Annotations["altershield.defense.antgroup.com/stuck-after"] = value
+		g.Expect(b.Client.Update(t.Context(), &deployment)).To(Succeed())
+		_, err := b.Reconcile(t.Context(), sleepKey)
+		g.Expect(err).NotTo(HaveOccurred())
+	}
+	set("later")
+	g.Expect(b.events()).To(Equal([]string{"Warning StuckAfterUnusable " + must + `"later"; the setting stuck-rollback holds: 2m0s`}))
+	set("10m")
+	g.Expect(b.events()).To(BeEmpty())
+	set("later")
+	g.Expect(b.events()).To(HaveLen(1), "it was well in between")
+}
+
+func TestRollbackRemembersWhenAContainerStoppedFirst(t *testing.T) {
+	g := NewWithT(t)
+	objects := stuckSleep(time.Hour)
+	pod := objects[3].(*corev1.Pod)
+	ends := func(ago time.Duration) {
+		pod.Status.Phase = corev1.PodRunning
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "sleep", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			FinishedAt: metav1.NewTime(now.Add(-ago)),
+		}}}}
+	}
+	ends(90 * time.Second)
+	b := newBench(t, []error{nil}, objects...)
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 30 * time.Second}))
+
+	b.Clock = clocktesting.NewFakePassiveClock(now.Add(30 * time.Second))
+	g.Expect(b.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+	ends(-29 * time.Second)
+	g.Expect(b.Client.Update(t.Context(), pod)).To(Succeed())
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
+	g.Expect(b.roller.requests).To(HaveExactElements(HaveField("Patience.Stopped",
+		HaveKeyWithValue(lifecycle.Container{Pod: "p-1", Name: "sleep"}, BeTemporally("==", now.Add(-90*time.Second))))))
+
+	var deployment appsv1.Deployment
+	g.Expect(b.Client.Get(t.Context(), sleepKey.NamespacedName, &deployment)).To(Succeed())
+	deployment.Annotations["altershield.defense.antgroup.com/stuck-after"] = "0"
+	g.Expect(b.Client.Update(t.Context(), &deployment)).To(Succeed())
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
+	g.Expect(b.stops.of).To(BeEmpty(), "nobody waits any more")
 }
 
 func TestWhatCanNotBeRolledBackIsToldOnce(t *testing.T) {
@@ -293,13 +399,23 @@ func TestADeploymentThatIsGoneIsForgotten(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, nil)
 	b.told.meet(sleepKey.NamespacedName, attempt{}, "Paused", now)
+	b.told.warn(sleepKey.NamespacedName, errors.New("unusable"))
+	b.stops.of[sleepKey.NamespacedName] = map[lifecycle.Container]time.Time{{Pod: "p-1", Name: "sleep"}: now}
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.told.of).To(BeEmpty())
+	g.Expect(b.told.unusable).To(BeEmpty())
+	g.Expect(b.stops.of).To(BeEmpty())
 }
 
 func TestTheRunnableLooks(t *testing.T) {
 	pending := &corev1.Pod{Status: corev1.PodStatus{Phase: "Pending"}}
 	running := &corev1.Pod{Status: corev1.PodStatus{Phase: "Running"}}
+	again := &corev1.Pod{Status: corev1.PodStatus{Phase: "Running", ContainerStatuses: []corev1.ContainerStatus{
+		{Name: "sleep", RestartCount: 1, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+	}}}
+	ended := &corev1.Pod{Status: corev1.PodStatus{Phase: "Running", ContainerStatuses: []corev1.ContainerStatus{
+		{Name: "sleep", RestartCount: 1, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}},
+	}}}
 	replicaSet := func(desired, ready int32, failing bool) *appsv1.ReplicaSet {
 		made := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Replicas: &desired}, Status: appsv1.ReplicaSetStatus{ReadyReplicas: ready}}
 		if failing {
@@ -325,6 +441,9 @@ func TestTheRunnableLooks(t *testing.T) {
 		{"when a pod stops running", stopsRunning(), event.UpdateEvent{ObjectOld: running, ObjectNew: pending}, true},
 		{"not when a pod starts running", stopsRunning(), event.UpdateEvent{ObjectOld: pending, ObjectNew: running}, false},
 		{"not when a pod still doesn't run", stopsRunning(), event.UpdateEvent{ObjectOld: pending, ObjectNew: pending}, false},
+		{"when a container ends", stopsRunning(), event.UpdateEvent{ObjectOld: again, ObjectNew: ended}, true},
+		{"when a container was started again since", stopsRunning(), event.UpdateEvent{ObjectOld: running, ObjectNew: again}, true},
+		{"not when a container runs on", stopsRunning(), event.UpdateEvent{ObjectOld: again, ObjectNew: again}, false},
 		{"not when a pod goes", stopsRunning(), event.DeleteEvent{Object: pending}, false},
 		{"when a ReplicaSet is created, whose pods may have been seen before", turned(), event.CreateEvent{Object: replicaSet(2, 0, false)}, true},
 		{"when a ReplicaSet becomes healthy", turned(), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 2, false)}, true},

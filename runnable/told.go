@@ -41,6 +41,8 @@ const (
 type told struct {
 	mutex sync.Mutex
 	of    map[client.ObjectKey]remarks
+	// unusable is what was said of annotations that have no effect.
+	unusable map[client.ObjectKey]string
 }
 
 type remarks struct {
@@ -61,7 +63,9 @@ type attempt struct {
 	asked   appv1alpha1.RollbackReason
 }
 
-func newTold() *told { return &told{of: map[client.ObjectKey]remarks{}} }
+func newTold() *told {
+	return &told{of: map[client.ObjectKey]remarks{}, unusable: map[client.ObjectKey]string{}}
+}
 
 // meet remembers an obstacle, and says whether it is met for the first time.
 func (t *told) meet(deployment client.ObjectKey, tried attempt, obstacle rollback.ObstacleReason, now time.Time) (first bool) {
@@ -106,8 +110,22 @@ func isCached(obstacle rollback.ObstacleReason) bool {
 	}, obstacle)
 }
 
+// warn remembers why an annotation has no effect, nil where there is no such one, and reports whether that is news.
+func (t *told) warn(deployment client.ObjectKey, unusable error) (first bool) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if unusable == nil {
+		delete(t.unusable, deployment)
+		return false
+	}
+	first = t.unusable[deployment] != unusable.Error()
+	t.unusable[deployment] = unusable.Error()
+	return first
+}
+
 func (t *told) forget(deployment client.ObjectKey) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	delete(t.of, deployment)
+	delete(t.unusable, deployment)
 }

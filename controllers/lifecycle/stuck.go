@@ -33,27 +33,35 @@ type StuckPods struct {
 	First time.Time
 	// Message says what they wait for, and names a pod for each trouble; empty where there are none.
 	Message string
-	// Next is how long until the time of another pod that doesn't run is over, 0 where there is none.
+	// Next is how long until the time of another pod that doesn't run is over, or a container has run for long enough to forget that
+	// it stopped; 0 where there is none.
 	Next time.Duration
+	// Pods are those that are there.
+	Pods []*corev1.Pod
 }
 
-// FindStuck looks at now for pods of a ReplicaSet that have not come to run within threshold of their creation, and for those
-// that could not be created for that long.
-func FindStuck(replicaSet *appsv1.ReplicaSet, pods []corev1.Pod, threshold time.Duration, now time.Time) StuckPods {
+// FindStuck looks at now for pods of a ReplicaSet, as the cache holds them, that have not come to run in time or crash again and
+// again, and for those that could not be created for that long.
+func FindStuck(replicaSet *appsv1.ReplicaSet, pods []corev1.Pod, patience Patience, now time.Time) StuckPods {
 	var stuck StuckPods
-	count, named := 0, map[string]string{}
+	named := map[string]string{}
 	for i := range pods {
 		pod := &pods[i]
-		if !DoesNotRun(pod) || crashedLater(pod, threshold) || !stuck.note(deadline(pod, threshold), now) {
+		deadline, idle := patience.deadline(pod, now)
+		if !idle {
+			stuck.wait(patience.calm(pod).Sub(now))
 			continue
 		}
-		count++
-		if text := trouble(pod); len(named) < maxNamedPods || named[text] != "" {
+		if !stuck.note(deadline, now) {
+			continue
+		}
+		stuck.Pods = append(stuck.Pods, pod)
+		if text := patience.trouble(pod, now); len(named) < maxNamedPods || named[text] != "" {
 			named[text] = min(cmp.Or(named[text], pod.Name), pod.Name)
 		}
 	}
-	stuck.Message = stuckMessage(named, count)
-	if failure := CreationFailure(replicaSet); failure != nil && stuck.note(failure.LastTransitionTime.Add(threshold), now) {
+	stuck.Message = stuckMessage(named, len(stuck.Pods))
+	if failure := CreationFailure(replicaSet); failure != nil && stuck.note(patience.end(failure.LastTransitionTime.Time), now) {
 		if stuck.Message != "" {
 			stuck.Message += "; "
 		}
@@ -62,30 +70,23 @@ func FindStuck(replicaSet *appsv1.ReplicaSet, pods []corev1.Pod, threshold time.
 	return stuck
 }
 
-// deadline is when a pod should be running. One that was scheduled only after that was kept back, by a scheduling gate say:
-// its time begins then.
-func deadline(pod *corev1.Pod, threshold time.Duration) time.Time {
-	end := pod.CreationTimestamp.Add(threshold)
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionTrue && condition.LastTransitionTime.After(end) {
-			return condition.LastTransitionTime.Add(threshold)
-		}
-	}
-	return end
-}
-
-// note remembers a deadline, and says whether it is over.
+// note remembers a deadline, and reports whether it is over.
 func (s *StuckPods) note(deadline, now time.Time) bool {
 	if left := deadline.Sub(now); left > 0 {
-		if s.Next == 0 || left < s.Next {
-			s.Next = left
-		}
+		s.wait(left)
 		return false
 	}
 	if s.First.IsZero() || deadline.Before(s.First) {
 		s.First = deadline
 	}
 	return true
+}
+
+// wait has the next look after left at the latest, unless that is over.
+func (s *StuckPods) wait(left time.Duration) {
+	if left > 0 && (s.Next == 0 || left < s.Next) {
+		s.Next = left
+	}
 }
 
 // CreationFailure says that pods of a ReplicaSet can't be created, for a quota say; nil where they can.
@@ -112,94 +113,4 @@ func stuckMessage(named map[string]string, count int) string {
 		message += fmt.Sprintf(" (and %d more)", more)
 	}
 	return message
-}
-
-// DoesNotRun says that a pod waits to be scheduled, or that one of its containers waits to be started: for its image, for
-// what it is configured with, for an init container, or after a crash. It is not asked whether the pod is ready. Pods that
-// Kubernetes has given up, such as evicted ones, are replaced: they say nothing of their release, nor do those that somebody
-// keeps from being scheduled for now.
-func DoesNotRun(pod *corev1.Pod) bool {
-	switch {
-	case pod.DeletionTimestamp != nil, isGated(pod):
-		return false
-	case pod.Status.Phase == corev1.PodRunning:
-		return waitingContainer(pod) != nil
-	}
-	return pod.Status.Phase == corev1.PodPending || pod.Status.Phase == ""
-}
-
-// crashedLater says that a pod which doesn't run completed its release, so that something else is the matter with it. The
-// pods of a release that crashes soon may be ready for a moment, too: those that crash within twice the threshold are not
-// excused.
-func crashedLater(pod *corev1.Pod, threshold time.Duration) bool {
-	if !IsFinished(pod) {
-		return false
-	}
-	crashed := waitingContainer(pod)
-	if crashed == nil || crashed.LastTerminationState.Terminated == nil {
-		return true
-	}
-	return crashed.LastTerminationState.Terminated.FinishedAt.After(pod.CreationTimestamp.Add(2 * threshold))
-}
-
-// waitingContainer is the first container that waits, nil where none does. In a pod that runs a waiting init container is a
-// sidecar that crashed.
-func waitingContainer(pod *corev1.Pod) *corev1.ContainerStatus {
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for i := range statuses {
-			if statuses[i].State.Waiting != nil {
-				return &statuses[i]
-			}
-		}
-	}
-	return nil
-}
-
-// isGated says that a scheduling gate keeps a pod back, as a quota controller may.
-func isGated(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-		return condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonSchedulingGated
-	})
-}
-
-// isTold says that the kubelet explains a reason by names alone. Others, PostStartHookError among them, may bring commands
-// and what they wrote, and so secrets.
-func isTold(reason string) bool {
-	return slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}, reason)
-}
-
-// trouble says what a pod waits for. What a container wrote before it ended is not told: it may hold a secret.
-func trouble(pod *corev1.Pod) string {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
-			return strings.TrimSuffix(condition.Reason+": "+condition.Message, ": ")
-		}
-	}
-	for _, init := range pod.Status.InitContainerStatuses {
-		if text := containerTrouble(&init); text != "" {
-			return "init " + text
-		}
-	}
-	for _, container := range pod.Status.ContainerStatuses {
-		if text := containerTrouble(&container); text != "" {
-			return text
-		}
-	}
-	return "it is pending"
-}
-
-func containerTrouble(status *corev1.ContainerStatus) string {
-	end := status.LastTerminationState.Terminated
-	if status.State.Terminated != nil {
-		end = status.State.Terminated
-	}
-	switch waiting := status.State.Waiting; {
-	case end != nil && end.ExitCode != 0:
-		return fmt.Sprintf("container %s ended with exit code %d, %d restarts", status.Name, end.ExitCode, status.RestartCount)
-	case waiting != nil && waiting.Message != "" && isTold(waiting.Reason):
-		return fmt.Sprintf("container %s: %s: %s", status.Name, waiting.Reason, waiting.Message)
-	case waiting != nil:
-		return fmt.Sprintf("container %s: %s", status.Name, waiting.Reason)
-	}
-	return ""
 }

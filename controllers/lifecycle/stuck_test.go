@@ -29,6 +29,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
+var aMinute = lifecycle.Patience{Threshold: time.Minute}
+
 // podOfAge is a pod that was created so long before now, and was not scheduled yet.
 func podOfAge(age time.Duration, changes ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
@@ -114,19 +116,26 @@ func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
 			`pod sleep-1: container sleep: CreateContainerConfigError: secret "absent" not found`},
 		{"while its image is still being pulled", podOfAge(2*time.Minute, waiting("ContainerCreating", "")), "pod sleep-1: container sleep: ContainerCreating"},
 		{"when an init container fails", podOfAge(2*time.Minute, failingInit), "pod sleep-1: init container migrate ended with exit code 1, 4 restarts"},
-		{"when it crashes again and again", podOfAge(2*time.Minute, crashLooping(time.Second)), "pod sleep-1: container sleep ended with exit code 3, 2 restarts"},
-		{"when it crashes although it was ready for a moment", podOfAge(2*time.Minute, crashLooping(time.Second), finishedLabel),
+		{"when it crashes again and again", podOfAge(time.Hour, crashLooping(2*time.Minute)), "pod sleep-1: container sleep ended with exit code 3, 2 restarts"},
+		{"but not two minutes after its creation, when it crashed only then", podOfAge(time.Hour, crashLooping(2*time.Minute-time.Second)), ""},
+		{"when it crashes although it was ready for a moment", podOfAge(3*time.Minute, crashLooping(2*time.Minute), finishedLabel),
 			"pod sleep-1: container sleep ended with exit code 3, 2 restarts"},
-		{"when it was ready for a moment, and crashed within twice that time", podOfAge(4*time.Minute, crashLooping(0), finishedLabel),
+		{"when it was ready for a moment, and crashed within twice that time", podOfAge(6*time.Minute, crashLooping(2*time.Minute), finishedLabel),
 			"pod sleep-1: container sleep ended with exit code 3, 2 restarts"},
 		{"when a sidecar crashes again and again", podOfAge(2*time.Minute, inPhase(corev1.PodRunning), crashingSidecar), "pod sleep-1: init container proxy ended with exit code 1, 4 restarts"},
+		{"when its container ended with status 0", podOfAge(time.Hour, ended(2*time.Minute)), "pod sleep-1: container sleep ended with exit code 0, 5 restarts"},
+		{"when its container waits to be started again after it ended with status 0", podOfAge(time.Hour, waiting("CrashLoopBackOff", "back-off 10s"), inPhase(corev1.PodRunning), endedBefore(2*time.Minute)),
+			"pod sleep-1: container sleep ended with exit code 0, 5 restarts"},
+		{"but not before its container has been at its end for that long", podOfAge(time.Hour, ended(2*time.Minute-time.Second)), ""},
+		{"but not when its container runs again, whatever happened before", podOfAge(time.Hour, runningAgain(time.Second, time.Hour, 2*time.Second)), ""},
 		{"without telling what a hook wrote", podOfAge(2*time.Minute, inPhase(corev1.PodRunning), waiting("PostStartHookError", "curl -u admin:hunter2 failed")),
 			"pod sleep-1: container sleep: PostStartHookError"},
 		{"but not before", podOfAge(2*time.Minute-time.Millisecond, unschedulable), ""},
 		{"but not when it runs without being ready", podOfAge(time.Hour, inPhase(corev1.PodRunning)), ""},
-		{"but not when it ran and crashes later", podOfAge(time.Hour, crashLooping(time.Second), finishedLabel), ""},
-		{"but not when it crashed later by a moment", podOfAge(4*time.Minute+time.Second, crashLooping(0), finishedLabel), ""},
+		{"but not when it ran and crashes later", podOfAge(time.Hour, crashLooping(10*time.Minute), finishedLabel), ""},
+		{"but not when it crashed later by a moment", podOfAge(6*time.Minute+time.Second, crashLooping(2*time.Minute), finishedLabel), ""},
 		{"but not when it ran and its node came up again", podOfAge(time.Hour, inPhase(corev1.PodRunning), waiting("ContainerCreating", ""), finishedLabel), ""},
+		{"but not when it ran and its sandbox is made anew", podOfAge(time.Hour, waiting("PodInitializing", ""), finishedLabel), ""},
 		{"but not when somebody keeps it from being scheduled", podOfAge(time.Hour, gated), ""},
 		{"but not when it was scheduled late, as somebody kept it back", podOfAge(time.Hour, scheduled(time.Minute), waiting("ContainerCreating", "")), ""},
 		{"when it was scheduled late, two minutes after that", podOfAge(time.Hour, scheduled(2*time.Minute), waiting("ErrImagePull", "")), "pod sleep-1: container sleep: ErrImagePull"},
@@ -135,7 +144,7 @@ func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
 		{"but not when it was evicted", podOfAge(time.Hour, inPhase(corev1.PodFailed)), ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{row.pod}, 2*time.Minute, now).Message).To(Equal(row.message))
+			NewWithT(t).Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{row.pod}, lifecycle.Patience{Threshold: 2 * time.Minute}, now).Message).To(Equal(row.message))
 		})
 	}
 }
@@ -146,15 +155,15 @@ func TestTheTimeOfTheNextPodIsKnownExactly(t *testing.T) {
 		podOfAge(10*time.Second, unschedulable), podOfAge(30*time.Second, unschedulable), podOfAge(20*time.Second, unschedulable),
 		podOfAge(50*time.Second, inPhase(corev1.PodRunning)), podOfAge(55*time.Second, goingAway),
 	}
-	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, time.Minute, now)).To(Equal(lifecycle.StuckPods{Next: 30 * time.Second}))
-	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods[3:], time.Minute, now)).To(Equal(lifecycle.StuckPods{}))
-	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{}))
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, aMinute, now)).To(Equal(lifecycle.StuckPods{Next: 30 * time.Second}))
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods[3:], aMinute, now)).To(Equal(lifecycle.StuckPods{}))
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, nil, aMinute, now)).To(Equal(lifecycle.StuckPods{}))
 }
 
 func TestTheFirstStuckPodSaysSinceWhen(t *testing.T) {
 	g := NewWithT(t)
 	pods := []corev1.Pod{podOfAge(70*time.Second, unschedulable), podOfAge(90*time.Second, unschedulable), podOfAge(80*time.Second, unschedulable)}
-	stuck := lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, time.Minute, now)
+	stuck := lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, aMinute, now)
 	g.Expect(stuck.First).To(Equal(now.Add(-30 * time.Second)))
 	g.Expect(stuck.Next).To(BeZero())
 }
@@ -165,14 +174,14 @@ func TestOfManyStuckPodsOneIsNamedForEachTrouble(t *testing.T) {
 	for i := range 1000 {
 		pods = append(pods, podOfAge(time.Hour, unschedulable, called(fmt.Sprintf("sleep-%03d", 999-i))))
 	}
-	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, time.Minute, now).Message).To(Equal("pod sleep-000: Unschedulable: 0/4 nodes are available (and 999 more)"))
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, aMinute, now).Message).To(Equal("pod sleep-000: Unschedulable: 0/4 nodes are available (and 999 more)"))
 	pods = append(pods[:2], podOfAge(time.Hour, waiting("ErrImagePull", ""), called("sleep-2")))
-	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, time.Minute, now).Message).To(Equal(
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, aMinute, now).Message).To(Equal(
 		"pod sleep-2: container sleep: ErrImagePull; pod sleep-998: Unschedulable: 0/4 nodes are available (and 1 more)"))
 	for i := range 10 {
 		pods = append(pods, podOfAge(time.Hour, waiting(fmt.Sprintf("Trouble%d", i), ""), called(fmt.Sprintf("sleep-t%d", i))))
 	}
-	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, time.Minute, now).Message).To(HaveSuffix("pod sleep-t2: container sleep: Trouble2 (and 8 more)"))
+	g.Expect(lifecycle.FindStuck(&appsv1.ReplicaSet{}, pods, aMinute, now).Message).To(HaveSuffix("pod sleep-t2: container sleep: Trouble2 (and 8 more)"))
 }
 
 // withoutQuota is a ReplicaSet whose pods could not be created for so long.
@@ -184,19 +193,19 @@ func withoutQuota(age time.Duration) *appsv1.ReplicaSet {
 
 func TestPodsThatCanNotBeCreatedAreStuckToo(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(lifecycle.FindStuck(withoutQuota(70*time.Second), nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{
+	g.Expect(lifecycle.FindStuck(withoutQuota(70*time.Second), nil, aMinute, now)).To(Equal(lifecycle.StuckPods{
 		First: now.Add(-10 * time.Second), Message: "pods can't be created: exceeded quota: pods",
 	}))
-	g.Expect(lifecycle.FindStuck(withoutQuota(50*time.Second), nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{Next: 10 * time.Second}))
-	both := lifecycle.FindStuck(withoutQuota(70*time.Second), []corev1.Pod{podOfAge(80 * time.Second)}, time.Minute, now)
+	g.Expect(lifecycle.FindStuck(withoutQuota(50*time.Second), nil, aMinute, now)).To(Equal(lifecycle.StuckPods{Next: 10 * time.Second}))
+	both := lifecycle.FindStuck(withoutQuota(70*time.Second), []corev1.Pod{podOfAge(80 * time.Second)}, aMinute, now)
 	g.Expect(both.Message).To(Equal("pod sleep-1: it is pending; pods can't be created: exceeded quota: pods"))
 	g.Expect(both.First).To(Equal(now.Add(-20 * time.Second)))
 	again := withoutQuota(time.Hour)
 	again.Status.Conditions[0].Status = "False"
-	g.Expect(lifecycle.FindStuck(again, nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{}), "they can by now")
+	g.Expect(lifecycle.FindStuck(again, nil, aMinute, now)).To(Equal(lifecycle.StuckPods{}), "they can by now")
 	surplus := withoutQuota(time.Hour)
 	surplus.Status.Conditions[0].Reason = "FailedDelete"
-	g.Expect(lifecycle.FindStuck(surplus, nil, time.Minute, now)).To(Equal(lifecycle.StuckPods{}), "it can't delete pods, which is no harm")
+	g.Expect(lifecycle.FindStuck(surplus, nil, aMinute, now)).To(Equal(lifecycle.StuckPods{}), "it can't delete pods, which is no harm")
 }
 
 func called(name string) func(*corev1.Pod) {

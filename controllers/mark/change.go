@@ -95,7 +95,7 @@ func (c Change) isMadeIn(deployment *appsv1.Deployment) bool {
 func (c Change) operations(deployment *appsv1.Deployment) []Operation {
 	operations := []Operation{
 		{Op: "test", Path: "/metadata/uid", Value: deployment.UID},
-		{Op: "test", Path: labelPath(appv1alpha1.LabelVersion), Value: deployment.Labels[appv1alpha1.LabelVersion]},
+		{Op: "test", Path: LabelPath(appv1alpha1.LabelVersion), Value: deployment.Labels[appv1alpha1.LabelVersion]},
 	}
 	if release, counted := deployment.Annotations[appv1alpha1.AnnotationRelease]; counted {
 		operations = append(operations, Operation{
@@ -106,10 +106,10 @@ func (c Change) operations(deployment *appsv1.Deployment) []Operation {
 		operations = append(operations, Operation{Op: "test", Path: AnnotationPath(key), Value: value})
 	}
 	for key, value := range c.Set {
-		operations = append(operations, Operation{Op: "add", Path: labelPath(key), Value: value})
+		operations = append(operations, Operation{Op: "add", Path: LabelPath(key), Value: value})
 	}
 	for _, key := range c.Remove {
-		operations = append(operations, Operation{Op: "remove", Path: labelPath(key)})
+		operations = append(operations, Operation{Op: "remove", Path: LabelPath(key)})
 	}
 	if len(c.Annotate) > 0 && deployment.Annotations == nil {
 		operations = append(operations, Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
@@ -139,7 +139,8 @@ func AnnotationPath(key string) string {
 	return "/metadata/annotations/" + PointerSegment(key)
 }
 
-func labelPath(key string) string {
+// LabelPath is where a label is, as a JSON pointer.
+func LabelPath(key string) string {
 	return "/metadata/labels/" + PointerSegment(key)
 }
 

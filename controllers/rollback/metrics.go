@@ -24,19 +24,29 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Metrics counts rollbacks.
+// Metrics counts rollbacks, and measures how soon stuck releases go back.
 type Metrics struct {
 	rollbacks *prometheus.CounterVec
+	delay     prometheus.Histogram
 }
 
-// NewMetrics registers the counter.
+// NewMetrics registers the metrics.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
-	metrics := &Metrics{rollbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "altershield_rollbacks_total",
-		Help: "Rollbacks by their reason: PodsNotRunning, PodsFailed or Requested.",
-	}, []string{"reason"})}
-	if err := registry.Register(metrics.rollbacks); err != nil {
-		return nil, fmt.Errorf("registering the metrics of rollbacks: %w", err)
+	metrics := &Metrics{
+		rollbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "altershield_rollbacks_total",
+			Help: "Rollbacks by their reason: PodsNotRunning, PodsFailed or Requested.",
+		}, []string{"reason"}),
+		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "altershield_stuck_rollback_delay_seconds",
+			Help:    "Time from the moment at which a pod of a release should have been running to the rollback of the release.",
+			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}),
+	}
+	for _, collector := range []prometheus.Collector{metrics.rollbacks, metrics.delay} {
+		if err := registry.Register(collector); err != nil {
+			return nil, fmt.Errorf("registering the metrics of rollbacks: %w", err)
+		}
 	}
 	// Prometheus sees no increase where a counter appears, so each begins at 0.
 	for _, reason := range []appv1alpha1.RollbackReason{

@@ -36,6 +36,8 @@ type Request struct {
 	Reason appv1alpha1.RollbackReason
 	// Message says more, for people.
 	Message string
+	// Patience is what the pods are judged by once more, where the reason is that they don't run.
+	Patience lifecycle.Patience
 	// User asks for it; empty where the operator decided.
 	User string
 	// Annotation is the value of the annotation that asks for it; empty where nobody asked in this way. Once the Deployment has

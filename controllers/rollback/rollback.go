@@ -20,10 +20,12 @@ package rollback
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,7 +52,7 @@ import (
 // maxMessage keeps the record of a rollback short, in bytes.
 const maxMessage = 400
 
-// Roller takes Deployments back. Every replica may do so, as a resourceVersion keeps two of them from doing it at once.
+// Roller takes Deployments back. Every replica may do so: the guards of the patch keep two of them from doing it at once.
 type Roller struct {
 	Client client.Client
 	// Live reads from the API server: the cache holds no templates.
@@ -66,12 +68,19 @@ type Roller struct {
 }
 
 // RollBack sets the pod template of a Deployment to an earlier one, which is a release like any other, and records it. The
-// error is an Obstacle where the Deployment can't go back, and a conflict where it changed meanwhile.
+// error is an Obstacle where the Deployment can't go back, NotStuck where it needn't, and a conflict where it changed meanwhile.
 func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Rollback, error) {
 	began := r.Clock.Now()
 	scene, err := r.observe(ctx, request)
 	if err != nil {
 		return nil, err
+	}
+	var stuck lifecycle.StuckPods
+	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
+		if stuck, err = r.confirm(ctx, request.Patience, scene); err != nil {
+			return nil, err
+		}
+		request.Message = stuck.Message
 	}
 	back, err := r.target(ctx, request, scene)
 	if err != nil {
@@ -80,29 +89,42 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	if back.template.Equal(podtemplate.Of(scene.raw.Object)) {
 		return nil, &Obstacle{ObstacleSameTemplate, fmt.Sprintf("deployment %s has that pod template already", request.Deployment.Name)}
 	}
+	made, err := r.write(ctx, request, scene, back)
+	if err != nil {
+		return nil, err
+	}
+	now := r.Clock.Now()
+	r.Metrics.rollbacks.WithLabelValues(string(made.Reason)).Inc()
+	if !stuck.First.IsZero() {
+		r.Metrics.delay.Observe(max(now.Sub(stuck.First), 0).Seconds())
+	}
+	r.Recorder.Eventf(scene.deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseRolledBack, "RollBack", "%s",
+		lifecycle.EventNote(describe(made)))
+	r.Tracer.RolledBack(scene.deployment, &made, began, now)
+	return &made, nil
+}
+
+// write patches the Deployment, and returns the record of that.
+func (r *Roller) write(ctx context.Context, request Request, scene *scene, back target) (appv1alpha1.Rollback, error) {
 	// Not the version that the target carries: a library may hash the same template differently today.
 	version, err := back.template.Version()
 	if err != nil {
-		return nil, fmt.Errorf("computing the version that Deployment %s goes back to: %w", request.Deployment, err)
+		return appv1alpha1.Rollback{}, fmt.Errorf("computing the version that Deployment %s goes back to: %w", request.Deployment, err)
 	}
 	refusal, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigRefusal)
 	if err != nil {
-		return nil, err
+		return appv1alpha1.Rollback{}, err
 	}
 	made := record(request, scene.past.Release, version, lifecycle.Period(refusal), r.Clock.Now())
 	made.ToRelease = lifecycle.NextRelease(scene.deployment.Annotations) // as the webhook will count
 	patch, err := patchOf(scene.raw, back, lifecycle.RememberRollback(scene.past.Rollbacks, made))
 	if err != nil {
-		return nil, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
+		return appv1alpha1.Rollback{}, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
 	}
 	if err := r.Client.Patch(ctx, scene.deployment.DeepCopy(), patch); err != nil {
-		return nil, refused(request, err)
+		return appv1alpha1.Rollback{}, r.refused(ctx, request, scene, err)
 	}
-	r.Metrics.rollbacks.WithLabelValues(string(made.Reason)).Inc()
-	r.Recorder.Eventf(scene.deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseRolledBack, "RollBack", "%s",
-		lifecycle.EventNote(describe(made)))
-	r.Tracer.RolledBack(scene.deployment, &made, began, r.Clock.Now())
-	return &made, nil
+	return made, nil
 }
 
 // scene is a Deployment as it is, with its past.
@@ -110,14 +132,15 @@ type scene struct {
 	raw        *unstructured.Unstructured
 	deployment *appsv1.Deployment
 	past       lifecycle.Past
+	// replicaSets are those that the Deployment controls.
+	replicaSets replicaSets
 }
 
 // observe finds out whether the Deployment could go back at all.
 func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
-	raw := &unstructured.Unstructured{}
-	raw.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
-	if err := r.Live.Get(ctx, request.Deployment, raw); err != nil {
-		return nil, fmt.Errorf("reading Deployment %s: %w", request.Deployment, err)
+	raw, err := r.read(ctx, request.Deployment)
+	if err != nil {
+		return nil, err
 	}
 	deployment := &appsv1.Deployment{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, deployment); err != nil {
@@ -134,11 +157,25 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scene{raw: raw, deployment: deployment, past: lifecycle.Past{
+	replicaSets, err := r.replicaSets(ctx, deployment)
+	if err != nil {
+		return nil, err
+	}
+	return &scene{raw: raw, deployment: deployment, replicaSets: replicaSets, past: lifecycle.Past{
 		Release:   lifecycle.ReleaseOf(deployment),
 		Workloads: workloads,
 		Rollbacks: appv1alpha1.RollbacksOf(deployment.Annotations),
 	}}, nil
+}
+
+// read reads a Deployment as it is, with fields that the types don't know.
+func (r *Roller) read(ctx context.Context, key client.ObjectKey) (*unstructured.Unstructured, error) {
+	raw := &unstructured.Unstructured{}
+	raw.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	if err := r.Live.Get(ctx, key, raw); err != nil {
+		return nil, fmt.Errorf("reading Deployment %s: %w", key, err)
+	}
+	return raw, nil
 }
 
 // record is what is remembered of a rollback.
@@ -156,8 +193,17 @@ func record(request Request, from lifecycle.Release, to string, refusal time.Dur
 }
 
 // refused tells what the API server denies each time, such as an image that a policy forbids by now, from what may work the
-// next time.
-func refused(request Request, err error) error {
+// next time. A guard that doesn't hold is answered like an invalid template: a live read tells the two apart.
+func (r *Roller) refused(ctx context.Context, request Request, scene *scene, err error) error {
+	if apierrors.IsInvalid(err) {
+		current, failed := r.read(ctx, request.Deployment)
+		if failed != nil {
+			return failed
+		}
+		if !reflect.DeepEqual(guards(scene.raw), guards(current)) {
+			err = apierrors.NewConflict(appsv1.Resource("deployments"), request.Deployment.Name, err)
+		}
+	}
 	if scope.IsDenied(err) {
 		return &Obstacle{ObstacleDenied, fmt.Sprintf("deployment %s can't take its earlier pod template: %s", request.Deployment.Name, err)}
 	}

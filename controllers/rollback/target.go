@@ -47,19 +47,15 @@ type target struct {
 
 // target finds the template to go back to.
 func (r *Roller) target(ctx context.Context, request Request, scene *scene) (target, error) {
-	replicaSets, err := r.replicaSets(ctx, scene.deployment)
-	if err != nil {
-		return target{}, err
-	}
 	revisions, err := r.History.List(ctx, scene.deployment)
 	if err != nil {
 		return target{}, err
 	}
 	var found target
 	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
-		found.template, err = r.healthyOlder(scene, replicaSets)
+		found.template, err = r.healthyOlder(scene)
 	} else {
-		found.template, err = r.verified(request, scene, replicaSets, revisions)
+		found.template, err = r.verified(request, scene, revisions)
 	}
 	if err != nil {
 		return target{}, err
@@ -74,18 +70,18 @@ func (r *Roller) target(ctx context.Context, request Request, scene *scene) (tar
 
 // healthyOlder is the template of the newest older ReplicaSet that is healthy, which may be from before the Deployment came
 // under change control.
-func (r *Roller) healthyOlder(scene *scene, replicaSets replicaSets) (podtemplate.Template, error) {
-	older := scene.past.HealthyOlder(replicaSets.typed, r.Clock.Now())
+func (r *Roller) healthyOlder(scene *scene) (podtemplate.Template, error) {
+	older := scene.past.HealthyOlder(scene.replicaSets.typed, r.Clock.Now())
 	if older == nil {
 		return nil, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf("no older ReplicaSet of deployment %s still runs all its pods", scene.deployment.Name)}
 	}
-	return podtemplate.Of(replicaSets.raw[older.UID]), nil
+	return podtemplate.Of(scene.replicaSets.raw[older.UID]), nil
 }
 
 // verified is the template of the version that was asked for, or of the newest verified one: the one that is kept, or that of
 // a ReplicaSet which is still there.
-func (r *Roller) verified(request Request, scene *scene, replicaSets replicaSets, revisions []history.Revision) (podtemplate.Template, error) {
-	templates := replicaSets.templates()
+func (r *Roller) verified(request Request, scene *scene, revisions []history.Revision) (podtemplate.Template, error) {
+	templates := scene.replicaSets.templates()
 	for _, revision := range revisions {
 		scene.past.Kept = append(scene.past.Kept, revision.Version)
 		templates[revision.Version] = revision.Template
@@ -154,6 +150,27 @@ func (r *Roller) replicaSets(ctx context.Context, deployment *appsv1.Deployment)
 	return found, nil
 }
 
+// guards are what a rollback was decided by, and what it overwrites: the API server makes it only while all of that is so. A
+// resourceVersion would be a worse guard: the status updates of a rollout would fail one attempt after the other.
+func guards(deployment *unstructured.Unstructured) []mark.Operation {
+	template, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "spec", "template")
+	tests := []mark.Operation{
+		{Op: "test", Path: "/metadata/uid", Value: deployment.GetUID()},
+		{Op: "test", Path: mark.LabelPath(appv1alpha1.LabelVersion), Value: deployment.GetLabels()[appv1alpha1.LabelVersion]},
+		{Op: "test", Path: "/spec/template", Value: template},
+	}
+	annotations := deployment.GetAnnotations()
+	for _, key := range []string{
+		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationRollbacks, appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy,
+		corev1.LastAppliedConfigAnnotation,
+	} {
+		if value, present := annotations[key]; present {
+			tests = append(tests, mark.Operation{Op: "test", Path: mark.AnnotationPath(key), Value: value})
+		}
+	}
+	return tests
+}
+
 // patchOf replaces the template of a Deployment as it was read, and nothing else of its spec. What kubectl apply remembers goes
 // back with it: else the file of the version that is left, applied once more, would leave fields of the earlier one in place,
 // and so be a version that nobody refuses.
@@ -162,11 +179,7 @@ func patchOf(deployment *unstructured.Unstructured, back target, rollbacks []app
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
-	operations := []mark.Operation{
-		// Whoever changes the Deployment meanwhile isn't overruled: the API server answers with a conflict.
-		{Op: "replace", Path: "/metadata/resourceVersion", Value: deployment.GetResourceVersion()},
-		{Op: "replace", Path: "/spec/template", Value: back.template},
-	}
+	operations := append(guards(deployment), mark.Operation{Op: "replace", Path: "/spec/template", Value: back.template})
 	annotations := deployment.GetAnnotations()
 	if annotations == nil {
 		operations = append(operations, mark.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
@@ -181,9 +194,7 @@ func patchOf(deployment *unstructured.Unstructured, back target, rollbacks []app
 	}
 	for _, request := range []string{appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy} {
 		if _, present := annotations[request]; present {
-			// It may be gone by now: to remove what isn't there is an error that would hide the conflict.
-			operations = append(operations, mark.Operation{Op: "add", Path: mark.AnnotationPath(request), Value: ""},
-				mark.Operation{Op: "remove", Path: mark.AnnotationPath(request)})
+			operations = append(operations, mark.Operation{Op: "remove", Path: mark.AnnotationPath(request)})
 		}
 	}
 	patch, err := json.Marshal(operations)

@@ -70,10 +70,14 @@ func slimReplicaSet(object any) (any, error) {
 }
 
 func slimPod(object any) (any, error) {
-	pod, ok := object.(*corev1.Pod)
-	if !ok {
-		return object, nil
+	if pod, ok := object.(*corev1.Pod); ok {
+		return SlimPod(pod), nil
 	}
+	return object, nil
+}
+
+// SlimPod returns what the cache keeps of a pod.
+func SlimPod(pod *corev1.Pod) *corev1.Pod {
 	slim := &corev1.Pod{ObjectMeta: slimMeta(pod.ObjectMeta)}
 	slim.Spec.Hostname = pod.Spec.Hostname
 	slim.Status.PodIP = pod.Status.PodIP
@@ -91,33 +95,45 @@ func slimPod(object any) (any, error) {
 			})
 		}
 	}
-	slim.Status.InitContainerStatuses = slimContainers(pod.Status.InitContainerStatuses)
-	slim.Status.ContainerStatuses = slimContainers(pod.Status.ContainerStatuses)
-	return slim, nil
+	// Init containers end, unless they are sidecars; others are started again, unless they have a policy of their own.
+	slim.Status.InitContainerStatuses = slimContainers(pod.Status.InitContainerStatuses, pod.Spec.InitContainers, false)
+	slim.Status.ContainerStatuses = slimContainers(pod.Status.ContainerStatuses, pod.Spec.Containers, true)
+	return slim
 }
 
-// slimContainers keeps those that don't run and didn't end well, so that a healthy pod takes up no memory with them. What a
-// container wrote before it ended is not kept: it may hold a secret.
-func slimContainers(statuses []corev1.ContainerStatus) []corev1.ContainerStatus {
-	var troubled []corev1.ContainerStatus
+// slimContainers keeps those that don't run and were not to end, and those that have been started again, so that a healthy pod
+// takes up no memory with them. What a container wrote before it ended is not kept: it may hold a secret.
+func slimContainers(statuses []corev1.ContainerStatus, containers []corev1.Container, restart bool) []corev1.ContainerStatus {
+	var unsettled []corev1.ContainerStatus
 	for i := range statuses {
 		status := &statuses[i]
-		if status.State.Waiting == nil && (status.State.Terminated == nil || status.State.Terminated.ExitCode == 0) {
+		if !lifecycle.IsUnsettled(status, restarts(containers, status.Name, restart)) {
 			continue
 		}
-		slim := corev1.ContainerStatus{Name: status.Name, RestartCount: status.RestartCount, State: corev1.ContainerState{Waiting: status.State.Waiting}}
-		slim.State.Terminated = slimEnd(status.State.Terminated)
+		slim := corev1.ContainerStatus{Name: status.Name, RestartCount: status.RestartCount, State: corev1.ContainerState{
+			Waiting: status.State.Waiting, Running: status.State.Running, Terminated: slimEnd(status.State.Terminated),
+		}}
 		slim.LastTerminationState.Terminated = slimEnd(status.LastTerminationState.Terminated)
-		troubled = append(troubled, slim)
+		unsettled = append(unsettled, slim)
 	}
-	return troubled
+	return unsettled
+}
+
+// restarts reports whether a container is started again however it ended; otherwise is for those without a policy of their own.
+func restarts(containers []corev1.Container, name string, otherwise bool) bool {
+	for i := range containers {
+		if containers[i].Name == name && containers[i].RestartPolicy != nil {
+			return *containers[i].RestartPolicy == corev1.ContainerRestartPolicyAlways
+		}
+	}
+	return otherwise
 }
 
 func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
 	if end == nil {
 		return nil
 	}
-	return &corev1.ContainerStateTerminated{ExitCode: end.ExitCode, Reason: end.Reason, FinishedAt: end.FinishedAt}
+	return &corev1.ContainerStateTerminated{ExitCode: end.ExitCode, Reason: end.Reason, StartedAt: end.StartedAt, FinishedAt: end.FinishedAt}
 }
 
 func slimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {

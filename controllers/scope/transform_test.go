@@ -153,7 +153,7 @@ func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
 	}
 }
 
-func TestOfAPodTheContainersInTroubleAreKept(t *testing.T) {
+func TestSlimPodKeepsContainersInTrouble(t *testing.T) {
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
 	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 5m0s"}}
 	// ended is how a container ended, with what it wrote and whatever else is told of that.
@@ -163,33 +163,49 @@ func TestOfAPodTheContainersInTroubleAreKept(t *testing.T) {
 		}}
 	}
 	slimEnd := func(code int32, reason string) corev1.ContainerState {
-		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: now}}
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, StartedAt: now, FinishedAt: now}}
 	}
+	one := func(status corev1.ContainerStatus) []corev1.ContainerStatus {
+		status.Name = "app"
+		return []corev1.ContainerStatus{status}
+	}
+	restarted := one(corev1.ContainerStatus{State: running, LastTerminationState: ended(1, "Error"), RestartCount: 3})
+	slimRestarted := one(corev1.ContainerStatus{State: running, LastTerminationState: slimEnd(1, "Error"), RestartCount: 3})
+	completed, slimCompleted := one(corev1.ContainerStatus{State: ended(0, "Completed")}), one(corev1.ContainerStatus{State: slimEnd(0, "Completed")})
 	for _, row := range []struct {
 		name     string
 		statuses []corev1.ContainerStatus
-		want     []corev1.ContainerStatus
+		policy   corev1.ContainerRestartPolicy
+		// want is what is kept of a container, wantInit of an init container.
+		want, wantInit []corev1.ContainerStatus
 	}{
-		{"not one that runs", []corev1.ContainerStatus{{Name: "app", State: running}}, nil},
-		{"not one that runs again after it failed", []corev1.ContainerStatus{{Name: "app", State: running, LastTerminationState: ended(1, "Error"), RestartCount: 3}}, nil},
-		{"not one that ended well", []corev1.ContainerStatus{{Name: "app", State: ended(0, "Completed")}}, nil},
-		{"not one that nothing is known of", []corev1.ContainerStatus{{Name: "app"}}, nil},
-		{"one that waits, with why it ended before", []corev1.ContainerStatus{{Name: "app", Image: "busybox", ImageID: "sha256:0f", ContainerID: "containerd://2",
-			Started: ptr.To(false), State: waiting, LastTerminationState: ended(137, "OOMKilled"), RestartCount: 3}},
-			[]corev1.ContainerStatus{{Name: "app", State: waiting, LastTerminationState: slimEnd(137, "OOMKilled"), RestartCount: 3}}},
-		{"one that waits after it ended well", []corev1.ContainerStatus{{Name: "app", State: waiting, LastTerminationState: ended(0, "Completed")}},
-			[]corev1.ContainerStatus{{Name: "app", State: waiting, LastTerminationState: slimEnd(0, "Completed")}}},
-		{"one that ended badly, without what it wrote", []corev1.ContainerStatus{{Name: "app", State: ended(1, "Error"), Ready: true}},
-			[]corev1.ContainerStatus{{Name: "app", State: slimEnd(1, "Error")}}},
-		{"those alone, in their order", []corev1.ContainerStatus{{Name: "a", State: waiting}, {Name: "b", State: running}, {Name: "c", State: ended(2, "Error")}},
+		{"not one that runs", one(corev1.ContainerStatus{State: running}), "", nil, nil},
+		{"not one that nothing is known of", one(corev1.ContainerStatus{}), "", nil, nil},
+		{"one that was started again, unless it is an init container", restarted, "", slimRestarted, nil},
+		{"a sidecar that was started again", restarted, "Always", slimRestarted, slimRestarted},
+		{"one that ended with status 0, unless it is an init container", completed, "", slimCompleted, nil},
+		{"a sidecar that ended with status 0", completed, "Always", slimCompleted, slimCompleted},
+		{"not one that may end", completed, "OnFailure", nil, nil},
+		{"one that waits, with why it ended before", one(corev1.ContainerStatus{Image: "busybox", ImageID: "sha256:0f", ContainerID: "containerd://2",
+			Started: ptr.To(false), State: waiting, LastTerminationState: ended(137, "OOMKilled"), RestartCount: 3}), "",
+			one(corev1.ContainerStatus{State: waiting, LastTerminationState: slimEnd(137, "OOMKilled"), RestartCount: 3}),
+			one(corev1.ContainerStatus{State: waiting, LastTerminationState: slimEnd(137, "OOMKilled"), RestartCount: 3})},
+		{"one that ended badly, without what it wrote", one(corev1.ContainerStatus{State: ended(1, "Error"), Ready: true}), "",
+			one(corev1.ContainerStatus{State: slimEnd(1, "Error")}), one(corev1.ContainerStatus{State: slimEnd(1, "Error")})},
+		{"those alone, in their order", []corev1.ContainerStatus{{Name: "a", State: waiting}, {Name: "b", State: running}, {Name: "c", State: ended(2, "Error")}}, "",
+			[]corev1.ContainerStatus{{Name: "a", State: waiting}, {Name: "c", State: slimEnd(2, "Error")}},
 			[]corev1.ContainerStatus{{Name: "a", State: waiting}, {Name: "c", State: slimEnd(2, "Error")}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			g.Expect(transform(t, &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: row.statuses}})).
+			containers := []corev1.Container{{Name: "other", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyNever)}, {Name: "app"}}
+			if row.policy != "" {
+				containers[1].RestartPolicy = &row.policy
+			}
+			g.Expect(transform(t, &corev1.Pod{Spec: corev1.PodSpec{Containers: containers}, Status: corev1.PodStatus{ContainerStatuses: row.statuses}})).
 				To(Equal(&corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: row.want}}))
-			g.Expect(transform(t, &corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: row.statuses}})).
-				To(Equal(&corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: row.want}}))
+			g.Expect(transform(t, &corev1.Pod{Spec: corev1.PodSpec{InitContainers: containers}, Status: corev1.PodStatus{InitContainerStatuses: row.statuses}})).
+				To(Equal(&corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: row.wantInit}}))
 			g.Expect(transform(t, &corev1.Pod{Status: corev1.PodStatus{EphemeralContainerStatuses: row.statuses}})).
 				To(Equal(&corev1.Pod{}), "nobody waits for what was attached to look around")
 		})

@@ -126,6 +126,8 @@ const (
 	// EventReleaseNotRolledBack on a Deployment: its release doesn't start or failed, or somebody asked for a rollback, but it
 	// can't go back; the note says why.
 	EventReleaseNotRolledBack = "ReleaseNotRolledBack"
+	// EventStuckAfterUnusable on a Deployment: its annotation AnnotationStuckAfter can't be used; the note says why.
+	EventStuckAfterUnusable = "StuckAfterUnusable"
 	// EventReleaseRefused on a Deployment: a version that was rolled back came again and was refused.
 	EventReleaseRefused = "ReleaseRefused"
 	// EventHistoryNotKept on a Deployment: the template of a verified release could not be kept; the note says why.

@@ -85,6 +85,10 @@ const (
 	// from: what was rolled back, why, and until when it is refused. Written with each rollback.
 	AnnotationRollbacks = "altershield.defense.antgroup.com/rollbacks"
 
+	// AnnotationStuckAfter on a Deployment is how long its pods may take to run before its release goes back, as a Go duration; 0
+	// is never. Without it the setting ConfigStuckRollback holds. Written by users.
+	AnnotationStuckAfter = "altershield.defense.antgroup.com/stuck-after"
+
 	// AnnotationHeld on a Deployment holds the number of the release whose rollout the operator paused, so that its pause is
 	// told from a user's; HeldOverridden follows the number once a user has resumed that rollout. Written by the
 	// ChangeWorkload reconciler, dropped by the mutating webhook when a release begins.

@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollback
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/scope"
+)
+
+// Judges the pods of a release once more before it goes back: the cache may be behind.
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+
+// NotStuck reports that the pods of a release run by now, or have time left.
+type NotStuck struct {
+	// Again is when to look again, 0 where nothing but an event can change the decision.
+	Again time.Duration
+}
+
+func (n *NotStuck) Error() string { return "the pods of the release run by now, or have time left" }
+
+// confirm judges the pods of a release as the API server has them, less those that something else keeps from running. The error
+// is NotStuck where the release is not stuck.
+func (r *Roller) confirm(ctx context.Context, patience lifecycle.Patience, scene *scene) (lifecycle.StuckPods, error) {
+	replicaSet, unseen := lifecycle.StampedReplicaSet(scene.replicaSets.typed, scene.past.Release.Version)
+	if replicaSet == nil || unseen {
+		return lifecycle.StuckPods{}, &NotStuck{}
+	}
+	pods, err := r.pods(ctx, replicaSet)
+	if err != nil {
+		return lifecycle.StuckPods{}, err
+	}
+	now := r.Clock.Now()
+	stuck := lifecycle.FindStuck(replicaSet, pods, patience, now)
+	if patience.Excused, err = r.excused(ctx, stuck.Pods, patience.Threshold, now); err != nil {
+		return lifecycle.StuckPods{}, err
+	}
+	if stuck = lifecycle.FindStuck(replicaSet, pods, patience, now); stuck.Message == "" {
+		return lifecycle.StuckPods{}, &NotStuck{Again: stuck.Next}
+	}
+	return stuck, nil
+}
+
+// pods are those of a ReplicaSet as the cache would hold them, with their nodes.
+func (r *Roller) pods(ctx context.Context, replicaSet *appsv1.ReplicaSet) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	version := client.MatchingLabels{appv1alpha1.LabelVersion: replicaSet.Labels[appv1alpha1.LabelVersion]}
+	if err := r.Live.List(ctx, &list, client.InNamespace(replicaSet.Namespace), version); err != nil {
+		return nil, fmt.Errorf("listing the pods of ReplicaSet %s/%s: %w", replicaSet.Namespace, replicaSet.Name, err)
+	}
+	var pods []corev1.Pod
+	for i := range list.Items {
+		if pod := &list.Items[i]; metav1.IsControlledBy(pod, replicaSet) {
+			slim := scope.SlimPod(pod)
+			slim.Spec.NodeName = pod.Spec.NodeName
+			pods = append(pods, *slim)
+		}
+	}
+	return pods, nil
+}
+
+// excused returns until when pods don't count. One that does is enough for a rollback: the search ends there.
+func (r *Roller) excused(ctx context.Context, pods []*corev1.Pod, threshold time.Duration, now time.Time) (map[types.UID]time.Time, error) {
+	surroundings := &surroundings{live: r.Live, threshold: threshold, now: now}
+	excused := map[types.UID]time.Time{}
+	for _, pod := range pods {
+		until, err := surroundings.excuse(ctx, pod)
+		if err != nil {
+			return nil, err
+		}
+		if !until.After(now) {
+			break
+		}
+		excused[pod.UID] = until
+	}
+	return excused, nil
+}

@@ -1,0 +1,53 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package runnable
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// stops remembers of each Deployment when the containers of its release that crash stopped first.
+type stops struct {
+	mutex sync.Mutex
+	of    map[client.ObjectKey]map[lifecycle.Container]time.Time
+}
+
+func newStops() *stops { return &stops{of: map[client.ObjectKey]map[lifecycle.Container]time.Time{}} }
+
+// note returns when they stopped first, by what these pods show now.
+func (s *stops) note(deployment client.ObjectKey, pods []corev1.Pod, threshold time.Duration, now time.Time) map[lifecycle.Container]time.Time {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	first := lifecycle.FirstStops(s.of[deployment], pods, threshold, now)
+	delete(s.of, deployment)
+	if len(first) > 0 {
+		s.of[deployment] = first
+	}
+	return first
+}
+
+func (s *stops) forget(deployment client.ObjectKey) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	delete(s.of, deployment)
+}
