@@ -27,6 +27,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -61,15 +62,29 @@ func losePatience(ctx context.Context, rolledBack func()) {
 	Eventually(func() bool { return settingSeen(ctx, "stuck-rollback") }).Should(BeTrue())
 }
 
+// podsAt are those of a version.
+func podsAt(ctx context.Context, namespace, version string) []corev1.Pod {
+	GinkgoHelper()
+	var pods corev1.PodList
+	Expect(kube.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{versionLabel: version})).To(Succeed())
+	return pods.Items
+}
+
+// scaleUp is the Event by which cluster-autoscaler announces a node to a pod.
+func scaleUp(pod *corev1.Pod) *corev1.Event {
+	return &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.Name + "."},
+		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Type:           corev1.EventTypeNormal, Reason: "TriggeredScaleUp", Message: "pod triggered scale-up: [{group 1->2 (max: 9)}]",
+		Source: corev1.EventSource{Component: "cluster-autoscaler"}, FirstTimestamp: metav1.Now(), LastTimestamp: metav1.Now(), Count: 1,
+	}
+}
+
 // troubles are what the pods of a version wait for, each once, as their statuses say.
 func troubles(ctx context.Context, namespace, version string) func() []string {
 	return func() []string {
-		var pods corev1.PodList
-		if err := kube.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{versionLabel: version}); err != nil {
-			return []string{err.Error()}
-		}
 		var reasons []string
-		for _, pod := range pods.Items {
+		for _, pod := range podsAt(ctx, namespace, version) {
 			for _, condition := range pod.Status.Conditions {
 				if condition.Type == "PodScheduled" && condition.Status == "False" {
 					reasons = append(reasons, condition.Reason)
@@ -78,6 +93,9 @@ func troubles(ctx context.Context, namespace, version string) func() []string {
 			for _, status := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
 				if status.State.Waiting != nil {
 					reasons = append(reasons, status.State.Waiting.Reason)
+				}
+				if status.State.Terminated != nil {
+					reasons = append(reasons, status.State.Terminated.Reason)
 				}
 			}
 		}

@@ -69,6 +69,51 @@ var _ = Describe("A release that can't start", Serial, func() {
 			`"spec":{"initContainers":[{"name":"migrate","image":"busybox"}]}}}}`, "CrashLoopBackOff", "init container migrate ended with exit code 1"),
 	)
 
+	It("goes back when its containers end with status 0 again and again, after as long as the Deployment says", func(ctx context.Context) {
+		configure(ctx, "stuck-rollback", `{"spec":{"enable":true,"content":"1h"}}`)
+		namespace := controlledNamespace(ctx)
+		By("ending after a second, each time, and being at the end for nearly all of a back-off of 20 seconds")
+		bad := goesBad(ctx, namespace, `{"metadata":{"annotations":{"altershield.defense.antgroup.com/stuck-after":"25s"}},
+			"spec":{"minReadySeconds":4,"template":{"metadata":{"labels":{"local.altershield.io/start":"end"}}}}}`)
+		Eventually(troubles(ctx, namespace, bad)).Should(ContainElement("Completed"))
+		Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
+		backAtFirst(ctx, namespace)
+		record := rollbacksOf(ctx, namespace)
+		Expect(record).To(HaveLen(1))
+		Expect(record[0].Version).To(Equal(bad))
+		Expect(record[0].Message).To(ContainSubstring("container sleep ended with exit code 0, 1 restarts"))
+	})
+
+	It("stays where the Deployment says that it never goes back", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		bad := goesBad(ctx, namespace, `{"metadata":{"annotations":{"altershield.defense.antgroup.com/stuck-after":"0"}},
+			"spec":{"template":{"spec":{"containers":[{"name":"sleep","image":"busybox:missing"}]}}}}`)
+		Eventually(troubles(ctx, namespace, bad)).Should(ContainElement("ErrImagePull"))
+		losePatience(ctx, func() {
+			Consistently(released(ctx, namespace)).WithTimeout(5 * time.Second).Should(Equal(bad))
+			By("giving the annotation a value that can't be used: the setting holds")
+			output, err := kubectl(ctx, "-n", namespace, "annotate", "deployment", "sleep", "--overwrite", "altershield.defense.antgroup.com/stuck-after=soon")
+			Expect(err).NotTo(HaveOccurred(), output)
+			Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
+		})
+		Eventually(notes(ctx, namespace, "StuckAfterUnusable")).Should(ConsistOf(ContainSubstring(`not "soon"; the setting stuck-rollback holds: 1s`)))
+		backAtFirst(ctx, namespace)
+	})
+
+	It("stays while the autoscaler adds a node for its pods", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		bad := goesBad(ctx, namespace, `{"spec":{"template":{"spec":{"nodeSelector":{"disk":"none"}}}}}`)
+		Eventually(troubles(ctx, namespace, bad)).Should(ContainElement("Unschedulable"))
+		Eventually(readyPods(ctx, namespace)).Should(ContainElement("not ready: " + bad + " x3"))
+		for _, pod := range podsAt(ctx, namespace, bad) {
+			Expect(kube.Create(ctx, scaleUp(&pod))).To(Succeed())
+		}
+		losePatience(ctx, func() {
+			Consistently(released(ctx, namespace)).WithTimeout(5 * time.Second).Should(Equal(bad))
+		})
+		Expect(notes(ctx, namespace, "ReleaseNotRolledBack")()).To(BeEmpty())
+	})
+
 	It("goes back to a version from before the namespace was under change control", func(ctx context.Context) {
 		namespace := newNamespace(ctx, nil)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
