@@ -113,7 +113,7 @@ type Decision struct {
 // rollbacks, a suspension that is lifted lets other releases in, a rollout that goes on replaces the pods that still serve, and
 // what is removed is gone.
 func (d *Decision) IsFinal() bool {
-	return d.Verified || d.Lift || d.Resume || len(d.Prune) > 0
+	return d.Verified || d.Lift || d.Resume || d.Clear || len(d.Prune) > 0
 }
 
 // Decide recounts a release from what was seen and says what to do. A repeated call on the same facts decides the same.

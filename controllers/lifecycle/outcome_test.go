@@ -179,6 +179,7 @@ func TestDecisionIsFinal(t *testing.T) {
 		{"a verified release stays so", newWorkload(success), see(5, passed(1, 5)), false},
 		{"a suspension is lifted after a crash", newWorkload(success), see(5, suspended, passed(1, 5)), true},
 		{"an older record goes after a crash", newWorkload(release(2), success), see(5, passed(1, 5), others(other(older, 1))), true},
+		{"batches of an earlier release go", newWorkload(success), see(5, passed(1, 5), func(seen *lifecycle.Observation) { seen.Earlier = true }), true},
 		{"a hold ends", newWorkload(suspendedBefore), see(5, suspended, held, passed(1, 4)), true},
 		{"a pod fails", newWorkload(), see(5, failed(1, 5, "sleep-2")), false},
 		{"a pod is awaited", newWorkload(), see(5, passed(1, 4)), false},
