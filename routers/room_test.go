@@ -108,11 +108,11 @@ func TestLobbyForgetsAnAddress(t *testing.T) {
 		lobby.welcome("10.0.0.1")
 		time.Sleep(time.Hour - 1) // of the bubble's clock
 		g.Expect(lobby.isRegular("10.0.0.1")).To(BeTrue())
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		g.Expect(lobby.isRegular("10.0.0.1")).To(BeFalse(), "after an hour")
 		for i := range 65 {
 			lobby.welcome(fmt.Sprint("10.0.1.", i))
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 		}
 		g.Expect(lobby.isRegular("10.0.1.0")).To(BeFalse(), "as 64 others came since")
 		g.Expect(lobby.isRegular("10.0.1.1")).To(BeTrue())

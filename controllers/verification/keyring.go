@@ -30,8 +30,8 @@ import (
 // at another moment than the operator, and never sends a callback again.
 const formerPeriod = 10 * time.Minute
 
-// Keyring holds the tokens that sign and verify. Client and callbacks share one, so that a change of the file is seen by
-// whoever reads it first: the heartbeat, within ten seconds. What it remembers is lost when the process ends.
+// Keyring holds the tokens that sign and verify. Client and callbacks share one, so that a change of the file
+// is seen within ten seconds, by the heartbeat. What it remembers is lost when the process ends.
 type Keyring struct {
 	credentials Credentials
 
