@@ -161,6 +161,15 @@ func releaseRecord(user, version, release string, changes ...string) string {
 	return record + "}"
 }
 
+// ending adds to the record of a release what it ended.
+func ending(ended string) edit {
+	return func(deployment object) {
+		annotations := at(deployment, "metadata", "annotations")
+		record := annotations["altershield.defense.antgroup.com/released-by"].(string)
+		annotations["altershield.defense.antgroup.com/released-by"] = strings.TrimSuffix(record, "}") + `,"ended":{` + ended + `}}`
+	}
+}
+
 // asking is a user's request for a rollback, askedBy the note of who made it.
 func asking(to string) edit { return annotation("altershield.defense.antgroup.com/rollback", to) }
 

@@ -50,6 +50,7 @@ func TestTheDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 		first = `{"user":"alice","time":"2026-11-21T10:00:00Z","version":"c6c45d23c098bdf181853a85b60b5d74","release":1}`
 		next  = `{"user":"alice","time":"2026-11-21T10:00:00Z","version":"6a8ff823a5011291b0f02a1d83c2222d","release":5,"changes":["metadata.labels[test]: 123 -> 1234"]}`
 	)
+	nextByLabel := strings.TrimSuffix(next, "}") + `,"ended":{"ignoredSuspend":true}}`
 	type values = map[string]string
 	release := all(stamped(versionOf123, "4"), processed)
 	for _, row := range []struct {
@@ -78,7 +79,7 @@ func TestTheDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 		{"a repair of a suspended one is recorded and its label consumed", all(release, suspended), all(release, suspended, repaired, ignoring),
 			map[string]any{
 				"add" + labelVersion: versionOf1234, "add" + templateVersion: versionOf1234,
-				"add" + releaseNumber: "5", "add" + releasedBy: next, "remove" + defenseStatus: nil, "remove" + ignoredSuspend: nil,
+				"add" + releaseNumber: "5", "add" + releasedBy: nextByLabel, "remove" + defenseStatus: nil, "remove" + ignoredSuspend: nil,
 				"add" + ignoredBy: `{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"6a8ff823a5011291b0f02a1d83c2222d","release":5}`}},
 		{"a request for a rollback is noted", release, all(release, asking("true")), map[string]any{"add" + rollbackBy: "alice"}},
 		{"a request for a rollback that is taken back takes its note along", all(release, asking("true"), askedBy("bob")), all(release, askedBy("bob")),

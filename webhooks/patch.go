@@ -29,8 +29,11 @@ import (
 func patch(from, to marks) []jsonpatch.Operation {
 	operations := patchMap("/metadata/labels", from.labels, to.labels)
 	operations = append(operations, patchMap("/metadata/annotations", from.annotations, to.annotations)...)
-	if from.paused && !to.paused {
+	switch {
+	case from.paused && !to.paused:
 		operations = append(operations, jsonpatch.NewOperation("remove", "/spec/paused", nil))
+	case !from.paused && to.paused:
+		operations = append(operations, jsonpatch.NewOperation("add", "/spec/paused", true))
 	}
 	if len(from.templateLabels) == 0 && len(to.templateLabels) > 0 && from.template["metadata"] == nil {
 		operations = append(operations, jsonpatch.NewOperation("add", "/spec/template/metadata", map[string]any{}))

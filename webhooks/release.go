@@ -39,8 +39,8 @@ func ownedLabels() []string {
 
 func ownedAnnotations() []string {
 	return []string{
-		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationHeld,
-		appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks,
+		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationIgnoredSuspendRemoved,
+		appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks,
 	}
 }
 
@@ -59,6 +59,9 @@ type marks struct {
 	templateLabels map[string]string
 	template       podtemplate.Template
 	paused         bool
+	// knownAs is the version by which the Deployment knows the template, where another release of the operator computed it. Empty
+	// where there is none, or where it makes no difference.
+	knownAs string
 }
 
 func newMarks(deployment *unstructured.Unstructured) marks {
@@ -83,18 +86,6 @@ func (m marks) release() lifecycle.Release {
 	return lifecycle.Release{Version: m.labels[appv1alpha1.LabelVersion], Number: lifecycle.ReleaseNumber(m.annotations)}
 }
 
-// ignoresSuspension says whether an update that makes the given release asks to pass what denies it. Besides the label, a
-// record of this very release in the user's own name counts: the API server calls the defaulter again when a later
-// webhook changed the template, and by then the label is consumed. Writing the record by hand grants no more than the
-// label does.
-func (m marks) ignoresSuspension(release int64, user string) bool {
-	if m.labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue {
-		return true
-	}
-	record, found := appv1alpha1.IgnoredSuspendOf(m.annotations)
-	return found && record.User == user && record.Release == release
-}
-
 // stampNew returns the marks that a new Deployment must carry. Whatever it brings of the operator's keys, say from an
 // export of another Deployment, is not its own.
 func stampNew(created marks, user string, now time.Time) (marks, error) {
@@ -116,6 +107,7 @@ func stampNew(created marks, user string, now time.Time) (marks, error) {
 // template stays the same nothing of the operator's changes, so that no pod restarts. The API server may ask again within
 // one request, with an object that carries what this function wrote the first time: old is what it goes by.
 func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
+	updated = updated.beforeFirstCall(old)
 	stamped := updated.clone()
 	stamped.restoreOwned(old)
 	if updated.template.Equal(old.template) {
@@ -140,29 +132,8 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	}
 	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
 		User: releaser(updated, by, release), Time: metav1.NewTime(now), Version: version, Release: release,
-		Changes: podtemplate.Changes(old.template, updated.template),
+		Changes: podtemplate.Changes(old.template, updated.template), Ended: ended(updated, stamped),
 	})
-}
-
-// ignoreDenial writes the record of a release that asks to pass what denies it, and consumes the label.
-func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspend) error {
-	rollbacks := appv1alpha1.RollbacksOf(old.annotations)
-	switch {
-	case old.suspended() || lifecycle.RefusalOf(rollbacks, record.Version, record.Time.Time) != nil:
-		if updated.ignoresSuspension(record.Release, record.User) {
-			if err := m.write(appv1alpha1.AnnotationIgnoredSuspendBy, record); err != nil {
-				return err
-			}
-		}
-	case refusesAny(rollbacks, record.Time.Time):
-		// A later webhook may turn the template into one that is refused, and then this one is asked again. If none does, the
-		// Deployment reconciler takes the label away.
-		return nil
-	}
-	if m.labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue {
-		delete(m.labels, appv1alpha1.LabelIgnoredSuspend)
-	}
-	return nil
 }
 
 func (m marks) clone() marks {
@@ -172,6 +143,7 @@ func (m marks) clone() marks {
 		templateLabels: cloneOrNew(m.templateLabels),
 		template:       m.template,
 		paused:         m.paused,
+		knownAs:        m.knownAs,
 	}
 }
 
@@ -208,6 +180,8 @@ func (m marks) setRelease(version string, number int64) {
 	m.labels[appv1alpha1.LabelVersion] = version
 	m.templateLabels[appv1alpha1.LabelVersion] = version
 	m.annotations[appv1alpha1.AnnotationRelease] = strconv.FormatInt(number, 10)
+	// A template from before the namespace was opted in may have it: its pods would all be born finished.
+	delete(m.templateLabels, appv1alpha1.LabelOperateFinished)
 }
 
 func restore(current, old map[string]string, keys []string) {

@@ -64,11 +64,17 @@ func TestANewDeploymentIsStamped(t *testing.T) {
 // held is the note that a pause is the operator's.
 func held(value string) edit { return annotation("altershield.defense.antgroup.com/held", value) }
 
+// removedAt is the note that ignored-suspend was removed unused at a release.
+func removedAt(release string) edit {
+	return annotation("altershield.defense.antgroup.com/ignored-suspend-removed", release)
+}
+
 func pausedSpec(deployment object) { field(true, "paused", "spec")(deployment) }
 
 func TestAnUpdateIsStamped(t *testing.T) {
 	release := stamped(versionOf123, "4")
 	next := all(stamped(versionOf1234, "5"), releasedBy("alice", versionOf1234, "5", "metadata.labels[test]: 123 -> 1234"))
+	nextByLabel := all(next, ending(`"ignoredSuspend":true`))
 	first := all(stamped(versionOf1234, "1"), releasedBy("alice", versionOf1234, "1", "metadata.labels[test]: 123 -> 1234"))
 	refusing := rolledBack(leaving(versionOf1234, "4", refused))
 	refusingAnother := rolledBack(leaving("0123456789abcdef0123456789abcdef", "4", refused))
@@ -76,6 +82,7 @@ func TestAnUpdateIsStamped(t *testing.T) {
 	record := recorded("alice", "2026-11-21T10:00:00.000000Z", versionOf1234, "5")
 	earlier := recorded("bob", "2026-11-20T10:00:00.000000Z", "0123456789abcdef0123456789abcdef", "3")
 	own := recorded("alice", "2026-11-20T10:00:00.000000Z", "0123456789abcdef0123456789abcdef", "3")
+	usedLabel := recorded("alice", "2026-11-20T10:00:00.000000Z", versionOf123, "4")
 	forged := recorded("bob", "2026-11-21T09:59:59.000000Z", versionOf1234, "5")
 	for _, row := range []struct {
 		name               string
@@ -119,19 +126,35 @@ func TestAnUpdateIsStamped(t *testing.T) {
 		{"without a suspension that somebody takes away by hand changing anything",
 			all(release, suspended), release, all(release, suspended)},
 		{"with the record of who took the release through the suspension, and without the label",
-			all(release, processed, suspended), all(release, processed, suspended, repaired, ignoring), all(repaired, next, suspended, record)},
+			all(release, processed, suspended), all(release, processed, suspended, repaired, ignoring), all(repaired, nextByLabel, suspended, record)},
 		{"by a label that was there before the template changed",
-			all(release, processed, suspended, ignoring), all(release, processed, suspended, ignoring, repaired), all(repaired, next, suspended, record)},
+			all(release, processed, suspended, ignoring), all(release, processed, suspended, ignoring, repaired), all(repaired, nextByLabel, suspended, record)},
 		{"with a new record in the place of an earlier one",
-			all(release, suspended, earlier), all(release, suspended, earlier, repaired, ignoring), all(repaired, next, suspended, record)},
+			all(release, suspended, earlier), all(release, suspended, earlier, repaired, ignoring), all(repaired, nextByLabel, suspended, record)},
+		{"without the Finished label that the template has from before it was opted in",
+			templateLabel("altershield.defense.antgroup.com/operate-finished", "1795255200"),
+			all(templateLabel("altershield.defense.antgroup.com/operate-finished", "1795255200"), repaired), all(repaired, first)},
+		{"with that Finished label while the template stays",
+			templateLabel("altershield.defense.antgroup.com/operate-finished", "1795255200"), label("team", "a"),
+			all(templateLabel("altershield.defense.antgroup.com/operate-finished", "1795255200"), label("team", "a"))},
+		{"without a record by a label that came back after it was used",
+			all(release, suspended, ignoring, usedLabel), all(release, suspended, ignoring, usedLabel, repaired), all(repaired, nextByLabel, suspended, usedLabel)},
+		{"without a record by a label that came back after it was removed",
+			all(release, suspended, ignoring, removedAt("4")), all(release, suspended, ignoring, repaired), all(repaired, nextByLabel, suspended, removedAt("4"))},
+		{"with a record by a label that came back after it was removed, and is set anew in the update",
+			all(release, suspended, removedAt("4")), all(release, suspended, ignoring, repaired), all(repaired, nextByLabel, suspended, record, removedAt("4"))},
+		{"with a record by a label that was removed at the release before",
+			all(release, suspended, ignoring, removedAt("3")), all(release, suspended, ignoring, repaired), all(repaired, nextByLabel, suspended, record, removedAt("3"))},
+		{"without a record for a version that is refused, by a label that came back",
+			all(release, refusing, ignoring, removedAt("4")), all(release, refusing, ignoring, repaired), all(repaired, nextByLabel, refusing, removedAt("4"))},
 		{"with the label left alone while the template stays",
 			all(release, suspended), all(release, suspended, ignoring), all(release, suspended, ignoring)},
 		{"without the pause of the operator, which was for the release before",
 			all(release, suspended, held("4"), pausedSpec), all(release, suspended, held("4"), pausedSpec, repaired, ignoring),
-			all(repaired, next, suspended, record)},
+			all(repaired, next, ending(`"hold":true,"ignoredSuspend":true`), suspended, record)},
 		{"with the pause of a user, and without the note of the operator's",
 			all(release, suspended, held("4-overridden"), pausedSpec), all(release, suspended, held("4-overridden"), pausedSpec, repaired, ignoring),
-			all(repaired, next, suspended, record, pausedSpec)},
+			all(repaired, nextByLabel, suspended, record, pausedSpec)},
 		{"with the pause of a user where the operator has none",
 			all(release, pausedSpec), all(release, pausedSpec, repaired), all(repaired, next, pausedSpec)},
 		{"with a pause that comes with the release", release, all(release, pausedSpec, repaired), all(repaired, next, pausedSpec)},
@@ -140,15 +163,15 @@ func TestAnUpdateIsStamped(t *testing.T) {
 		{"with a user's end of the operator's pause",
 			all(release, suspended, held("4"), pausedSpec), all(release, suspended, held("4")), all(release, suspended, held("4"))},
 		{"without the label and without a record where nothing is suspended",
-			release, all(release, repaired, ignoring), all(repaired, next)},
+			release, all(release, repaired, ignoring), all(repaired, nextByLabel)},
 		{"with the record of who took a version that was rolled back, and without the label",
-			all(release, refusing), all(release, refusing, repaired, ignoring), all(repaired, next, refusing, record)},
+			all(release, refusing), all(release, refusing, repaired, ignoring), all(repaired, nextByLabel, refusing, record)},
 		{"with that record although somebody takes the rollbacks away",
-			all(release, refusing), all(release, repaired, ignoring), all(repaired, next, refusing, record)},
+			all(release, refusing), all(release, repaired, ignoring), all(repaired, nextByLabel, refusing, record)},
 		{"with that record once more when the API server asks again after another webhook", all(release, refusing),
-			all(repaired, next, refusing, recorded("alice", "2026-11-21T09:59:59.000000Z", versionOf1234, "5")), all(repaired, next, refusing, record)},
+			all(repaired, nextByLabel, refusing, recorded("alice", "2026-11-21T09:59:59.000000Z", versionOf1234, "5")), all(repaired, nextByLabel, refusing, record)},
 		{"without the label and without a record where a version is refused no more",
-			all(release, forgiven), all(release, forgiven, repaired, ignoring), all(repaired, next, forgiven)},
+			all(release, forgiven), all(release, forgiven, repaired, ignoring), all(repaired, nextByLabel, forgiven)},
 		{"without a record, but with the label, where another version is refused, which a later webhook may yet make of this one",
 			all(release, refusingAnother), all(release, refusingAnother, repaired, ignoring), all(repaired, next, refusingAnother, ignoring)},
 		{"without a record where the label doesn't say true",
@@ -159,8 +182,8 @@ func TestAnUpdateIsStamped(t *testing.T) {
 		{"with the earlier record in the user's own name where this release ignores nothing",
 			all(release, suspended, own), all(release, suspended, own, repaired), all(repaired, next, suspended, own)},
 		{"with a record once more when the API server asks again after another webhook",
-			all(release, suspended), all(repaired, next, suspended, recorded("alice", "2026-11-21T09:59:59.000000Z", versionOf1234, "5")),
-			all(repaired, next, suspended, record)},
+			all(release, suspended), all(repaired, nextByLabel, suspended, recorded("alice", "2026-11-21T09:59:59.000000Z", versionOf1234, "5")),
+			all(repaired, nextByLabel, suspended, record)},
 		{"without a record that is forged in another user's name",
 			all(release, suspended), all(release, suspended, repaired, forged), all(repaired, next, suspended)},
 		{"without a record that is no record",
@@ -247,4 +270,50 @@ func FuzzTheRecordOfAnIgnoredSuspension(f *testing.F) {
 			t.Errorf("the record of %q comes back as %v", value, again)
 		}
 	})
+}
+
+// Another webhook changes the template back after the first call, and the API server calls the defaulter once more.
+func TestStampUpdateGivesBackWhatTheFirstCallEnded(t *testing.T) {
+	release := all(stamped(versionOf123, "4"), processed, releasedBy("bob", versionOf123, "4"))
+	holding := all(release, suspended, held("4"), pausedSpec)
+	refusing := rolledBack(leaving(versionOf1234, "4", refused))
+	for _, row := range []struct {
+		name               string
+		old, updated, want edit // updated without its other template
+	}{
+		{"nothing", release, release, release},
+		{"the operator's pause", holding, holding, holding},
+		{"the operator's pause, beside the user's other changes", holding, all(holding, label("team", "a")), all(holding, label("team", "a"))},
+		{"the operator's pause, where replace leaves out its keys", holding, all(stamped(versionOf123, "4"), pausedSpec), holding},
+		{"no pause that the user ended", holding, all(release, suspended, held("4")), all(release, suspended, held("4"))},
+		{"no pause that was overridden", all(release, held("4-overridden")), all(release, held("4-overridden")), all(release, held("4-overridden"))},
+		{"ignored-suspend from before", all(release, suspended, ignoring), all(release, suspended, ignoring), all(release, suspended, ignoring)},
+		{"ignored-suspend that the update brings", all(release, suspended), all(release, suspended, ignoring), all(release, suspended, ignoring)},
+		{"no ignored-suspend that the update removes", all(release, suspended, ignoring), all(release, suspended), all(release, suspended)},
+		{"ignored-suspend for a version that is refused", all(release, refusing, ignoring), all(release, refusing, ignoring), all(release, refusing, ignoring)},
+		{"a request for a rollback from before", all(release, asking("true"), askedBy("bob")), all(release, asking("true"), askedBy("bob")),
+			all(release, asking("true"), askedBy("bob"))},
+		{"a request for a rollback that the update brings", release, all(release, asking(olderVersion)), all(release, asking(olderVersion), askedBy("alice"))},
+		{"no request for a rollback that the update takes back", all(release, asking("true"), askedBy("bob")), release, release},
+		{"everything at once", all(holding, ignoring, asking("true"), askedBy("bob")), all(holding, ignoring, asking("true"), askedBy("bob")),
+			all(holding, ignoring, asking("true"), askedBy("bob"))},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			old, want := marksOf(t, deployment(t, row.old)), marksOf(t, deployment(t, row.want))
+			first, err := stampUpdate(old, marksOf(t, deployment(t, row.updated, repaired)), author{user: "alice"}, now)
+			g.Expect(err).NotTo(HaveOccurred())
+			first.template = old.template
+			first.templateLabels["test"] = "123"
+
+			second, err := stampUpdate(old, first, author{user: "alice"}, now)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(second.labels).To(Equal(merged(want.labels)))
+			g.Expect(second.annotations).To(Equal(merged(want.annotations)))
+			g.Expect(second.templateLabels).To(Equal(want.templateLabels))
+			g.Expect(second.paused).To(Equal(want.paused))
+			_, pausedAgain := operations(patch(first, second))["add /spec/paused"]
+			g.Expect(pausedAgain).To(Equal(want.paused && !first.paused))
+		})
+	}
 }

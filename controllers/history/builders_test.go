@@ -20,14 +20,17 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -223,4 +226,24 @@ func holding(data string) revisionOption {
 func beingDeleted(revision *appsv1.ControllerRevision) {
 	revision.DeletionTimestamp = &metav1.Time{Time: metav1.Now().Time}
 	revision.Finalizers = []string{"example.com/hold"}
+}
+
+// replicaSet is the one of sleep with this number, version and image; of another Deployment where that begins with "other:".
+func replicaSet(number int, version, image string) *appsv1.ReplicaSet {
+	controls := true
+	image, isOther := strings.CutPrefix(image, "other:")
+	owner := types.UID("uid-1")
+	if isOther {
+		owner = "uid-2"
+	}
+	result := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "sleep-" + strconv.Itoa(number), UID: types.UID("rs-" + strconv.Itoa(number)),
+		Labels:          map[string]string{"app": "sleep", "admission-webhook-altershield.antgroup.com/version": version},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: owner, Controller: &controls}},
+	}}
+	result.Spec.Template.Labels = map[string]string{
+		"app": "sleep", "admission-webhook-altershield.antgroup.com/version": version, "pod-template-hash": "5c698f4449"}
+	result.Spec.Template.Spec.Containers = []corev1.Container{{Name: "sleep", Image: image}}
+	result.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr.To[int64](30)
+	return result
 }

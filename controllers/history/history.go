@@ -65,6 +65,9 @@ func (k *Keeper) Keep(ctx context.Context, deployment *appsv1.Deployment, releas
 	if err != nil || live == nil || !isAt(live, release) {
 		return err
 	}
+	if err := k.checkStamped(ctx, live, release.Version); err != nil {
+		return err
+	}
 	revision, err := newRevision(live, release)
 	if err != nil {
 		return err

@@ -146,7 +146,6 @@ func TestNothingIsKeptOfAnotherRelease(t *testing.T) {
 		{"another Deployment has its name", func(c *cluster) { c.live.SetUID("uid-2") }},
 		{"the Deployment has moved on", func(c *cluster) { c.use("busybox:1.37"); c.release(4) }},
 		{"the version was released again", func(c *cluster) { c.release(5) }},
-		{"the template was changed while no webhook looked", func(c *cluster) { c.use("busybox:1.37") }},
 		{"the Deployment left change control", func(c *cluster) { c.live.SetLabels(nil) }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -247,4 +246,62 @@ func TestADeploymentThatCanNotBeReadIsTriedAgain(t *testing.T) {
 	err := c.keeper().Keep(t.Context(), slim(), c.release(3))
 	g.Expect(err).To(MatchError("reading Deployment default/sleep: connection refused"))
 	g.Expect(errors.Is(err, history.ErrNotKept)).To(BeFalse())
+}
+
+// Another release of the operator, or another API server, may compute another version of the same template.
+func TestKeepGoesByTheStampedReplicaSetWhereTheVersionIsNoneOfOurs(t *testing.T) {
+	const version = "0123456789abcdef0123456789abcdef"
+	for _, row := range []struct {
+		name        string
+		replicaSets []string // their images; of another Deployment where they begin with "other:"
+		kept        []string
+	}{
+		{"it has this template", []string{"busybox"}, []string{"sleep--x--" + version}},
+		{"it has another template, which was changed while no webhook looked", []string{"busybox:1.37"}, []string{}},
+		{"two have the version, since the template was changed while no webhook looked", []string{"busybox:1.37", "busybox"}, []string{}},
+		{"there is none", nil, []string{}},
+		{"another Deployment has one", []string{"other:busybox"}, []string{}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			var objects []client.Object
+			for i, image := range row.replicaSets {
+				objects = append(objects, replicaSet(i, version, image))
+			}
+			c := newCluster(t, 3, objects...)
+			spec := map[string]any{ // as the fake client has it
+				"containers":                    []any{map[string]any{"name": "sleep", "image": "busybox", "resources": map[string]any{}}},
+				"terminationGracePeriodSeconds": int64(30),
+			}
+			g.Expect(unstructured.SetNestedMap(c.live.Object, spec, "spec", "template", "spec")).To(Succeed())
+			c.release(3)
+			c.live.SetLabels(map[string]string{"admission-webhook-altershield.antgroup.com/version": version})
+
+			err := c.keeper().Keep(t.Context(), slim(), lifecycle.Release{Version: version, Number: 3})
+			g.Expect(c.revisions()).To(Equal(row.kept))
+			if len(row.kept) == 0 {
+				g.Expect(err).To(MatchError(history.ErrNotKept))
+				g.Expect(err).To(MatchError(ContainSubstring("the pod template of Deployment default/sleep is not the one that version " + version)))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(c.calls).To(HaveExactElements("get", "list", "create"))
+		})
+	}
+}
+
+func TestKeepIsTriedAgainWhereTheReplicaSetsCanNotBeRead(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, 3)
+	c.use("busybox:1.37")
+	c.refuse = func(verb string) error {
+		if verb == "list" {
+			return errors.New("timeout")
+		}
+		return nil
+	}
+	err := c.keeper().Keep(t.Context(), slim(), lifecycle.Release{
+		Version: c.live.GetLabels()["admission-webhook-altershield.antgroup.com/version"], Number: 3})
+	g.Expect(err).To(MatchError(ContainSubstring("timeout")))
+	g.Expect(err).NotTo(MatchError(history.ErrNotKept))
 }

@@ -77,7 +77,7 @@ func newRevision(live *unstructured.Unstructured, release lifecycle.Release) (*a
 	}
 	revision.Data = runtime.RawExtension{Raw: data}
 	if record, found := lifecycle.ReleaseRecordOf(live.GetAnnotations(), release); found {
-		record.Changes = nil // they may be long, and the ChangeWorkload has them
+		record.Changes, record.Ended = nil, nil // the changes may be long, and the ChangeWorkload has them
 		note, err := json.Marshal(record)
 		if err != nil {
 			return nil, fmt.Errorf("encoding who released Deployment %s/%s: %w", live.GetNamespace(), live.GetName(), err)
@@ -110,15 +110,10 @@ func revisionOf(kept *appsv1.ControllerRevision) (Revision, error) {
 	return revision, nil
 }
 
-// isAt says whether a Deployment has the template of a release. One that was changed while no webhook looked still carries
-// the marks of the release before, and would be kept under a wrong version.
+// isAt reports whether a Deployment carries the marks of a release.
 func isAt(live *unstructured.Unstructured, release lifecycle.Release) bool {
 	marked := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Labels: live.GetLabels(), Annotations: live.GetAnnotations()}}
-	if lifecycle.ReleaseOf(marked) != release {
-		return false
-	}
-	version, err := podtemplate.Of(live.Object).Version()
-	return err == nil && version == release.Version
+	return lifecycle.ReleaseOf(marked) == release
 }
 
 // surplus goes through revisions, newest first. That of version may be missing there, as it was made just now, but it takes

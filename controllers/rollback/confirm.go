@@ -46,7 +46,7 @@ func (n *NotStuck) Error() string { return "the pods of the release run by now, 
 // confirm judges the pods of a release as the API server has them, less those that something else keeps from running. The error
 // is NotStuck where the release is not stuck.
 func (r *Roller) confirm(ctx context.Context, patience lifecycle.Patience, scene *scene) (lifecycle.StuckPods, error) {
-	replicaSet, unseen := lifecycle.StampedReplicaSet(scene.replicaSets.typed, scene.past.Release.Version)
+	replicaSet, unseen := lifecycle.StampedReplicaSet(scene.replicaSets.Items, scene.past.Release.Version)
 	if replicaSet == nil || unseen {
 		return lifecycle.StuckPods{}, &NotStuck{}
 	}

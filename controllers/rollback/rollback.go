@@ -46,8 +46,6 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
 // Sets the pod template of a Deployment back to an earlier one.
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=patch
-// Finds earlier pod templates: the cache holds none.
-// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
 
 // maxMessage keeps the record of a rollback short, in bytes.
 const maxMessage = 400
@@ -133,7 +131,7 @@ type scene struct {
 	deployment *appsv1.Deployment
 	past       lifecycle.Past
 	// replicaSets are those that the Deployment controls.
-	replicaSets replicaSets
+	replicaSets history.ReplicaSets
 }
 
 // observe finds out whether the Deployment could go back at all.
@@ -157,7 +155,7 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	replicaSets, err := r.replicaSets(ctx, deployment)
+	replicaSets, err := r.History.ReplicaSets(ctx, deployment)
 	if err != nil {
 		return nil, err
 	}

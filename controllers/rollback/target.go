@@ -23,17 +23,13 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/mark"
 	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
 )
@@ -71,17 +67,17 @@ func (r *Roller) target(ctx context.Context, request Request, scene *scene) (tar
 // healthyOlder is the template of the newest older ReplicaSet that is healthy, which may be from before the Deployment came
 // under change control.
 func (r *Roller) healthyOlder(scene *scene) (podtemplate.Template, error) {
-	older := scene.past.HealthyOlder(scene.replicaSets.typed, r.Clock.Now())
+	older := scene.past.HealthyOlder(scene.replicaSets.Items, r.Clock.Now())
 	if older == nil {
 		return nil, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf("no older ReplicaSet of deployment %s still runs all its pods", scene.deployment.Name)}
 	}
-	return podtemplate.Of(scene.replicaSets.raw[older.UID]), nil
+	return scene.replicaSets.Template(older), nil
 }
 
 // verified is the template of the version that was asked for, or of the newest verified one: the one that is kept, or that of
 // a ReplicaSet which is still there.
 func (r *Roller) verified(request Request, scene *scene, revisions []history.Revision) (podtemplate.Template, error) {
-	templates := scene.replicaSets.templates()
+	templates := scene.replicaSets.Templates()
 	for _, revision := range revisions {
 		scene.past.Kept = append(scene.past.Kept, revision.Version)
 		templates[revision.Version] = revision.Template
@@ -98,56 +94,12 @@ func (r *Roller) verified(request Request, scene *scene, revisions []history.Rev
 	return templates[targets[0]], nil
 }
 
-// templates are those that carry a version. A version that two ReplicaSets carry is left out: its template was changed while
-// no webhook looked, and nobody verified that.
-func (s replicaSets) templates() map[string]podtemplate.Template {
-	templates := map[string]podtemplate.Template{}
-	for i := range s.typed {
-		version := s.typed[i].Labels[appv1alpha1.LabelVersion]
-		if stamped, unseen := lifecycle.StampedReplicaSet(s.typed, version); version != "" && !unseen {
-			templates[version] = podtemplate.Of(s.raw[stamped.UID])
-		}
-	}
-	return templates
-}
-
 func unknownVersion(deployment, version string, targets []string) error {
 	message := fmt.Sprintf("deployment %s can't go back to version %q, which is none of the verified versions that are open to it now", deployment, version)
 	if len(targets) > 0 {
 		message += ": " + strings.Join(targets, ", ")
 	}
 	return &Obstacle{ObstacleUnknownVersion, message}
-}
-
-// replicaSets are those that a Deployment controls, also as they were sent.
-type replicaSets struct {
-	typed []appsv1.ReplicaSet
-	raw   map[types.UID]map[string]any
-}
-
-func (r *Roller) replicaSets(ctx context.Context, deployment *appsv1.Deployment) (replicaSets, error) {
-	selector, err := metav1.LabelSelectorAsSelector(deployment.Spec.Selector)
-	if err != nil {
-		return replicaSets{}, fmt.Errorf("reading the selector of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
-	}
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSetList"))
-	if err := r.Live.List(ctx, list, client.InNamespace(deployment.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return replicaSets{}, fmt.Errorf("listing the ReplicaSets of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
-	}
-	found := replicaSets{raw: map[types.UID]map[string]any{}}
-	for _, item := range list.Items {
-		if !metav1.IsControlledBy(&item, deployment) { // another Deployment may have the same selector
-			continue
-		}
-		var replicaSet appsv1.ReplicaSet
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &replicaSet); err != nil {
-			return replicaSets{}, fmt.Errorf("decoding ReplicaSet %s/%s: %w", item.GetNamespace(), item.GetName(), err)
-		}
-		found.typed = append(found.typed, replicaSet)
-		found.raw[replicaSet.UID] = item.Object
-	}
-	return found, nil
 }
 
 // guards are what a rollback was decided by, and what it overwrites: the API server makes it only while all of that is so. A

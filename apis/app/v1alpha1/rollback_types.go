@@ -119,6 +119,21 @@ type ReleaseRecord struct {
 	Release int64 `json:"release"`
 	// Changes are the changes of the pod template, one a line. Values that may be secret are not shown.
 	Changes []string `json:"changes,omitempty"`
+	// Ended is what the release ended, nil where it ended nothing. The webhook gives it back if it is called again within the
+	// request, after another webhook took the release back.
+	Ended *Ended `json:"ended,omitempty"`
+}
+
+// Ended is what a release ended on its Deployment.
+//
+// +kubebuilder:object:generate=false
+type Ended struct {
+	// Hold reports whether the operator's pause ended.
+	Hold bool `json:"hold,omitempty"`
+	// IgnoredSuspend reports whether LabelIgnoredSuspend was consumed.
+	IgnoredSuspend bool `json:"ignoredSuspend,omitempty"`
+	// Rollback is the request for a rollback that ended.
+	Rollback string `json:"rollback,omitempty"`
 }
 
 // ReleaseRecordOf reads the record from the annotations of a Deployment.

@@ -45,7 +45,7 @@ const (
 	LabelSuspend = "altershield.defense.antgroup.com/suspend"
 
 	// LabelIgnoredSuspend on a Deployment lets one release through a suspension. Written by users; consumed by the
-	// mutating webhook when it admits that release, or by the Deployment reconciler where nothing is suspended.
+	// mutating webhook when it admits that release, or by the Deployment reconciler, once a release, where nothing is suspended.
 	LabelIgnoredSuspend = "altershield.defense.antgroup.com/ignored-suspend"
 	// IgnoredSuspendTrue is the value of LabelIgnoredSuspend that has an effect.
 	IgnoredSuspendTrue = "true"
@@ -68,6 +68,11 @@ const (
 	// AnnotationIgnoredSuspendBy records the last release that went through a suspension: a JSON object with the user,
 	// the time (RFC 3339), the version and the number of the release. Written by the mutating webhook.
 	AnnotationIgnoredSuspendBy = "altershield.defense.antgroup.com/ignored-suspend-by"
+
+	// AnnotationIgnoredSuspendRemoved on a Deployment holds the number of the release at which LabelIgnoredSuspend was removed
+	// unused. A client that sets it again and again is not answered again before the next release. Written by the Deployment
+	// reconciler.
+	AnnotationIgnoredSuspendRemoved = "altershield.defense.antgroup.com/ignored-suspend-removed"
 
 	// AnnotationReleasedBy on a Deployment holds a ReleaseRecord in JSON: who made its present release, and what changed.
 	// Written by the mutating webhook.

@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"fmt"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// ignoresSuspension reports whether the label that lets a release through is there.
+func (m marks) ignoresSuspension() bool {
+	return m.labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue
+}
+
+// hasSpentLabel reports whether the label is there and lets nothing through any more, since somebody set it again.
+func (m marks) hasSpentLabel() bool {
+	return m.ignoresSuspension() && lifecycle.IsIgnoredSuspendSpent(m.annotations)
+}
+
+// ignoreDenial writes the record of a release that asks to pass what denies it, and consumes the label.
+func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspend) error {
+	rollbacks := appv1alpha1.RollbacksOf(old.annotations)
+	isRefused := lifecycle.RefusalOf(rollbacks, record.Version, record.Time.Time) != nil ||
+		lifecycle.RefusalOf(rollbacks, updated.knownAs, record.Time.Time) != nil
+	switch {
+	case old.suspended() || isRefused:
+		if updated.ignoresSuspension() && !old.hasSpentLabel() {
+			if err := m.write(appv1alpha1.AnnotationIgnoredSuspendBy, record); err != nil {
+				return err
+			}
+		}
+	case refusesAny(rollbacks, record.Time.Time):
+		// A later webhook may turn the template into one that is refused, and then this one is asked again. If none does, the
+		// Deployment reconciler takes the label away.
+		return nil
+	}
+	if m.ignoresSuspension() {
+		delete(m.labels, appv1alpha1.LabelIgnoredSuspend)
+	}
+	return nil
+}
+
+const takeOut = "take it out of the file that sets it: there it lets every release through while the Deployment is suspended"
+
+// labelAdvice warns of a label that an update sets on a Deployment without being a release. One that a file keeps would be set
+// again after each release.
+func labelAdvice(old, updated marks) []string {
+	if old.ignoresSuspension() || !updated.ignoresSuspension() || !updated.template.Equal(old.template) {
+		return nil
+	}
+	key := appv1alpha1.LabelIgnoredSuspend
+	switch {
+	case lifecycle.IsIgnoredSuspendSpent(old.annotations):
+		return []string{fmt.Sprintf("the label %s has no effect, since it was used or removed at this release already; %s", key, takeOut)}
+	case old.suspended():
+		return []string{fmt.Sprintf("the label %s lets the next release through; then %s", key, takeOut)}
+	}
+	return []string{fmt.Sprintf("the label %s is removed again, since the Deployment isn't suspended; %s", key, takeOut)}
+}
+
+// spentAdvice says how to get a release through although the label of the Deployment is spent.
+func spentAdvice(old marks) []string {
+	if !old.hasSpentLabel() {
+		return nil
+	}
+	return []string{fmt.Sprintf("the label %s was on the Deployment before and has no effect, since it was used or removed at this release already: "+
+		"remove it, then set it in the update that changes the pod template", appv1alpha1.LabelIgnoredSuspend)}
+}

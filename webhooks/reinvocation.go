@@ -1,0 +1,56 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+)
+
+// ended returns what a release that is stamped ends of what updated has.
+func ended(updated, stamped marks) *appv1alpha1.Ended {
+	end := appv1alpha1.Ended{
+		Hold:           updated.paused && !stamped.paused,
+		IgnoredSuspend: updated.ignoresSuspension() && !stamped.ignoresSuspension(),
+	}
+	if _, stays := stamped.annotations[appv1alpha1.AnnotationRollback]; !stays {
+		end.Rollback = updated.annotations[appv1alpha1.AnnotationRollback]
+	}
+	if end == (appv1alpha1.Ended{}) {
+		return nil
+	}
+	return &end
+}
+
+// beforeFirstCall returns the marks as they were before the webhook was called for this request the first time, which a record
+// of the release that comes after old shows. What it ended may not have to end: another webhook may have changed the template
+// back since. A user who forges the record gets what the user may set anyway.
+func (m marks) beforeFirstCall(old marks) marks {
+	record, found := appv1alpha1.ReleaseRecordOf(m.annotations)
+	if !found || record.Ended == nil || record.Release != lifecycle.NextRelease(old.annotations) {
+		return m
+	}
+	given := m.clone()
+	given.paused = m.paused || record.Ended.Hold
+	if record.Ended.IgnoredSuspend {
+		given.labels[appv1alpha1.LabelIgnoredSuspend] = appv1alpha1.IgnoredSuspendTrue
+	}
+	if record.Ended.Rollback != "" {
+		given.annotations[appv1alpha1.AnnotationRollback] = record.Ended.Rollback
+	}
+	return given
+}
