@@ -270,7 +270,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 		return err
 	}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
-		Reader: mgr.GetCache(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: mgr.GetEventRecorder(controllers.Reporter), Tracer: tracer, Leaving: ctx.Done(),
 	}); err != nil {
 		return err

@@ -26,8 +26,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
@@ -244,6 +247,28 @@ func merged(maps_ ...map[string]string) map[string]string {
 		maps.Copy(result, m)
 	}
 	return result
+}
+
+// cached is the Deployment as the cache has it.
+func cached(t testing.TB, edits ...edit) *appsv1.Deployment {
+	t.Helper()
+	result := &appsv1.Deployment{}
+	if err := json.Unmarshal(raw(t, deployment(t, edits...)).Raw, result); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// accountsOf confirms what the reader has.
+func accountsOf(t testing.TB, reader client.Reader) *accounts {
+	t.Helper()
+	options := Options{Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Recorder: &recorder{}}
+	return newAccounts(options, countingMetrics(t))
+}
+
+// pastOf reads from the API server what the reader has.
+func pastOf(live client.Reader, accounts *accounts) *past {
+	return newPast(Options{Live: live, Clock: clocktesting.NewFakePassiveClock(now)}, accounts)
 }
 
 func countingMetrics(t testing.TB) *Metrics {

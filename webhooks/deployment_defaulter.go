@@ -21,25 +21,26 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
-
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
 // deploymentDefaulter stamps releases: it sets the version of a new or changed pod template, counts the release, records
 // who made it, consumes ignored-suspend, notes who asks for a rollback and keeps everybody else's hands off the operator's
-// keys. It reads nothing but the request and changes nothing but its answer, so a dry run is safe.
+// keys. It changes nothing but its answer, so a dry run is safe.
 type deploymentDefaulter struct {
 	// operator is the user name of the operator itself, which may write its own keys.
 	operator string
 	clock    clock.PassiveClock
-	metrics  *Metrics
+	accounts *accounts
+	past     *past
 }
 
 var _ admission.Handler = &deploymentDefaulter{}
@@ -50,41 +51,75 @@ func (d *deploymentDefaulter) Handle(ctx context.Context, request admission.Requ
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	before, user, now := newMarks(updated), request.UserInfo.Username, d.clock.Now()
-	var old, after marks
-	var warnings []string
+	before := newMarks(updated)
 	switch request.Operation {
 	case admissionv1.Create:
-		after, err = stampNew(before, user, now)
+		return d.create(ctx, request, updated, before)
 	case admissionv1.Update:
-		oldObject, malformed := decode(request.OldObject)
-		if malformed != nil {
-			return admission.Errored(http.StatusBadRequest, malformed)
+		old, err := decode(request.OldObject)
+		if err != nil {
+			return admission.Errored(http.StatusBadRequest, err)
 		}
-		old = newMarks(oldObject)
-		by := author{user: user, isOperator: user == d.operator}
-		if by.isOperator && before.template.Equal(old.template) {
-			return admission.Allowed("")
-		}
-		after, err = stampUpdate(old, before, by, now)
-		warnings = keptKeys(old, before, after)
-	default:
+		return d.update(ctx, request, old, before)
+	}
+	return admission.Allowed("")
+}
+
+// create stamps a new Deployment, of which nothing is counted: no cache confirms it.
+func (d *deploymentDefaulter) create(ctx context.Context, request admission.Request, created *unstructured.Unstructured, before marks) admission.Response {
+	before.knownAs = d.past.orphanVersion(ctx, request.Namespace, created, before)
+	after, err := stampNew(before, request.UserInfo.Username, d.clock.Now())
+	if err != nil {
+		return unversioned(request, err)
+	}
+	return admission.Patched("", patch(before, after)...)
+}
+
+func (d *deploymentDefaulter) update(ctx context.Context, request admission.Request, oldObject *unstructured.Unstructured, before marks) admission.Response {
+	old, now := newMarks(oldObject), d.clock.Now()
+	by := author{user: request.UserInfo.Username, isOperator: request.UserInfo.Username == d.operator}
+	isRelease := !before.template.Equal(old.template)
+	if by.isOperator && !isRelease && before.release().Number == old.release().Number {
 		return admission.Allowed("")
 	}
+	known := d.accounts.known(ctx, request, oldObject.GetUID())
+	before.knownAs = d.refusedVersion(ctx, known, oldObject, before, now)
+	after, err := stampUpdate(old, before, by, now)
 	if err != nil {
-		return admission.Errored(http.StatusUnprocessableEntity,
-			fmt.Errorf("deployment %s: its release version can't be computed: %w", request.Name, err))
+		return unversioned(request, err)
 	}
-	if lifecycle.ReleaseNumber(after.annotations) != lifecycle.ReleaseNumber(old.annotations) {
-		d.metrics.tell(ctx, decisionStamped, request, after.release())
+	if isRelease {
+		d.accounts.take(ctx, decisionStamped, request, known, after.release())
 	}
+	warnings := append(keptKeys(old, before, after), labelAdvice(old, before)...)
 	return admission.Patched("", patch(before, after)...).WithWarnings(warnings...)
+}
+
+// refusedVersion returns the version under which a release that asks to pass is refused, empty where it isn't. The record of who
+// let it through depends on it.
+func (d *deploymentDefaulter) refusedVersion(ctx context.Context, known *appsv1.Deployment, oldObject *unstructured.Unstructured, updated marks, now time.Time) string {
+	old := newMarks(oldObject)
+	if old.suspended() || old.hasSpentLabel() || !updated.beforeFirstCall(old).ignoresSuspension() || updated.template.Equal(old.template) {
+		return ""
+	}
+	version, err := updated.template.Version()
+	if err != nil {
+		return ""
+	}
+	if refused := d.past.refusalOf(ctx, known, oldObject, updated, version, now); refused != nil {
+		return refused.Version
+	}
+	return ""
+}
+
+func unversioned(request admission.Request, err error) admission.Response {
+	return admission.Errored(http.StatusUnprocessableEntity, fmt.Errorf("deployment %s: its release version can't be computed: %w", request.Name, err))
 }
 
 // keptKeys warns a user whose update, which is no release, would have changed or removed keys of the operator. What the
 // webhook itself changes is not kept: rollback-by comes and goes with the user's own request.
 func keptKeys(old, updated, stamped marks) []string {
-	if !updated.template.Equal(old.template) {
+	if !updated.template.Equal(old.template) || updated.isStampedAfter(old) {
 		return nil
 	}
 	var kept []string

@@ -22,15 +22,21 @@ import (
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime"
-	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
 func mutate(t testing.TB, request admission.Request) admission.Response {
 	t.Helper()
-	handler := &deploymentDefaulter{operator: operator, clock: clocktesting.NewFakePassiveClock(now), metrics: countingMetrics(t)}
-	return handler.Handle(t.Context(), request)
+	return defaulterOf(t, readerOf(t, interceptor.Funcs{})).Handle(t.Context(), request)
+}
+
+func defaulterOf(t testing.TB, reader client.Reader) *deploymentDefaulter {
+	t.Helper()
+	accounts := accountsOf(t, reader)
+	return &deploymentDefaulter{operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
 }
 
 func TestTheDefaulterPatchesReleasesAndNothingElse(t *testing.T) {

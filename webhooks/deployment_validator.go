@@ -20,15 +20,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -42,14 +41,11 @@ import (
 // a suspension the return to a version that was verified. It changes nothing but its answer and, unless it is a dry run,
 // reports what it refused.
 type deploymentValidator struct {
-	// reader reads ChangeWorkloads from the cache.
-	reader client.Reader
 	// operator is the user name of the operator itself, whose rollbacks pass.
 	operator string
 	clock    clock.PassiveClock
-	recorder events.EventRecorder
-	metrics  *Metrics
-	tracer   *tracing.Tracer
+	accounts *accounts
+	past     *past
 }
 
 var _ admission.Handler = &deploymentValidator{}
@@ -72,38 +68,38 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 	if updated.template.Equal(old.template) || v.isOwnRollback(request, old, updated) {
 		return admission.Allowed("")
 	}
+	known := v.accounts.known(ctx, request, oldObject.GetUID())
 	if record, ignored := admittedRepair(old, updated); ignored {
-		return v.letThrough(ctx, request, old, record)
+		return v.letThrough(ctx, request, known, old, record)
 	}
 	asked := release{
-		Release: updated.release(),
-		request: request, began: began, deployment: oldObject.GetUID(),
-		at: old.labels[appv1alpha1.LabelVersion], number: lifecycle.ReleaseNumber(old.annotations),
-		rollbacks: appv1alpha1.RollbacksOf(old.annotations),
+		Release: updated.release(), marks: updated, old: old, oldObject: oldObject,
+		request: request, began: began, known: known, rollbacks: appv1alpha1.RollbacksOf(old.annotations),
 	}
-	asked.refused = lifecycle.RefusalOf(asked.rollbacks, asked.Version, v.clock.Now())
+	asked.refused = v.past.refusalOf(ctx, known, oldObject, updated, asked.Version, v.clock.Now())
 	switch {
 	case old.suspended():
 		return v.whileSuspended(ctx, asked)
 	case asked.refused != nil:
 		v.turnAway(ctx, asked, decisionRefused, asked.refused.Release)
-		sentence := refusalSentence(request.Name, asked.refused)
-		v.report(asked, sentence)
-		return denied(fmt.Sprintf("deployment %s refuses this version", request.Name), sentence, refusalAdvice(asked.refused)...)
+		advice := append(refusalAdvice(asked.refused), spentAdvice(old)...)
+		return denied(fmt.Sprintf("deployment %s refuses this version", request.Name), refusalSentence(request.Name, asked.refused), advice...)
 	}
 	return admission.Allowed("")
 }
 
 // release is what a request asks for.
 type release struct {
-	// Release is the one that is asked for.
+	// Release is the one that is asked for, with the marks of the Deployment that would be at it.
 	lifecycle.Release
-	request admission.Request
-	began   time.Time
-	// deployment is released, and is at a version and at the release with a number.
-	deployment types.UID
-	at         string
-	number     int64
+	marks marks
+	// old are the marks of the Deployment as it is, oldObject all of it.
+	old       marks
+	oldObject *unstructured.Unstructured
+	request   admission.Request
+	began     time.Time
+	// known is the Deployment as the cache has it, nil where that confirms nothing.
+	known *appsv1.Deployment
 	// rollbacks are those of the Deployment.
 	rollbacks []appv1alpha1.Rollback
 	// refused is the rollback that has the version refused, nil where it isn't.
@@ -116,43 +112,74 @@ func (v *deploymentValidator) isOwnRollback(request admission.Request, old, upda
 }
 
 // letThrough admits a release that the defaulter recorded as one that ignores what denies it.
-func (v *deploymentValidator) letThrough(ctx context.Context, request admission.Request, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
+func (v *deploymentValidator) letThrough(ctx context.Context, request admission.Request, known *appsv1.Deployment, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
 	release := lifecycle.Release{Version: record.Version, Number: record.Release}
 	if !old.suspended() {
-		v.metrics.tell(ctx, decisionRefusalIgnored, request, release)
+		v.accounts.take(ctx, decisionRefusalIgnored, request, known, release)
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
 			"deployment %s takes version %s again, which was rolled back; the record says that %s let it through",
 			request.Name, record.Version, record.User))
 	}
-	v.metrics.tell(ctx, decisionIgnored, request, release)
-	return admission.Allowed("").WithWarnings(fmt.Sprintf(
-		"deployment %s stays suspended until this release is verified; the record says that %s let it through",
-		request.Name, record.User))
+	v.accounts.take(ctx, decisionIgnored, request, known, release)
+	warnings := []string{fmt.Sprintf("deployment %s stays suspended until this release is verified; the record says that %s let it through",
+		request.Name, record.User)}
+	if lifecycle.IsIgnoredSuspendSpent(old.annotations) {
+		warnings = append(warnings, fmt.Sprintf("the label %s was set at the release before, too: %s",
+			appv1alpha1.LabelIgnoredSuspend, takeOut))
+	}
+	return admission.Allowed("").WithWarnings(warnings...)
 }
 
 // whileSuspended lets nothing in but a verified version that isn't refused.
 func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release) admission.Response {
 	request := asked.request
-	workloads, err := index.ChangeWorkloadsOf(ctx, v.reader, request.Namespace, asked.deployment)
+	workloads, err := v.workloads(ctx, asked)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	if asked.refused == nil && lifecycle.IsVerified(workloads, asked.Version) {
-		v.metrics.tell(ctx, decisionReturned, request, asked.Release)
-		return admission.Allowed("").WithWarnings(fmt.Sprintf(
-			"deployment %s returns to a verified version and stays suspended until its pods are checked again",
-			request.Name))
+	if version := v.verifiedAs(ctx, asked, workloads); version != "" {
+		verified, err := v.past.isVerified(ctx, asked.known, version)
+		if err != nil {
+			return admission.Errored(http.StatusInternalServerError, err)
+		}
+		if verified {
+			v.accounts.take(ctx, decisionReturned, request, asked.known, asked.Release)
+			return admission.Allowed("").WithWarnings(fmt.Sprintf(
+				"deployment %s returns to a verified version and stays suspended until its pods are checked again",
+				request.Name))
+		}
 	}
-	v.turnAway(ctx, asked, decisionDenied, asked.number)
-	advice := lifecycle.DenialAdvice(workloads, asked.at, asked.rollbacks, v.clock.Now())
+	v.turnAway(ctx, asked, decisionDenied, lifecycle.ReleaseNumber(asked.old.annotations))
+	advice := lifecycle.DenialAdvice(workloads, asked.old.release().Version, asked.rollbacks, v.clock.Now())
 	if asked.refused != nil {
-		sentence := refusalSentence(request.Name, asked.refused)
-		v.report(asked, sentence)
-		advice = append([]string{sentence}, advice...)
+		advice = append([]string{refusalSentence(request.Name, asked.refused)}, advice...)
 	}
 	// The documents' sentence, which kubectl prints from reason and message.
 	suspended := fmt.Sprintf("deployment %s is suspended", request.Name)
-	return denied(suspended, suspended, advice...)
+	return denied(suspended, suspended, append(advice, spentAdvice(asked.old)...)...)
+}
+
+// workloads are those of the Deployment, none where nothing confirms that it is there: they name pods.
+func (v *deploymentValidator) workloads(ctx context.Context, asked release) ([]appv1alpha1.ChangeWorkload, error) {
+	if asked.known == nil {
+		return nil, nil
+	}
+	return index.ChangeWorkloadsOf(ctx, v.accounts.cache, asked.known.Namespace, asked.known.UID)
+}
+
+// verifiedAs returns the version under which the cache shows the template of a release as verified, empty where it doesn't. That
+// is its own version, or the one that the template was given by another release of the operator.
+func (v *deploymentValidator) verifiedAs(ctx context.Context, asked release, workloads []appv1alpha1.ChangeWorkload) string {
+	isOf := func(workload appv1alpha1.ChangeWorkload) bool { return workload.Spec.Reversion == asked.Version }
+	switch {
+	case asked.refused != nil:
+		return ""
+	case lifecycle.IsVerified(workloads, asked.Version):
+		return asked.Version
+	case slices.ContainsFunc(workloads, isOf):
+		return "" // what became of it is known
+	}
+	return v.past.versionOf(ctx, asked.known, asked.oldObject, asked.marks.template, lifecycle.VerifiedVersions(workloads))
 }
 
 // admittedRepair finds the record that the defaulter made for this very release.
@@ -162,18 +189,21 @@ func admittedRepair(old, updated marks) (appv1alpha1.IgnoredSuspend, bool) {
 		record.Version == updated.labels[appv1alpha1.LabelVersion]
 }
 
-// turnAway counts, logs and traces a denial, which is due to the release with the given number.
+// turnAway counts, logs, traces and reports a denial, which is due to the release with the given number.
 func (v *deploymentValidator) turnAway(ctx context.Context, asked release, made decision, because int64) {
-	v.metrics.tell(ctx, made, asked.request, asked.Release)
-	if ptr.Deref(asked.request.DryRun, false) {
+	if !v.accounts.take(ctx, made, asked.request, asked.known, asked.Release) {
 		return
 	}
-	wanted := tracing.Release{
-		Deployment: asked.deployment, Namespace: asked.request.Namespace, Name: asked.request.Name, Version: asked.Version,
+	wanted := tracing.Release{Deployment: asked.known.UID, Namespace: asked.known.Namespace, Name: asked.known.Name}
+	if isVersion(asked.Version) {
+		wanted.Version = asked.Version
 	}
 	cause := wanted
 	cause.Number = because
-	v.tracer.Denied(wanted, cause, string(made), asked.began, v.clock.Now())
+	v.accounts.tracer.Denied(wanted, cause, string(made), asked.began, v.clock.Now())
+	if asked.refused != nil {
+		v.accounts.reportRefusal(asked.known, asked.refused.Version)
+	}
 }
 
 // denied forbids, and says in warnings what to do.

@@ -31,7 +31,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -75,7 +74,7 @@ func changeWorkload(deployment, version, status, reason string) *appv1alpha1.Cha
 	}
 	workload := &appv1alpha1.ChangeWorkload{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: name + "--x--" + version,
+			Namespace: "default", Name: name + "--x--" + version, Labels: map[string]string{"app.kubernetes.io/deployment-name": name},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "apps/v1", Kind: "Deployment", Name: name, UID: types.UID(deployment), Controller: ptr.To(true)}},
 		},
@@ -93,9 +92,8 @@ func changeWorkload(deployment, version, status, reason string) *appv1alpha1.Cha
 
 func validatorOf(t testing.TB, reader client.Reader) *deploymentValidator {
 	t.Helper()
-	return &deploymentValidator{
-		reader: reader, operator: operator, clock: clocktesting.NewFakePassiveClock(now), recorder: &recorder{}, metrics: countingMetrics(t),
-	}
+	accounts := accountsOf(t, reader)
+	return &deploymentValidator{operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
 }
 
 // recorder keeps the Events that are reported.
@@ -172,6 +170,7 @@ func TestWhatPassesTheValidator(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			request := requestOf(t, deployment(t, row.old), deployment(t, row.updated))
+			row.workloads = append(row.workloads, cached(t, row.old))
 			response := validate(t, request, row.workloads...)
 			g.Expect(response.Allowed).To(Equal(row.allowed))
 			g.Expect(response.Warnings).To(HaveExactElements(row.warnings))
@@ -219,10 +218,10 @@ func TestTheValidatorRefusesWhatItCanNotRead(t *testing.T) {
 	})
 	t.Run("a cache that can't be read is no reason to let a release through", func(t *testing.T) {
 		g := NewWithT(t)
-		reader := readerOf(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		funcs := interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 			return errors.New("not synced")
-		}})
-		response := validatorOf(t, reader).Handle(t.Context(), requestOf(t, deployment(t, release), deployment(t, release, repaired)))
+		}}
+		response := validatorOf(t, readerOf(t, funcs, cached(t, release))).Handle(t.Context(), requestOf(t, deployment(t, release), deployment(t, release, repaired)))
 		g.Expect(response.Allowed).To(BeFalse())
 		g.Expect(response.Result.Code).To(Equal(int32(500)))
 	})
@@ -266,11 +265,10 @@ func TestARepairKeepsItsBypassWhenTheDefaulterIsAskedAgain(t *testing.T) {
 
 func TestDecisionsAreCountedAndLoggedButNotThoseOfDryRuns(t *testing.T) {
 	g := NewWithT(t)
-	metrics := countingMetrics(t)
-	defaulter := &deploymentDefaulter{operator: operator, clock: clocktesting.NewFakePassiveClock(now), metrics: metrics}
-	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}))
-	validator.metrics = metrics
 	release := all(stamped(versionOf123, "4"), suspended)
+	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release)))
+	metrics := validator.accounts.metrics
+	defaulter := &deploymentDefaulter{operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past}
 	next := requestOf(t, deployment(t, release), deployment(t, release, repaired))
 	scaled := requestOf(t, deployment(t, release), deployment(t, release, field(7, "replicas", "spec")))
 	rehearsed := next

@@ -45,7 +45,7 @@ func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspen
 				return err
 			}
 		}
-	case refusesAny(rollbacks, record.Time.Time):
+	case len(refusedVersions(rollbacks, record.Time.Time)) > 0:
 		// A later webhook may turn the template into one that is refused, and then this one is asked again. If none does, the
 		// Deployment reconciler takes the label away.
 		return nil

@@ -17,16 +17,9 @@ limitations under the License.
 package webhooks
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/utils/ptr"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
-
-	"github.com/traas-stack/altershield-operator/controllers/journal"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
 // decision is what the webhooks did about an update of a Deployment.
@@ -41,7 +34,7 @@ const (
 	decisionReturned       decision = "returned_to_verified"
 )
 
-// Metrics counts the decisions of the webhooks. Dry runs don't count.
+// Metrics counts the decisions of the webhooks. Dry runs don't count, nor does what the cache doesn't confirm.
 type Metrics struct {
 	decisions *prometheus.CounterVec
 }
@@ -50,7 +43,7 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "altershield_admission_decisions_total",
-		Help: "Answers of the webhooks to releases: stamped, also where the release is denied after that; of suspended Deployments denied, suspension_ignored or returned_to_verified; of others refused or refusal_ignored, where the version was rolled back.",
+		Help: "Answers of the webhooks to releases: stamped, also where the release is denied after that; of suspended Deployments denied, suspension_ignored or returned_to_verified; of others refused or refusal_ignored, where the version was rolled back. First releases don't count, and of one Deployment no more than one decision per second, after 20 at once.",
 	}, []string{"decision"})}
 	if err := registry.Register(metrics.decisions); err != nil {
 		return nil, fmt.Errorf("registering the metrics of admission: %w", err)
@@ -62,13 +55,4 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		metrics.decisions.WithLabelValues(string(decision))
 	}
 	return metrics, nil
-}
-
-// tell counts and logs a decision about a release.
-func (m *Metrics) tell(ctx context.Context, made decision, request admission.Request, release lifecycle.Release) {
-	if ptr.Deref(request.DryRun, false) {
-		return
-	}
-	m.decisions.WithLabelValues(string(made)).Inc()
-	ctrl.LoggerFrom(ctx).Info("A release asks for admission", journal.Release(request.Name, release, string(made))...)
 }

@@ -24,7 +24,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
@@ -70,21 +69,22 @@ func refusedUntil(rollback *appv1alpha1.Rollback) string {
 	return rollback.RefusedUntil.UTC().Format(time.RFC3339)
 }
 
-// report tells whoever watches the Deployment that a release of it was refused.
-func (v *deploymentValidator) report(asked release, sentence string) {
-	if ptr.Deref(asked.request.DryRun, false) {
+// reportRefusal writes an Event about a release that was refused because of the rollback from a version. All of it is from the
+// Deployment that the cache has.
+func (a *accounts) reportRefusal(known *appsv1.Deployment, version string) {
+	refused := lifecycle.RefusalOf(appv1alpha1.RollbacksOf(known.Annotations), version, a.clock.Now())
+	if refused == nil {
 		return
 	}
-	namespace, name := asked.request.Namespace, asked.request.Name
 	// Repetitions become one Event where both references are the same, whatever the note: the first has no resourceVersion,
 	// which changes meanwhile, and the second tells one version from another.
-	v.recorder.Eventf(
+	a.recorder.Eventf(
 		&corev1.ObjectReference{
-			APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: namespace, Name: name, UID: asked.deployment,
+			APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: known.Namespace, Name: known.Name, UID: known.UID,
 		},
 		&corev1.ObjectReference{
-			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: namespace,
-			Name: lifecycle.ChangeWorkloadName(name, asked.Version),
+			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: known.Namespace,
+			Name: lifecycle.ChangeWorkloadName(known.Name, refused.Version),
 		},
-		corev1.EventTypeWarning, appv1alpha1.EventReleaseRefused, "Admit", "%s", lifecycle.EventNote(sentence))
+		corev1.EventTypeWarning, appv1alpha1.EventReleaseRefused, "Admit", "%s", lifecycle.EventNote(refusalSentence(known.Name, refused)))
 }

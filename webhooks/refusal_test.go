@@ -99,9 +99,9 @@ func TestAVersionThatWasRolledBackIsRefused(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, row.workloads...))
+			validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, append(row.workloads, cached(t, row.old))...))
 			seen := &recorder{}
-			validator.recorder = seen
+			validator.accounts.recorder = seen
 			request := requestOf(t, deployment(t, row.old), deployment(t, row.updated))
 			request.UserInfo.Username = row.user
 			request.DryRun = ptr.To(true)
@@ -122,7 +122,7 @@ func TestAVersionThatWasRolledBackIsRefused(t *testing.T) {
 				if decision == row.decision {
 					want = 1
 				}
-				g.Expect(testutil.ToFloat64(validator.metrics.decisions.WithLabelValues(decision))).To(BeEquivalentTo(want), decision)
+				g.Expect(testutil.ToFloat64(validator.accounts.metrics.decisions.WithLabelValues(decision))).To(BeEquivalentTo(want), decision)
 			}
 			if !row.reported {
 				g.Expect(seen.reported).To(BeEmpty())
@@ -142,7 +142,7 @@ func TestAVerifiedVersionThatIsRefusedIsNoWayBackInASuspension(t *testing.T) {
 	g := NewWithT(t)
 	release := all(stamped(versionOf123, "4"), suspended, rolledBack(leaving(versionOf1234, "4", refused, `"reason":"PodsFailed"`)))
 	response := validate(t, requestOf(t, deployment(t, release), deployment(t, release, repaired, stamped(versionOf1234, "5"))),
-		changeWorkload("d-1", versionOf1234, "Success", "AllPodsPassed"))
+		changeWorkload("d-1", versionOf1234, "Success", "AllPodsPassed"), cached(t, release))
 	g.Expect(response.Result).To(Equal(&metav1.Status{
 		Status: "Failure", Code: 403, Reason: "deployment sleep is suspended", Message: "deployment sleep is suspended",
 	}))
@@ -176,10 +176,10 @@ func TestTheRefusalSaysWhy(t *testing.T) {
 
 func TestALongReasonStillFitsIntoAnEvent(t *testing.T) {
 	g := NewWithT(t)
-	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}))
-	seen := &recorder{}
-	validator.recorder = seen
 	release := all(stamped(versionOf123, "4"), rolledBack(leaving(versionOf1234, "4", refused, `"message":"`+strings.Repeat("发 100%s ", 500)+`"`)))
+	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release)))
+	seen := &recorder{}
+	validator.accounts.recorder = seen
 	validator.Handle(t.Context(), requestOf(t, deployment(t, release), deployment(t, release, repaired, stamped(versionOf1234, "5"))))
 	g.Expect(seen.reported).To(HaveLen(1))
 	g.Expect(len(seen.reported[0].note)).To(BeNumerically("<=", 1024))
@@ -209,8 +209,6 @@ func TestRefusalsThatRepeatAreOneEventAndThoseOfAnotherVersionAnother(t *testing
 	broadcaster := events.NewBroadcaster(written)
 	defer broadcaster.Shutdown()
 	g.Expect(broadcaster.StartRecordingToSinkWithContext(t.Context())).To(Succeed())
-	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}))
-	validator.recorder = broadcaster.NewRecorder(runtime.NewScheme(), "altershield-operator")
 	other, err := marksOf(t, deployment(t, templateLabel("test", "12345"))).template.Version()
 	g.Expect(err).NotTo(HaveOccurred())
 
@@ -218,6 +216,8 @@ func TestRefusalsThatRepeatAreOneEventAndThoseOfAnotherVersionAnother(t *testing
 		return all(stamped(versionOf123, "4"), field(generation, "resourceVersion", "metadata"),
 			rolledBack(leaving(versionOf1234, "4", refused, `"reason":"PodsFailed"`), leaving(other, "3", refused)))
 	}
+	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release("1"))))
+	validator.accounts.recorder = broadcaster.NewRecorder(runtime.NewScheme(), "altershield-operator")
 	refuse := func(generation string, next edit) {
 		validator.Handle(t.Context(), requestOf(t, deployment(t, release(generation)), deployment(t, release(generation), next)))
 	}

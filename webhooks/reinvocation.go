@@ -36,12 +36,18 @@ func ended(updated, stamped marks) *appv1alpha1.Ended {
 	return &end
 }
 
-// beforeFirstCall returns the marks as they were before the webhook was called for this request the first time, which a record
-// of the release that comes after old shows. What it ended may not have to end: another webhook may have changed the template
-// back since. A user who forges the record gets what the user may set anyway.
-func (m marks) beforeFirstCall(old marks) marks {
+// isStampedAfter reports whether a first call of the webhook for this request has stamped the release that comes after old.
+func (m marks) isStampedAfter(old marks) bool {
 	record, found := appv1alpha1.ReleaseRecordOf(m.annotations)
-	if !found || record.Ended == nil || record.Release != lifecycle.NextRelease(old.annotations) {
+	return found && record.Release == lifecycle.NextRelease(old.annotations)
+}
+
+// beforeFirstCall returns the marks as they were before the first call of the webhook for this request, if there was one. What
+// that ended may not have to end: another webhook may have changed the template back since. A user who forges the record gets
+// what the user may set anyway.
+func (m marks) beforeFirstCall(old marks) marks {
+	record, _ := appv1alpha1.ReleaseRecordOf(m.annotations)
+	if record.Ended == nil || !m.isStampedAfter(old) {
 		return m
 	}
 	given := m.clone()

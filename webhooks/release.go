@@ -87,11 +87,14 @@ func (m marks) release() lifecycle.Release {
 }
 
 // stampNew returns the marks that a new Deployment must carry. Whatever it brings of the operator's keys, say from an
-// export of another Deployment, is not its own.
+// export of another Deployment, is not its own, but for a version that its ReplicaSet knows it as.
 func stampNew(created marks, user string, now time.Time) (marks, error) {
 	version, err := created.template.Version()
 	if err != nil {
 		return marks{}, err
+	}
+	if created.knownAs != "" {
+		version = created.knownAs
 	}
 	stamped := created.clone()
 	stamped.restoreOwned(marks{})

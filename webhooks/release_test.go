@@ -317,3 +317,32 @@ func TestStampUpdateGivesBackWhatTheFirstCallEnded(t *testing.T) {
 		})
 	}
 }
+
+func TestTheDefaulterTakesTheOperatorsRollbackBackThatAnotherWebhookUndoes(t *testing.T) {
+	g := NewWithT(t)
+	release := all(stamped(versionOf123, "4"), processed, suspended, held("4"), pausedSpec)
+	rolling := rolledBack(leaving(versionOf123, "5", refused))
+	old := deployment(t, release)
+	by := author{user: operator, isOperator: true}
+	first, err := stampUpdate(marksOf(t, old), marksOf(t, deployment(t, release, repaired, rolling)), by, now)
+	g.Expect(err).NotTo(HaveOccurred())
+	undone := deployment(t, release)
+	at(undone, "metadata")["labels"], at(undone, "metadata")["annotations"] = first.labels, first.annotations
+	at(undone, "spec", "template", "metadata", "labels")["admission-webhook-altershield.antgroup.com/version"] = versionOf1234
+	delete(at(undone, "spec"), "paused")
+
+	request := requestOf(t, old, undone)
+	request.UserInfo.Username = operator
+	response := mutate(t, request)
+	g.Expect(response.Warnings).To(BeEmpty(), "nobody but the webhook changed the operator's keys")
+	g.Expect(operations(response.Patches)).To(Equal(map[string]any{
+		"add /metadata/labels/admission-webhook-altershield.antgroup.com~1version":   versionOf123,
+		"add /metadata/labels/altershield.defense.antgroup.com~1defense-status":      "processed",
+		"add /metadata/annotations/altershield.defense.antgroup.com~1release":        "4",
+		"add /metadata/annotations/altershield.defense.antgroup.com~1held":           "4",
+		"remove /metadata/annotations/altershield.defense.antgroup.com~1released-by": nil,
+		"remove /metadata/annotations/altershield.defense.antgroup.com~1rollbacks":   nil,
+		"add /spec/paused": true,
+		"add /spec/template/metadata/labels/admission-webhook-altershield.antgroup.com~1version": versionOf123,
+	}))
+}

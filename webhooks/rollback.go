@@ -17,7 +17,6 @@ limitations under the License.
 package webhooks
 
 import (
-	"slices"
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -67,9 +66,13 @@ func (m marks) rollbackTo(release int64) *appv1alpha1.Rollback {
 	return &rollbacks[0]
 }
 
-// refusesAny says whether any version at all is refused at now.
-func refusesAny(rollbacks []appv1alpha1.Rollback, now time.Time) bool {
-	return slices.ContainsFunc(rollbacks, func(rollback appv1alpha1.Rollback) bool {
-		return lifecycle.RefusalOf(rollbacks, rollback.Version, now) != nil
-	})
+// refusedVersions are those that are refused at now.
+func refusedVersions(rollbacks []appv1alpha1.Rollback, now time.Time) []string {
+	var versions []string
+	for i := range rollbacks {
+		if lifecycle.RefusalOf(rollbacks, rollbacks[i].Version, now) != nil {
+			versions = append(versions, rollbacks[i].Version)
+		}
+	}
+	return versions
 }

@@ -21,8 +21,10 @@ package webhooks
 import (
 	"net/http"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -42,8 +44,10 @@ const (
 
 // Options are what the webhooks need.
 type Options struct {
-	// Reader reads ChangeWorkloads, from a cache that has the indexes of package index.
+	// Reader reads Deployments and ChangeWorkloads, from a cache that has the indexes of package index.
 	Reader client.Reader
+	// Live reads from the API server, to settle what can't be taken back and what the cache doesn't have.
+	Live client.Reader
 	// Operator is the user name of the operator itself, which may write its own keys and roll back.
 	Operator string
 	// Clock tells the time that is recorded with a release, and whether a version is still refused.
@@ -64,16 +68,30 @@ func Register(server webhook.Server, options Options) error {
 	if err != nil {
 		return err
 	}
+	accounts := newAccounts(options, metrics)
+	past := newPast(options, accounts)
+	log := boundedLog(options.Clock)
 	server.Register(MutatePath, lastAnswers{options.Leaving, &admission.Webhook{
-		Handler: &deploymentDefaulter{operator: options.Operator, clock: options.Clock, metrics: metrics},
+		Handler:        &deploymentDefaulter{operator: options.Operator, clock: options.Clock, accounts: accounts, past: past},
+		LogConstructor: log,
 	}})
 	server.Register(ValidatePath, lastAnswers{options.Leaving, &admission.Webhook{
-		Handler: &deploymentValidator{
-			reader: options.Reader, operator: options.Operator, clock: options.Clock, recorder: options.Recorder, metrics: metrics,
-			tracer: options.Tracer,
-		},
+		Handler:        &deploymentValidator{operator: options.Operator, clock: options.Clock, accounts: accounts, past: past},
+		LogConstructor: log,
 	}})
 	return nil
+}
+
+// boundedLog keeps what anybody may send out of the log: the values of a request, and all but one line a second about requests
+// that aren't admission reviews.
+func boundedLog(clock clock.PassiveClock) func(logr.Logger, *admission.Request) logr.Logger {
+	limiter := flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(1, 10, clock)
+	return func(base logr.Logger, request *admission.Request) logr.Logger {
+		if request == nil && !limiter.TryAccept() {
+			return logr.Discard()
+		}
+		return base
+	}
 }
 
 // lastAnswers closes each connection with its next answer once the process is leaving. The API server keeps connections to

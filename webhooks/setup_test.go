@@ -42,8 +42,10 @@ func TestBothWebhooksAreServedUnderTheirDocumentedPaths(t *testing.T) {
 	g := NewWithT(t)
 	served := &server{handlers: map[string]admission.Handler{}}
 	seen := &recorder{}
+	refusing := all(stamped(versionOf123, "4"), rolledBack(leaving(versionOf1234, "4", refused)))
+	reader := readerOf(t, interceptor.Funcs{}, cached(t, refusing))
 	g.Expect(Register(served, Options{
-		Reader: readerOf(t, interceptor.Funcs{}), Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
+		Reader: reader, Live: reader, Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
 		Recorder: seen, Metrics: prometheus.NewRegistry(),
 	})).To(Succeed())
 	g.Expect(served.handlers).To(HaveLen(2))
@@ -56,7 +58,6 @@ func TestBothWebhooksAreServedUnderTheirDocumentedPaths(t *testing.T) {
 	g.Expect(served.handlers["/mutate-apps-v1-deployment"].Handle(t.Context(), request).Patches).To(BeEmpty())
 	g.Expect(served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request).Allowed).To(BeTrue())
 
-	refusing := all(stamped(versionOf123, "4"), rolledBack(leaving(versionOf1234, "4", refused)))
 	request = requestOf(t, deployment(t, refusing), deployment(t, refusing, repaired, stamped(versionOf1234, "5")))
 	g.Expect(served.handlers["/validate-apps-v1-deployment"].Handle(t.Context(), request).Allowed).To(BeFalse())
 	g.Expect(seen.reported).To(HaveLen(1))

@@ -50,13 +50,13 @@ func TestADenialIsTracedWithTheReleaseBehindIt(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			collected := collector.Start(listener)
 			defer collected.Stop()
-			validator := validatorOf(t, readerOf(t, interceptor.Funcs{}))
-			validator.tracer, err = tracing.New(t.Context(), tracing.Config{Endpoint: listener.Addr().String(), Insecure: true})
+			validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, row.old)))
+			validator.accounts.tracer, err = tracing.New(t.Context(), tracing.Config{Endpoint: listener.Addr().String(), Insecure: true})
 			g.Expect(err).NotTo(HaveOccurred())
 			request := requestOf(t, deployment(t, row.old), deployment(t, row.updated))
 			request.DryRun = ptr.To(row.dryRun)
 			g.Expect(validator.Handle(t.Context(), request).Allowed).To(Equal(row.decision == "" && !row.dryRun))
-			validator.tracer.Shutdown()
+			validator.accounts.tracer.Shutdown()
 
 			spans := collected.Spans()
 			if row.decision == "" {

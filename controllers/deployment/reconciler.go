@@ -19,6 +19,7 @@ package deployment
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -161,10 +162,11 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 }
 
 // markProcessed sets defense-status, and takes away an ignored-suspend that has nothing to ignore: left there it would
-// let a bad release through some later day.
+// let a bad release through some later day. It does so once a release: a client that sets the label again and again, by a file,
+// isn't fought, as the webhook lets nothing through for a label that came back.
 func (r *Reconciler) markProcessed(ctx context.Context, deployment *appsv1.Deployment, release lifecycle.Release) error {
 	recorded := deployment.Labels[appv1alpha1.LabelDefenseStatus] == appv1alpha1.DefenseStatusProcessed
-	idle := !lifecycle.IsSuspended(deployment) &&
+	idle := !lifecycle.IsSuspended(deployment) && !lifecycle.IsIgnoredSuspendSpent(deployment.Annotations) &&
 		deployment.Labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue
 	if recorded && !idle {
 		return nil
@@ -172,13 +174,14 @@ func (r *Reconciler) markProcessed(ctx context.Context, deployment *appsv1.Deplo
 	change := mark.Change{Set: map[string]string{appv1alpha1.LabelDefenseStatus: appv1alpha1.DefenseStatusProcessed}}
 	if idle {
 		change.Remove = []string{appv1alpha1.LabelIgnoredSuspend}
+		change.Annotate = map[string]string{appv1alpha1.AnnotationIgnoredSuspendRemoved: strconv.FormatInt(release.Number, 10)}
 	}
 	if written, err := mark.Apply(ctx, r.Client, r.Live, deployment, change); err != nil || !written {
 		return err
 	}
 	if idle {
 		r.Recorder.Eventf(deployment, nil, corev1.EventTypeNormal, appv1alpha1.EventIgnoredSuspendRemoved, "Record",
-			"removed the label %s: the Deployment is not suspended", appv1alpha1.LabelIgnoredSuspend)
+			"removed the label %s: the Deployment is not suspended. It is removed once a release: take it out of the file that sets it", appv1alpha1.LabelIgnoredSuspend)
 	}
 	if !recorded {
 		r.report(deployment, release)

@@ -18,6 +18,7 @@ package deployment
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,4 +150,68 @@ func TestWhatTheCacheAloneStillKnowsIsNotRecorded(t *testing.T) {
 			g.Expect(recorded.Items).To(HaveLen(there.records))
 		})
 	}
+}
+
+// The file of a GitOps client keeps the label, and sets it again each time it is removed.
+func TestReconcileRemovesAnIdleIgnoredSuspendOnceARelease(t *testing.T) {
+	const label = "altershield.defense.antgroup.com/ignored-suspend"
+	scheme := runtime.NewScheme()
+	g := NewWithT(t)
+	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("3", nil)).Build()
+	recorder := events.NewFakeRecorder(10)
+	r := &Reconciler{
+		Client: kube, Live: kube, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+	}
+	// set makes the change, lets the operator see it, and returns the Deployment and how many Events were about the label.
+	var writes bool
+	set := func(change func(*appsv1.Deployment)) (*appsv1.Deployment, int) {
+		var deployment appsv1.Deployment
+		key := client.ObjectKey{Namespace: "default", Name: "sleep"}
+		g.Expect(kube.Get(t.Context(), key, &deployment)).To(Succeed())
+		change(&deployment)
+		g.Expect(kube.Update(t.Context(), &deployment)).To(Succeed())
+		before := deployment.ResourceVersion
+		_, err := r.Reconcile(t.Context(), &deployment)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(kube.Get(t.Context(), key, &deployment)).To(Succeed())
+		told := 0
+		for len(recorder.Events) > 0 {
+			if event := <-recorder.Events; strings.HasPrefix(event, "Normal IgnoredSuspendRemoved ") {
+				g.Expect(event).To(Equal("Normal IgnoredSuspendRemoved removed the label " + label + ": the Deployment is not suspended. " +
+					"It is removed once a release: take it out of the file that sets it"))
+				told++
+			}
+		}
+		writes = deployment.ResourceVersion != before
+		return &deployment, told
+	}
+	set(func(*appsv1.Deployment) {}) // the release is recorded
+	sets := func(deployment *appsv1.Deployment) { deployment.Labels[label] = "true" }
+
+	deployment, told := set(sets)
+	g.Expect(deployment.Labels).NotTo(HaveKey(label))
+	g.Expect(deployment.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/ignored-suspend-removed", "3"))
+	g.Expect(told).To(Equal(1))
+	for range 3 {
+		deployment, told = set(sets)
+		g.Expect(deployment.Labels).To(HaveKeyWithValue(label, "true"), "there is no fight about it")
+		g.Expect(told).To(BeZero())
+		g.Expect(writes).To(BeFalse())
+	}
+	deployment, told = set(func(deployment *appsv1.Deployment) {
+		deployment.Annotations["altershield.defense.antgroup.com/release"] = "4"
+	})
+	g.Expect(deployment.Labels).NotTo(HaveKey(label))
+	g.Expect(told).To(Equal(1), "once a release")
+	deployment, told = set(func(deployment *appsv1.Deployment) {
+		sets(deployment)
+		deployment.Annotations["altershield.defense.antgroup.com/release"] = "5"
+		deployment.Annotations["altershield.defense.antgroup.com/ignored-suspend-by"] =
+			`{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"` + version + `","release":5}`
+	})
+	g.Expect(deployment.Labels).To(HaveKeyWithValue(label, "true"), "it let this release through, and is spent")
+	g.Expect(told).To(BeZero())
 }

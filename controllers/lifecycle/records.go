@@ -151,6 +151,11 @@ func NewestVerified(workloads []appv1alpha1.ChangeWorkload) string {
 	return ""
 }
 
+// VerifiedVersions are the ten newest versions that a Deployment with these ChangeWorkloads may return to while it is suspended.
+func VerifiedVersions(workloads []appv1alpha1.ChangeWorkload) []string {
+	return verifiedVersions(workloads, "")
+}
+
 // verifiedVersions are the ten newest versions that a Deployment with these ChangeWorkloads may return to while it is
 // suspended, but for the current one: first those whose release was verified last, then those that are only remembered.
 func verifiedVersions(workloads []appv1alpha1.ChangeWorkload, current string) []string {

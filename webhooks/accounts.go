@@ -1,0 +1,127 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/journal"
+	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/tracing"
+)
+
+// Limits of what is accounted for, in decisions per second, and at once after a pause.
+const (
+	perDeployment, perDeploymentBurst = 1, 20
+	overall, overallBurst             = 50, 1000
+	// maxLimited is how many Deployments are limited one by one: those decided on last.
+	maxLimited = 1024
+	// maxUser is the most bytes of a user's name in the log.
+	maxUser = 256
+)
+
+// accounts counts, logs, traces and reports what the webhooks decide. API servers present no certificate to webhooks, so that any
+// caller who reaches the port can send any review. Only what the cache confirms is accounted for, and only so often.
+type accounts struct {
+	// cache has the Deployments under change control.
+	cache    client.Reader
+	clock    clock.PassiveClock
+	recorder events.EventRecorder
+	metrics  *Metrics
+	tracer   *tracing.Tracer
+	// all limits the decisions on all Deployments, limited those on each, by UID.
+	all     flowcontrol.PassiveRateLimiter
+	limited *lru.Cache
+}
+
+func newAccounts(options Options, metrics *Metrics) *accounts {
+	return &accounts{
+		cache: options.Reader, clock: options.Clock, recorder: options.Recorder, metrics: metrics, tracer: options.Tracer,
+		all:     flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(overall, overallBurst, options.Clock),
+		limited: lru.New(maxLimited),
+	}
+}
+
+// known returns the Deployment of a request as the cache has it, shared with the cache. It is nil where the cache has none of that
+// name with the UID, so that nothing confirms the request.
+func (a *accounts) known(ctx context.Context, request admission.Request, uid types.UID) *appsv1.Deployment {
+	deployment := &appsv1.Deployment{}
+	key := client.ObjectKey{Namespace: request.Namespace, Name: request.Name}
+	err := a.cache.Get(ctx, key, deployment, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil || uid == "" || deployment.UID != uid {
+		return nil
+	}
+	return deployment
+}
+
+// take counts and logs a decision on a release of a Deployment, and reports whether it did: not for a dry run, not without
+// confirmation, and not too often.
+func (a *accounts) take(ctx context.Context, made decision, request admission.Request, known *appsv1.Deployment, release lifecycle.Release) bool {
+	if ptr.Deref(request.DryRun, false) || !confirms(known, made, a.clock.Now()) || !a.allow(known.UID) {
+		return false
+	}
+	if !isVersion(release.Version) { // the label of a request that no webhook stamped may be any text
+		release.Version = ""
+	}
+	a.metrics.decisions.WithLabelValues(string(made)).Inc()
+	values := []any{"namespace", known.Namespace, "user", lifecycle.Shorten(request.UserInfo.Username, maxUser)}
+	ctrl.LoggerFrom(ctx).Info("A release asks for admission", append(values, journal.Release(known.Name, release, string(made))...)...)
+	return true
+}
+
+func (a *accounts) allow(deployment types.UID) bool {
+	own, found := a.limited.Get(deployment)
+	if !found {
+		own = flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(perDeployment, perDeploymentBurst, a.clock)
+		a.limited.Add(deployment, own)
+	}
+	limiter, isLimiter := own.(flowcontrol.PassiveRateLimiter)
+	return isLimiter && limiter.TryAccept() && a.all.TryAccept()
+}
+
+// confirms reports whether a Deployment of the cache, nil where it has none, gives the reason for a decision.
+func confirms(known *appsv1.Deployment, made decision, now time.Time) bool {
+	if known == nil {
+		return false
+	}
+	switch made {
+	case decisionDenied, decisionIgnored, decisionReturned:
+		return lifecycle.IsSuspended(known)
+	case decisionRefused, decisionRefusalIgnored:
+		return len(refusedVersions(appv1alpha1.RollbacksOf(known.Annotations), now)) > 0
+	}
+	return true
+}
+
+// isVersion reports whether a text is well-formed as the version of a release.
+func isVersion(text string) bool {
+	return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""
+}
