@@ -99,6 +99,8 @@ func TestTheWireContractNeverChanges(t *testing.T) {
 		"BatchNotChecked":                                     appv1alpha1.EventBatchNotChecked,
 		"ConfigRestored":                                      appv1alpha1.EventConfigRestored,
 		"ConfigIgnored":                                       appv1alpha1.EventConfigIgnored,
+
+		"altershield.defense.antgroup.com/ignored-suspend-removed": appv1alpha1.AnnotationIgnoredSuspendRemoved,
 	} {
 		NewWithT(t).Expect(constant).To(Equal(spelled))
 	}

@@ -93,7 +93,7 @@ func deploymentLabels() []string {
 
 func deploymentAnnotations() []string {
 	return []string{
-		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationIgnoredSuspendBy,
+		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationIgnoredSuspendRemoved,
 		appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks, appv1alpha1.AnnotationHeld,
 	}
 }
