@@ -154,6 +154,53 @@ var _ = Describe("Admission", func() {
 		Eventually(func() []string { return eventReasons(ctx, namespace) }).Should(ContainElement("IgnoredSuspendRemoved"))
 	})
 
+	It("doesn't fight about an ignored-suspend that comes back, and lets nothing through for it", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		label := []string{"-n", namespace, "label", "deployment", "sleep", "altershield.defense.antgroup.com/ignored-suspend=true"}
+		output, err := kubectl(ctx, label...)
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(output).To(ContainSubstring("is removed again, since the Deployment isn't suspended; take it out of the file that sets it"))
+		Eventually(labelsOf(ctx, namespace)).ShouldNot(HaveKey("altershield.defense.antgroup.com/ignored-suspend"))
+		output, err = kubectl(ctx, label...)
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(output).To(ContainSubstring("has no effect, since it was used or removed at this release already"))
+		Consistently(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/ignored-suspend"))
+
+		fail(ctx, namespace, first+"--x--1")
+		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
+		output, err = release(ctx, namespace, "1234")
+		Expect(err).To(HaveOccurred())
+		Expect(output).To(ContainSubstring("remove it, then set it in the update that changes the pod template"))
+		output, err = kubectl(ctx, "-n", namespace, "label", "deployment", "sleep", "altershield.defense.antgroup.com/ignored-suspend-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		output, err = kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type", "merge", "-p",
+			`{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"metadata":{"labels":{"test":"1234"}}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(releases(ctx, namespace)).Should(Equal(map[string]string{second: "Success"}))
+	})
+
+	It("keeps the pods of an orphaned ReplicaSet whose version a created Deployment brings", func(ctx context.Context) {
+		const version = "0123456789abcdef0123456789abcdef"
+		namespace := newNamespace(ctx, nil)
+		stamped := func(d *appsv1.Deployment) {
+			d.Spec.Template.Labels["admission-webhook-altershield.antgroup.com/version"] = version
+		}
+		Expect(kube.Create(ctx, sleep(namespace, stamped))).To(Succeed())
+		Eventually(func() int32 { return get(ctx, namespace, "sleep").Status.ReadyReplicas }).Should(BeEquivalentTo(5))
+		optIn(ctx, namespace)
+		output, err := kubectl(ctx, "-n", namespace, "delete", "deployment", "sleep", "--cascade=orphan")
+		Expect(err).NotTo(HaveOccurred(), output)
+
+		created := sleep(namespace, stamped)
+		Expect(kube.Create(ctx, created)).To(Succeed())
+		Expect(created.Labels).To(HaveKeyWithValue("admission-webhook-altershield.antgroup.com/version", version))
+		Eventually(func() int32 { return get(ctx, namespace, "sleep").Status.ReadyReplicas }).Should(BeEquivalentTo(5))
+		Expect(verified(ctx, namespace, "sleep").Name).To(Equal("sleep--x--" + version))
+		Expect(replicaSets(ctx, namespace)).To(HaveLen(1), "no pod was restarted")
+	})
+
 	It("checks a Deployment that was replaced by force as a new one", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		suspended(ctx, namespace)

@@ -116,6 +116,17 @@ func TestAccountsTakeTheTextOfAnEventFromTheCache(t *testing.T) {
 	g.Expect(seen.reported[0].note).To(Equal(sentence))
 }
 
+func TestAccountsReportNoRefusalOfAnotherVersion(t *testing.T) {
+	g := NewWithT(t)
+	release := stamped(versionOf123, "4")
+	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release, rolledBack(leaving(olderVersion, "4", refused)))))
+	seen := &recorder{}
+	validator.accounts.recorder = seen
+	forged := all(release, rolledBack(leaving(versionOf1234, "4", refused)))
+	validator.Handle(t.Context(), requestOf(t, deployment(t, forged), deployment(t, forged, repaired, stamped(versionOf1234, "5"))))
+	g.Expect(seen.reported).To(BeEmpty())
+}
+
 func TestAccountsLogNoTextOfARequestAtLength(t *testing.T) {
 	g := NewWithT(t)
 	release := all(stamped(versionOf123, "4"), suspended)

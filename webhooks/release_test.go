@@ -147,6 +147,9 @@ func TestAnUpdateIsStamped(t *testing.T) {
 			all(release, suspended, ignoring, removedAt("3")), all(release, suspended, ignoring, repaired), all(repaired, nextByLabel, suspended, record, removedAt("3"))},
 		{"without a record for a version that is refused, by a label that came back",
 			all(release, refusing, ignoring, removedAt("4")), all(release, refusing, ignoring, repaired), all(repaired, nextByLabel, refusing, removedAt("4"))},
+		{"without what the release before ended", all(release, releasedBy("bob", versionOf123, "4"), ending(`"hold":true,"ignoredSuspend":true,"rollback":"true"`)),
+			all(release, releasedBy("bob", versionOf123, "4"), ending(`"hold":true,"ignoredSuspend":true,"rollback":"true"`), label("team", "a")),
+			all(release, releasedBy("bob", versionOf123, "4"), ending(`"hold":true,"ignoredSuspend":true,"rollback":"true"`), label("team", "a"))},
 		{"with the label left alone while the template stays",
 			all(release, suspended), all(release, suspended, ignoring), all(release, suspended, ignoring)},
 		{"without the pause of the operator, which was for the release before",
@@ -295,6 +298,8 @@ func TestStampUpdateGivesBackWhatTheFirstCallEnded(t *testing.T) {
 			all(release, asking("true"), askedBy("bob"))},
 		{"a request for a rollback that the update brings", release, all(release, asking(olderVersion)), all(release, asking(olderVersion), askedBy("alice"))},
 		{"no request for a rollback that the update takes back", all(release, asking("true"), askedBy("bob")), release, release},
+		{"nothing that a release before ended", all(release, ending(`"hold":true,"ignoredSuspend":true,"rollback":"true"`)),
+			all(release, ending(`"hold":true,"ignoredSuspend":true,"rollback":"true"`)), all(release, ending(`"hold":true,"ignoredSuspend":true,"rollback":"true"`))},
 		{"everything at once", all(holding, ignoring, asking("true"), askedBy("bob")), all(holding, ignoring, asking("true"), askedBy("bob")),
 			all(holding, ignoring, asking("true"), askedBy("bob"))},
 	} {
