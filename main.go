@@ -269,13 +269,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err := addRouter(mgr, opts, keyring, tracer, roller); err != nil {
 		return err
 	}
-	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
-		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
-		Recorder: mgr.GetEventRecorder(controllers.Reporter), Tracer: tracer, Leaving: ctx.Done(),
-	}); err != nil {
-		return err
-	}
-	if err := webhooks.RegisterExpiry(metrics.Registry, fmt.Sprintf("localhost:%d", opts.webhookPort)); err != nil {
+	if err := addWebhooks(ctx, mgr, opts, tracer, operator); err != nil {
 		return err
 	}
 	if err := addChecks(mgr); err != nil {
@@ -360,6 +354,19 @@ func addRouter(mgr ctrl.Manager, opts options, keyring *verification.Keyring, tr
 		return fmt.Errorf("adding the readiness check of the router: %w", err)
 	}
 	return nil
+}
+
+func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tracing.Tracer, operator string) error {
+	if err := webhooks.Watch(ctx, mgr.GetCache()); err != nil {
+		return err
+	}
+	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
+		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Recorder: mgr.GetEventRecorder(controllers.Reporter), Tracer: tracer, Leaving: ctx.Done(),
+	}); err != nil {
+		return err
+	}
+	return webhooks.RegisterExpiry(metrics.Registry, fmt.Sprintf("localhost:%d", opts.webhookPort))
 }
 
 func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.Source) (ctrl.Manager, error) {

@@ -19,17 +19,23 @@ limitations under the License.
 package webhooks
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/tracing"
 )
 
@@ -44,7 +50,7 @@ const (
 
 // Options are what the webhooks need.
 type Options struct {
-	// Reader reads Deployments and ChangeWorkloads, from a cache that has the indexes of package index.
+	// Reader reads what Watch watches, from a cache that has the indexes of package index.
 	Reader client.Reader
 	// Live reads from the API server, to settle what can't be taken back and what the cache doesn't have.
 	Live client.Reader
@@ -60,6 +66,16 @@ type Options struct {
 	Tracer *tracing.Tracer
 	// Leaving is closed when the process is to end before long; nil if it never tells.
 	Leaving <-chan struct{}
+}
+
+// Watch has the cache hold what the webhooks read, also on replicas that reconcile nothing.
+func Watch(ctx context.Context, informers cache.Informers) error {
+	for _, object := range []client.Object{&corev1.Namespace{}, &appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}} {
+		if _, err := informers.GetInformer(ctx, object); err != nil {
+			return fmt.Errorf("watching %T: %w", object, err)
+		}
+	}
+	return nil
 }
 
 // Register adds both webhooks to server.
