@@ -62,8 +62,10 @@ type Lab struct {
 	Kube  client.WithWatch
 	// Server is the test server, nil until Serve.
 	Server *altershield.Server
-	// Operator is the manager that runs, nil while none does.
+	// Operator is the manager that runs, nil while none does; the first of several.
 	Operator *operator.Operator
+	// Replicas are all that StartReplicas has started.
+	Replicas []*operator.Operator
 
 	// ServerURL is where the test server takes calls, empty until Serve.
 	ServerURL string
@@ -72,6 +74,8 @@ type Lab struct {
 	dir        string
 	serverArgs []string
 	stopServer func() error
+	// stopFronts ends what stands before replicas, nil where there are none.
+	stopFronts context.CancelFunc
 	// bearer is the token of who reads the metrics.
 	bearer string
 }
@@ -174,17 +178,42 @@ func (l *Lab) StartOperator(ctx context.Context, edits ...func(*operator.Options
 	return nil
 }
 
-// StopOperator asks the manager to end, if one runs. What was installed stays, and with it the webhooks.
+// StopOperator asks the manager to end, if one runs, and so all replicas. What was installed stays, and with it the webhooks.
 func (l *Lab) StopOperator(ctx context.Context) error {
-	if l.Operator == nil {
-		return nil
+	running := l.Replicas
+	if l.Operator != nil && len(running) == 0 {
+		running = []*operator.Operator{l.Operator}
 	}
-	running := l.Operator
-	l.Operator = nil
-	return running.Stop(ctx)
+	l.Operator, l.Replicas = nil, nil
+	var failures []error
+	for _, manager := range running {
+		failures = append(failures, manager.Stop(ctx))
+	}
+	if l.stopFronts != nil {
+		l.stopFronts()
+	}
+	return errors.Join(failures...)
 }
 
 // Requests are all that the manager has asked the API server for, in the order of the audit log.
 func (l *Lab) Requests() ([]auditv1.Event, error) {
 	return l.RequestsSince(0)
+}
+
+// StopAPIServer stops the API server, and with it all that others can see and do.
+func (l *Lab) StopAPIServer(ctx context.Context) error {
+	return l.Plane.StopPart(ctx, assets.APIServer)
+}
+
+// StartAPIServer starts it again, with what it had. kube-controller-manager restarts, too: where several are up for election this one
+// restarts whenever it loses the API server. Without that its garbage collector may miss for ever what was deleted while its watches
+// were away, and leave ReplicaSets as well as records.
+func (l *Lab) StartAPIServer(ctx context.Context) error {
+	if err := l.Plane.StartPart(ctx, assets.APIServer); err != nil {
+		return err
+	}
+	if err := l.Plane.StopPart(ctx, assets.ControllerManager); err != nil {
+		return err
+	}
+	return l.Plane.StartPart(ctx, assets.ControllerManager)
 }

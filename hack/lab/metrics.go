@@ -34,6 +34,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
 const (
@@ -46,14 +48,19 @@ const (
 
 // Metrics reads what the manager tells of itself, by the name of the metric.
 func (l *Lab) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
-	families, err := l.readMetrics(ctx)
+	return l.MetricsOf(ctx, l.Operator)
+}
+
+// MetricsOf reads what one of several managers tells of itself.
+func (l *Lab) MetricsOf(ctx context.Context, manager *operator.Operator) (map[string]*dto.MetricFamily, error) {
+	families, err := l.readMetrics(ctx, manager.MetricsAddress())
 	if err != nil {
 		return nil, fmt.Errorf("read the manager's metrics: %w", err)
 	}
 	return families, nil
 }
 
-func (l *Lab) readMetrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
+func (l *Lab) readMetrics(ctx context.Context, address string) (map[string]*dto.MetricFamily, error) {
 	bearer, err := l.metricsToken(ctx)
 	if err != nil {
 		return nil, err
@@ -68,7 +75,7 @@ func (l *Lab) readMetrics(ctx context.Context) (map[string]*dto.MetricFamily, er
 	}
 	reader := &http.Client{Timeout: metricsTimeout, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
 	defer reader.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+l.Operator.MetricsAddress()+"/metrics", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/metrics", nil)
 	if err != nil {
 		return nil, err
 	}

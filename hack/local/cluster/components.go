@@ -63,12 +63,13 @@ rules:
 - level: None
 `
 
-// auditObjects logs whole Deployments and records, and all that one user writes but Events.
+// auditObjects logs whole Deployments, records and statuses of pods, and all that one user writes but Events.
 const auditObjects = `- level: RequestResponse
   verbs: [create, update, patch, delete]
   resources:
   - {group: apps, resources: [deployments]}
   - {group: app.ops.cloud.alipay.com, resources: [changeworkloads, changeworkloads/status, changepods, changepods/status]}
+  - {group: "", resources: [pods/status]}
 - level: RequestResponse
   verbs: [create, update, patch, delete]
   users: [%q]

@@ -18,6 +18,7 @@ limitations under the License.
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,9 +43,9 @@ const (
 const (
 	// Name names the manager's process in the state folder.
 	Name = "manager"
-	// Names of files in the state folder.
-	kubeconfigFile = "manager.kubeconfig"
-	servingCerts   = "serving-certs"
+	// Names of files in the state folder. A kubeconfig has the name of its manager before it.
+	kubeconfigSuffix = ".kubeconfig"
+	servingCerts     = "serving-certs"
 
 	loopback = "127.0.0.1"
 	// readyTimeout is how long the manager gets to be ready, readyPoll how often it is asked.
@@ -62,6 +63,8 @@ type Ports struct {
 
 // Options say what to run.
 type Options struct {
+	// Name tells one manager of a state folder from another, Name if empty.
+	Name string
 	// Dir is the state folder, the one of the control plane.
 	Dir string
 	// Binary is the absolute path of the manager.
@@ -73,6 +76,8 @@ type Options struct {
 	// Config is the kustomization to install.
 	Config string
 	Ports  Ports
+	// Front is the port at which the API server calls the webhooks, that of the manager if zero.
+	Front int
 	// Through is what the manager reaches the API server through, nil for nothing. The API server's own calls don't take it.
 	Through *cluster.APIEndpoint
 	// Detached lets the manager outlive the command that starts it.
@@ -91,15 +96,16 @@ func Install(ctx context.Context, plane *cluster.Cluster, options Options) (*Ope
 	if err := options.Ports.pick(); err != nil {
 		return nil, err
 	}
+	options.Name, options.Front = cmp.Or(options.Name, Name), cmp.Or(options.Front, options.Ports.Webhook)
 	certs := filepath.Join(options.Dir, servingCerts)
 	ca, err := cluster.NewServingCert(certs)
 	if err != nil {
 		return nil, err
 	}
-	if err := plane.Install(ctx, options.Config, cluster.WebhookEndpoint{Port: options.Ports.Webhook, CABundle: ca}); err != nil {
+	if err := plane.Install(ctx, options.Config, cluster.WebhookEndpoint{Port: options.Front, CABundle: ca}); err != nil {
 		return nil, err
 	}
-	kubeconfig := filepath.Join(options.Dir, kubeconfigFile)
+	kubeconfig := filepath.Join(options.Dir, options.Name+kubeconfigSuffix)
 	if err := plane.ServiceAccountKubeconfig(ctx, Namespace, ServiceAccount, kubeconfig, options.Through); err != nil {
 		return nil, err
 	}
@@ -108,7 +114,7 @@ func Install(ctx context.Context, plane *cluster.Cluster, options Options) (*Ope
 
 // Start starts the manager, in place of one that may run, and waits until it is ready.
 func (o *Operator) Start(ctx context.Context) error {
-	old, err := process.Find(o.options.Dir, Name)
+	old, err := process.Find(o.options.Dir, o.options.Name)
 	if err != nil {
 		return err
 	}
@@ -117,7 +123,9 @@ func (o *Operator) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	o.process, err = process.Start(process.Spec{Dir: o.options.Dir, Name: Name, Detached: o.options.Detached, Argv: o.argv, Env: o.options.Env})
+	o.process, err = process.Start(process.Spec{
+		Dir: o.options.Dir, Name: o.options.Name, Detached: o.options.Detached, Argv: o.argv, Env: o.options.Env,
+	})
 	if err != nil {
 		return err
 	}
@@ -141,6 +149,14 @@ func (o *Operator) Ended() error {
 	return o.process.Ended()
 }
 
+// Pid is the id of its process, zero if it was never started.
+func (o *Operator) Pid() int {
+	if o.process == nil {
+		return 0
+	}
+	return o.process.Pid()
+}
+
 // Usage is what the manager has used since it was started.
 func (o *Operator) Usage() (process.Usage, error) { return o.process.Usage() }
 
@@ -160,11 +176,11 @@ func (o *Operator) RouterURL() string {
 	return "http://" + net.JoinHostPort(loopback, strconv.Itoa(o.options.Ports.Callback))
 }
 
-// Files are the names of what Install writes to the state folder.
-func Files() []string { return []string{kubeconfigFile, servingCerts} }
+// Files are the names of what Install writes to the state folder for a manager without a name.
+func Files() []string { return []string{Name + kubeconfigSuffix, servingCerts} }
 
 // LogPath is where the manager writes its log.
-func (o *Operator) LogPath() string { return process.LogPath(o.options.Dir, Name) }
+func (o *Operator) LogPath() string { return process.LogPath(o.options.Dir, o.options.Name) }
 
 func (p *Ports) pick() error {
 	for _, port := range []*int{&p.Webhook, &p.Metrics, &p.Probe, &p.Callback} {
