@@ -112,6 +112,9 @@ func (h *half) tryAll(ctx context.Context, m *matrix) error {
 		for _, varies := range m.references[name].Varies {
 			fmt.Fprintf(h.out, "    varies: %s\n", varies)
 		}
+		if h.scenarios[name].apart {
+			continue
+		}
 		for _, plan := range writePlans(name, written[name]) {
 			if plan.fault.Mode.Kills() {
 				kills = append(kills, plan)
@@ -131,8 +134,16 @@ func (h *half) tryAll(ctx context.Context, m *matrix) error {
 		h.tryWrites(ctx, m, "errors", errs)
 		h.tryWrites(ctx, m, "kills", kills)
 		h.tryViews(ctx, m)
+		h.tryTroubles(ctx, m)
 	}
 	return nil
+}
+
+// everything are the scenarios in which everything goes wrong.
+func (h *half) everything() map[string]scenario {
+	chosen := maps.Clone(h.scenarios)
+	maps.DeleteFunc(chosen, func(_ string, scenario scenario) bool { return scenario.apart })
+	return chosen
 }
 
 func (h *half) tryWrites(ctx context.Context, m *matrix, what string, plans []plan) {
@@ -142,15 +153,22 @@ func (h *half) tryWrites(ctx context.Context, m *matrix, what string, plans []pl
 
 func (h *half) tryViews(ctx context.Context, m *matrix) {
 	for _, disturbance := range sample(viewPlans(), h.opts.sample) {
-		h.results = append(h.results, m.disturb(ctx, h.scenarios, disturbance)...)
+		h.results = append(h.results, m.disturb(ctx, h.everything(), disturbance)...)
 	}
 	h.tellTime("views")
+}
+
+// tryTroubles tries one after the other: each is one of the whole control plane.
+func (h *half) tryTroubles(ctx context.Context, m *matrix) {
+	plans := troublePlans(slices.Collect(maps.Values(h.scenarios)), h.opts.sample)
+	h.results = append(h.results, m.all(ctx, h.scenarios, plans, 1)...)
+	h.tellTime("troubles")
 }
 
 // tryOnly tries plans one after the other.
 func (h *half) tryOnly(ctx context.Context, m *matrix) {
 	for i, plan := range h.only {
-		if plan.fault != nil {
+		if plan.fault != nil || plan.trouble != nil {
 			h.results = append(h.results, m.all(ctx, h.scenarios, h.only[i:i+1], 1)...)
 			continue
 		}

@@ -18,6 +18,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -62,6 +63,18 @@ func (k *keeper) kill(connection context.Context) bool {
 		}
 	}()
 	return true
+}
+
+// away has the manager dead while something is done, and brings it back.
+func (k *keeper) away(ctx context.Context, act func(context.Context) error) error {
+	k.down.Lock()
+	defer k.down.Unlock()
+	k.kills.Add(1)
+	if err := k.operator.Kill(ctx); err != nil {
+		return err
+	}
+	err := act(ctx)
+	return errors.Join(err, k.operator.Start(k.ctx))
 }
 
 // asUser does what a user does, while the manager is there.

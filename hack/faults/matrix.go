@@ -106,7 +106,7 @@ func (m *matrix) play(ctx context.Context, scenario scenario) run {
 	played := run{scenario: scenario.name}
 	namespace, err := m.open(ctx, plan{})
 	if err == nil {
-		err = scenario.play(ctx, m.stage(namespace))
+		err = scenario.play(ctx, m.stage(namespace, nil))
 	}
 	if err == nil {
 		played.state, err = m.settled(ctx, namespace)
@@ -153,8 +153,8 @@ func (m *matrix) open(ctx context.Context, plan plan) (string, error) {
 	})
 }
 
-func (m *matrix) stage(namespace string) *stage {
-	return &stage{kube: m.lab.Kube, keeper: m.keeper, server: m.lab.Server, namespace: namespace}
+func (m *matrix) stage(namespace string, trouble *trouble) *stage {
+	return &stage{lab: m.lab, kube: m.lab.Kube, api: m.api, keeper: m.keeper, namespace: namespace, trouble: trouble}
 }
 
 // leave removes what a scenario has left, so that a manager that restarts doesn't find more each time.
@@ -171,10 +171,11 @@ func (m *matrix) try(ctx context.Context, scenario scenario, plan plan) result {
 	began := time.Now()
 	kills := m.keeper.kills.Load()
 	namespace, err := m.open(ctx, plan)
+	stage := m.stage(namespace, plan.trouble)
 	if err == nil {
-		err = scenario.play(ctx, m.stage(namespace))
+		err = scenario.play(ctx, stage)
 	}
-	tried := result{plan: plan, reached: m.api.Fired(namespace) || m.calls.Fired(namespace)}
+	tried := result{plan: plan, reached: stage.struck}
 	if err != nil {
 		tried.differences = append(tried.differences, err.Error())
 	} else {

@@ -24,25 +24,36 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 )
 
-// plan is one thing that goes wrong in one scenario: a fault of a write, or a disturbance of what the manager sees.
+// plan is one thing that goes wrong in one scenario: a fault of a write, a disturbance of what the manager sees, or a trouble.
 type plan struct {
 	scenario    string
 	fault       *proxy.Fault
+	trouble     *trouble
 	disturbance proxy.Disturbance
 }
 
-// String names a plan, as --only takes it: "walkthrough/patch changepods/status#2/killed-after" or "walkthrough/stale pods/5s".
+// String names a plan, as --only takes it: "walkthrough/patch changepods/status#2/killed-after", "walkthrough/stale pods/5s" or
+// "late/trouble/stale-pods".
 func (p plan) String() string {
-	if p.fault != nil {
+	switch {
+	case p.fault != nil:
 		return fmt.Sprintf("%s/%s/%s", p.scenario, p.fault.Position, p.fault.Mode)
+	case p.trouble != nil:
+		return fmt.Sprintf("%s/%s/%s", p.scenario, classTrouble, p.trouble.name)
 	}
-	return fmt.Sprintf("%s/%s %s/%s", p.scenario, p.disturbance.View, p.disturbance.Resource, p.disturbance.For)
+	return fmt.Sprintf("%s/%s %s/%s", p.scenario, p.disturbance.View, strings.Join(p.disturbance.Resources, "+"), p.disturbance.For)
 }
+
+// classTrouble is the class of all troubles.
+const classTrouble = "trouble"
 
 // class is the column of the table that a plan counts in.
 func (p plan) class() string {
-	if p.fault != nil {
+	switch {
+	case p.fault != nil:
 		return string(p.fault.Mode)
+	case p.trouble != nil:
+		return classTrouble
 	}
 	return string(p.disturbance.View)
 }
@@ -55,6 +66,11 @@ func parsePlan(name string) (plan, error) {
 	}
 	parsed := plan{scenario: name[:first]}
 	what, how := name[first+1:last], name[last+1:]
+	if what == classTrouble {
+		var err error
+		parsed.trouble, err = findTrouble(parsed.scenario, how)
+		return parsed, err
+	}
 	for _, view := range proxy.Views() {
 		resource, found := strings.CutPrefix(what, string(view)+" ")
 		if !found {
@@ -91,7 +107,20 @@ func disturb(view proxy.View, resource string, period time.Duration) proxy.Distu
 	case proxy.Replay:
 		times = 1000
 	}
-	return proxy.Disturbance{View: view, Resource: resource, For: period, Times: times}
+	return proxy.Disturbance{View: view, Resources: []string{resource}, For: period, Times: times}
+}
+
+// troublePlans are the troubles of some scenarios. A sample has the first of each.
+func troublePlans(scenarios []scenario, sample int) []plan {
+	var plans []plan
+	for _, scenario := range scenarios {
+		for i := range scenario.troubles {
+			if i == 0 || sample == 1 {
+				plans = append(plans, plan{scenario: scenario.name, trouble: &scenario.troubles[i]})
+			}
+		}
+	}
+	return plans
 }
 
 // writePlans are the faults of each position that undisturbed runs have shown.

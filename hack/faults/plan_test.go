@@ -29,6 +29,7 @@ func TestAPlanIsReadAsItIsNamed(t *testing.T) {
 	for _, name := range []string{
 		"walkthrough/patch changepods/status#2/killed-after", "server/call submitChangeExecOrder#1/timeout", "stuck/create changepods#1/500",
 		"walkthrough/stale pods/3s", "rollback/unobserved changeworkloads/1s", "repair/replay replicasets/0s",
+		"late/trouble/stale-pods", "walkthrough/trouble/past-records", "held/trouble/unaware-client",
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -37,7 +38,8 @@ func TestAPlanIsReadAsItIsNamed(t *testing.T) {
 			g.Expect(parsed.String()).To(Equal(name))
 		})
 	}
-	for _, nonsense := range []string{"", "walkthrough", "walkthrough/late", "walkthrough/patch pods#1/late", "walkthrough/patch pods/500", "walkthrough/stale pods/long"} {
+	for _, nonsense := range []string{"", "walkthrough", "walkthrough/late", "walkthrough/patch pods#1/late", "walkthrough/patch pods/500", "walkthrough/stale pods/long",
+		"late/trouble/", "late/trouble/unaware-client", "nothing/trouble/stale-pods"} {
 		_, err := parsePlan(nonsense)
 		NewWithT(t).Expect(err).To(HaveOccurred(), nonsense)
 	}
@@ -68,13 +70,30 @@ func TestEveryKindThatIsWatchedIsSeenLateIncompleteAndTwice(t *testing.T) {
 		if disturbance.View == proxy.Stale {
 			name += " " + disturbance.For.String()
 		}
-		seen[disturbance.Resource] = append(seen[disturbance.Resource], name)
+		g.Expect(disturbance.Resources).To(HaveLen(1))
+		seen[disturbance.Resources[0]] = append(seen[disturbance.Resources[0]], name)
 		g.Expect(disturbance.Times).To(BeNumerically(">", 1))
 	}
 	g.Expect(seen).To(HaveLen(7))
 	for resource, views := range seen {
 		g.Expect(views).To(Equal([]string{"stale 1s", "stale 3s", "stale 10s", "unobserved", "replay"}), resource)
 	}
+}
+
+func TestTroublePlansHaveEveryTroubleAndASampleTheFirstOfEachScenario(t *testing.T) {
+	g := NewWithT(t)
+	names := func(sample int) (names []string) {
+		for _, plan := range troublePlans(scenarios(), sample) {
+			g.Expect(plan.class()).To(Equal("trouble"))
+			names = append(names, plan.String())
+		}
+		return names
+	}
+	g.Expect(names(1)).To(Equal([]string{
+		"walkthrough/trouble/past-records", "walkthrough/trouble/past-changepods",
+		"late/trouble/stale-pods", "late/trouble/apiserver-away", "late/trouble/manager-away", "held/trouble/unaware-client",
+	}))
+	g.Expect(names(40)).To(Equal([]string{"walkthrough/trouble/past-records", "late/trouble/stale-pods", "held/trouble/unaware-client"}))
 }
 
 func TestASampleIsSpreadOverThePlans(t *testing.T) {

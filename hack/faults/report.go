@@ -97,7 +97,7 @@ func classes() []string {
 	for _, view := range proxy.Views() {
 		names = append(names, string(view))
 	}
-	return append(names, all)
+	return append(names, classTrouble, all)
 }
 
 // table shows how many plans were tried and how many failed.

@@ -53,15 +53,18 @@ func TestTheTableCountsWhatWasTriedWhatFailedAndWhatDidNotComeAbout(t *testing.T
 		tried("stuck", 1, proxy.Conflict, true), tried("stuck", 2, proxy.Conflict, true, "it differs"), tried("stuck", 3, proxy.Conflict, false),
 		tried("server", 1, proxy.KilledAfter, true),
 		{plan: plan{scenario: "server", disturbance: disturb(proxy.Stale, "pods", time.Second)}, reached: true},
+		{plan: plan{scenario: "late", trouble: &trouble{name: "stale-pods"}}, reached: true},
 	})).To(Succeed())
 	g.Expect(rows(printed.String())).To(Equal([][]string{
-		{"tried/failed", "killed-before", "killed-after", "conflict", "timeout", "500", "stale", "unobserved", "replay", "all"},
-		{"walkthrough", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"stuck", "-", "-", "2/1(+1)", "-", "-", "-", "-", "-", "2/1(+1)"},
-		{"rollback", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"server", "-", "1/0", "-", "-", "-", "1/0", "-", "-", "2/0"},
-		{"repair", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
-		{"all", "-", "1/0", "2/1(+1)", "-", "-", "1/0", "-", "-", "4/1(+1)"},
+		{"tried/failed", "killed-before", "killed-after", "conflict", "timeout", "500", "stale", "unobserved", "replay", "trouble", "all"},
+		{"walkthrough", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
+		{"stuck", "-", "-", "2/1(+1)", "-", "-", "-", "-", "-", "-", "2/1(+1)"},
+		{"rollback", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
+		{"late", "-", "-", "-", "-", "-", "-", "-", "-", "1/0", "1/0"},
+		{"held", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
+		{"server", "-", "1/0", "-", "-", "-", "1/0", "-", "-", "-", "2/0"},
+		{"repair", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
+		{"all", "-", "1/0", "2/1(+1)", "-", "-", "1/0", "-", "-", "1/0", "5/1(+1)"},
 	}))
 }
 

@@ -42,7 +42,7 @@ import (
 )
 
 // stuckAfter is how long pods may take to run before their release goes back: much longer than good ones take here.
-const stuckAfter = "8s"
+const stuckAfter = 8 * time.Second
 
 const (
 	// The checks of the test server take so long that a rollout is over when its last batch fails.
@@ -107,7 +107,7 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 			return nil, fmt.Errorf("read the address of the test server: %w", err)
 		}
 		m.calls = proxy.New(proxy.Options{Target: target, Transport: http.DefaultTransport, IsWrite: isCall, Kill: m.keeper.kill})
-		address, err := serve(ctx, m.calls)
+		address, err := serve(ctx, m.calls, "")
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 	}
 	m.keeper.operator = h.lab.Operator
 	if h.checked {
-		address, err := serve(ctx, newRelay(ctx, h.lab.Operator.CallbackURL()))
+		address, err := serve(ctx, newRelay(ctx, h.lab.Operator.CallbackURL()), "")
 		if err != nil {
 			return nil, err
 		}
@@ -155,17 +155,23 @@ func (h *half) proxyAPI(ctx context.Context, m *matrix) (*cluster.APIEndpoint, e
 	if err != nil {
 		return nil, err
 	}
-	return &cluster.APIEndpoint{URL: "https://" + address, CABundle: ca}, nil
+	return &cluster.APIEndpoint{URL: "https://" + address, CABundle: ca}, h.inject(ctx, ca)
 }
 
-// serve serves plain HTTP on this machine until the context ends.
-func serve(ctx context.Context, handler http.Handler) (address string, err error) {
+// serve serves HTTP on this machine until the context ends, over TLS if there is a folder with a certificate.
+func serve(ctx context.Context, handler http.Handler, certificate string) (address string, err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("listen: %w", err)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
-	go func() { _ = server.Serve(listener) }() // it ends with the context
+	go func() { // it ends with the context
+		if certificate == "" {
+			_ = server.Serve(listener)
+		} else {
+			_ = server.ServeTLS(listener, filepath.Join(certificate, "tls.crt"), filepath.Join(certificate, "tls.key"))
+		}
+	}()
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	return listener.Addr().String(), nil
 }
@@ -179,7 +185,7 @@ func (h *half) hurry(ctx context.Context) error {
 			return err
 		}
 		before := setting.DeepCopy()
-		setting.Spec.Content = stuckAfter
+		setting.Spec.Content = stuckAfter.String()
 		return h.lab.Kube.Patch(ctx, setting, client.MergeFrom(before))
 	})
 }

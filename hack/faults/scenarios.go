@@ -19,6 +19,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -35,23 +36,35 @@ type scenario struct {
 	// checked says that AlterShield Server checks the releases.
 	checked bool
 	play    func(context.Context, *stage) error
+	// troubles are what may strike at its moment, apart says that nothing else goes wrong in it.
+	troubles []trouble
+	apart    bool
 }
 
 func scenarios() []scenario {
 	return []scenario{
-		{"walkthrough", false, walkthrough},
-		{"stuck", false, stuckGoesBack},
-		{"rollback", false, goesBackOnRequest},
-		{"server", true, serverFailsARelease},
-		{"repair", true, repairUnderAServer},
+		{name: "walkthrough", play: walkthrough, troubles: []trouble{
+			{"past-records", pastOf("changeworkloads", "changepods")}, {"past-changepods", pastOf("changepods")},
+		}},
+		{name: "stuck", play: stuckGoesBack},
+		{name: "rollback", play: goesBackOnRequest},
+		{name: "late", play: startsLate, apart: true, troubles: []trouble{
+			{"stale-pods", stalePods}, {"apiserver-away", apiServerAway}, {"manager-away", managerAway},
+		}},
+		{name: "held", play: heldHalfway, apart: true, troubles: []trouble{{"unaware-client", unawareClient}}},
+		{name: "server", checked: true, play: serverFailsARelease},
+		{name: "repair", checked: true, play: repairUnderAServer},
 	}
 }
 
 const replicas = 2
 
-func (s *stage) create(ctx context.Context) error {
+func (s *stage) create(ctx context.Context) error { return s.createLabelled(ctx, nil) }
+
+func (s *stage) createLabelled(ctx context.Context, labels map[string]string) error {
 	return s.write(ctx, "the first release", func(ctx context.Context) error {
 		deployment := lab.Deployment(s.namespace, deploymentName, replicas)
+		maps.Copy(deployment.Labels, labels)
 		// All pods are replaced at once, so that a rollout is over when its last batch fails: one that goes on would be held.
 		deployment.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}
 		return s.kube.Create(ctx, deployment)
@@ -61,7 +74,7 @@ func (s *stage) create(ctx context.Context) error {
 // walkthrough is the documented one: a release passes, a verdict by hand suspends it, the next one is denied, a repair gets in.
 func walkthrough(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).create, verified(1), (*stage).fail, suspended(1), (*stage).denied,
+		(*stage).create, verified(1), (*stage).remember, (*stage).fail, suspended(1), moment, (*stage).denied,
 		change("the repair", template("repaired", repairing)), verified(2))
 }
 
@@ -71,6 +84,25 @@ func stuckGoesBack(ctx context.Context, s *stage) error {
 		(*stage).create, verified(1),
 		change("a release that can't start", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`),
 		verified(3))
+}
+
+// startsLate has a release whose pods take some time to start.
+func startsLate(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).create, verified(1),
+		change("a release that starts late", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`),
+		(*stage).pending, moment, (*stage).runPods, (*stage).readyPods, verified(2))
+}
+
+// heldHalfway has a release that fails while half of the pods are replaced, and is held, of a Deployment whose template a webhook
+// completes. It goes back on request.
+func heldHalfway(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).createInjected, verified(1),
+		change("the second release", `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"600s"}}}}}`),
+		(*stage).readyOne, (*stage).fail, suspended(2), (*stage).held,
+		change("the label for the release to come", fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, repairing)),
+		moment, (*stage).askToGoBack, verified(3))
 }
 
 // goesBackOnRequest has a verified release go back to the one before.
@@ -96,7 +128,7 @@ func repairUnderAServer(ctx context.Context, s *stage) error {
 // failLastBatch lets the server fail one check to come. The last batch is the one by which every pod is replaced: whether an
 // earlier failure would find the rollout still going on is a matter of time.
 func (s *stage) failLastBatch(context.Context) error {
-	s.server.AddRule(altershield.Rule{
+	s.lab.Server.AddRule(altershield.Rule{
 		Name: "error rate", Message: "5xx above 1%", Deployment: s.namespace + "/" + deploymentName,
 		Stage: altershield.StagePost, Batch: ptr.To(replicas - 1), Verdict: altershield.VerdictFail, Remaining: 1,
 	})

@@ -31,7 +31,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
 const (
@@ -46,10 +47,16 @@ const (
 
 // stage is where a scenario is played: a namespace.
 type stage struct {
+	lab       *lab.Lab
 	kube      client.Client
+	api       *proxy.Proxy
 	keeper    *keeper
-	server    *altershield.Server
 	namespace string
+	// trouble is what strikes at the moment of the scenario, nil for nothing, and struck says that it has.
+	trouble *trouble
+	struck  bool
+	// revision is the resourceVersion to which a past view goes back.
+	revision string
 }
 
 // until looks until something holds. What it returns tells what is missing.

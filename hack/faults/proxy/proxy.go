@@ -136,7 +136,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, refusal)
 		return
 	}
-	p.reverse.ServeHTTP(w, r)
+	p.reverse.ServeHTTP(w, p.watches.rewound(r))
 }
 
 func (p *Proxy) write(w http.ResponseWriter, r *http.Request, write Write) {

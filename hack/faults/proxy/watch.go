@@ -50,18 +50,23 @@ const (
 	Unobserved View = "unobserved"
 	// Replay delivers events once more.
 	Replay View = "replay"
+	// Past lets clients that begin to watch a resource in the whole cluster find what was there at a revision, and holds back what
+	// came after it.
+	Past View = "past"
 )
 
-// Views are all of them.
+// Views are those for which a resource and a time are enough.
 func Views() []View { return []View{Stale, Unobserved, Replay} }
 
 // Disturbance lets the view of a resource go wrong each time that an event arrives, until it has done so often enough.
 type Disturbance struct {
 	View View
-	// Resource is the one whose watches it is for, such as "pods".
-	Resource string
-	// For is how long a stale or an unobserved view lasts.
+	// Resources are those whose watches it is for, such as "pods".
+	Resources []string
+	// For is how long a stale, an unobserved or a past view lasts, if it isn't ended before.
 	For time.Duration
+	// Revision is the resourceVersion that a past view shows.
+	Revision string
 	// Times is how often it acts.
 	Times int
 }
@@ -71,6 +76,8 @@ type watches struct {
 	mu          sync.Mutex
 	disturbance Disturbance
 	acted       int
+	// over is closed when the disturbance ends.
+	over chan struct{}
 	// until is when the resource can be watched again, forgotten whether the next watch begins too far back.
 	until     time.Time
 	forgotten bool
@@ -80,7 +87,10 @@ type watches struct {
 func (p *Proxy) Disturb(disturbance Disturbance) {
 	p.watches.mu.Lock()
 	defer p.watches.mu.Unlock()
-	p.watches.disturbance, p.watches.acted = disturbance, 0
+	if p.watches.over != nil {
+		close(p.watches.over)
+	}
+	p.watches.disturbance, p.watches.acted, p.watches.over = disturbance, 0, make(chan struct{})
 	p.watches.until, p.watches.forgotten = time.Time{}, false
 }
 
@@ -91,18 +101,19 @@ func (p *Proxy) Disturbed() int {
 	return p.watches.acted
 }
 
-// take says whether the view of a resource goes wrong by the event that has just arrived, and counts that.
-func (w *watches) take(resource string) (Disturbance, bool) {
+// take reports whether the view of a resource goes wrong by the event that has just arrived, and counts that. over is closed when
+// the disturbance ends.
+func (w *watches) take(resource string) (disturbance Disturbance, over <-chan struct{}, disturbed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.disturbance.Resource != resource || w.acted >= w.disturbance.Times {
-		return Disturbance{}, false
+	if !slices.Contains(w.disturbance.Resources, resource) || w.acted >= w.disturbance.Times {
+		return Disturbance{}, nil, false
 	}
 	w.acted++
 	if w.disturbance.View == Unobserved {
 		w.until, w.forgotten = time.Now().Add(w.disturbance.For), true
 	}
-	return w.disturbance, true
+	return w.disturbance, w.over, true
 }
 
 // refusal is what a watch or list of a resource is answered that can't be observed, nil while it can.
@@ -113,18 +124,46 @@ func (w *watches) refusal(r *http.Request) *apierrors.StatusError {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if target.resource != w.disturbance.Resource || w.disturbance.View != Unobserved {
+	if !slices.Contains(w.disturbance.Resources, target.resource) {
+		return nil
+	}
+	if w.disturbance.View == Past && initialEvents(r) != "" && target.namespace == "" {
+		return apierrors.NewBadRequest("a fault of the harness: list it and watch then")
+	}
+	if w.disturbance.View != Unobserved {
 		return nil
 	}
 	if time.Now().Before(w.until) {
 		return apierrors.NewServiceUnavailable("a fault of the harness: it can't be watched now")
 	}
-	if w.forgotten && isWatch(r) && r.URL.Query().Get("resourceVersion") != "" && r.URL.Query().Get("sendInitialEvents") == "" {
+	if w.forgotten && isWatch(r) && r.URL.Query().Get("resourceVersion") != "" && initialEvents(r) == "" {
 		w.forgotten = false
 		return apierrors.NewResourceExpired("a fault of the harness: too old resource version")
 	}
 	return nil
 }
+
+// rewound is a request as a past view makes it: a list of a resource in the whole cluster asks for its revision.
+func (w *watches) rewound(r *http.Request) *http.Request {
+	target, ok := parse(r.URL.Path)
+	if !ok || r.Method != http.MethodGet || target.namespace != "" || target.name != "" || isWatch(r) {
+		return r
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.disturbance.View != Past || !slices.Contains(w.disturbance.Resources, target.resource) {
+		return r
+	}
+	past := r.Clone(r.Context())
+	query := past.URL.Query()
+	query.Set("resourceVersion", w.disturbance.Revision)
+	query.Set("resourceVersionMatch", "Exact")
+	past.URL.RawQuery = query.Encode()
+	return past
+}
+
+// initialEvents is what a request says of the events with which a watch may begin in place of a list.
+func initialEvents(r *http.Request) string { return r.URL.Query().Get("sendInitialEvents") }
 
 func isWatch(r *http.Request) bool {
 	value := r.URL.Query().Get("watch")
@@ -188,16 +227,17 @@ func (v *view) next() error {
 		v.seen = v.seen[1:]
 	}
 	v.pending = event
-	disturbance, disturbed := v.watches.take(v.resource)
+	disturbance, over, disturbed := v.watches.take(v.resource)
 	if !disturbed {
 		return nil
 	}
 	switch disturbance.View {
-	case Stale:
+	case Stale, Past:
 		timer := time.NewTimer(disturbance.For)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
+		case <-over:
 		case <-v.ctx.Done():
 			return v.ctx.Err()
 		}

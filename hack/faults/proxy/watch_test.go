@@ -96,7 +96,7 @@ func (u *upstream) watch(t *testing.T, path string, begun ...func()) []string {
 
 func TestAWatchPassesAsItIsUntilItIsDisturbed(t *testing.T) {
 	g, up := NewWithT(t), behind(t, events(three()))
-	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resource: "deployments", Times: 9})
+	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resources: []string{"deployments"}, Times: 9})
 	g.Expect(up.watch(t, podWatch)).To(Equal([]string{"added", "modified", "deleted"}))
 	g.Expect(up.Disturbed()).To(Equal(0))
 }
@@ -105,7 +105,7 @@ func TestAStaleViewHoldsBackAnEventAndThoseThatFollow(t *testing.T) {
 	g := NewWithT(t)
 	up := behind(t, events(three()))
 	const held = 300 * time.Millisecond
-	up.Disturb(proxy.Disturbance{View: proxy.Stale, Resource: "pods", For: held, Times: 1})
+	up.Disturb(proxy.Disturbance{View: proxy.Stale, Resources: []string{"pods"}, For: held, Times: 1})
 	began := time.Now()
 	g.Expect(up.watch(t, podWatch)).To(Equal([]string{"added", "modified", "deleted"}))
 	g.Expect(time.Since(began)).To(BeNumerically(">=", held))
@@ -115,7 +115,7 @@ func TestAStaleViewHoldsBackAnEventAndThoseThatFollow(t *testing.T) {
 func TestAStaleViewEndsWithItsClient(t *testing.T) {
 	g := NewWithT(t)
 	up := behind(t, events(three()))
-	up.Disturb(proxy.Disturbance{View: proxy.Stale, Resource: "pods", For: time.Hour, Times: 1})
+	up.Disturb(proxy.Disturbance{View: proxy.Stale, Resources: []string{"pods"}, For: time.Hour, Times: 1})
 	response := up.begin(t, podWatch)
 	g.Eventually(up.Disturbed).Should(Equal(1))
 	g.Expect(response.Body.Close()).To(Succeed()) // the server of the test would wait for a handler that hangs
@@ -124,7 +124,7 @@ func TestAStaleViewEndsWithItsClient(t *testing.T) {
 func TestAReplayDeliversEventsAgainInTheirOrder(t *testing.T) {
 	g := NewWithT(t)
 	up := behind(t, events(three()))
-	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resource: "pods", Times: 2})
+	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resources: []string{"pods"}, Times: 2})
 	g.Expect(up.watch(t, podWatch)).To(Equal([]string{"added", "added", "modified", "added", "modified", "deleted"}))
 }
 
@@ -132,7 +132,7 @@ func TestAnUnobservedEventIsDroppedAndTheWatchIsRefusedThenHasExpired(t *testing
 	g := NewWithT(t)
 	next := make(chan string, 2)
 	up := behind(t, events(next))
-	up.Disturb(proxy.Disturbance{View: proxy.Unobserved, Resource: "pods", For: 300 * time.Millisecond, Times: 1})
+	up.Disturb(proxy.Disturbance{View: proxy.Unobserved, Resources: []string{"pods"}, For: 300 * time.Millisecond, Times: 1})
 	g.Expect(up.watch(t, podWatch, func() { next <- "deleted" })).To(Equal([]string{"cut"}))
 
 	status, refusal := up.send(t, http.MethodGet, podWatch)
@@ -156,7 +156,7 @@ func TestAWatchThatBeginsWithWhatIsThereCannotHaveExpired(t *testing.T) {
 	g := NewWithT(t)
 	next := make(chan string, 1)
 	up := behind(t, events(next))
-	up.Disturb(proxy.Disturbance{View: proxy.Unobserved, Resource: "pods", Times: 1})
+	up.Disturb(proxy.Disturbance{View: proxy.Unobserved, Resources: []string{"pods"}, Times: 1})
 	g.Expect(up.watch(t, podWatch, func() { next <- "deleted" })).To(Equal([]string{"cut"}))
 	close(next)
 	status, _ := up.send(t, http.MethodGet, "/api/v1/pods?watch=1&sendInitialEvents=true&resourceVersion=7")
@@ -174,10 +174,39 @@ func TestEventsInProtobufAreToldApart(t *testing.T) {
 		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")
 		_, _ = io.WriteString(w, message("one\n")+message("two"))
 	})
-	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resource: "pods", Times: 2})
+	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resources: []string{"pods"}, Times: 2})
 	response := up.begin(t, podWatch)
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(content)).To(Equal(message("one\n") + message("one\n") + message("two") + message("one\n") + message("two")))
+}
+
+func TestAPastViewListsARevisionAndHoldsBackWhatCameAfterIt(t *testing.T) {
+	g := NewWithT(t)
+	asked := make(chan string, 10)
+	up := behind(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") == "" {
+			asked <- r.URL.Query().Get("resourceVersion") + " " + r.URL.Query().Get("resourceVersionMatch")
+			return
+		}
+		events(three())(w, r)
+	})
+	up.Disturb(proxy.Disturbance{View: proxy.Past, Resources: []string{"nodes", "pods"}, Revision: "7", For: time.Hour, Times: 9})
+
+	status, _ := up.send(t, http.MethodGet, "/api/v1/pods?watch=true&sendInitialEvents=true")
+	g.Expect(status).To(Equal(400), "it has to be listed, as a watch can't begin in the past")
+	up.send(t, http.MethodGet, "/api/v1/pods?resourceVersion=0&limit=500")
+	g.Expect(<-asked).To(Equal("7 Exact"))
+	up.send(t, http.MethodGet, "/api/v1/namespaces/shop/pods?labelSelector=a")
+	g.Expect(<-asked).To(Equal(" "), "what is read in one namespace is live")
+	up.send(t, http.MethodGet, "/apis/apps/v1/deployments?resourceVersion=0")
+	g.Expect(<-asked).To(Equal("0 "), "other resources are as they are")
+
+	seen := make(chan []string, 1)
+	go func() { seen <- up.watch(t, podWatch) }()
+	g.Eventually(up.Disturbed).Should(Equal(1))
+	g.Consistently(seen, 200*time.Millisecond).ShouldNot(Receive())
+	up.Disturb(proxy.Disturbance{})
+	g.Eventually(seen).Should(Receive(Equal([]string{"added", "modified", "deleted"})))
 }

@@ -1,0 +1,214 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
+	"github.com/traas-stack/altershield-operator/hack/faults/state"
+)
+
+// trouble is what goes wrong at one moment of a scenario. It tempts the operator to do what can't be taken back: the Deployment has
+// to stay what it is.
+type trouble struct {
+	name   string
+	strike func(context.Context, *stage) error
+}
+
+const (
+	// beyond is for how long a trouble lasts once the pods of a release that doesn't start would be late.
+	beyond = 2 * time.Second
+	// outage is how long the API server is away at least: much longer than a client that has bad luck waits for its next answer.
+	outage = 10 * time.Second
+)
+
+// findTrouble is a trouble by the name of its scenario and its own.
+func findTrouble(scenario, name string) (*trouble, error) {
+	for _, known := range scenarios() {
+		for i := range known.troubles {
+			if known.name == scenario && known.troubles[i].name == name {
+				return &known.troubles[i], nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("scenario %q has no trouble %q", scenario, name)
+}
+
+// moment is when the trouble of a plan strikes, if it has one.
+func moment(s *stage, ctx context.Context) error {
+	if s.trouble == nil {
+		return nil
+	}
+	before, err := s.deployment(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.trouble.strike(ctx, s); err != nil {
+		return fmt.Errorf("let %s strike: %w", s.trouble.name, err)
+	}
+	s.struck = true
+	after, err := s.deployment(ctx)
+	if err != nil {
+		return err
+	}
+	if changes := state.NewReference(before).Differences(after); len(changes) > 0 {
+		return fmt.Errorf("%s changed the Deployment:\n        %s", s.trouble.name, strings.Join(changes, "\n        "))
+	}
+	return nil
+}
+
+// deployment writes down what the Deployment is. No time is hidden: a suspension that was lifted and came back is another one.
+func (s *stage) deployment(ctx context.Context) (state.State, error) {
+	found := state.State{}
+	err := until(ctx, "a look at the Deployment", func(ctx context.Context) error {
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+		if err := s.kube.Get(ctx, s.key(deploymentName), object); err != nil {
+			return err
+		}
+		found.Add("Deployment", pick(object.Object, []string{"metadata.labels", "metadata.annotations", "spec"}), state.Masks{})
+		return nil
+	})
+	return found, err
+}
+
+// stalePods lets pods start while the manager sees them as they were before, until they would be late.
+func stalePods(ctx context.Context, s *stage) error {
+	late, err := s.late(ctx)
+	if err != nil {
+		return err
+	}
+	s.api.Disturb(proxy.Disturbance{View: proxy.Stale, Resources: []string{"pods"}, For: patience, Times: 1})
+	defer s.api.Disturb(proxy.Disturbance{})
+	return errors.Join(s.runPods(ctx), wait(ctx, late))
+}
+
+// apiServerAway stops the API server until pods would be late, and lets them start a moment after it is back.
+func apiServerAway(ctx context.Context, s *stage) error {
+	late, err := s.late(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.lab.StopAPIServer(ctx); err != nil {
+		return err
+	}
+	if long := time.Now().Add(outage); long.After(late) {
+		late = long
+	}
+	return errors.Join(wait(ctx, late), s.lab.StartAPIServer(ctx), s.runPodsSoon(ctx))
+}
+
+// managerAway has the manager dead until pods would be late, and lets them start a moment after it is back.
+func managerAway(ctx context.Context, s *stage) error {
+	late, err := s.late(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.keeper.away(ctx, func(ctx context.Context) error { return wait(ctx, late) }), s.runPodsSoon(ctx))
+}
+
+// runPodsSoon leaves the manager some time before the pods start, and some after that.
+func (s *stage) runPodsSoon(ctx context.Context) error {
+	return errors.Join(wait(ctx, time.Now().Add(quiet)), s.runPods(ctx), wait(ctx, time.Now().Add(quiet)))
+}
+
+// pastOf is a new manager that sees of some resources what was there when the revision was remembered, and all else as it is.
+func pastOf(resources ...string) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		defer s.api.Disturb(proxy.Disturbance{})
+		if err := s.keeper.away(ctx, func(context.Context) error {
+			s.api.Disturb(proxy.Disturbance{View: proxy.Past, Resources: resources, Revision: s.revision, For: patience, Times: 1000})
+			return nil
+		}); err != nil {
+			return err
+		}
+		return wait(ctx, time.Now().Add(quiet))
+	}
+}
+
+// unawareClient replaces the Deployment by what its own file says. A webhook completes that, so that nothing changes.
+func unawareClient(ctx context.Context, s *stage) error {
+	return s.replace(ctx, "an object without what the webhook adds", func(*appsv1.Deployment) {})
+}
+
+// askToGoBack asks for a rollback. An unaware client does so with its file.
+func (s *stage) askToGoBack(ctx context.Context) error {
+	if s.trouble == nil {
+		return s.patch(ctx, "the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback))
+	}
+	return s.replace(ctx, "the request", func(deployment *appsv1.Deployment) {
+		deployment.Annotations[appv1alpha1.AnnotationRollback] = "true"
+	})
+}
+
+// replace replaces the Deployment like kubectl replace, without the annotation that the webhook adds.
+func (s *stage) replace(ctx context.Context, what string, edit func(*appsv1.Deployment)) error {
+	return s.write(ctx, what, func(ctx context.Context) error {
+		deployment := &appsv1.Deployment{}
+		if err := s.kube.Get(ctx, s.key(deploymentName), deployment); err != nil {
+			return err
+		}
+		delete(deployment.Spec.Template.Annotations, injectedAnnotation)
+		edit(deployment)
+		return s.kube.Update(ctx, deployment)
+	})
+}
+
+// remember remembers the revision that the API server is at.
+func (s *stage) remember(ctx context.Context) error {
+	var list appv1alpha1.ChangePodList
+	if err := s.kube.List(ctx, &list, client.Limit(1)); err != nil {
+		return fmt.Errorf("find the revision of the API server: %w", err)
+	}
+	s.revision = list.ResourceVersion
+	return nil
+}
+
+// late is when the pods that don't run are late for good.
+func (s *stage) late(ctx context.Context) (time.Time, error) {
+	pods, err := s.idle(ctx, corev1.PodPending)
+	var last time.Time
+	for i := range pods {
+		if created := pods[i].CreationTimestamp.Time; created.After(last) {
+			last = created
+		}
+	}
+	return last.Add(stuckAfter + beyond), err
+}
+
+// wait lets time pass.
+func wait(ctx context.Context, end time.Time) error {
+	timer := time.NewTimer(time.Until(end))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

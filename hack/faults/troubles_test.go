@@ -1,0 +1,71 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+// struck is what comes of a trouble that strikes a Deployment.
+func struck(t *testing.T, strike func(context.Context, *stage) error) (*stage, error) {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: map[string]string{"suspend": "1"}}}
+	s := &stage{kube: fake.NewClientBuilder().WithObjects(deployment).Build(), keeper: newKeeper(t.Context(), nil), namespace: "shop"}
+	if strike != nil {
+		s.trouble = &trouble{name: "a-trouble", strike: strike}
+	}
+	return s, moment(s, t.Context())
+}
+
+func TestMomentIsPassedWithoutATrouble(t *testing.T) {
+	g := NewWithT(t)
+	s, err := struck(t, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(s.struck).To(BeFalse())
+}
+
+func TestMomentLetsATroubleStrikeThatChangesNothing(t *testing.T) {
+	g := NewWithT(t)
+	s, err := struck(t, func(context.Context, *stage) error { return nil })
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(s.struck).To(BeTrue())
+}
+
+func TestMomentCatchesAChangeOfTheDeployment(t *testing.T) {
+	for change, line := range map[string]string{
+		`{"metadata":{"labels":{"suspend":"2"}}}`:      `.metadata.labels.suspend: "2", it should be "1"`,
+		`{"metadata":{"labels":{"suspend":null}}}`:     `.metadata.labels.suspend: missing, it should be "1"`,
+		`{"metadata":{"annotations":{"release":"3"}}}`: `.metadata.annotations.release: "3" should not be there`,
+		`{"spec":{"paused":true}}`:                     `.spec.paused: "true" should not be there`,
+	} {
+		_, err := struck(t, func(ctx context.Context, s *stage) error { return s.patch(ctx, "a change", change) })
+		NewWithT(t).Expect(err).To(MatchError("a-trouble changed the Deployment:\n        Deployment " + line))
+	}
+}
+
+func TestMomentTellsThatATroubleCouldNotStrike(t *testing.T) {
+	s, err := struck(t, func(context.Context, *stage) error { return errors.New("no API server") })
+	g := NewWithT(t)
+	g.Expect(err).To(MatchError("let a-trouble strike: no API server"))
+	g.Expect(s.struck).To(BeFalse())
+}
