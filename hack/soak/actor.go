@@ -36,7 +36,6 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
-	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
@@ -58,7 +57,8 @@ var errNothing = errors.New("nothing there")
 
 // actor does what a plan says, and logs a line for each action.
 type actor struct {
-	lab *lab.Lab
+	lab      *lab.Lab
+	managers *managers
 	// intruder is a client of a user who may release but not override.
 	intruder client.Client
 	log      io.Writer
@@ -88,7 +88,7 @@ func (a *actor) play(ctx context.Context, actions []plan.Action) error {
 			a.done[action.Kind] = map[string]int{}
 		}
 		a.done[action.Kind][kind]++
-		if err != nil && limit == bootTimeout {
+		if err != nil && limit == bootTimeout && !errors.Is(err, errNothing) {
 			return fmt.Errorf("%s: %w", action, err)
 		}
 	}
@@ -133,7 +133,7 @@ func (a *actor) act(ctx context.Context, action plan.Action) error {
 	case plan.Rule, plan.Fault, plan.Clear:
 		a.misbehave(action)
 		return nil
-	case plan.DeletePod, plan.DeleteBatch, plan.DeleteRecord, plan.Fail, plan.Withdraw:
+	case plan.DeletePod, plan.Evict, plan.DeleteBatch, plan.DeleteRecord, plan.Fail, plan.Withdraw:
 		return a.meddle(ctx, action)
 	case plan.Create:
 		return a.create(ctx, action)
@@ -250,32 +250,16 @@ func (a *actor) misbehave(action plan.Action) {
 	}
 }
 
-// disturb restarts what the operator needs, or the operator.
+// disturb restarts what the operator needs, or one of its managers.
 func (a *actor) disturb(ctx context.Context, action plan.Action) error {
 	if action.Kind == plan.Restart {
-		defer a.watch.restart()()
-		stop := a.lab.Operator.Stop
-		if action.Text == "SIGKILL" {
-			stop = a.lab.Operator.Kill
-		}
-		if err := stop(ctx); err != nil {
-			return err
-		}
-		return a.lab.Operator.Start(ctx)
+		return a.managers.restart(ctx, action.Name == plan.Leader, action.Text == "SIGKILL")
 	}
 	gone := a.watch.outage()
-	if err := a.lab.Plane.StopPart(ctx, assets.APIServer); err != nil {
+	if err := a.lab.StopAPIServer(ctx); err != nil {
 		return err
 	}
 	gone()
 	pause(ctx, action.Delay)
-	if err := a.lab.Plane.StartPart(ctx, assets.APIServer); err != nil {
-		return err
-	}
-	// Where several are up for election this one restarts whenever it loses the API server. Without that its garbage collector may miss
-	// for ever what was deleted while its watches were away, and leave ReplicaSets as well as records.
-	if err := a.lab.Plane.StopPart(ctx, assets.ControllerManager); err != nil {
-		return err
-	}
-	return a.lab.Plane.StartPart(ctx, assets.ControllerManager)
+	return a.lab.StartAPIServer(ctx)
 }

@@ -23,7 +23,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -32,7 +31,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 )
 
@@ -42,56 +40,21 @@ const (
 	measureEvery = 5 * time.Second
 )
 
-// measured measures the manager after a part. The second time it gets as long as connections may be idle to be as it was the first time.
-func (s *soak) measured(ctx context.Context) (process invariant.Process, err error) {
+// measured measures the managers after a part. The second time they get as long as connections may be idle to be as they were the
+// first time.
+func (s *soak) measured(ctx context.Context) (processes []invariant.Process, err error) {
 	err = wait.PollUntilContextTimeout(ctx, measureEvery, idleFor, true, func(ctx context.Context) (bool, error) {
-		read, err := s.measure(ctx)
+		read, err := s.managers.measure(ctx)
 		if err != nil {
 			return false, err
 		}
-		process = read
+		processes = read
 		return len(s.report.process) == 0 || len(invariant.Flat(s.report.process[0], read).Violations) == 0, nil
 	})
 	if wait.Interrupted(err) {
 		err = ctx.Err() // the last reading counts
 	}
-	return process, errors.Join(err, s.keepProfiles(ctx))
-}
-
-// keepProfiles writes down what the goroutines are and what the heap consists of.
-func (s *soak) keepProfiles(ctx context.Context) error {
-	reading := len(s.report.process) + 1
-	for profile, file := range map[string]string{
-		"goroutine?debug=1": fmt.Sprintf("goroutines-%d.txt", reading),
-		"heap":              fmt.Sprintf("heap-%d.pprof", reading),
-	} {
-		content, err := lab.Profile(ctx, s.pprof, profile)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(s.options.out, file), content, 0o600); err != nil {
-			return fmt.Errorf("keep a profile: %w", err)
-		}
-	}
-	return nil
-}
-
-// measure asks the manager for its goroutines, and for its heap after a garbage collection.
-func (s *soak) measure(ctx context.Context) (invariant.Process, error) {
-	if _, err := lab.Profile(ctx, s.pprof, "heap?gc=1"); err != nil {
-		return invariant.Process{}, err
-	}
-	metrics, err := s.lab.Metrics(ctx)
-	if err != nil {
-		return invariant.Process{}, err
-	}
-	gauge := func(name string) float64 { return metrics[name].GetMetric()[0].GetGauge().GetValue() }
-	for _, name := range []string{"go_goroutines", "go_memstats_heap_alloc_bytes"} {
-		if len(metrics[name].GetMetric()) == 0 {
-			return invariant.Process{}, fmt.Errorf("the manager doesn't tell %s", name)
-		}
-	}
-	return invariant.Process{Goroutines: int(gauge("go_goroutines")), Heap: int64(gauge("go_memstats_heap_alloc_bytes"))}, nil
+	return processes, errors.Join(err, s.managers.keepProfiles(ctx, s.options.out, len(s.report.process)+1))
 }
 
 // crashes are the lines of the manager's log that tell of a panic or a data race.

@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,6 +45,8 @@ func (a *actor) meddle(ctx context.Context, action plan.Action) error {
 		var pods corev1.PodList
 		err := a.lab.Kube.List(ctx, &pods, client.InNamespace(action.Namespace), client.MatchingLabels{"app": action.Name})
 		return a.deleteOne(ctx, pointers(pods.Items), action.Count, err)
+	case plan.Evict:
+		return a.evict(ctx, action)
 	case plan.DeleteRecord:
 		var workloads appv1alpha1.ChangeWorkloadList
 		err := a.lab.Kube.List(ctx, &workloads, of...)
@@ -83,6 +86,30 @@ func (a *actor) deleteOne(ctx context.Context, objects []client.Object, at int, 
 		return errNothing
 	}
 	return a.lab.Kube.Delete(ctx, objects[at%len(objects)])
+}
+
+// evict fails a pod that isn't over yet. It stays as it is, and its ReplicaSet makes another one.
+func (a *actor) evict(ctx context.Context, action plan.Action) error {
+	var list corev1.PodList
+	err := a.lab.Kube.List(ctx, &list, client.InNamespace(action.Namespace), client.MatchingLabels{"app": action.Name})
+	pods := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool {
+		return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || action.Text == "ready" && !lifecycle.IsReady(&pod)
+	})
+	if err != nil || len(pods) == 0 {
+		return cmp.Or(err, errNothing)
+	}
+	slices.SortFunc(pods, func(x, y corev1.Pod) int {
+		return cmp.Or(y.CreationTimestamp.Compare(x.CreationTimestamp.Time), cmp.Compare(x.Name, y.Name))
+	})
+	pod := &pods[action.Count%len(pods)]
+	before := pod.DeepCopy()
+	pod.Status.Phase, pod.Status.Reason, pod.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage."
+	for i := range pod.Status.Conditions {
+		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodReady || condition.Type == corev1.ContainersReady {
+			condition.Status, condition.Reason, condition.LastTransitionTime = corev1.ConditionFalse, "PodFailed", metav1.Now()
+		}
+	}
+	return a.lab.Kube.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
 // failNewest sets a bad verdict by hand, as the documents do.

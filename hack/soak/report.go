@@ -21,6 +21,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -34,7 +35,8 @@ type report struct {
 	actions  map[plan.Kind]map[string]int
 	releases map[string]int
 	results  []named
-	process  []invariant.Process
+	// process are the managers after each part.
+	process [][]invariant.Process
 }
 
 // violations counts them.
@@ -70,11 +72,24 @@ func (r *report) write(out io.Writer) error {
 	}
 	if len(r.process) > 1 {
 		fmt.Fprintln(table, "\nMANAGER\tBEFORE\tAFTER")
-		first, last := r.process[0], r.process[len(r.process)-1]
-		fmt.Fprintf(table, "goroutines\t%d\t%d\n", first.Goroutines, last.Goroutines)
-		fmt.Fprintf(table, "heap after a collection\t%d KiB\t%d KiB\n", first.Heap>>10, last.Heap>>10)
+		for _, last := range r.process[len(r.process)-1] {
+			describe(table, last, last.Former(r.process[0]))
+		}
 	}
 	return table.Flush()
+}
+
+// describe shows what a manager takes now and took before, unless that was another process or in another role.
+func describe(out io.Writer, now invariant.Process, former *invariant.Process) {
+	name, goroutines, heap := now.Name, "-", "-"
+	if now.Leads {
+		name += ", the leader"
+	}
+	if former != nil {
+		goroutines, heap = strconv.Itoa(former.Goroutines), fmt.Sprintf("%d KiB", former.Heap>>10)
+	}
+	fmt.Fprintf(out, "%s: goroutines\t%s\t%d\n", name, goroutines, now.Goroutines)
+	fmt.Fprintf(out, "%s: heap after a collection\t%s\t%d KiB\n", name, heap, now.Heap>>10)
 }
 
 // outcomes counts releases by what they came to in the end.

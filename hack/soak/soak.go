@@ -23,7 +23,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,7 +32,6 @@ import (
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
-	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
@@ -69,9 +67,9 @@ type soak struct {
 	actor   *actor
 	watch   *watch
 	log     io.Writer
-	// pprof is where the manager serves its profiles.
-	pprof  string
-	report report
+	// managers are those that the operator consists of.
+	managers *managers
+	report   report
 }
 
 func run(ctx context.Context, options options, out io.Writer) (err error) {
@@ -105,18 +103,13 @@ func run(ctx context.Context, options options, out io.Writer) (err error) {
 	return nil
 }
 
-// prepare starts server and manager, and makes namespaces and the intruder.
+// prepare starts server and managers, and makes namespaces and the intruder.
 func (s *soak) prepare(ctx context.Context) error {
 	if err := s.lab.Serve(ctx, altershield.Options{}); err != nil {
 		return err
 	}
-	port, err := cluster.FreePort()
-	if err != nil {
-		return err
-	}
-	s.pprof = "127.0.0.1:" + strconv.Itoa(port)
-	profiled := func(options *operator.Options) { options.Args = append(options.Args, "--pprof-bind-address="+s.pprof) }
-	if err := s.lab.StartOperator(ctx, profiled); err != nil {
+	s.managers = &managers{lab: s.lab, log: s.log, pprof: map[string]string{}}
+	if err := s.managers.start(ctx); err != nil {
 		return err
 	}
 	for _, namespace := range append(optedIn(), outside) {
@@ -129,14 +122,15 @@ func (s *soak) prepare(ctx context.Context) error {
 		return err
 	}
 	s.watch = &watch{
-		server: s.lab.Server, log: s.log, told: map[string]bool{}, blind: map[int]time.Time{},
+		server: s.lab.Server, log: s.log, told: map[string]bool{}, lame: map[int]lameness{},
 		reader: history.Reader{Path: s.lab.Plane.AuditLog(), Operator: operator.User},
 		system: invariant.System{
 			Operator: operator.User, Own: operator.Namespace, OptedIn: optedIn(), Guarded: []string{guarded}, Overriders: []string{administrator},
 		},
 	}
+	s.managers.watch = s.watch
 	s.actor = &actor{
-		lab: s.lab, intruder: client, log: s.log, seed: s.options.seed, watch: s.watch, done: map[plan.Kind]map[string]int{},
+		lab: s.lab, managers: s.managers, intruder: client, log: s.log, seed: s.options.seed, watch: s.watch, done: map[plan.Kind]map[string]int{},
 	}
 	s.report.actions = s.actor.done
 	if problems := s.await(ctx, time.Minute, func() ([]string, error) {
@@ -174,16 +168,23 @@ func (s *soak) intruderClient(ctx context.Context) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: s.lab.Kube.Scheme()})
 }
 
-// live plays both parts of the soak under the eyes of the watch: one with restarts of the manager, and one without, at both ends of
-// which it is measured.
+// live plays both parts of the soak under the eyes of the watch: one with restarts of managers, and one without, at both ends of
+// which they are measured.
 func (s *soak) live(ctx context.Context, out io.Writer) error {
 	acting, stopActing := context.WithCancel(ctx)
 	defer stopActing()
 	s.watch.violated = stopActing
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
-	watched := make(chan error, 1)
+	watched, kept := make(chan error, 1), make(chan error, 1)
 	go func() { watched <- s.watch.run(watching) }()
+	go func() {
+		err := s.managers.keep(watching)
+		if err != nil {
+			stopActing() // there is no operator to act on
+		}
+		kept <- err
+	}()
 
 	planned := plan.Options{Seed: s.options.seed, OptedIn: optedIn(), Guarded: guarded, Outside: outside}
 	storm, steady := planned, planned
@@ -198,17 +199,17 @@ func (s *soak) live(ctx context.Context, out io.Writer) error {
 		}
 	}
 	stopWatching()
-	if err := errors.Join(<-watched, s.watch.read()); err != nil {
+	if err := errors.Join(<-watched, <-kept, s.watch.read()); err != nil {
 		return err
 	}
 	return s.conclude(ctx)
 }
 
-// part plays a plan, lets everything settle, rest and go, and measures the manager. What was violated ends it, as what comes then
+// part plays a plan, lets everything settle, rest and go, and measures the managers. What was violated ends it, as what comes then
 // would say nothing.
 func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Writer) error {
 	actions := plan.New(options)
-	fmt.Fprintf(out, "%s: %d actions; restarts of the manager: %t\n", time.Now().Format(time.TimeOnly), len(actions), options.Restarts)
+	fmt.Fprintf(out, "%s: %d actions; restarts of managers: %t\n", time.Now().Format(time.TimeOnly), len(actions), options.Restarts)
 	if err := s.actor.play(acting, actions); err != nil {
 		return err
 	}
@@ -230,23 +231,19 @@ func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Wr
 		s.report.results = append(s.report.results, result)
 		s.watch.tell([]named{result})
 	}
-	process, err := s.measured(ctx)
-	s.report.process = append(s.report.process, process)
+	processes, err := s.measured(ctx)
+	s.report.process = append(s.report.process, processes)
 	return err
 }
 
-// conclude judges the whole history, and keeps the manager's log; where something was violated, the cluster's logs, too.
+// conclude judges the whole history, and keeps the managers' logs; where something was violated, the cluster's logs, too.
 func (s *soak) conclude(ctx context.Context) error {
 	drained := len(s.report.process) == 2
 	results := s.watch.judge(time.Now(), drained)
 	if drained {
 		results = append(results, named{"goroutines and heap stay flat", invariant.Flat(s.report.process[0], s.report.process[1])})
 	}
-	kept := filepath.Join(s.options.out, "manager.log")
-	if err := keep(s.lab.Operator.LogPath(), kept); err != nil {
-		return err
-	}
-	crashed, err := crashes(kept)
+	crashed, err := s.managers.crashes(s.options.out)
 	if err != nil {
 		return err
 	}

@@ -93,11 +93,15 @@ func TestAReportNamesWhatWasViolated(t *testing.T) {
 	r := report{
 		actions: map[plan.Kind]map[string]int{"release": {"done": 2, "denied": 1}},
 		results: []named{{"it holds", invariant.Result{Observations: 5, Violations: []string{"it doesn't"}}}},
-		process: []invariant.Process{{Goroutines: 280, Heap: 9 << 20}, {Goroutines: 281, Heap: 10 << 20}},
+		process: [][]invariant.Process{
+			{{Name: "manager-1", Pid: 7, Leads: true, Goroutines: 280, Heap: 9 << 20}, {Name: "manager-2", Pid: 8, Goroutines: 90}},
+			{{Name: "manager-1", Pid: 7, Leads: true, Goroutines: 281, Heap: 10 << 20}, {Name: "manager-2", Pid: 9, Goroutines: 91}},
+		},
 	}
 	g.Expect(r.write(&out)).To(Succeed())
 	g.Expect(r.violations()).To(Equal(1))
-	g.Expect(out.String()).To(And(MatchRegexp(`release +3 +1 denied, 2 done`), MatchRegexp(`it holds +5 +1`), MatchRegexp(`goroutines +280 +281`)))
+	g.Expect(out.String()).To(And(MatchRegexp(`release +3 +1 denied, 2 done`), MatchRegexp(`it holds +5 +1`),
+		MatchRegexp(`manager-1, the leader: goroutines +280 +281`), MatchRegexp(`manager-2: goroutines +- +91`)))
 }
 
 func TestARunningReleaseIsSettledOnceItSaysWhatItWaitsFor(t *testing.T) {

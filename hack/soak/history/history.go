@@ -39,6 +39,7 @@ type Write struct {
 	Deployment *Deployment
 	Workload   *Workload
 	Batch      *Batch
+	Pod        *Pod
 	// Ended is the UID of an object that was deleted, or of a record that is about to go.
 	Ended string
 }
@@ -76,4 +77,10 @@ type Batch struct {
 	Pods, Failed  []string
 	// Done says that its check has ended.
 	Done bool
+}
+
+// Pod is what matters of a pod.
+type Pod struct {
+	// Over says that it is Failed or Succeeded: it runs no more, and isn't deleted either.
+	Over bool
 }

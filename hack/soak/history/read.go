@@ -28,6 +28,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,9 +47,18 @@ type Reader struct {
 	read           int64
 	revision       int64
 	watches        watches
+	led            time.Time
 }
 
-// Sees is when the last of the watches of all these resources began that the operator has opened after a moment, zero if one of
+// Led is when a manager wrote the lease last, if that was after a moment, else zero: it leads by then.
+func (r *Reader) Led(after time.Time) time.Time {
+	if r.led.After(after) {
+		return r.led
+	}
+	return time.Time{}
+}
+
+// Sees is when the last of the watches of all these resources began that each manager has opened after a moment, zero if one of
 // them is missing. Watches of an API server that was killed have no end in its log.
 func (r *Reader) Sees(resources []string, after time.Time) time.Time {
 	return r.watches.since(resources, after)
@@ -95,6 +105,9 @@ func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 	}
 	if !wrote(&event) {
 		return Write{}, false, nil
+	}
+	if event.ObjectRef.Resource == "leases" && event.User.Username == r.Operator {
+		r.led = event.StageTimestamp.Time
 	}
 	write = Write{
 		Time: event.StageTimestamp.Time, User: event.User.Username, Verb: event.Verb,
@@ -152,6 +165,8 @@ func (w *Write) take(event *auditv1.Event) error {
 		w.Name = object.GetName()
 	}
 	switch kind := object.GetKind(); {
+	case kind == "Pod":
+		w.Pod = podOf(object)
 	case kind == "Deployment":
 		w.Deployment, err = deploymentOf(object, event)
 	case w.Ended != "":
@@ -189,6 +204,11 @@ func deploymentOf(object *unstructured.Unstructured, event *auditv1.Event) (*Dep
 		Suspended: suspended, MayPass: brought || labels[appv1alpha1.LabelIgnoredSuspend] != "",
 		Ignored: ignored, Rollbacks: appv1alpha1.RollbacksOf(annotations),
 	}, nil
+}
+
+func podOf(object *unstructured.Unstructured) *Pod {
+	phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
+	return &Pod{Over: phase == string(corev1.PodFailed) || phase == string(corev1.PodSucceeded)}
 }
 
 func workloadOf(content map[string]any) (*Workload, error) {

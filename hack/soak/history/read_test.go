@@ -19,6 +19,8 @@ package history_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -54,6 +56,9 @@ const (
 		`"objectRef":{"resource":"changeworkloads","namespace":"shop","name":"cart--x--v"},"responseStatus":{"code":200},` +
 		`"responseObject":{"kind":"ChangeWorkload","metadata":{"uid":"u2","resourceVersion":"9","deletionTimestamp":"2026-11-21T10:00:00Z"},` +
 		`"status":{"status":"Success"}}}` + "\n"
+	evicted = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/api","user":{"username":"admin"},` +
+		`"objectRef":{"resource":"pods","subresource":"status","namespace":"shop","name":"cart-1"},"responseStatus":{"code":200},` +
+		`"responseObject":{"kind":"Pod","metadata":{"uid":"u3","resourceVersion":"8"},"status":{"phase":"Failed","reason":"Evicted"}}}` + "\n"
 	denied = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis","user":{"username":"admin"},` +
 		`"objectRef":{"resource":"deployments","namespace":"shop","name":"cart"},"responseStatus":{"code":403}}` + "\n"
 	dryRun = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/apis?dryRun=All","user":{"username":"admin"},` +
@@ -81,6 +86,15 @@ func TestARecordThatIsAboutToGoHasEnded(t *testing.T) {
 	writes, err := logged(t, leaving).Next()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(writes).To(HaveExactElements(MatchFields(IgnoreExtras, Fields{"Ended": Equal("u2"), "Workload": BeNil(), "Revision": Equal(int64(9))})))
+}
+
+func TestNextKnowsWhetherAPodIsOver(t *testing.T) {
+	g := NewWithT(t)
+	for phase, over := range map[string]bool{"Failed": true, "Succeeded": true, "Running": false, "Pending": false} {
+		writes, err := logged(t, strings.Replace(evicted, `"Failed"`, strconv.Quote(phase), 1)).Next()
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(writes).To(HaveExactElements(MatchFields(IgnoreExtras, Fields{"Name": Equal("cart-1"), "Pod": PointTo(Equal(history.Pod{Over: over}))})), phase)
+	}
 }
 
 func TestWhatWroteNothingIsNoWrite(t *testing.T) {

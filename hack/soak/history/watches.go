@@ -17,15 +17,19 @@ limitations under the License.
 package history
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// watches are those of the operator that are open, by resource. One that is told at once that it is too late ends as soon as it
-// begins, and after an API server was away the next attempt may be a minute off.
-type watches map[string]openWatch
+// credential is what an API server says of the token that a request came with: each manager has one of its own.
+const credential = "authentication.kubernetes.io/credential-id"
+
+// watches are those of the operator that are open, by manager and resource. One that is told at once that it is too late ends as soon
+// as it begins, and after an API server was away the next attempt may be a minute off.
+type watches map[string]map[string]openWatch
 
 type openWatch struct {
 	id   types.UID
@@ -39,26 +43,32 @@ func (w *watches) note(event *auditv1.Event) {
 	if event.ObjectRef == nil {
 		return
 	}
-	resource := event.ObjectRef.Resource
+	manager, resource := strings.Join(event.User.Extra[credential], ""), event.ObjectRef.Resource
+	if (*w)[manager] == nil {
+		(*w)[manager] = map[string]openWatch{}
+	}
+	of := (*w)[manager]
 	switch event.Stage {
 	case auditv1.StageResponseStarted:
-		(*w)[resource] = openWatch{event.AuditID, event.StageTimestamp.Time}
+		of[resource] = openWatch{event.AuditID, event.StageTimestamp.Time}
 	case auditv1.StageResponseComplete, auditv1.StagePanic:
-		if (*w)[resource].id == event.AuditID {
-			delete(*w, resource)
+		if of[resource].id == event.AuditID {
+			delete(of, resource)
 		}
 	}
 }
 
 func (w *watches) since(resources []string, after time.Time) time.Time {
 	var latest time.Time
-	for _, resource := range resources {
-		open, found := (*w)[resource]
-		if !found || !open.from.After(after) {
-			return time.Time{}
-		}
-		if open.from.After(latest) {
-			latest = open.from
+	for _, of := range *w {
+		for _, resource := range resources {
+			open, found := of[resource]
+			if !found || !open.from.After(after) {
+				return time.Time{}
+			}
+			if open.from.After(latest) {
+				latest = open.from
+			}
 		}
 	}
 	return latest

@@ -18,6 +18,7 @@ package history_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,34 @@ import (
 func watched(stage, id, user, resource string, second int) string {
 	return fmt.Sprintf(`{"stage":%q,"auditID":%q,"verb":"watch","requestURI":"/api","user":{"username":%q},"objectRef":{"resource":%q},`+
 		`"responseStatus":{"code":200},"stageTimestamp":"2026-11-21T10:00:%02d.000000Z"}`+"\n", stage, id, user, resource, second)
+}
+
+func TestSeesAsksForTheWatchesOfEachManager(t *testing.T) {
+	g := NewWithT(t)
+	by := func(manager, line string) string {
+		return strings.Replace(line, `"username":"operator"`, `"username":"operator","extra":{"authentication.kubernetes.io/credential-id":["`+manager+`"]}`, 1)
+	}
+	first, second := by("a", watched("ResponseStarted", "1", "operator", "pods", 3)), by("b", watched("ResponseStarted", "2", "operator", "pods", 7))
+	sees := func(log string) time.Time {
+		reader := logged(t, log)
+		g.Expect(reader.Next()).To(BeEmpty())
+		return reader.Sees([]string{"pods"}, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+	}
+	g.Expect(sees(first + second).Second()).To(Equal(7))
+	g.Expect(sees(first + second + by("b", watched("ResponseComplete", "2", "operator", "pods", 8)))).To(BeZero())
+}
+
+func TestLedIsWhenTheLeaseWasWrittenLast(t *testing.T) {
+	g := NewWithT(t)
+	lease := func(user string, second int) string {
+		return fmt.Sprintf(`{"stage":"ResponseComplete","verb":"update","requestURI":"/apis","user":{"username":%q},"objectRef":{"resource":"leases"},`+
+			`"responseStatus":{"code":200},"stageTimestamp":"2026-11-21T10:00:%02d.000000Z"}`+"\n", user, second)
+	}
+	reader := logged(t, lease("operator", 1)+lease("operator", 3)+lease("scheduler", 9))
+	g.Expect(reader.Next()).To(HaveLen(3))
+	at := func(second int) time.Time { return time.Date(2026, 11, 21, 10, 0, second, 0, time.UTC) }
+	g.Expect(reader.Led(at(2))).To(BeTemporally("==", at(3)))
+	g.Expect(reader.Led(at(3))).To(BeZero())
 }
 
 func TestTheOperatorSeesOnceItWatchesAllItNeeds(t *testing.T) {

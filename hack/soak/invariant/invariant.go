@@ -58,7 +58,7 @@ type Interval struct{ From, To time.Time }
 // awake is how much of the time between two moments the operator had to act.
 func (s System) awake(from, to time.Time) time.Duration {
 	left := to.Sub(from)
-	for _, down := range s.Down {
+	for _, down := range slices.SortedFunc(slices.Values(s.Down), func(a, b Interval) int { return a.From.Compare(b.From) }) {
 		begin, end := down.From, down.To
 		if end.IsZero() || end.After(to) {
 			end = to
@@ -68,6 +68,7 @@ func (s System) awake(from, to time.Time) time.Duration {
 		}
 		if end.After(begin) {
 			left -= end.Sub(begin)
+			from = end // what the next one shares with it doesn't count twice
 		}
 	}
 	return left

@@ -18,6 +18,7 @@ package invariant
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -62,8 +63,13 @@ func unsettled(name string, workload *appv1alpha1.ChangeWorkload) string {
 		verified.Reason, verified.Message)
 }
 
-// Process is what the manager takes of its machine.
+// Process is what a manager takes of its machine.
 type Process struct {
+	// Name is the manager's, Pid its process, and Leads says that it leads: one that doesn't does less.
+	Name  string
+	Pid   int
+	Leads bool
+
 	Goroutines int
 	// Heap is in bytes, after a garbage collection.
 	Heap int64
@@ -76,14 +82,33 @@ const (
 	heapPart, moreHeap = 4, 4 << 20
 )
 
-// Flat says that a manager takes no more after its work than before, with the same objects there: none.
-func Flat(before, after Process) Result {
-	result := Result{Observations: 2}
-	if after.Goroutines > before.Goroutines+moreGoroutines {
-		result.violated("%d goroutines before and %d after", before.Goroutines, after.Goroutines)
+// Former is the earlier reading that a reading can be compared with: of the same process in the same role. It is nil where there is
+// none.
+func (p Process) Former(before []Process) *Process {
+	at := slices.IndexFunc(before, func(former Process) bool {
+		return former.Name == p.Name && former.Pid == p.Pid && former.Leads == p.Leads
+	})
+	if at < 0 {
+		return nil
 	}
-	if after.Heap > before.Heap+before.Heap/heapPart+moreHeap {
-		result.violated("a heap of %d KiB before and of %d KiB after", before.Heap>>10, after.Heap>>10)
+	return &before[at]
+}
+
+// Flat says that managers take no more after their work than before, with the same objects there: none.
+func Flat(before, after []Process) Result {
+	var result Result
+	for _, now := range after {
+		former := now.Former(before)
+		if former == nil {
+			continue
+		}
+		result.Observations += 2
+		if now.Goroutines > former.Goroutines+moreGoroutines {
+			result.violated("%s: %d goroutines before and %d after", now.Name, former.Goroutines, now.Goroutines)
+		}
+		if now.Heap > former.Heap+former.Heap/heapPart+moreHeap {
+			result.violated("%s: a heap of %d KiB before and of %d KiB after", now.Name, former.Heap>>10, now.Heap>>10)
+		}
 	}
 	return result
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package invariant
 
 import (
+	"slices"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
@@ -43,16 +44,20 @@ type success struct {
 	system  System
 	at      map[string]*verified       // by the UID of the ChangeWorkload
 	batches map[string]map[string]seen // by that and the UID of the ChangePod
+	over    map[string]time.Time       // by the namespace and name of a pod: since when it lives no more
 }
 
 // Success says that a release is at Success only while none of its pods has a bad verdict, but for the moment that a verdict takes
-// to be seen; and that it comes there with as many passed pods as the Deployment wants, each in a batch whose check has ended.
+// to be seen; and that it comes there with as many passed pods as the Deployment wants, each in a batch whose check has ended, and
+// each alive: neither Failed, as an evicted one, nor Succeeded, nor deleted.
 func Success(writes []history.Write, system System) Result {
-	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]seen{}}
+	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]seen{}, over: map[string]time.Time{}}
 	var last time.Time
 	for _, write := range writes {
 		last = write.Time
 		switch {
+		case write.Resource == "pods":
+			s.end(write)
 		case write.Ended != "":
 			s.leave(write.Ended, write.Time)
 			s.forget(write.Ended, write.Time)
@@ -85,6 +90,15 @@ func (s *success) see(write history.Write) {
 	}
 	of[batch.UID] = now
 	s.blame(batch.Workload, write.Time)
+}
+
+// end notes a pod that lives no more.
+func (s *success) end(write history.Write) {
+	pod := write.Namespace + "/" + write.Name
+	gone := write.Verb == "delete" && write.Subresource == "" || write.Pod != nil && write.Pod.Over
+	if _, known := s.over[pod]; gone && !known {
+		s.over[pod] = write.Time
+	}
 }
 
 // forget takes the verdicts of a deleted batch away, as that does.
@@ -131,23 +145,27 @@ func (s *success) enter(write history.Write) {
 	}
 	s.Observations++
 	s.at[workload.UID] = &verified{write: write, workload: workload}
-	if passed := s.passed(workload, write.Time); workload.Passed < workload.Desired || passed < int(workload.Desired) {
-		s.violated("at Success with %d passed pods in its status and %d in its batches of %d desired: ChangeWorkload %s",
+	if passed := s.passed(write); workload.Passed < workload.Desired || passed < int(workload.Desired) {
+		s.violated("at Success with %d passed pods in its status and %d living ones in its batches of %d desired: ChangeWorkload %s",
 			workload.Passed, passed, workload.Desired, at(write))
 	}
 	s.blame(workload.UID, write.Time)
 }
 
-// passed counts the pods of a release whose check has ended and that no verdict failed, as far as that could be seen.
-func (s *success) passed(workload *history.Workload, now time.Time) int {
+// passed counts the living pods of a release whose check has ended and that no verdict failed, as far as that could be seen.
+func (s *success) passed(write history.Write) int {
 	var passed int
-	for _, batch := range s.batches[workload.UID] {
-		if batch.Release != workload.Observed || !batch.Done {
+	for _, batch := range s.batches[write.Workload.UID] {
+		if batch.Release != write.Workload.Observed || !batch.Done {
 			continue
 		}
-		passed += len(batch.Pods)
-		if s.system.awake(batch.failed, now) > cacheLag {
-			passed -= len(batch.Failed)
+		judged := s.system.awake(batch.failed, write.Time) > cacheLag
+		for _, pod := range batch.Pods {
+			over, ended := s.over[write.Namespace+"/"+pod]
+			if judged && slices.Contains(batch.Failed, pod) || ended && s.system.awake(over, write.Time) > podLag {
+				continue
+			}
+			passed++
 		}
 	}
 	return passed

@@ -57,6 +57,40 @@ func TestASuccessWithoutEnoughPassedPodsIsCaught(t *testing.T) {
 	}
 }
 
+func TestSuccessCatchesOneWithoutEnoughLivingPods(t *testing.T) {
+	pod := func(verb, subresource string, over bool) history.Write {
+		return history.Write{Verb: verb, Resource: "pods", Subresource: subresource, Name: "y", Pod: &history.Pod{Over: over}}
+	}
+	then := func(write history.Write, delay time.Duration) []string {
+		return invariant.Success(newStory().
+			batch("patch", "1", "a", 1, true, []string{"x", "y"}, nil).
+			write(write).after(delay).
+			record("a", 1, "Success", "AllPodsPassed", 2, 2).writes, system()).Violations
+	}
+	g := NewWithT(t)
+	g.Expect(then(pod("patch", "status", false), time.Minute)).To(BeEmpty())
+	g.Expect(then(pod("patch", "status", true), 5*time.Second)).To(BeEmpty(), "it may not have been seen")
+	g.Expect(then(pod("patch", "status", true), 6*time.Second)).To(ConsistOf(ContainSubstring("1 living ones in its batches of 2 desired")))
+	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Name: "y"}, 11*time.Second)).To(HaveLen(1))
+	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Name: "z"}, 11*time.Second)).To(BeEmpty())
+	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Name: "y", Namespace: "bank"}, 11*time.Second)).To(BeEmpty())
+}
+
+func TestSuccessDoesNotCountATimeTwiceInWhichTheOperatorWasDown(t *testing.T) {
+	g := NewWithT(t)
+	down := system()
+	down.Down = []invariant.Interval{{From: began.Add(2 * time.Second), To: began.Add(9 * time.Second)}, {From: began, To: began.Add(8 * time.Second)}}
+	after := func(delay time.Duration) []string {
+		return invariant.Success(newStory().
+			batch("patch", "1", "a", 1, true, []string{"x"}, nil).
+			record("a", 1, "Success", "AllPodsPassed", 1, 1).
+			batch("patch", "1", "a", 1, true, []string{"x"}, []string{"x"}).after(delay).
+			record("a", 1, "Suspend", "PodsFailed", 1, 0).writes, down).Violations
+	}
+	g.Expect(after(19 * time.Second)).To(BeEmpty())
+	g.Expect(after(20 * time.Second)).To(HaveLen(1))
+}
+
 func TestAVerdictThatCameJustBeforeTheSuccessIsNotHeldAgainstIt(t *testing.T) {
 	g := NewWithT(t)
 	writes := newStory().

@@ -24,8 +24,9 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
-// cacheLag is how long the operator may act by what it saw before, while nothing is stopped.
-const cacheLag = 10 * time.Second
+// While nothing is stopped the operator may act for cacheLag by what it saw before, and for podLag by pods that live no more: it need
+// not write anything to act on those.
+const cacheLag, podLag = 10 * time.Second, 5 * time.Second
 
 // outcome is what a version of a Deployment came to last.
 type outcome struct {

@@ -144,8 +144,20 @@ func TestOrdersAreOneForEachRecordAndEnd(t *testing.T) {
 
 func TestAManagerThatGrowsIsCaught(t *testing.T) {
 	g := NewWithT(t)
-	before := invariant.Process{Goroutines: 300, Heap: 20 << 20}
-	g.Expect(invariant.Flat(before, invariant.Process{Goroutines: 310, Heap: 29 << 20}).Violations).To(BeEmpty())
-	g.Expect(invariant.Flat(before, invariant.Process{Goroutines: 311, Heap: 20 << 20}).Violations).To(HaveLen(1))
-	g.Expect(invariant.Flat(before, invariant.Process{Goroutines: 300, Heap: 30 << 20}).Violations).To(HaveLen(1))
+	of := func(goroutines int, heap int64) []invariant.Process {
+		return []invariant.Process{{Name: "manager-1", Pid: 7, Leads: true, Goroutines: goroutines, Heap: heap}, {Name: "manager-2", Pid: 8, Goroutines: 90}}
+	}
+	before := of(300, 20<<20)
+	g.Expect(invariant.Flat(before, of(310, 29<<20)).Violations).To(BeEmpty())
+	g.Expect(invariant.Flat(before, of(310, 29<<20)).Observations).To(Equal(4))
+	g.Expect(invariant.Flat(before, of(311, 20<<20)).Violations).To(ConsistOf(ContainSubstring("manager-1: 300 goroutines before and 311 after")))
+	g.Expect(invariant.Flat(before, of(300, 30<<20)).Violations).To(HaveLen(1))
+}
+
+func TestFlatComparesAProcessWithItselfInItsRole(t *testing.T) {
+	g := NewWithT(t)
+	before := []invariant.Process{{Name: "manager-1", Pid: 7, Leads: true, Goroutines: 10}, {Name: "manager-2", Pid: 8, Goroutines: 10}}
+	g.Expect(invariant.Flat(before, []invariant.Process{
+		{Name: "manager-1", Pid: 9, Leads: true, Goroutines: 1000}, {Name: "manager-2", Pid: 8, Leads: true, Goroutines: 1000},
+	})).To(Equal(invariant.Result{}))
 }

@@ -71,6 +71,7 @@ func (p *planner) episode(at *place) []Action {
 	}
 	stories := []func(*place) []Action{
 		p.plain, p.plain, p.failed, p.failed, p.failed, p.byHand, p.stuckRelease, p.hasty, p.scaled, p.paused, p.edited, p.removed, p.recreated,
+		p.evicted, p.evicted,
 	}
 	return stories[p.IntN(len(stories))](at)
 }
@@ -137,8 +138,19 @@ func (p *planner) edited(*place) []Action {
 }
 
 func (p *planner) removed(*place) []Action {
-	kinds := []Kind{DeletePod, DeletePod, DeleteBatch, DeleteRecord}
+	kinds := []Kind{DeletePod, DeletePod, Evict, DeleteBatch, DeleteRecord}
 	return []Action{{Kind: kinds[p.IntN(len(kinds))], Count: p.IntN(maxReplicas)}}
+}
+
+// evicted loses pods, most of them just checked, while the release takes its time.
+func (p *planner) evicted(at *place) []Action {
+	slow := p.good(at)
+	slow.ReadyAfter = "4-16s"
+	story := []Action{{Kind: Release, Template: slow}}
+	for range 2 + p.IntN(2) {
+		story = append(story, Action{Kind: Evict, Text: "ready"})
+	}
+	return append(story, Action{Kind: Evict, Count: p.IntN(maxReplicas)})
 }
 
 func (p *planner) recreated(at *place) []Action {
@@ -150,9 +162,13 @@ func (p *planner) recreated(at *place) []Action {
 func (p *planner) disturbance() (Action, bool) {
 	switch p.IntN(10) {
 	case 0:
-		return Action{Kind: Restart, Text: p.pick("SIGTERM", "SIGKILL")}, p.options.Restarts
+		return Action{Kind: Restart, Name: p.pick(Leader, Leader, Standby), Text: p.pick("SIGTERM", "SIGKILL")}, p.options.Restarts
 	case 1:
-		return Action{Kind: Outage, Delay: time.Duration(1+p.IntN(4)) * time.Second}, p.IntN(2) == 0
+		delay := time.Duration(1+p.IntN(4)) * time.Second
+		if !p.options.Restarts {
+			delay = time.Second
+		}
+		return Action{Kind: Outage, Delay: delay}, p.IntN(2) == 0
 	case 2:
 		return Action{Kind: Setting, Name: "branch", Text: p.pick("on", "off"), Count: 1 + p.IntN(3)}, true
 	case 3:

@@ -52,6 +52,9 @@ const (
 	DeletePod    Kind = "delete-pod"
 	DeleteBatch  Kind = "delete-changepod"
 	DeleteRecord Kind = "delete-changeworkload"
+	// Evict fails one of the Deployment's pods as a kubelet does that evicts it: that at Count, from the newest on,
+	// and of those that are ready alone if Text is "ready".
+	Evict Kind = "evict-pod"
 	// Rule has the server find what is in Text (stage and verdict) in the Deployment's next check.
 	Rule Kind = "rule"
 	// Fault has the server misbehave Count times in the way that Text names, Clear ends all misbehaviour.
@@ -59,7 +62,7 @@ const (
 	Clear Kind = "clear-faults"
 	// Setting sets the OpsConfigInfo Name to enable or not by Text, with the content Count if that isn't 0.
 	Setting Kind = "setting"
-	// Restart restarts the manager, by the signal in Text. Outage stops the API server for Delay.
+	// Restart restarts the manager that is in the role Name, by the signal in Text. Outage stops the API server for Delay.
 	Restart Kind = "restart-manager"
 	Outage  Kind = "restart-apiserver"
 )
@@ -117,9 +120,15 @@ type Options struct {
 	// can't be ignored by who may not.
 	OptedIn          []string
 	Guarded, Outside string
-	// Restarts lets the manager be restarted.
+	// Restarts lets managers be restarted, and the API server be away for so long that the leader loses its lease.
 	Restarts bool
 }
+
+// The roles of managers.
+const (
+	Leader  = "leader"
+	Standby = "standby"
+)
 
 const (
 	// perNamespace is how many Deployments a namespace has, maxReplicas how many pods one of them wants at most.

@@ -49,7 +49,7 @@ func TestAPlanHasEveryKindOfActionAndItsLength(t *testing.T) {
 	g.Expect(length).To(BeNumerically("~", 30*time.Minute, 10*time.Second))
 	for _, kind := range []plan.Kind{
 		"create", "delete", "release", "repair", "intrude", "rollback", "scale", "pause", "resume", "edit", "fail", "withdraw", "delete-pod",
-		"delete-changepod", "delete-changeworkload", "rule", "fault", "clear-faults", "setting", "restart-manager", "restart-apiserver",
+		"delete-changepod", "delete-changeworkload", "rule", "fault", "clear-faults", "setting", "restart-manager", "restart-apiserver", "evict-pod",
 	} {
 		g.Expect(kinds).To(HaveKey(kind))
 	}
@@ -68,7 +68,19 @@ func TestWhatIsPlannedStaysWhereItMay(t *testing.T) {
 	calm := plan.New(plan.Options{Seed: 1, Duration: 30 * time.Minute, OptedIn: []string{"one"}, Outside: "outside"})
 	for _, action := range calm {
 		g.Expect(action.Kind).NotTo(Equal(plan.Restart))
+		g.Expect(action.Delay).To(BeElementOf(time.Duration(0), time.Second), "the leader keeps its lease")
 	}
+}
+
+func TestNewRestartsManagersInBothRoles(t *testing.T) {
+	g, roles := NewWithT(t), map[string]bool{}
+	for _, action := range planned(1) {
+		if action.Kind == plan.Restart {
+			roles[action.Name+" "+action.Text] = true
+		}
+	}
+	g.Expect(roles).To(HaveLen(4))
+	g.Expect(roles).To(And(HaveKey("leader SIGTERM"), HaveKey("leader SIGKILL"), HaveKey("standby SIGTERM"), HaveKey("standby SIGKILL")))
 }
 
 func TestALineOfAnActionSaysAllOfIt(t *testing.T) {
