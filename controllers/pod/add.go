@@ -22,6 +22,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -56,7 +57,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&corev1.Pod{}, builder.WithPredicates(unfinished())).
 		// A pod may be seen before the objects that make it a pod of a controlled release.
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(minReadyChanged())).
-		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(scope.Created())).
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(adopted())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(reconcile.AsReconciler(r.Client, r))
@@ -87,6 +88,17 @@ func minReadyChanged() predicate.Predicate {
 	}
 }
 
+// adopted passes ReplicaSets that come, and those that a Deployment takes over from another one, which left them.
+func adopted() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := metav1.GetControllerOfNoCopy(e.ObjectOld), metav1.GetControllerOfNoCopy(e.ObjectNew)
+			return after != nil && (before == nil || before.UID != after.UID)
+		},
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
 func (r *Reconciler) ofDeployment(ctx context.Context, deployment client.Object) []reconcile.Request {
 	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, deployment.GetNamespace(), deployment.GetUID())
 	if err != nil {
@@ -103,7 +115,7 @@ func (r *Reconciler) ofDeployment(ctx context.Context, deployment client.Object)
 func (r *Reconciler) ofReplicaSet(ctx context.Context, replicaSet client.Object) []reconcile.Request {
 	pods, err := index.PodsOf(ctx, r.Client, replicaSet.GetNamespace(), replicaSet.GetUID())
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the pods of a new ReplicaSet", "replicaSet", client.ObjectKeyFromObject(replicaSet))
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the pods of a ReplicaSet", "replicaSet", client.ObjectKeyFromObject(replicaSet))
 		return nil
 	}
 	return requests(pods)
