@@ -42,7 +42,7 @@ var _ = Describe("The log", func() {
 		Eventually(labelsOf(ctx, namespace)).ShouldNot(HaveKey("altershield.defense.antgroup.com/suspend"))
 
 		Eventually(decisions(namespace)).Should(ConsistOf(
-			"1 stamped", "1 ReleaseRecorded", "1 BatchOpened", "1 CheckNotConfigured", "1 ReleaseSucceeded", "1 ReleaseSuspended",
+			"1 ReleaseRecorded", "1 BatchOpened", "1 CheckNotConfigured", "1 ReleaseSucceeded", "1 ReleaseSuspended",
 			"2 stamped", "2 denied",
 			"2 stamped", "2 suspension_ignored", "2 ReleaseRecorded", "2 SuspensionIgnored", "2 BatchOpened", "2 CheckNotConfigured",
 			"2 ReleaseSucceeded", "2 Lifted",
