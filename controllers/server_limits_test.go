@@ -38,8 +38,8 @@ var _ = Describe("The limits of AlterShield Server", Ordered, ContinueOnFailure,
 	It("don't keep a batch from being checked that is too long for one request", func(ctx context.Context) {
 		setBranch(ctx, `{"enable":true,"content":"500"}`)
 		DeferCleanup(setBranch, `{"enable":false,"content":"10"}`)
-		namespace, name := controlledNamespace(ctx), strings.Repeat("d", 200)
-		const pods = 150
+		namespace, name := controlledNamespace(ctx), strings.Repeat("d", 180)
+		const pods = 200
 		Expect(kube.Create(ctx, sleep(namespace, named(name), replicas(pods)))).To(Succeed())
 		verified(ctx, namespace, name)
 
