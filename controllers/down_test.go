@@ -57,6 +57,7 @@ var _ = Describe("While the operator is down", Ordered, ContinueOnFailure, Seria
 		Entry("a release of a suspended Deployment", "rollout", "restart", "deployment", "sleep"),
 		Entry("a request for a rollback", "annotate", "deployment", "free", rollbackKey+"=true"),
 		Entry("the end of a suspension by hand", "label", "deployment", "sleep", suspendLabel+"-"),
+		Entry("the label for a repair", "label", "deployment", "sleep", ignoredSuspend+"=true"),
 		Entry("another release number", "annotate", "--overwrite", "deployment", "free", releaseKey+"=9"),
 	)
 
@@ -74,8 +75,6 @@ var _ = Describe("While the operator is down", Ordered, ContinueOnFailure, Seria
 		Entry("the end of a pause", "rollout", "resume", "deployment", "free"),
 		Entry("other labels", "label", "deployment", "free", "tier=web"),
 		Entry("other annotations", "annotate", "deployment", "free", "team=shop"),
-		Entry("the label for a repair", "label", "deployment", "sleep", ignoredSuspend+"=true"),
-		Entry("the same without it", "label", "deployment", "sleep", ignoredSuspend+"-"),
 		Entry("the deletion of pods", "delete", "pods", "-l", "app=free", "--timeout=3m"),
 		Entry("pods in their place", "wait", "--for=jsonpath={.status.readyReplicas}=3", "deployment/free", "--timeout=3m"),
 		Entry("a pod without a Deployment", "run", "by-hand", "--image=busybox"),
