@@ -210,15 +210,15 @@ func TestReconcileLeavesTheReservedWorkersFreeOfFarewells(t *testing.T) {
 		})
 	}
 	for range 5 {
-		g.Eventually(idle).Should(Receive(Equal(ctrl.Result{})), "it waits to be called, and takes no worker or time until then")
+		g.Eventually(idle).WithTimeout(time.Minute).Should(Receive(Equal(ctrl.Result{})), "it waits to be called, and takes no worker or time until then")
 	}
+	g.Eventually(server.calls).WithTimeout(time.Minute).Should(HaveLen(15))
 	g.Expect(idle).To(BeEmpty())
-	g.Expect(server.calls).To(HaveLen(15))
 	for range 20 {
 		server.answer <- struct{}{}
 	}
 	for range 20 {
-		g.Eventually(idle).Should(Receive(Equal(ctrl.Result{})))
+		g.Eventually(idle).WithTimeout(time.Minute).Should(Receive(Equal(ctrl.Result{})))
 	}
 	var left appv1alpha1.ChangeWorkloadList
 	g.Expect(api.List(t.Context(), &left)).To(Succeed())
