@@ -97,11 +97,16 @@ func TestOneReplicaIsAlwaysThere(t *testing.T) {
 	budget := as[policyv1.PodDisruptionBudget](t, find(t, objects, "PodDisruptionBudget", "altershieldoperator-controller-manager"))
 	g.Expect(*budget.Spec.MinAvailable).To(Equal(intstr.FromInt32(1)), "less than there are, or no node could be drained")
 	g.Expect(budget.Spec.Selector).To(Equal(manager.Spec.Selector))
-	for _, spread := range manager.Spec.Template.Spec.TopologySpreadConstraints {
-		g.Expect(spread.LabelSelector).To(Equal(manager.Spec.Selector), spread.TopologyKey)
-		g.Expect(spread.WhenUnsatisfiable).To(Equal(corev1.ScheduleAnyway), spread.TopologyKey)
-	}
-	g.Expect(manager.Spec.Template.Spec.TopologySpreadConstraints).To(HaveLen(2))
+	// One alone: on nodes that lack the label of any of them the scheduler ignores them all.
+	g.Expect(manager.Spec.Template.Spec.TopologySpreadConstraints).To(HaveLen(1))
+	spread := manager.Spec.Template.Spec.TopologySpreadConstraints[0]
+	g.Expect(spread.TopologyKey).To(Equal("kubernetes.io/hostname"))
+	g.Expect(spread.LabelSelector).To(Equal(manager.Spec.Selector))
+	g.Expect(spread.WhenUnsatisfiable).To(Equal(corev1.ScheduleAnyway))
+	apart := manager.Spec.Template.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	g.Expect(apart).To(HaveLen(1))
+	g.Expect(apart[0].PodAffinityTerm.TopologyKey).To(Equal("topology.kubernetes.io/zone"))
+	g.Expect(apart[0].PodAffinityTerm.LabelSelector).To(Equal(manager.Spec.Selector))
 }
 
 func TestAPodHasTimeToEndGracefully(t *testing.T) {
