@@ -35,24 +35,34 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// followsTheReadme runs the commands of the README's section Install as they are printed there; only the registry is another.
+// followsTheReadme runs the commands of the README as they are printed there; only the registry is another.
 func followsTheReadme(ctx context.Context) {
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	Expect(err).NotTo(HaveOccurred())
-	_, section, found := strings.Cut(string(readme), "\n## Install\n")
-	Expect(found).To(BeTrue())
-	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, 2)
-	Expect(blocks).To(HaveLen(2))
-	for _, block := range blocks {
-		commands := strings.ReplaceAll(block[1], "registry.example.com", os.Getenv("NODE_REGISTRY"))
-		must(ctx, "env", "INSECURE=1", "PLATFORMS=linux/"+runtime.GOARCH, "bash", "-ec", commands)
-	}
+	must(ctx, "env", "INSECURE=1", "PLATFORMS=linux/"+runtime.GOARCH, "bash", "-ec", readmeCommands("Install"))
 	bothReady(ctx)
-	Expect(kubectl(ctx, "get", "changeworkloads")).To(ContainSubstring("sleep--x--c6c45d23c098bdf181853a85b60b5d74   Success"))
+	output, err := run(ctx, "bash", "-ec", readmeCommands("One release, one denial"))
+	Expect(err).To(HaveOccurred(), "the last command is denied")
+	Expect(output).To(ContainSubstring("sleep--x--c6c45d23c098bdf181853a85b60b5d74   Success"))
+	Expect(output).To(HaveSuffix(`Error from server (deployment sleep is suspended): admission webhook "vdeployment.kb.io" ` +
+		"denied the request: deployment sleep is suspended\n"))
 
 	must(ctx, "make", "undeploy")
 	kubectl(ctx, "delete", "deployment", "sleep", "--timeout=1m")
 	kubectl(ctx, "label", "namespace", "default", optIn+"-")
+}
+
+// readmeCommands returns the commands of a section of the README as one script.
+func readmeCommands(section string) string {
+	GinkgoHelper()
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	Expect(err).NotTo(HaveOccurred())
+	_, text, found := strings.Cut(string(readme), "\n## "+section+"\n")
+	Expect(found).To(BeTrue())
+	text, _, _ = strings.Cut(text, "\n## ")
+	var script strings.Builder
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		script.WriteString(block[1])
+	}
+	return strings.ReplaceAll(script.String(), "registry.example.com", os.Getenv("NODE_REGISTRY"))
 }
 
 func installs(ctx context.Context) {
