@@ -72,7 +72,7 @@ node: build-node modules ## Open a shell beside a cluster with real nodes, on Li
 	@bin/node --nodes=$(NODES) -- sh -c '"$${SHELL:-/bin/sh}" || true' # what the last command in it came to says nothing
 
 .PHONY: e2e
-e2e: build-node modules ## Install the operator on a cluster with real nodes and live with it, on Linux as root: README, "Real nodes".
+e2e: build-node modules ## Install the operator on a cluster with real nodes and live with it, on Linux as root: CONTRIBUTING.md, "Real nodes".
 	$(TEST_ENV) go test $(RACE) -c -tags e2e -o bin/e2e.test ./hack/e2e
 	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.fail-fast $(E2E_ARGS)
 
@@ -132,7 +132,7 @@ certs: ## Make a certificate in certs/ for a manager that is debugged on this ma
 	@go run ./hack/local certs --dir certs --hosts "$(HOSTS)"
 
 .PHONY: generate
-generate: ## Generate deep copies, CRDs, RBAC, webhook configurations and docs/permissions.md from the code, and the Helm chart.
+generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/permissions.md and the tables of docs/reference.md from the code, and the Helm chart.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt crd rbac:roleName=manager-role webhook \
 		paths=./apis/... paths=./controllers/... paths=./webhooks/... paths=./routers/... paths=./runnable/... \
 		output:crd:artifacts:config=config/crd/bases \
@@ -140,6 +140,7 @@ generate: ## Generate deep copies, CRDs, RBAC, webhook configurations and docs/p
 		output:webhook:artifacts:config=config/webhook
 	$(KUSTOMIZE) build config/default | \
 		go run ./hack/permissions --out docs/permissions.md apis controllers routers runnable webhooks config/rbac
+	CGO_ENABLED=0 go run -tags grpcnotrace . -h 2>&1 | CGO_ENABLED=0 go run ./hack/docs docs/reference.md docs/zh/reference.md
 	@$(MAKE) --no-print-directory chart
 
 .PHONY: chart
