@@ -34,6 +34,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/index"
 	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/scope"
@@ -82,14 +83,11 @@ func newPast(options Options, accounts *accounts) *past {
 // isVerified reports whether a Deployment may return to a version while it is suspended. The cache of this replica may lag
 // behind a verdict, and a release that got in can't be taken back.
 func (p *past) isVerified(ctx context.Context, known *appsv1.Deployment, version string) (bool, error) {
-	var list appv1alpha1.ChangeWorkloadList
-	err := p.live.List(ctx, &list, client.InNamespace(known.Namespace),
-		client.MatchingLabels{appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(known.Name)})
+	workloads, err := index.LiveChangeWorkloadsOf(ctx, p.live, known)
 	if err != nil {
-		return false, fmt.Errorf("listing the ChangeWorkloads of Deployment %s/%s on the API server: %w", known.Namespace, known.Name, err)
+		return false, err
 	}
-	owned := slices.DeleteFunc(list.Items, func(workload appv1alpha1.ChangeWorkload) bool { return !metav1.IsControlledBy(&workload, known) })
-	return lifecycle.IsVerified(owned, version), nil
+	return lifecycle.IsVerified(workloads, version), nil
 }
 
 // versionOf returns which of these versions the template was given before: another release of the operator may have computed

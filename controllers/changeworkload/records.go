@@ -22,7 +22,6 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -71,14 +70,5 @@ func (r liveRecords) batches(ctx context.Context, workload *appv1alpha1.ChangeWo
 }
 
 func (r liveRecords) workloads(ctx context.Context, deployment *appsv1.Deployment) ([]appv1alpha1.ChangeWorkload, error) {
-	var list appv1alpha1.ChangeWorkloadList
-	err := r.api.List(ctx, &list, client.InNamespace(deployment.Namespace), client.MatchingLabels{
-		appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(deployment.Name),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("listing the ChangeWorkloads of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
-	}
-	return slices.DeleteFunc(list.Items, func(workload appv1alpha1.ChangeWorkload) bool {
-		return !metav1.IsControlledBy(&workload, deployment)
-	}), nil
+	return index.LiveChangeWorkloadsOf(ctx, r.api, deployment)
 }

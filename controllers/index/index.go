@@ -21,6 +21,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -150,6 +151,20 @@ func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace stri
 		return nil, err
 	}
 	return list.Items, nil
+}
+
+// LiveChangeWorkloadsOf lists the ChangeWorkloads that a Deployment controls on the API server, which has no index: it finds them by
+// their label.
+func LiveChangeWorkloadsOf(ctx context.Context, live client.Reader, deployment *appsv1.Deployment) ([]appv1alpha1.ChangeWorkload, error) {
+	var list appv1alpha1.ChangeWorkloadList
+	err := live.List(ctx, &list, client.InNamespace(deployment.Namespace),
+		client.MatchingLabels{appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(deployment.Name)})
+	if err != nil {
+		return nil, fmt.Errorf("listing the ChangeWorkloads of Deployment %s/%s on the API server: %w", deployment.Namespace, deployment.Name, err)
+	}
+	return slices.DeleteFunc(list.Items, func(workload appv1alpha1.ChangeWorkload) bool {
+		return !metav1.IsControlledBy(&workload, deployment)
+	}), nil
 }
 
 // ReplicaSetsOf lists the ReplicaSets that the Deployment with this UID controls. They are shared with the cache: read them only.
