@@ -53,14 +53,14 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers"
-	"github.com/traas-stack/altershield-operator/controllers/buildinfo"
-	"github.com/traas-stack/altershield-operator/controllers/contact"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/journal"
+	"github.com/traas-stack/altershield-operator/controllers/platform/buildinfo"
+	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
-	"github.com/traas-stack/altershield-operator/controllers/tracing"
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/runnable"
 	"github.com/traas-stack/altershield-operator/webhooks"
@@ -92,7 +92,7 @@ type options struct {
 	leaderElect          bool
 	gracefulShutdownTime time.Duration
 	shutdownDelay        time.Duration
-	server               verification.Config
+	server               altershield.Config
 	failurePolicy        string
 	callbackAddress      string
 	callbackCertDir      string
@@ -208,7 +208,7 @@ func main() {
 		fmt.Println(build)
 		return
 	}
-	ctrl.SetLogger(journal.Lazy(zap.New(zap.UseFlagOptions(&logging))))
+	ctrl.SetLogger(events.Lazy(zap.New(zap.UseFlagOptions(&logging))))
 
 	err := opts.validate()
 	if err == nil {
@@ -251,7 +251,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	}
 	defer tracer.Shutdown()
 	opts.server.Tracer = tracer
-	keyring := verification.NewKeyring(opts.server.Credentials)
+	keyring := altershield.NewKeyring(opts.server.Credentials)
 	verifier, err := addVerifier(mgr, opts, keyring)
 	if err != nil {
 		return err
@@ -289,16 +289,16 @@ func lateBy(ctx context.Context, delay time.Duration) context.Context {
 }
 
 // addVerifier is nil where no AlterShield Server is configured.
-func addVerifier(mgr ctrl.Manager, opts options, keyring *verification.Keyring) (controllers.Verifier, error) {
+func addVerifier(mgr ctrl.Manager, opts options, keyring *altershield.Keyring) (controllers.Verifier, error) {
 	if opts.server.Address == "" {
 		return nil, nil
 	}
-	serverMetrics, err := verification.NewMetrics(metrics.Registry)
+	serverMetrics, err := altershield.NewMetrics(metrics.Registry)
 	if err != nil {
 		return nil, err
 	}
 	opts.server.Timeout = serverTimeout
-	server := verification.NewClient(opts.server, keyring, clock.RealClock{}, serverMetrics)
+	server := altershield.NewClient(opts.server, keyring, clock.RealClock{}, serverMetrics)
 	if err := mgr.Add(server); err != nil {
 		return nil, fmt.Errorf("adding the heartbeat of AlterShield Server: %w", err)
 	}
@@ -331,7 +331,7 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *
 	return roller, decider.SetupWithManager(mgr)
 }
 
-func addRouter(mgr ctrl.Manager, opts options, keyring *verification.Keyring, tracer *tracing.Tracer, roller routers.Roller) error {
+func addRouter(mgr ctrl.Manager, opts options, keyring *altershield.Keyring, tracer *tracing.Tracer, roller routers.Roller) error {
 	if opts.callbackAddress == "0" {
 		return nil
 	}

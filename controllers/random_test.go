@@ -39,7 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/hack/mutate"
 )
 
@@ -170,7 +170,7 @@ func (r *randomRound) restoreSettings(ctx context.Context) {
 	for i := range settings.Items {
 		Expect(client.IgnoreNotFound(kube.Delete(ctx, &settings.Items[i]))).To(Succeed())
 	}
-	for name := range lifecycle.DefaultSettings() {
+	for name := range decide.DefaultSettings() {
 		Eventually(func() string { return settingReason(ctx, name) }).Should(Equal("InEffect"), r.story)
 	}
 	optIn(ctx, r.namespace)
@@ -209,12 +209,12 @@ func (r *randomRound) expectExplained(ctx context.Context) {
 // explained says what keeps the release that a Deployment is at from telling how it is.
 func explained(ctx context.Context, namespace, name string) error {
 	GinkgoHelper()
-	release := lifecycle.ReleaseOf(get(ctx, namespace, name))
+	release := decide.ReleaseOf(get(ctx, namespace, name))
 	if release.Version == "" {
 		return nil // it is under control from its next release on
 	}
 	var workload appv1alpha1.ChangeWorkload
-	key := client.ObjectKey{Namespace: namespace, Name: lifecycle.ChangeWorkloadName(name, release.Version)}
+	key := client.ObjectKey{Namespace: namespace, Name: decide.ChangeWorkloadName(name, release.Version)}
 	err := kube.Get(ctx, key, &workload)
 	if apierrors.IsNotFound(err) && isNotRecorded(ctx, namespace, name) {
 		return nil // its version was made up while the namespace was not under control

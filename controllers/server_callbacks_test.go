@@ -37,7 +37,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	verifier "github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
@@ -74,7 +74,7 @@ func post(ctx context.Context, callback callback) answer {
 		timestamp := strconv.FormatInt(callback.time.UnixMilli(), 10)
 		request.Header.Set("X-AlterShield-Platform", "kubernetes")
 		request.Header.Set("X-AlterShield-Timestamp", timestamp)
-		request.Header.Set("X-AlterShield-Sign", verification.Sign(timestamp, []byte(callback.body), callback.token))
+		request.Header.Set("X-AlterShield-Sign", verifier.Sign(timestamp, []byte(callback.body), callback.token))
 	}
 	return do(request)
 }
@@ -180,7 +180,7 @@ var _ = Describe("Callbacks", Ordered, ContinueOnFailure, func() {
 		defer connection.Close()
 		_, err = fmt.Fprintf(connection, "POST /openapi/altershield/callback HTTP/1.1\r\nHost: router\r\nContent-Length: 1000\r\n"+
 			"X-AlterShield-Platform: kubernetes\r\nX-AlterShield-Timestamp: %d\r\nX-AlterShield-Sign: %s\r\n\r\n{",
-			time.Now().UnixMilli(), verification.Sign("0", nil, "guess"))
+			time.Now().UnixMilli(), verifier.Sign("0", nil, "guess"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(post(ctx, verdict).status).To(Equal(200))
 		// It ends by itself: the connection is closed, with an answer or without.

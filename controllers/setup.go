@@ -28,14 +28,14 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
-	"github.com/traas-stack/altershield-operator/controllers/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/journal"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/pod"
-	"github.com/traas-stack/altershield-operator/controllers/statemetrics"
-	"github.com/traas-stack/altershield-operator/controllers/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/record"
 )
 
 // Tells in Events what becomes of releases and settings.
@@ -71,8 +71,8 @@ type Options struct {
 }
 
 // NewRecorder makes the recorder of decisions.
-func NewRecorder(mgr ctrl.Manager) journal.Recorder {
-	return journal.Recorder{EventRecorder: mgr.GetEventRecorder(Reporter), Log: mgr.GetLogger().WithName("decision")}
+func NewRecorder(mgr ctrl.Manager) events.Recorder {
+	return events.Recorder{EventRecorder: mgr.GetEventRecorder(Reporter), Log: mgr.GetLogger().WithName("decision")}
 }
 
 // SetupWithManager registers the indexes and adds every reconciler to the manager.
@@ -98,7 +98,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		return fmt.Errorf("making a client without a cache: %w", err)
 	}
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Deployment": &deployment.Reconciler{
+		"Deployment": &record.Reconciler{
 			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
 			Namespace: options.Namespace, Ordered: options.Verifier != nil,
 		},

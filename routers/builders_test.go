@@ -46,8 +46,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
 // now is when every callback of these tests arrives.
@@ -114,7 +114,7 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 	}
 	server, err := New(Options{
 		Address: "127.0.0.1:0",
-		Keyring: verification.NewKeyring(verification.Credentials{Platform: "kubernetes", TokenFile: tokenFile}),
+		Keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile}),
 		Client:  interceptor.NewClient(kube, funcs),
 		Live:    interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
 		Cache:   result.informer,
@@ -222,7 +222,7 @@ func sign(request *http.Request, timestamp, body string) {
 	request.Header.Set("Content-Type", "application/json;UTF-8")
 	request.Header.Set("X-AlterShield-Platform", "kubernetes")
 	request.Header.Set("X-AlterShield-Timestamp", timestamp)
-	request.Header.Set("X-AlterShield-Sign", verification.Sign(timestamp, []byte(body), token))
+	request.Header.Set("X-AlterShield-Sign", altershield.Sign(timestamp, []byte(body), token))
 }
 
 // changePod is a batch of two pods in a phase; the message is the phase before ExecuteDone.

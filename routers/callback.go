@@ -27,8 +27,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/traas-stack/altershield-operator/controllers/tracing"
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
 const (
@@ -45,7 +45,7 @@ const (
 // the answer, but one may arrive twice.
 type callbacks struct {
 	// keyring is nil where no server is configured.
-	keyring  *verification.Keyring
+	keyring  *altershield.Keyring
 	client   client.Client
 	live     client.Reader
 	clock    clock.PassiveClock
@@ -89,7 +89,7 @@ func (c *callbacks) handle(w http.ResponseWriter, request *http.Request, known f
 	return c.answer(request, callback, outcome)
 }
 
-func (c *callbacks) answer(request *http.Request, callback verification.Callback, outcome outcome) (int, any) {
+func (c *callbacks) answer(request *http.Request, callback altershield.Callback, outcome outcome) (int, any) {
 	c.metrics.count(outcome.status, callback.Verdict)
 	report(request, callback, outcome)
 	return outcome.code, reply{
@@ -104,7 +104,7 @@ func (c *callbacks) refuse(_ http.ResponseWriter, request *http.Request) (int, a
 	if outcome.status == "" {
 		return 0, nil
 	}
-	return c.answer(request, verification.Callback{}, outcome)
+	return c.answer(request, altershield.Callback{}, outcome)
 }
 
 // screen has no status where the body has to tell.
@@ -124,8 +124,8 @@ func (c *callbacks) screen(request *http.Request) outcome {
 
 // receive reads a callback, and believes nothing of it before its signature was verified. The outcome has no status where
 // there is a callback to take.
-func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (verification.Callback, outcome) {
-	none := verification.Callback{}
+func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (altershield.Callback, outcome) {
+	none := altershield.Callback{}
 	body, err := readBody(w, request, maxCallbackBytes)
 	var exceeded *http.MaxBytesError
 	switch {
@@ -137,7 +137,7 @@ func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (verif
 	if err := c.keyring.Verify(request.Header, body, c.clock.Now()); err != nil {
 		return none, notGenuine(err)
 	}
-	callback, err := verification.ParseCallback(body)
+	callback, err := altershield.ParseCallback(body)
 	if err != nil {
 		return none, rejected(statusMalformed, http.StatusBadRequest, err, err.Error())
 	}
@@ -150,16 +150,16 @@ func tooLarge(cause error) outcome {
 
 func notGenuine(cause error) outcome {
 	switch {
-	case errors.Is(cause, verification.ErrSignature):
-		return rejected(statusUnsigned, http.StatusUnauthorized, cause, verification.ErrSignature.Error())
-	case errors.Is(cause, verification.ErrExpired):
-		return rejected(statusExpired, http.StatusUnauthorized, cause, verification.ErrExpired.Error())
+	case errors.Is(cause, altershield.ErrSignature):
+		return rejected(statusUnsigned, http.StatusUnauthorized, cause, altershield.ErrSignature.Error())
+	case errors.Is(cause, altershield.ErrExpired):
+		return rejected(statusExpired, http.StatusUnauthorized, cause, altershield.ErrExpired.Error())
 	}
 	return rejected(statusFailed, http.StatusServiceUnavailable, cause, "the operator can't read its token")
 }
 
 // take brings a verdict to its ChangePod. The server doesn't send it again, so it is saved even if the server is gone.
-func (c *callbacks) take(request *http.Request, callback verification.Callback) outcome {
+func (c *callbacks) take(request *http.Request, callback altershield.Callback) outcome {
 	if !callback.Batch || !callback.Final {
 		return taken(statusIgnored, client.ObjectKey{}, "only verdicts of whole batches count")
 	}
@@ -189,7 +189,7 @@ func (c *callbacks) take(request *http.Request, callback verification.Callback) 
 }
 
 // save brings a verdict to its ChangePod, or parks it. gone says that the caller has stopped waiting.
-func (c *callbacks) save(ctx context.Context, callback verification.Callback, gone <-chan struct{}) outcome {
+func (c *callbacks) save(ctx context.Context, callback altershield.Callback, gone <-chan struct{}) outcome {
 	changePod, err := c.await(ctx, callback.Verdict.CheckID, gone)
 	switch {
 	case err != nil:
@@ -201,7 +201,7 @@ func (c *callbacks) save(ctx context.Context, callback verification.Callback, go
 }
 
 // report logs what became of a callback: never its headers or body, which authenticate it.
-func report(request *http.Request, callback verification.Callback, outcome outcome) {
+func report(request *http.Request, callback altershield.Callback, outcome outcome) {
 	log := ctrl.LoggerFrom(request.Context()).WithValues("status", outcome.status)
 	if verdict := callback.Verdict; verdict.CheckID != "" {
 		log = log.WithValues("check", verdict.CheckID, "order", callback.Order, "stage", verdict.Stage, "verdict", passOrFail(verdict))

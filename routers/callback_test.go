@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
 func TestAVerdictMovesItsBatchOn(t *testing.T) {
@@ -223,11 +223,11 @@ func TestTheLargestCallbackIsTaken(t *testing.T) {
 
 func TestWithoutCredentialsNoCallbackIsTaken(t *testing.T) {
 	for name, row := range map[string]struct {
-		keyring *verification.Keyring
+		keyring *altershield.Keyring
 		message string
 	}{
 		"as no server is configured": {nil, "the operator has no AlterShield Server configured"},
-		"as the token can't be read": {verification.NewKeyring(verification.Credentials{Platform: "kubernetes", TokenFile: "/nowhere/token"}),
+		"as the token can't be read": {altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: "/nowhere/token"}),
 			"the operator can't read its token"},
 	} {
 		t.Run(name, func(t *testing.T) {

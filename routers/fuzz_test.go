@@ -35,7 +35,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
 // Only what is signed with the token, for this platform and just now, is taken for a callback, whatever else is in it.
@@ -45,7 +45,7 @@ func FuzzACallback(f *testing.F) {
 		bodyOf("POST", "pass"), bodyOf("POST", "fail"), bodyOf("PRE", "fail"), "", "null", "{", `{"callbackRequest":{}}`,
 		`{"callbackRequest":{"nodeId":"check-1","defenseStageEnum":"POST","verdict":{"verdict":"fail"}},"changeCheckType":"CHANGE_BATCH"}`,
 	} {
-		f.Add("kubernetes", signedAt, verification.Sign(signedAt, []byte(body), token), []byte(body), false)
+		f.Add("kubernetes", signedAt, altershield.Sign(signedAt, []byte(body), token), []byte(body), false)
 		f.Add("kubernetes", signedAt, "", []byte(body), true)
 		f.Add("kubernetes", "1", "", []byte(body), true)
 	}
@@ -54,11 +54,11 @@ func FuzzACallback(f *testing.F) {
 		f.Fatal(err)
 	}
 	receiver := &callbacks{
-		keyring: verification.NewKeyring(verification.Credentials{Platform: "kubernetes", TokenFile: tokenFile}), clock: clocktesting.NewFakePassiveClock(now),
+		keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile}), clock: clocktesting.NewFakePassiveClock(now),
 	}
 	f.Fuzz(func(t *testing.T, platform, timestamp, sign string, body []byte, genuine bool) {
 		if genuine {
-			sign = verification.Sign(timestamp, body, token)
+			sign = altershield.Sign(timestamp, body, token)
 		}
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, callbackPath, bytes.NewReader(body))
 		request.Header.Set("X-AlterShield-Platform", platform)
@@ -73,16 +73,16 @@ func FuzzACallback(f *testing.F) {
 		if believed {
 			checkBelieved(t, body, received, outcome)
 		}
-		if outcome.status != "" && (received != verification.Callback{} || outcome.message == "" || strings.Contains(outcome.message, token)) {
+		if outcome.status != "" && (received != altershield.Callback{} || outcome.message == "" || strings.Contains(outcome.message, token)) {
 			t.Errorf("%+v came with the answer %q", received, outcome.message)
 		}
 	})
 }
 
 // checkBelieved looks at what becomes of a body that the server has signed.
-func checkBelieved(t *testing.T, body []byte, received verification.Callback, outcome outcome) {
+func checkBelieved(t *testing.T, body []byte, received altershield.Callback, outcome outcome) {
 	t.Helper()
-	parsed, unreadable := verification.ParseCallback(body)
+	parsed, unreadable := altershield.ParseCallback(body)
 	switch {
 	case unreadable == nil && (outcome.status != "" || received != parsed):
 		t.Errorf("a callback is answered with %d %q", outcome.code, outcome.message)
@@ -94,7 +94,7 @@ func checkBelieved(t *testing.T, body []byte, received verification.Callback, ou
 // isSignedNow says that a body carries the signature of the token at a timestamp that is recent.
 func isSignedNow(timestamp, sign string, body []byte) bool {
 	number, err := strconv.ParseInt(timestamp, 10, 64)
-	return err == nil && isRecent(number) && sign == verification.Sign(strconv.FormatInt(number, 10), body, token)
+	return err == nil && isRecent(number) && sign == altershield.Sign(strconv.FormatInt(number, 10), body, token)
 }
 
 // isRecent says that a timestamp, of seconds or of milliseconds, is within five minutes of now.

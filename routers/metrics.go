@@ -23,7 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // status is what became of a callback.
@@ -87,7 +87,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	return result, nil
 }
 
-func (m *metrics) count(what status, verdict lifecycle.CheckVerdict) {
+func (m *metrics) count(what status, verdict decide.CheckVerdict) {
 	m.callbacks.WithLabelValues(string(what)).Inc()
 	if what == statusApplied {
 		m.verdicts.WithLabelValues(string(verdict.Stage), passOrFail(verdict)).Inc()
@@ -95,7 +95,7 @@ func (m *metrics) count(what status, verdict lifecycle.CheckVerdict) {
 }
 
 // decided measures how long the pods of a batch waited for the verdict that came now.
-func (m *metrics) decided(pods []appv1alpha1.PodSummary, verdict lifecycle.CheckVerdict, now time.Time) {
+func (m *metrics) decided(pods []appv1alpha1.PodSummary, verdict decide.CheckVerdict, now time.Time) {
 	if verdict.Stage == appv1alpha1.StagePre && verdict.Passed {
 		return
 	}
@@ -106,7 +106,7 @@ func (m *metrics) decided(pods []appv1alpha1.PodSummary, verdict lifecycle.Check
 	}
 }
 
-func passOrFail(verdict lifecycle.CheckVerdict) string {
+func passOrFail(verdict decide.CheckVerdict) string {
 	if verdict.Passed {
 		return verdictPass
 	}

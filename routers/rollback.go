@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
@@ -127,7 +127,7 @@ func (r *rollbacks) rollBack(ctx context.Context, wanted rollback.Request) (*app
 		return nil, refusal(wanted.Deployment, fmt.Errorf("reading Deployment %s: %w", wanted.Deployment, err))
 	}
 	// An attempt after a conflict must not leave a release that was made meanwhile, maybe a repair.
-	wanted.From = lifecycle.ReleaseOf(&deployment)
+	wanted.From = decide.ReleaseOf(&deployment)
 	made, err := r.roller.RollBack(ctx, wanted)
 	for attempt := 1; attempt < maxRollbackAttempts && apierrors.IsConflict(err); attempt++ {
 		made, err = r.roller.RollBack(ctx, wanted)

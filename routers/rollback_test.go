@@ -34,7 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
@@ -105,7 +105,7 @@ func TestADeploymentGoesBackForWhoMayPatchIt(t *testing.T) {
 				"toVersion": "` + row.to + `", "toRelease": 5}`))
 			g.Expect(b.roller.asked).To(HaveExactElements(rollback.Request{
 				Deployment: client.ObjectKey{Namespace: "default", Name: "sleep"},
-				From:       lifecycle.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4},
+				From:       decide.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4},
 				To:         row.asked, Reason: "Requested", Message: "alice asked for it", User: "alice",
 			}))
 			g.Expect(string(b.log.Contents())).To(BeEmpty(), "who makes the rollback writes it down")
@@ -203,7 +203,7 @@ func TestARollbackIsTriedAgainOnTheSameReleaseOfAChangingDeployment(t *testing.T
 	g.Expect(b.takeBack(t, `{"namespace":"default","name":"sleep"}`).Code).To(Equal(200))
 	g.Expect(b.roller.asked).To(HaveLen(3))
 	for _, request := range b.roller.asked {
-		g.Expect(request.From).To(Equal(lifecycle.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4}))
+		g.Expect(request.From).To(Equal(decide.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4}))
 	}
 }
 

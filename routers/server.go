@@ -43,8 +43,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/tracing"
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
 // Reads what a verdict is about once more where the cache lags, and the release of a verdict that comes early.
@@ -61,7 +61,7 @@ type Options struct {
 	// CertDir holds tls.crt and tls.key, which are read again when they change. It is empty where there is no TLS.
 	CertDir string
 	// Keyring tells genuine callbacks; nil where no AlterShield Server is configured: then none is taken.
-	Keyring *verification.Keyring
+	Keyring *altershield.Keyring
 	// Client reads from the cache, which has the indexes of package index, and writes.
 	Client client.Client
 	// Live reads from the API server, where the cache lags.

@@ -35,8 +35,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
 const (
@@ -176,15 +176,15 @@ func (s *suspended) list(ctx context.Context, asked question) (page, error) {
 }
 
 func describe(deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkload) suspension {
-	release := lifecycle.ReleaseOf(deployment)
+	release := decide.ReleaseOf(deployment)
 	result := suspension{
 		Namespace: deployment.Namespace, Name: deployment.Name, Version: release.Version, Release: release.Number,
-		FailedVersions: []failedVersion{}, LastVerifiedVersion: lifecycle.NewestVerified(workloads),
+		FailedVersions: []failedVersion{}, LastVerifiedVersion: decide.NewestVerified(workloads),
 	}
 	if since, err := strconv.ParseInt(deployment.Labels[appv1alpha1.LabelSuspend], 10, 64); err == nil && since >= 0 && since <= lastSecond {
 		result.SuspendedSince = time.Unix(since, 0).UTC().Format(time.RFC3339)
 	}
-	for _, workload := range lifecycle.Failed(workloads, release.Version) {
+	for _, workload := range decide.Failed(workloads, release.Version) {
 		result.FailedVersions = append(result.FailedVersions, failed(workload))
 	}
 	return result

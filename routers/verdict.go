@@ -28,10 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/journal"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
 const (
@@ -63,11 +63,11 @@ func (c *callbacks) await(ctx context.Context, check string, gone <-chan struct{
 }
 
 // apply writes what a verdict makes of the status of its ChangePod.
-func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod, verdict lifecycle.CheckVerdict) outcome {
+func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod, verdict decide.CheckVerdict) outcome {
 	key := client.ObjectKeyFromObject(changePod)
 	var applied bool
 	var err error
-	if lifecycle.Awaits(changePod, verdict.Stage) {
+	if decide.Awaits(changePod, verdict.Stage) {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
 		applied, err = c.write(attempt, changePod, verdict)
 		cancel()
@@ -92,15 +92,15 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 	}
 	c.metrics.decided(changePod.Spec.PodInfos, verdict, c.clock.Now())
 	saved := taken(statusApplied, key, "the verdict is saved")
-	release := lifecycle.Release{Version: changePod.Labels[appv1alpha1.LabelVersion], Number: changePod.Spec.Release}
-	saved.about = append([]any{"namespace", key.Namespace}, journal.Release(changePod.Labels[appv1alpha1.LabelDeploymentName], release, "VerdictArrived")...)
+	release := decide.Release{Version: changePod.Labels[appv1alpha1.LabelVersion], Number: changePod.Spec.Release}
+	saved.about = append([]any{"namespace", key.Namespace}, events.Release(changePod.Labels[appv1alpha1.LabelDeploymentName], release, "VerdictArrived")...)
 	return saved
 }
 
 // write applies a verdict to the ChangePod as it was read; a conflict says that it has changed since.
-func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, verdict lifecycle.CheckVerdict) (applied bool, err error) {
+func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, verdict decide.CheckVerdict) (applied bool, err error) {
 	now := c.clock.Now()
-	status, applies := lifecycle.ApplyVerdict(read, verdict, now)
+	status, applies := decide.ApplyVerdict(read, verdict, now)
 	if !applies {
 		return false, nil
 	}
@@ -115,7 +115,7 @@ func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, verd
 
 // park keeps a verdict whose ChangePod is not there with the release that it belongs to. The ChangePod reconciler takes it
 // from there.
-func (c *callbacks) park(ctx context.Context, callback verification.Callback) outcome {
+func (c *callbacks) park(ctx context.Context, callback altershield.Callback) outcome {
 	verdict := callback.Verdict
 	unknown := taken(statusUnknown, client.ObjectKey{}, "no ChangePod has the check "+verdict.CheckID)
 	workload, err := index.ChangeWorkloadByOrder(ctx, c.client, callback.Order)
@@ -146,7 +146,7 @@ func (c *callbacks) park(ctx context.Context, callback verification.Callback) ou
 }
 
 // writeEarly adds a verdict to those that a ChangeWorkload keeps; a conflict says that it has changed meanwhile.
-func (c *callbacks) writeEarly(ctx context.Context, key client.ObjectKey, verdict lifecycle.CheckVerdict) error {
+func (c *callbacks) writeEarly(ctx context.Context, key client.ObjectKey, verdict decide.CheckVerdict) error {
 	workload := &appv1alpha1.ChangeWorkload{}
 	if err := c.live.Get(ctx, key, workload); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (c *callbacks) writeEarly(ctx context.Context, key client.ObjectKey, verdic
 
 // withEarly adds a verdict that arrives now to those that are kept, unless its check and stage has one. What is too old or
 // too much goes, the oldest first.
-func withEarly(kept []appv1alpha1.EarlyVerdict, verdict lifecycle.CheckVerdict, now time.Time) (result []appv1alpha1.EarlyVerdict, added bool) {
+func withEarly(kept []appv1alpha1.EarlyVerdict, verdict decide.CheckVerdict, now time.Time) (result []appv1alpha1.EarlyVerdict, added bool) {
 	for _, early := range kept {
 		if now.Sub(early.Time.Time) > parkedFor {
 			continue

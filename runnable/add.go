@@ -36,11 +36,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/gather"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
 )
 
 const concurrency = 5
@@ -84,7 +84,7 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 			predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(phaseChanged())).
 		Owns(&appsv1.ReplicaSet{}, builder.WithPredicates(turned())).
-		Watches(&corev1.Pod{}, gather.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), gather.Never), builder.WithPredicates(stopsRunning())).
+		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(settingChanged(r.Namespace))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
@@ -102,7 +102,7 @@ func stopsRunning() predicate.Predicate {
 		if !ok {
 			return false, 0
 		}
-		return lifecycle.DoesNotRun(pod), lifecycle.Restarts(pod)
+		return decide.DoesNotRun(pod), decide.Restarts(pod)
 	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -123,7 +123,7 @@ func stopsRunning() predicate.Predicate {
 func turned() predicate.Predicate {
 	state := func(object client.Object) (healthy, failing bool) {
 		replicaSet, ok := object.(*appsv1.ReplicaSet)
-		return ok && lifecycle.IsHealthy(replicaSet), ok && lifecycle.CreationFailure(replicaSet) != nil
+		return ok && decide.IsHealthy(replicaSet), ok && decide.CreationFailure(replicaSet) != nil
 	}
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {

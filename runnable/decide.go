@@ -22,7 +22,7 @@ import (
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
@@ -31,7 +31,7 @@ type Observation struct {
 	// OptedIn says that the namespace is under change control.
 	OptedIn bool
 	// Release is what the Deployment is at.
-	Release lifecycle.Release
+	Release decide.Release
 	// Requested is the value of the annotation that asks for a rollback, empty where nobody does.
 	Requested string
 	// RequestedBy is who set it.
@@ -45,9 +45,9 @@ type Observation struct {
 	// Rollbacks are those that the Deployment remembers.
 	Rollbacks []appv1alpha1.Rollback
 	// Stuck are the pods of the release that don't run although their time is over.
-	Stuck lifecycle.StuckPods
+	Stuck decide.StuckPods
 	// Patience is what they were judged by.
-	Patience lifecycle.Patience
+	Patience decide.Patience
 	// Unusable is why the annotation that sets the threshold has no effect.
 	Unusable error
 	// WayBack says that the cache shows a healthy ReplicaSet to go back to; one from before the Deployment came under change

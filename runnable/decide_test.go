@@ -25,13 +25,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
 func TestADeployment(t *testing.T) {
-	second := lifecycle.Release{Version: "b", Number: 2}
-	stuck := lifecycle.StuckPods{Message: "pod b-1: it is pending", Next: 7 * time.Second}
+	second := decide.Release{Version: "b", Number: 2}
+	stuck := decide.StuckPods{Message: "pod b-1: it is pending", Next: 7 * time.Second}
 	request := func(reason appv1alpha1.RollbackReason, message, user, to string) rollback.Request {
 		asked := rollback.Request{From: second, Reason: reason, Message: message, User: user, To: to}
 		if reason == "Requested" {
@@ -51,7 +51,7 @@ func TestADeployment(t *testing.T) {
 	}{
 		{"that nothing is the matter with stays", Observation{}, Decision{}},
 		{"goes back when its pods don't run", Observation{Stuck: stuck}, Decision{Requests: []rollback.Request{notRunning}, Wait: 7 * time.Second}},
-		{"waits for the moment at which its pods should be running", Observation{Stuck: lifecycle.StuckPods{Next: time.Second}}, Decision{Wait: time.Second}},
+		{"waits for the moment at which its pods should be running", Observation{Stuck: decide.StuckPods{Next: time.Second}}, Decision{Wait: time.Second}},
 		{"stays when its release is over, whatever its pods do", Observation{Stuck: stuck, Over: true, Verified: true}, Decision{}},
 		{"goes back when its release is verified but old pods are left, and new ones don't run",
 			Observation{Stuck: stuck, Verified: true}, Decision{Requests: []rollback.Request{notRunning}, Wait: 7 * time.Second}},
@@ -74,7 +74,7 @@ func TestADeployment(t *testing.T) {
 			g.Expect(Decide(row.seen)).To(Equal(row.want))
 			row.seen.OptedIn = false
 			g.Expect(Decide(row.seen)).To(Equal(Decision{}), "and is left alone where its namespace is not under change control")
-			row.seen.OptedIn, row.seen.Release = true, lifecycle.Release{}
+			row.seen.OptedIn, row.seen.Release = true, decide.Release{}
 			g.Expect(Decide(row.seen)).To(Equal(Decision{}), "and where it was never released")
 		})
 	}
@@ -84,7 +84,7 @@ func TestAnObstacleIsToldOnceForEachRelease(t *testing.T) {
 	g := NewWithT(t)
 	told := newTold()
 	sleep, other := client.ObjectKey{Name: "sleep"}, client.ObjectKey{Name: "other"}
-	first, second := lifecycle.Release{Version: "a", Number: 1}, lifecycle.Release{Version: "b", Number: 2}
+	first, second := decide.Release{Version: "a", Number: 1}, decide.Release{Version: "b", Number: 2}
 	g.Expect(told.meet(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
 	g.Expect(told.meet(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeFalse())
 	g.Expect(told.meet(sleep, attempt{first, "PodsNotRunning"}, "RecreateStrategy", now)).To(BeTrue())
@@ -100,14 +100,14 @@ func TestAnObstacleIsToldOnceForEachRelease(t *testing.T) {
 func TestAnObstacleIsLookedForAgainAfterAMinute(t *testing.T) {
 	g := NewWithT(t)
 	told, sleep := newTold(), client.ObjectKey{Name: "sleep"}
-	second := lifecycle.Release{Version: "b", Number: 2}
+	second := decide.Release{Version: "b", Number: 2}
 	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, false, now)).To(BeZero())
 	told.meet(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now)
 	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(20*time.Second))).To(Equal(40 * time.Second))
 	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(time.Minute))).To(BeZero())
 	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, true, now.Add(20*time.Second))).To(BeZero(), "there is a ReplicaSet to go back to by now")
 	g.Expect(told.rest(sleep, attempt{second, "PodsFailed"}, false, now)).To(BeZero(), "another reason")
-	g.Expect(told.rest(sleep, attempt{lifecycle.Release{Version: "c", Number: 3}, "PodsNotRunning"}, false, now)).To(BeZero(), "another release")
+	g.Expect(told.rest(sleep, attempt{decide.Release{Version: "c", Number: 3}, "PodsNotRunning"}, false, now)).To(BeZero(), "another release")
 	told.meet(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now.Add(time.Minute))
 	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(90*time.Second))).To(Equal(30 * time.Second))
 	told.meet(sleep, attempt{second, "PodsFailed"}, "Paused", now)

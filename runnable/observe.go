@@ -23,14 +23,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (Observation, error) {
 	seen := Observation{
-		Release:     lifecycle.ReleaseOf(deployment),
+		Release:     decide.ReleaseOf(deployment),
 		Requested:   deployment.Annotations[appv1alpha1.AnnotationRollback],
 		RequestedBy: deployment.Annotations[appv1alpha1.AnnotationRollbackBy],
 		Rollbacks:   appv1alpha1.RollbacksOf(deployment.Annotations),
@@ -53,18 +53,18 @@ func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (
 		if workload.Spec.Reversion != seen.Release.Version || workload.Spec.Release != seen.Release.Number {
 			continue
 		}
-		seen.Verified = lifecycle.IsSettled(workload)
-		seen.Over = seen.Verified && !lifecycle.IsRolling(deployment)
-		if workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend && lifecycle.IsSuspended(deployment) {
-			seen.Failures = lifecycle.Failures(workload.Status.DefenseCheckFailPods)
+		seen.Verified = decide.IsSettled(workload)
+		seen.Over = seen.Verified && !decide.IsRolling(deployment)
+		if workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend && decide.IsSuspended(deployment) {
+			seen.Failures = decide.Failures(workload.Status.DefenseCheckFailPods)
 		}
 	}
 	stuck, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigStuckRollback)
 	if err != nil {
 		return seen, err
 	}
-	if period := lifecycle.Period(stuck); period > 0 { // off is off for all
-		seen.Patience.Threshold, seen.Unusable = lifecycle.StuckAfter(deployment.Annotations, period)
+	if period := decide.Period(stuck); period > 0 { // off is off for all
+		seen.Patience.Threshold, seen.Unusable = decide.StuckAfter(deployment.Annotations, period)
 	}
 	if !seen.OptedIn || seen.Over || seen.Patience.Threshold == 0 {
 		r.stops.forget(client.ObjectKeyFromObject(deployment))
@@ -80,7 +80,7 @@ func (r *Rollback) observePods(ctx context.Context, deployment *appsv1.Deploymen
 	if err != nil {
 		return err
 	}
-	replicaSet, unseen := lifecycle.StampedReplicaSet(replicaSets, seen.Release.Version)
+	replicaSet, unseen := decide.StampedReplicaSet(replicaSets, seen.Release.Version)
 	if replicaSet == nil || unseen {
 		return nil
 	}
@@ -91,8 +91,8 @@ func (r *Rollback) observePods(ctx context.Context, deployment *appsv1.Deploymen
 	now := r.Clock.Now()
 	seen.Patience.Since = r.Contact.Since()
 	seen.Patience.Stopped = r.stops.note(client.ObjectKeyFromObject(deployment), pods, seen.Patience.Threshold, now)
-	past := lifecycle.Past{Release: seen.Release, Workloads: workloads, Rollbacks: seen.Rollbacks}
+	past := decide.Past{Release: seen.Release, Workloads: workloads, Rollbacks: seen.Rollbacks}
 	seen.WayBack = past.HealthyOlder(replicaSets, now) != nil
-	seen.Stuck = lifecycle.FindStuck(replicaSet, pods, seen.Patience, now)
+	seen.Stuck = decide.FindStuck(replicaSet, pods, seen.Patience, now)
 	return nil
 }

@@ -31,8 +31,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/mark"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
@@ -60,7 +60,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 	}
 	if r.told.warn(key.NamespacedName, seen.Unusable) {
 		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventStuckAfterUnusable, "RollBack", "%s",
-			lifecycle.EventNote(fmt.Sprintf("%s; the setting stuck-rollback holds: %s", seen.Unusable, seen.Patience.Threshold)))
+			decide.EventNote(fmt.Sprintf("%s; the setting stuck-rollback holds: %s", seen.Unusable, seen.Patience.Threshold)))
 	}
 	decision := Decide(seen)
 	wait := decision.Wait
@@ -128,7 +128,7 @@ func (r *Rollback) stop(ctx context.Context, deployment *appsv1.Deployment, aske
 	if news {
 		r.Metrics.obstacles.WithLabelValues(string(request.Reason)).Inc()
 		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRolledBack, "RollBack", "%s",
-			lifecycle.EventNote(fmt.Sprintf("release %d, version %s, is not rolled back: %s (it was to be, because %s)",
+			decide.EventNote(fmt.Sprintf("release %d, version %s, is not rolled back: %s (it was to be, because %s)",
 				asked.release.Number, asked.release.Version, obstacle.Message, request.Message)))
 	}
 	return false, again, nil
@@ -136,26 +136,26 @@ func (r *Rollback) stop(ctx context.Context, deployment *appsv1.Deployment, aske
 
 // turnDown removes a request that can't be met, unless it is another one by now: left there it would take a later release back.
 func (r *Rollback) turnDown(ctx context.Context, deployment *appsv1.Deployment, request rollback.Request) (done bool, err error) {
-	change := mark.Change{
+	change := workloadpatch.Change{
 		Unannotate: []string{appv1alpha1.AnnotationRollback}, Given: map[string]string{appv1alpha1.AnnotationRollback: request.Annotation},
 	}
 	if _, present := deployment.Annotations[appv1alpha1.AnnotationRollbackBy]; present {
 		change.Unannotate = append(change.Unannotate, appv1alpha1.AnnotationRollbackBy)
 	}
-	return mark.Apply(ctx, r.Client, r.Live, deployment, change)
+	return workloadpatch.Apply(ctx, r.Client, r.Live, deployment, change)
 }
 
 // forgive forgets the rollback of a version that was verified afterwards.
 func (r *Rollback) forgive(ctx context.Context, deployment *appsv1.Deployment, known []appv1alpha1.Rollback, version string) error {
 	left := slices.DeleteFunc(slices.Clone(known), func(rollback appv1alpha1.Rollback) bool { return rollback.Version == version })
-	change := mark.Change{Unannotate: []string{appv1alpha1.AnnotationRollbacks}}
+	change := workloadpatch.Change{Unannotate: []string{appv1alpha1.AnnotationRollbacks}}
 	if len(left) > 0 {
 		recorded, err := json.Marshal(left)
 		if err != nil {
 			return fmt.Errorf("encoding the rollbacks of Deployment %s: %w", client.ObjectKeyFromObject(deployment), err)
 		}
-		change = mark.Change{Annotate: map[string]string{appv1alpha1.AnnotationRollbacks: string(recorded)}}
+		change = workloadpatch.Change{Annotate: map[string]string{appv1alpha1.AnnotationRollbacks: string(recorded)}}
 	}
-	_, err := mark.Apply(ctx, r.Client, r.Live, deployment, change)
+	_, err := workloadpatch.Apply(ctx, r.Client, r.Live, deployment, change)
 	return err
 }

@@ -42,7 +42,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
@@ -162,8 +162,8 @@ func TestAStuckReleaseIsRolledBackAtItsDeadline(t *testing.T) {
 	late := newBench(t, []error{nil}, stuckSleep(121*time.Second)...)
 	g.Expect(late.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(late.roller.requests).To(HaveExactElements(rollback.Request{
-		Deployment: sleepKey.NamespacedName, From: lifecycle.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: it is pending",
-		Patience: lifecycle.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[lifecycle.Container]time.Time{}},
+		Deployment: sleepKey.NamespacedName, From: decide.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: it is pending",
+		Patience: decide.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[decide.Container]time.Time{}},
 	}))
 	g.Expect(late.events()).To(BeEmpty(), "whoever rolls back tells it")
 }
@@ -261,7 +261,7 @@ func TestRollbackRemembersWhenAContainerStoppedFirst(t *testing.T) {
 	g.Expect(b.Client.Update(t.Context(), pod)).To(Succeed())
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.roller.requests).To(HaveExactElements(HaveField("Patience.Stopped",
-		HaveKeyWithValue(lifecycle.Container{Pod: "p-1", Name: "sleep"}, BeTemporally("==", now.Add(-90*time.Second))))))
+		HaveKeyWithValue(decide.Container{Pod: "p-1", Name: "sleep"}, BeTemporally("==", now.Add(-90*time.Second))))))
 
 	var deployment appsv1.Deployment
 	g.Expect(b.Client.Get(t.Context(), sleepKey.NamespacedName, &deployment)).To(Succeed())
@@ -400,7 +400,7 @@ func TestADeploymentThatIsGoneIsForgotten(t *testing.T) {
 	b := newBench(t, nil)
 	b.told.meet(sleepKey.NamespacedName, attempt{}, "Paused", now)
 	b.told.warn(sleepKey.NamespacedName, errors.New("unusable"))
-	b.stops.of[sleepKey.NamespacedName] = map[lifecycle.Container]time.Time{{Pod: "p-1", Name: "sleep"}: now}
+	b.stops.of[sleepKey.NamespacedName] = map[decide.Container]time.Time{{Pod: "p-1", Name: "sleep"}: now}
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.told.of).To(BeEmpty())
 	g.Expect(b.told.unusable).To(BeEmpty())

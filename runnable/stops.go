@@ -23,22 +23,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // stops remembers of each Deployment when the containers of its release that crash stopped first.
 type stops struct {
 	mutex sync.Mutex
-	of    map[client.ObjectKey]map[lifecycle.Container]time.Time
+	of    map[client.ObjectKey]map[decide.Container]time.Time
 }
 
-func newStops() *stops { return &stops{of: map[client.ObjectKey]map[lifecycle.Container]time.Time{}} }
+func newStops() *stops { return &stops{of: map[client.ObjectKey]map[decide.Container]time.Time{}} }
 
 // note returns when they stopped first, by what these pods show now.
-func (s *stops) note(deployment client.ObjectKey, pods []corev1.Pod, threshold time.Duration, now time.Time) map[lifecycle.Container]time.Time {
+func (s *stops) note(deployment client.ObjectKey, pods []corev1.Pod, threshold time.Duration, now time.Time) map[decide.Container]time.Time {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	first := lifecycle.FirstStops(s.of[deployment], pods, threshold, now)
+	first := decide.FirstStops(s.of[deployment], pods, threshold, now)
 	delete(s.of, deployment)
 	if len(first) > 0 {
 		s.of[deployment] = first

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
@@ -46,7 +46,7 @@ type told struct {
 }
 
 type remarks struct {
-	release lifecycle.Release
+	release decide.Release
 	said    []remark
 }
 
@@ -59,7 +59,7 @@ type remark struct {
 
 // attempt is a rollback of a release for a reason.
 type attempt struct {
-	release lifecycle.Release
+	release decide.Release
 	asked   appv1alpha1.RollbackReason
 }
 

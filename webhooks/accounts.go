@@ -23,7 +23,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
@@ -33,9 +33,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/journal"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
 // Limits of what is accounted for, in decisions per second, and at once after a pause.
@@ -54,7 +54,7 @@ type accounts struct {
 	// cache has the Deployments under change control.
 	cache    client.Reader
 	clock    clock.PassiveClock
-	recorder events.EventRecorder
+	recorder clientevents.EventRecorder
 	metrics  *Metrics
 	tracer   *tracing.Tracer
 	// all limits the decisions on all Deployments, limited those on each, by UID.
@@ -84,7 +84,7 @@ func (a *accounts) known(ctx context.Context, request admission.Request, uid typ
 
 // take counts and logs a decision on a release of a Deployment, and reports whether it did: not for a dry run, not without
 // confirmation, and not too often.
-func (a *accounts) take(ctx context.Context, made decision, request admission.Request, known *appsv1.Deployment, release lifecycle.Release) bool {
+func (a *accounts) take(ctx context.Context, made decision, request admission.Request, known *appsv1.Deployment, release decide.Release) bool {
 	if ptr.Deref(request.DryRun, false) || !confirms(known, made, a.clock.Now()) || !a.allow(known.UID) {
 		return false
 	}
@@ -92,8 +92,8 @@ func (a *accounts) take(ctx context.Context, made decision, request admission.Re
 		release.Version = ""
 	}
 	a.metrics.decisions.WithLabelValues(string(made)).Inc()
-	values := []any{"namespace", known.Namespace, "user", lifecycle.Shorten(request.UserInfo.Username, maxUser)}
-	ctrl.LoggerFrom(ctx).Info("A release asks for admission", append(values, journal.Release(known.Name, release, string(made))...)...)
+	values := []any{"namespace", known.Namespace, "user", decide.Shorten(request.UserInfo.Username, maxUser)}
+	ctrl.LoggerFrom(ctx).Info("A release asks for admission", append(values, events.Release(known.Name, release, string(made))...)...)
 	return true
 }
 
@@ -114,7 +114,7 @@ func confirms(known *appsv1.Deployment, made decision, now time.Time) bool {
 	}
 	switch made {
 	case decisionDenied, decisionIgnored, decisionReturned:
-		return lifecycle.IsSuspended(known)
+		return decide.IsSuspended(known)
 	case decisionRefused, decisionRefusalIgnored:
 		return len(refusedVersions(appv1alpha1.RollbacksOf(known.Annotations), now)) > 0
 	}

@@ -31,9 +31,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
 // deploymentValidator denies releases of a suspended Deployment, and of a version that was rolled back and is refused.
@@ -91,7 +91,7 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 // release is what a request asks for.
 type release struct {
 	// Release is the one that is asked for, with the marks of the Deployment that would be at it.
-	lifecycle.Release
+	decide.Release
 	marks marks
 	// old are the marks of the Deployment as it is, oldObject all of it.
 	old       marks
@@ -108,12 +108,12 @@ type release struct {
 
 // isOwnRollback says whether the operator goes back to an earlier version, and says so itself.
 func (v *deploymentValidator) isOwnRollback(request admission.Request, old, updated marks) bool {
-	return request.UserInfo.Username == v.operator && updated.rollbackTo(lifecycle.NextRelease(old.annotations)) != nil
+	return request.UserInfo.Username == v.operator && updated.rollbackTo(decide.NextRelease(old.annotations)) != nil
 }
 
 // letThrough admits a release that the defaulter recorded as one that ignores what denies it.
 func (v *deploymentValidator) letThrough(ctx context.Context, request admission.Request, known *appsv1.Deployment, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
-	release := lifecycle.Release{Version: record.Version, Number: record.Release}
+	release := decide.Release{Version: record.Version, Number: record.Release}
 	if !old.suspended() {
 		v.accounts.take(ctx, decisionRefusalIgnored, request, known, release)
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
@@ -123,7 +123,7 @@ func (v *deploymentValidator) letThrough(ctx context.Context, request admission.
 	v.accounts.take(ctx, decisionIgnored, request, known, release)
 	warnings := []string{fmt.Sprintf("deployment %s stays suspended until this release is verified; the record says that %s let it through",
 		request.Name, record.User)}
-	if lifecycle.IsIgnoredSuspendSpent(old.annotations) {
+	if decide.IsIgnoredSuspendSpent(old.annotations) {
 		warnings = append(warnings, fmt.Sprintf("the label %s was set at the release before, too: %s",
 			appv1alpha1.LabelIgnoredSuspend, takeOut))
 	}
@@ -149,8 +149,8 @@ func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release)
 				request.Name))
 		}
 	}
-	v.turnAway(ctx, asked, decisionDenied, lifecycle.ReleaseNumber(asked.old.annotations))
-	advice := lifecycle.DenialAdvice(workloads, asked.old.release().Version, asked.rollbacks, v.clock.Now())
+	v.turnAway(ctx, asked, decisionDenied, decide.ReleaseNumber(asked.old.annotations))
+	advice := decide.DenialAdvice(workloads, asked.old.release().Version, asked.rollbacks, v.clock.Now())
 	if asked.refused != nil {
 		advice = append([]string{refusalSentence(request.Name, asked.refused)}, advice...)
 	}
@@ -174,18 +174,18 @@ func (v *deploymentValidator) verifiedAs(ctx context.Context, asked release, wor
 	switch {
 	case asked.refused != nil:
 		return ""
-	case lifecycle.IsVerified(workloads, asked.Version):
+	case decide.IsVerified(workloads, asked.Version):
 		return asked.Version
 	case slices.ContainsFunc(workloads, isOf):
 		return "" // what became of it is known
 	}
-	return v.past.versionOf(ctx, asked.known, asked.oldObject, asked.marks.template, lifecycle.VerifiedVersions(workloads))
+	return v.past.versionOf(ctx, asked.known, asked.oldObject, asked.marks.template, decide.VerifiedVersions(workloads))
 }
 
 // admittedRepair finds the record that the defaulter made for this very release.
 func admittedRepair(old, updated marks) (appv1alpha1.IgnoredSuspend, bool) {
 	record, found := appv1alpha1.IgnoredSuspendOf(updated.annotations)
-	return record, found && record.Release == lifecycle.NextRelease(old.annotations) &&
+	return record, found && record.Release == decide.NextRelease(old.annotations) &&
 		record.Version == updated.labels[appv1alpha1.LabelVersion]
 }
 

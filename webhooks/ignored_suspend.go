@@ -20,7 +20,7 @@ import (
 	"fmt"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // ignoresSuspension reports whether the label that lets a release through is there.
@@ -30,14 +30,14 @@ func (m marks) ignoresSuspension() bool {
 
 // hasSpentLabel reports whether the label is there and lets nothing through any more, since somebody set it again.
 func (m marks) hasSpentLabel() bool {
-	return m.ignoresSuspension() && lifecycle.IsIgnoredSuspendSpent(m.annotations)
+	return m.ignoresSuspension() && decide.IsIgnoredSuspendSpent(m.annotations)
 }
 
 // ignoreDenial writes the record of a release that asks to pass what denies it, and consumes the label.
 func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspend) error {
 	rollbacks := appv1alpha1.RollbacksOf(old.annotations)
-	isRefused := lifecycle.RefusalOf(rollbacks, record.Version, record.Time.Time) != nil ||
-		lifecycle.RefusalOf(rollbacks, updated.knownAs, record.Time.Time) != nil
+	isRefused := decide.RefusalOf(rollbacks, record.Version, record.Time.Time) != nil ||
+		decide.RefusalOf(rollbacks, updated.knownAs, record.Time.Time) != nil
 	switch {
 	case old.suspended() || isRefused:
 		if updated.ignoresSuspension() && !old.hasSpentLabel() {
@@ -66,7 +66,7 @@ func labelAdvice(old, updated marks) []string {
 	}
 	key := appv1alpha1.LabelIgnoredSuspend
 	switch {
-	case lifecycle.IsIgnoredSuspendSpent(old.annotations):
+	case decide.IsIgnoredSuspendSpent(old.annotations):
 		return []string{fmt.Sprintf("the label %s has no effect, since it was used or removed at this release already; %s", key, takeOut)}
 	case old.suspended():
 		return []string{fmt.Sprintf("the label %s lets the next release through; then %s", key, takeOut)}

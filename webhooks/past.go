@@ -33,11 +33,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // Settles on the API server whether a suspended Deployment may return to a version that the cache shows as verified.
@@ -87,7 +87,7 @@ func (p *past) isVerified(ctx context.Context, known *appsv1.Deployment, version
 	if err != nil {
 		return false, err
 	}
-	return lifecycle.IsVerified(workloads, version), nil
+	return decide.IsVerified(workloads, version), nil
 }
 
 // versionOf returns which of these versions the template was given before: another release of the operator may have computed
@@ -123,9 +123,9 @@ func (p *past) versionOf(ctx context.Context, known *appsv1.Deployment, object *
 func (p *past) refusalOf(ctx context.Context, known *appsv1.Deployment, object *unstructured.Unstructured, updated marks, version string, now time.Time) *appv1alpha1.Rollback {
 	rollbacks := appv1alpha1.RollbacksOf(object.GetAnnotations())
 	if slices.ContainsFunc(rollbacks, func(rollback appv1alpha1.Rollback) bool { return rollback.Version == version }) {
-		return lifecycle.RefusalOf(rollbacks, version, now)
+		return decide.RefusalOf(rollbacks, version, now)
 	}
-	return lifecycle.RefusalOf(rollbacks, p.versionOf(ctx, known, object, updated.template, refusedVersions(rollbacks, now)), now)
+	return decide.RefusalOf(rollbacks, p.versionOf(ctx, known, object, updated.template, refusedVersions(rollbacks, now)), now)
 }
 
 // orphanVersion returns the version that a created Deployment brings where an orphaned ReplicaSet waits for it with this version

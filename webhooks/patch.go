@@ -21,7 +21,7 @@ import (
 
 	"gomodules.xyz/jsonpatch/v2"
 
-	"github.com/traas-stack/altershield-operator/controllers/mark"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 )
 
 // patch lists the operations that turn the marks of a Deployment into others. It touches single keys of labels and
@@ -51,12 +51,12 @@ func patchMap(path string, from, to map[string]string) []jsonpatch.Operation {
 	var operations []jsonpatch.Operation
 	for key, value := range to {
 		if was, present := from[key]; !present || was != value {
-			operations = append(operations, jsonpatch.NewOperation("add", path+"/"+mark.PointerSegment(key), value))
+			operations = append(operations, jsonpatch.NewOperation("add", path+"/"+workloadpatch.PointerSegment(key), value))
 		}
 	}
 	for key := range from {
 		if _, kept := to[key]; !kept {
-			operations = append(operations, jsonpatch.NewOperation("remove", path+"/"+mark.PointerSegment(key), nil))
+			operations = append(operations, jsonpatch.NewOperation("remove", path+"/"+workloadpatch.PointerSegment(key), nil))
 		}
 	}
 	sort.Slice(operations, func(i, j int) bool { return operations[i].Path < operations[j].Path })

@@ -23,7 +23,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
 func TestAPatchTouchesNothingButWhatChanges(t *testing.T) {

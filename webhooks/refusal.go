@@ -26,7 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // refusalSentence says why and until when a version is refused. It is the same each time, and has no control characters:
@@ -72,7 +72,7 @@ func refusedUntil(rollback *appv1alpha1.Rollback) string {
 // reportRefusal writes an Event about a release that was refused because of the rollback from a version. All of it is from the
 // Deployment that the cache has.
 func (a *accounts) reportRefusal(known *appsv1.Deployment, version string) {
-	refused := lifecycle.RefusalOf(appv1alpha1.RollbacksOf(known.Annotations), version, a.clock.Now())
+	refused := decide.RefusalOf(appv1alpha1.RollbacksOf(known.Annotations), version, a.clock.Now())
 	if refused == nil {
 		return
 	}
@@ -84,7 +84,7 @@ func (a *accounts) reportRefusal(known *appsv1.Deployment, version string) {
 		},
 		&corev1.ObjectReference{
 			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: known.Namespace,
-			Name: lifecycle.ChangeWorkloadName(known.Name, refused.Version),
+			Name: decide.ChangeWorkloadName(known.Name, refused.Version),
 		},
-		corev1.EventTypeWarning, appv1alpha1.EventReleaseRefused, "Admit", "%s", lifecycle.EventNote(refusalSentence(known.Name, refused)))
+		corev1.EventTypeWarning, appv1alpha1.EventReleaseRefused, "Admit", "%s", decide.EventNote(refusalSentence(known.Name, refused)))
 }

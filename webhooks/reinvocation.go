@@ -18,7 +18,7 @@ package webhooks
 
 import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // ended returns what a release that is stamped ends of what updated has.
@@ -39,7 +39,7 @@ func ended(updated, stamped marks) *appv1alpha1.Ended {
 // isStampedAfter reports whether a first call of the webhook for this request has stamped the release that comes after old.
 func (m marks) isStampedAfter(old marks) bool {
 	record, found := appv1alpha1.ReleaseRecordOf(m.annotations)
-	return found && record.Release == lifecycle.NextRelease(old.annotations)
+	return found && record.Release == decide.NextRelease(old.annotations)
 }
 
 // beforeFirstCall returns the marks as they were before the first call of the webhook for this request, if there was one. What

@@ -28,8 +28,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
 // ownedLabels and ownedAnnotations are the keys of a Deployment that nobody but the operator writes.
@@ -82,8 +82,8 @@ func (m marks) suspended() bool {
 }
 
 // release is the one that the Deployment is at.
-func (m marks) release() lifecycle.Release {
-	return lifecycle.Release{Version: m.labels[appv1alpha1.LabelVersion], Number: lifecycle.ReleaseNumber(m.annotations)}
+func (m marks) release() decide.Release {
+	return decide.Release{Version: m.labels[appv1alpha1.LabelVersion], Number: decide.ReleaseNumber(m.annotations)}
 }
 
 // stampNew returns the marks that a new Deployment must carry. Whatever it brings of the operator's keys, say from an
@@ -122,7 +122,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	if err != nil {
 		return marks{}, err
 	}
-	release := lifecycle.NextRelease(old.annotations)
+	release := decide.NextRelease(old.annotations)
 	stamped.setRelease(version, release)
 	delete(stamped.labels, appv1alpha1.LabelDefenseStatus)
 	stamped.resume(old)

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // settleRequest notes who asks for a rollback. A request that was there before stays with the user who made it.
@@ -70,7 +70,7 @@ func (m marks) rollbackTo(release int64) *appv1alpha1.Rollback {
 func refusedVersions(rollbacks []appv1alpha1.Rollback, now time.Time) []string {
 	var versions []string
 	for i := range rollbacks {
-		if lifecycle.RefusalOf(rollbacks, rollbacks[i].Version, now) != nil {
+		if decide.RefusalOf(rollbacks, rollbacks[i].Version, now) != nil {
 			versions = append(versions, rollbacks[i].Version)
 		}
 	}

@@ -36,7 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
 // Paths that the webhook configurations name.

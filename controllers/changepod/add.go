@@ -36,9 +36,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/newest"
-	"github.com/traas-stack/altershield-operator/controllers/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
 const (
@@ -69,7 +69,7 @@ type Reconciler struct {
 	// FailClosed says that batches which could not be checked count as failed.
 	FailClosed bool
 
-	newest *newest.Reader
+	newest *monotonic.Reader
 	// begun has a begunCheck for the key of each ChangePod whose check could not be saved yet.
 	begun   sync.Map
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
@@ -81,7 +81,7 @@ type Reconciler struct {
 // overtook the id of its check: both are on the ChangeWorkload.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
-	r.newest = newest.NewReader(r.Client, r.Live)
+	r.newest = monotonic.NewReader(r.Client, r.Live)
 	r.began = sync.OnceValue(r.Clock.Now)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changepod").

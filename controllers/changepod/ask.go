@@ -27,28 +27,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
 // Verifier checks batches of pods. The verdict comes later, by another way than the answer. Errors that wrap
-// lifecycle.ErrRefused are final, others are worth another attempt.
+// decide.ErrRefused are final, others are worth another attempt.
 type Verifier interface {
 	// SwitchedOff says that the verifier doesn't want to be asked: everything passes.
 	SwitchedOff() bool
 	// BeginCheck asks for the check before a batch and returns the id of the check. Asking twice begins two checks.
-	BeginCheck(ctx context.Context, batch lifecycle.Batch) (checkID string, err error)
+	BeginCheck(ctx context.Context, batch decide.Batch) (checkID string, err error)
 	// FinishCheck says that a batch has taken effect and asks for the check after it.
-	FinishCheck(ctx context.Context, batch lifecycle.Batch, checkID string) error
+	FinishCheck(ctx context.Context, batch decide.Batch, checkID string) error
 	// Passed says whether a stage is known to have passed; false says nothing.
-	Passed(ctx context.Context, batch lifecycle.Batch, checkID string, stage appv1alpha1.CheckStage) (bool, error)
+	Passed(ctx context.Context, batch decide.Batch, checkID string, stage appv1alpha1.CheckStage) (bool, error)
 }
 
 // scene is a batch with what its check depends on.
 type scene struct {
 	workload *appv1alpha1.ChangeWorkload
-	facts    lifecycle.CheckFacts
-	batch    lifecycle.Batch
+	facts    decide.CheckFacts
+	batch    decide.Batch
 }
 
 // observe is nil where the release's record is gone or going: then the batch goes as well.
@@ -66,7 +66,7 @@ func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangeP
 	if r.Verifier == nil {
 		return result, nil
 	}
-	result.facts.Verifier = lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff(), FailClosed: r.FailClosed}
+	result.facts.Verifier = decide.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff(), FailClosed: r.FailClosed}
 	result.facts.Asked = r.backoff.NumRequeues(client.ObjectKeyFromObject(changePod)) > 0
 	result.facts.Since = r.began()
 	order := workload.Status.Order
@@ -75,21 +75,21 @@ func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangeP
 		return result, nil
 	}
 	result.facts.Order = order.State
-	result.batch = lifecycle.Batch{Order: lifecycle.AnnouncedOrder(r.Cluster, workload), Pods: changePod.Spec.PodInfos}
+	result.batch = decide.Batch{Order: decide.AnnouncedOrder(r.Cluster, workload), Pods: changePod.Spec.PodInfos}
 	return result, nil
 }
 
 // ask puts a question to the verifier.
-func (r *Reconciler) ask(ctx context.Context, call lifecycle.CheckCall, changePod *appv1alpha1.ChangePod, scene *scene) lifecycle.CheckAnswer {
-	answer, batch := lifecycle.CheckAnswer{Call: call}, scene.batch
-	if call != lifecycle.CallNone {
+func (r *Reconciler) ask(ctx context.Context, call decide.CheckCall, changePod *appv1alpha1.ChangePod, scene *scene) decide.CheckAnswer {
+	answer, batch := decide.CheckAnswer{Call: call}, scene.batch
+	if call != decide.CallNone {
 		ctx = r.Tracer.InBatch(ctx, scene.workload, changePod)
 	}
 	id := changePod.Status.ChangePodID
 	switch call {
-	case lifecycle.CallBegin:
+	case decide.CallBegin:
 		answer.CheckID, answer.Err = r.begin(ctx, changePod, scene)
-	case lifecycle.CallFinish:
+	case decide.CallFinish:
 		// Once the check after the batch is over, saying again that it can begin would wipe out its end.
 		if mayHaveFinished(changePod, scene.facts) {
 			if answer.Passed, answer.Err = r.Verifier.Passed(ctx, batch, id, appv1alpha1.StagePost); answer.Passed || answer.Err != nil {
@@ -97,9 +97,9 @@ func (r *Reconciler) ask(ctx context.Context, call lifecycle.CheckCall, changePo
 			}
 		}
 		answer.Err = r.Verifier.FinishCheck(ctx, batch, id)
-	case lifecycle.CallPollPre:
+	case decide.CallPollPre:
 		answer.Passed, answer.Err = r.Verifier.Passed(ctx, batch, id, appv1alpha1.StagePre)
-	case lifecycle.CallPollPost:
+	case decide.CallPollPost:
 		answer.Passed, answer.Err = r.Verifier.Passed(ctx, batch, id, appv1alpha1.StagePost)
 	}
 	return answer
@@ -122,12 +122,12 @@ func (r *Reconciler) begin(ctx context.Context, changePod *appv1alpha1.ChangePod
 	if err != nil {
 		return "", err
 	}
-	return r.Verifier.BeginCheck(ctx, lifecycle.BatchOf(scene.batch.Order, scene.workload, siblings, changePod))
+	return r.Verifier.BeginCheck(ctx, decide.BatchOf(scene.batch.Order, scene.workload, siblings, changePod))
 }
 
 // mayHaveFinished says that the batch may have been reported before: by an attempt without an answer, or by the leader
 // before this one.
-func mayHaveFinished(changePod *appv1alpha1.ChangePod, facts lifecycle.CheckFacts) bool {
+func mayHaveFinished(changePod *appv1alpha1.ChangePod, facts decide.CheckFacts) bool {
 	mayGoOnSince := time.Unix(changePod.Status.UpdateTimeUnix, 0)
 	if verdict := changePod.Status.VerdictTime; verdict != nil {
 		mayGoOnSince = verdict.Time

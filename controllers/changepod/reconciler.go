@@ -31,8 +31,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/journal"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 )
 
 // Reconcile moves the batch on by what is known of its check, asking the verifier where that is due.
@@ -57,19 +57,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	now := r.Clock.Now()
 	if verdict, early := r.earlyVerdict(scene, changePod); early {
 		err := r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
-			status, _ := lifecycle.ApplyVerdict(current, verdict, now)
+			status, _ := decide.ApplyVerdict(current, verdict, now)
 			return status
 		})
 		if err == nil {
-			ctrl.LoggerFrom(ctx).Info("A verdict that came early counts", append(journal.Of(scene.workload, "VerdictArrived"), "stage", verdict.Stage)...)
+			ctrl.LoggerFrom(ctx).Info("A verdict that came early counts", append(events.Of(scene.workload, "VerdictArrived"), "stage", verdict.Stage)...)
 		}
 		return ctrl.Result{}, err
 	}
-	call := lifecycle.NextCall(changePod, scene.facts, now)
+	call := decide.NextCall(changePod, scene.facts, now)
 	answer := r.ask(ctx, call, changePod, scene)
 	before := changePod.DeepCopy()
 	err = r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
-		return lifecycle.AdvanceChangePod(current, scene.facts, answer, now)
+		return decide.AdvanceChangePod(current, scene.facts, answer, now)
 	})
 	r.remember(changePod, answer, err)
 	if err != nil {
@@ -90,12 +90,12 @@ func orphanWait(changePod *appv1alpha1.ChangePod) time.Duration {
 
 // remember keeps an answer that could not be saved, for as long as this process lives: the check must not begin again, nor
 // the batch be reported again unasked.
-func (r *Reconciler) remember(changePod *appv1alpha1.ChangePod, answer lifecycle.CheckAnswer, unsaved error) {
+func (r *Reconciler) remember(changePod *appv1alpha1.ChangePod, answer decide.CheckAnswer, unsaved error) {
 	key := client.ObjectKeyFromObject(changePod)
 	switch {
 	case unsaved == nil:
 		r.begun.Delete(key)
-	case answer.Call != lifecycle.CallNone:
+	case answer.Call != decide.CallNone:
 		r.backoff.When(key)
 		if answer.CheckID != "" {
 			r.begun.Store(key, begunCheck{changePod: changePod.UID, id: answer.CheckID})
@@ -104,11 +104,11 @@ func (r *Reconciler) remember(changePod *appv1alpha1.ChangePod, answer lifecycle
 }
 
 // earlyVerdict is a verdict that overtook the id of the check.
-func (r *Reconciler) earlyVerdict(scene *scene, changePod *appv1alpha1.ChangePod) (lifecycle.CheckVerdict, bool) {
+func (r *Reconciler) earlyVerdict(scene *scene, changePod *appv1alpha1.ChangePod) (decide.CheckVerdict, bool) {
 	if scene.workload == nil {
-		return lifecycle.CheckVerdict{}, false
+		return decide.CheckVerdict{}, false
 	}
-	return lifecycle.EarlyVerdict(scene.workload, changePod)
+	return decide.EarlyVerdict(scene.workload, changePod)
 }
 
 // save writes the status that next comes to. Verdicts arrive at any moment, from the server or by hand: a status that was
@@ -141,8 +141,8 @@ func (r *Reconciler) save(ctx context.Context, changePod *appv1alpha1.ChangePod,
 }
 
 // wait is until the deadline, or until the verifier is worth another attempt.
-func (r *Reconciler) wait(changePod *appv1alpha1.ChangePod, answer lifecycle.CheckAnswer, now time.Time) time.Duration {
-	key, wait := client.ObjectKeyFromObject(changePod), lifecycle.CheckWait(changePod, now)
+func (r *Reconciler) wait(changePod *appv1alpha1.ChangePod, answer decide.CheckAnswer, now time.Time) time.Duration {
+	key, wait := client.ObjectKeyFromObject(changePod), decide.CheckWait(changePod, now)
 	if answer.Err == nil || wait == 0 {
 		r.backoff.Forget(key)
 		return wait
@@ -156,14 +156,14 @@ func (r *Reconciler) tell(ctx context.Context, before, after *appv1alpha1.Change
 	if before.Status.Status == after.Status.Status || after.Status.Status != appv1alpha1.ChangePodExecuteDone {
 		return
 	}
-	note, missed := lifecycle.MissedCheck(after)
+	note, missed := decide.MissedCheck(after)
 	if !missed {
-		ctrl.LoggerFrom(ctx).Info("A batch is over", journal.Of(scene.workload, verifiedReason(after))...)
+		ctrl.LoggerFrom(ctx).Info("A batch is over", events.Of(scene.workload, verifiedReason(after))...)
 		return
 	}
 	r.Metrics.missed.WithLabelValues(after.Status.Message).Inc()
 	r.Recorder.Eventf(scene.workload, nil, corev1.EventTypeWarning, appv1alpha1.EventBatchNotChecked, "Verify", "%s",
-		lifecycle.EventNote(after.Name+": "+note))
+		decide.EventNote(after.Name+": "+note))
 }
 
 func verifiedReason(changePod *appv1alpha1.ChangePod) string {

@@ -37,12 +37,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/gather"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/newest"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
-	"github.com/traas-stack/altershield-operator/controllers/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
+	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
 const (
@@ -100,23 +100,23 @@ type Reconciler struct {
 	// turns are at the calls of the verifier.
 	turns   turns
 	numbers *numbers
-	newest  *newest.Reader
+	newest  *monotonic.Reader
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
 }
 
 // SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that
 // no release is ever reconciled twice at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.numbers, r.newest = newNumbers(), newest.NewReader(r.Client, r.Live)
+	r.numbers, r.newest = newNumbers(), monotonic.NewReader(r.Client, r.Live)
 	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changeworkload").
 		For(&appv1alpha1.ChangeWorkload{}).
-		Watches(&appv1alpha1.ChangePod{}, gather.Events(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
+		Watches(&appv1alpha1.ChangePod{}, debounce.Events(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
 			&appv1alpha1.ChangeWorkload{}, handler.OnlyControllerOwner()), hasFailed), builder.WithPredicates(verdictChanged())).
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(releaseChanged())).
 		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(scope.Created())).
-		Watches(&corev1.Pod{}, gather.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), gather.Never), builder.WithPredicates(finishedChanged())).
+		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(finishedChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(blockingChanged(r.Namespace))).
 		WatchesRawSource(source.Func(r.turns.start)).
@@ -140,7 +140,7 @@ func verdictChanged() predicate.Predicate {
 // hasFailed says that a ChangePod has a bad verdict, which must not wait.
 func hasFailed(object client.Object) bool {
 	changePod, ok := object.(*appv1alpha1.ChangePod)
-	return !ok || len(lifecycle.Judge(changePod).Failed) > 0
+	return !ok || len(decide.Judge(changePod).Failed) > 0
 }
 
 func isDone(changePod *appv1alpha1.ChangePod) bool {
@@ -155,7 +155,7 @@ func releaseChanged() predicate.Predicate {
 func finishedChanged() predicate.Predicate {
 	finished := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
-		return ok && lifecycle.IsFinished(pod)
+		return ok && decide.IsFinished(pod)
 	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return finished(e.Object) },

@@ -29,10 +29,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/journal"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/mark"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 )
 
 // maxBatchesAtOnce bounds one reconcile where thousands of pods finish together, so that a verdict does not wait for
@@ -41,11 +41,11 @@ const maxBatchesAtOnce = 50
 
 // steer suspends the Deployment and holds its rollout, or ends that, if that is decided; movedOn says that the Deployment is
 // no longer what the decision was made for.
-func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) (movedOn bool, err error) {
+func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (movedOn bool, err error) {
 	if may, err := r.mayResume(ctx, workload, scene, decision); err != nil || !may {
 		return true, err
 	}
-	change := mark.Change{Pause: decision.Pause, Resume: decision.Resume}
+	change := workloadpatch.Change{Pause: decision.Pause, Resume: decision.Resume}
 	if decision.Suspend {
 		change.Set = map[string]string{appv1alpha1.LabelSuspend: strconv.FormatInt(r.Clock.Now().Unix(), 10)}
 	}
@@ -58,13 +58,13 @@ func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWork
 		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held}
 	case decision.Override:
 		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held + appv1alpha1.HeldOverridden}
-	case decision.Resume, decision.Lift && scene.Hold != lifecycle.NotHeld:
+	case decision.Resume, decision.Lift && scene.Hold != decide.NotHeld:
 		change.Unannotate = []string{appv1alpha1.AnnotationHeld}
 	}
 	if change.IsEmpty() {
 		return false, nil
 	}
-	written, err := mark.Apply(ctx, r.Client, r.Live, scene.deployment, change)
+	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, scene.deployment, change)
 	if written && decision.Suspend {
 		r.Metrics.suspended(scene.Batches, r.Clock.Now())
 	}
@@ -72,14 +72,14 @@ func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWork
 		r.tellHold(workload, scene, decision)
 	}
 	if written && decision.Lift {
-		ctrl.LoggerFrom(ctx).Info("The suspension is lifted", journal.Of(workload, appv1alpha1.ReasonLifted)...)
+		ctrl.LoggerFrom(ctx).Info("The suspension is lifted", events.Of(workload, appv1alpha1.ReasonLifted)...)
 	}
 	return !written, err
 }
 
 // mayResume asks the API server whether a namespace has been opted out where a pause is to end for that: the cache may not know
 // yet that it has returned, and what rolls on can't be taken back.
-func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) (bool, error) {
+func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (bool, error) {
 	if !decision.Resume || scene.OptedIn {
 		return true, nil
 	}
@@ -87,7 +87,7 @@ func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.Change
 }
 
 // tellHold reports what became of the rollout.
-func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) {
+func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
 	report := func(kind, reason, note string) {
 		r.Recorder.Eventf(scene.deployment, workload, kind, reason, "Verify", "release %s: %s", workload.Spec.Reversion, note)
 	}
@@ -106,7 +106,7 @@ func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene
 
 // openBatches creates ChangePods, complete at birth, and returns how many of the decision's batches are open. A number
 // that is taken means that the cache lags: whoever has it holds the same pods, or pods that will be seen to be claimed.
-func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) (opened int, err error) {
+func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (opened int, err error) {
 	if len(decision.Batches) > 0 && scene.lost {
 		// The garbage collector may be removing them with their Deployment, which the cache may not know yet.
 		if there, err := scope.IsThere(ctx, r.Live, scene.deployment); err != nil || !there {
@@ -131,7 +131,7 @@ func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.Chan
 		}
 		r.numbers.raise(recordOf(workload), number)
 		r.Metrics.batches.Inc()
-		ctrl.LoggerFrom(ctx).Info("A batch is opened", append(journal.Of(workload, "BatchOpened"), "changePod", changePod.Name, "pods", len(pods))...)
+		ctrl.LoggerFrom(ctx).Info("A batch is opened", append(events.Of(workload, "BatchOpened"), "changePod", changePod.Name, "pods", len(pods))...)
 		opened++
 	}
 	return opened, nil
@@ -141,11 +141,11 @@ func (r *Reconciler) newChangePod(workload *appv1alpha1.ChangeWorkload, number i
 	changePod := &appv1alpha1.ChangePod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: workload.Namespace,
-			Name:      lifecycle.ChangePodName(workload.Name, number),
+			Name:      decide.ChangePodName(workload.Name, number),
 			Labels: map[string]string{
 				appv1alpha1.LabelVersion:        workload.Spec.Reversion,
-				appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(workload.Spec.AppName),
-				appv1alpha1.LabelBatchOf:        lifecycle.BatchOfLabel(workload.UID, workload.Spec.Release),
+				appv1alpha1.LabelDeploymentName: decide.LabelValue(workload.Spec.AppName),
+				appv1alpha1.LabelBatchOf:        decide.BatchOfLabel(workload.UID, workload.Spec.Release),
 			},
 		},
 		Spec: appv1alpha1.ChangePodSpec{
@@ -154,7 +154,7 @@ func (r *Reconciler) newChangePod(workload *appv1alpha1.ChangeWorkload, number i
 			PodInfos:         pods,
 		},
 	}
-	changePod.Spec.CreateTime, changePod.Spec.CreateTimeUnix = lifecycle.Stamp(r.Clock.Now())
+	changePod.Spec.CreateTime, changePod.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
 	if err := controllerutil.SetControllerReference(workload, changePod, r.Client.Scheme()); err != nil {
 		return nil, fmt.Errorf("making ChangeWorkload %s the owner of ChangePod %s/%s: %w", workload.Name, changePod.Namespace, changePod.Name, err)
 	}
@@ -162,7 +162,7 @@ func (r *Reconciler) newChangePod(workload *appv1alpha1.ChangeWorkload, number i
 }
 
 // writeStatus saves the decision and then tells of it.
-func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) error {
+func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) error {
 	if !decision.WriteStatus {
 		return nil
 	}
@@ -181,9 +181,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 }
 
 // tell reports on the Deployment what its users wait for: the end of a release, and a suspension.
-func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) {
-	phase := lifecycle.Standing(&after.Status)
-	entered := phase != lifecycle.Standing(&before.Status) || before.Status.ObservedRelease != after.Status.ObservedRelease
+func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
+	phase := decide.Standing(&after.Status)
+	entered := phase != decide.Standing(&before.Status) || before.Status.ObservedRelease != after.Status.ObservedRelease
 	if entered {
 		r.Metrics.entered(phase)
 	}
@@ -191,7 +191,7 @@ func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scen
 		return
 	}
 	report := func(kind, reason, note string, args ...any) {
-		r.Recorder.Eventf(scene.deployment, after, kind, reason, "Verify", "%s", lifecycle.EventNote(fmt.Sprintf(note, args...)))
+		r.Recorder.Eventf(scene.deployment, after, kind, reason, "Verify", "%s", decide.EventNote(fmt.Sprintf(note, args...)))
 	}
 	switch phase {
 	case appv1alpha1.ChangeWorkloadSuccess:
@@ -205,6 +205,6 @@ func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scen
 		if !scene.Blocking && !scene.Suspended {
 			reason = appv1alpha1.EventPodsFailed
 		}
-		report(corev1.EventTypeWarning, reason, "release %s: %s", after.Spec.Reversion, lifecycle.Failures(after.Status.DefenseCheckFailPods))
+		report(corev1.EventTypeWarning, reason, "release %s: %s", after.Spec.Reversion, decide.Failures(after.Status.DefenseCheckFailPods))
 	}
 }

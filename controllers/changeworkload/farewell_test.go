@@ -34,8 +34,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/newest"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 )
 
 // listener hears of the ends of orders.
@@ -45,7 +45,7 @@ type listener struct {
 	err   error
 }
 
-func (l *listener) CloseOrder(_ context.Context, order lifecycle.Order, state appv1alpha1.OrderState) error {
+func (l *listener) CloseOrder(_ context.Context, order decide.Order, state appv1alpha1.OrderState) error {
 	l.heard = append(l.heard, fmt.Sprintf("%s %s", order.ID, state))
 	return l.err
 }
@@ -76,7 +76,7 @@ func TestTheServerHearsOfADeletionHoweverLateTheOperatorSeesIt(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(workload).Build()
 			server := &listener{err: row.err}
 			reconciler := &Reconciler{
-				Client: kube, Verifier: server, Clock: clocktesting.NewFakePassiveClock(deleted.Add(row.after)), newest: newest.NewReader(kube, kube),
+				Client: kube, Verifier: server, Clock: clocktesting.NewFakePassiveClock(deleted.Add(row.after)), newest: monotonic.NewReader(kube, kube),
 				backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](time.Second, time.Second),
 			}
 			key := client.ObjectKeyFromObject(workload)

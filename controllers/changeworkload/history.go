@@ -24,13 +24,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
 // save writes the decision down, after the template that a verified release leaves to the history: what is verified already
 // is not kept again. That the API server doesn't take the template holds up no release.
-func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) error {
+func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) error {
 	var notKept error
 	if decision.Keep {
 		notKept = r.keepTemplate(ctx, workload, scene)
@@ -43,7 +43,7 @@ func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkl
 	}
 	if notKept != nil {
 		r.Recorder.Eventf(scene.deployment, workload, corev1.EventTypeWarning, appv1alpha1.EventHistoryNotKept, "Keep", "%s",
-			lifecycle.EventNote(fmt.Sprintf("release %s: %v", workload.Spec.Reversion, notKept)))
+			decide.EventNote(fmt.Sprintf("release %s: %v", workload.Spec.Reversion, notKept)))
 	}
 	return nil
 }
@@ -51,12 +51,12 @@ func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkl
 // keepTemplate keeps the template of a release that is verified, and removes those that are too many. It does so even where
 // the new one was refused: a quota may leave no room for it until the number of templates to keep is lowered.
 func (r *Reconciler) keepTemplate(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene) error {
-	release := lifecycle.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
+	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
 	err := r.History.Keep(ctx, scene.deployment, release)
 	if err != nil && !errors.Is(err, history.ErrNotKept) {
 		return err
 	}
-	pruneErr := r.History.Prune(ctx, scene.deployment, release, scene.Templates, lifecycle.FailedVersions(scene.Others))
+	pruneErr := r.History.Prune(ctx, scene.deployment, release, scene.Templates, decide.FailedVersions(scene.Others))
 	if pruneErr != nil && !errors.Is(pruneErr, history.ErrNotKept) {
 		return pruneErr
 	}

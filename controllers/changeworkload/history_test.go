@@ -36,10 +36,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/newest"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
 // sleepAt is the Deployment sleep at release 2.
@@ -100,10 +100,10 @@ func TestAVerifiedReleaseIsSavedAfterItsTemplate(t *testing.T) {
 			metrics, err := NewMetrics(prometheus.NewRegistry())
 			g.Expect(err).NotTo(HaveOccurred())
 			recorder := events.NewFakeRecorder(10)
-			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder, Metrics: metrics, Clock: clock.RealClock{}, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers(), newest: newest.NewReader(kube, kube)}
-			decision := lifecycle.Decision{Keep: row.keep, WriteStatus: true}
+			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder, Metrics: metrics, Clock: clock.RealClock{}, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers(), newest: monotonic.NewReader(kube, kube)}
+			decision := decide.Decision{Keep: row.keep, WriteStatus: true}
 			decision.Status.Status = appv1alpha1.ChangeWorkloadSuccess
-			seen := &scene{deployment: deployment, Observation: lifecycle.Observation{Current: true, Templates: 10}}
+			seen := &scene{deployment: deployment, Observation: decide.Observation{Current: true, Templates: 10}}
 
 			err = r.save(t.Context(), workload, seen, decision)
 			if row.err == nil {
@@ -144,7 +144,7 @@ func TestATemplateThatIsRefusedMakesRoomForTheNextOne(t *testing.T) {
 	r := &Reconciler{History: &history.Keeper{Client: kube, Live: kube}}
 	workload := &appv1alpha1.ChangeWorkload{}
 	workload.Spec.Reversion, workload.Spec.Release = deployment.Labels["admission-webhook-altershield.antgroup.com/version"], 2
-	err := r.keepTemplate(t.Context(), workload, &scene{deployment: deployment, Observation: lifecycle.Observation{Templates: 1}})
+	err := r.keepTemplate(t.Context(), workload, &scene{deployment: deployment, Observation: decide.Observation{Templates: 1}})
 	g.Expect(err).To(MatchError(refused))
 	g.Expect(apierrors.IsNotFound(kube.Get(t.Context(), client.ObjectKeyFromObject(old), old))).To(BeTrue())
 }

@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
@@ -69,9 +69,9 @@ func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
 			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder}
 			workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--v2"}}
 			workload.Spec.Reversion, workload.Spec.Release = "v2", 2
-			seen := &scene{deployment: deployment.DeepCopy(), Observation: lifecycle.Observation{Current: true, OptedIn: row.optedIn, Hold: lifecycle.Held}}
+			seen := &scene{deployment: deployment.DeepCopy(), Observation: decide.Observation{Current: true, OptedIn: row.optedIn, Hold: decide.Held}}
 
-			movedOn, err := r.steer(t.Context(), workload, seen, lifecycle.Decision{Resume: true})
+			movedOn, err := r.steer(t.Context(), workload, seen, decide.Decision{Resume: true})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(movedOn).To(Equal(!row.resumed))
 			g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())

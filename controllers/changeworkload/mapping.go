@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
 // ofPod maps a Pod to the ChangeWorkload of the release that its Deployment is at, if it is a pod of that: those that a rollout
@@ -54,12 +54,12 @@ func (r *Reconciler) ofReplicaSet(ctx context.Context, object client.Object) []r
 		ctrl.LoggerFrom(ctx).Error(err, "Finding the Deployment of a ReplicaSet", "replicaSet", client.ObjectKeyFromObject(object))
 		return nil
 	}
-	if deployment == nil || object.GetLabels()[appv1alpha1.LabelVersion] != lifecycle.ReleaseOf(deployment).Version {
+	if deployment == nil || object.GetLabels()[appv1alpha1.LabelVersion] != decide.ReleaseOf(deployment).Version {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{
 		Namespace: deployment.Namespace,
-		Name:      lifecycle.ChangeWorkloadName(deployment.Name, lifecycle.ReleaseOf(deployment).Version),
+		Name:      decide.ChangeWorkloadName(deployment.Name, decide.ReleaseOf(deployment).Version),
 	}}}
 }
 
@@ -75,7 +75,7 @@ func (r *Reconciler) ofDeployment(ctx context.Context, object client.Object) []r
 
 func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return r.list(ctx, client.InNamespace(namespace.GetName()), func(workload *appv1alpha1.ChangeWorkload) bool {
-		return !lifecycle.IsSettled(workload)
+		return !decide.IsSettled(workload)
 	})
 }
 

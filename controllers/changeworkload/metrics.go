@@ -23,7 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Metrics counts what becomes of releases.
@@ -72,7 +72,7 @@ func (m *Metrics) entered(status appv1alpha1.ChangeWorkloadPhase) {
 
 // suspended measures a suspension that followed from a verdict of the server; one that was set by hand has no time.
 func (m *Metrics) suspended(batches []appv1alpha1.ChangePod, now time.Time) {
-	if arrived := lifecycle.FailureArrived(batches); !arrived.IsZero() {
+	if arrived := decide.FailureArrived(batches); !arrived.IsZero() {
 		m.suspension.Observe(max(now.Sub(arrived), 0).Seconds())
 	}
 }

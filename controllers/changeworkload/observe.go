@@ -30,14 +30,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // scene is the release with everything around it that a decision depends on.
 type scene struct {
-	lifecycle.Observation
+	decide.Observation
 	deployment *appsv1.Deployment
 	// earlier are the ChangePods of earlier releases of the version.
 	earlier []appv1alpha1.ChangePod
@@ -70,14 +70,14 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	if err := r.observeSettings(ctx, result); err != nil {
 		return nil, err
 	}
-	release := lifecycle.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
-	result.Current = lifecycle.ReleaseOf(result.deployment) == release
-	result.RolledBack = lifecycle.RollbackFrom(appv1alpha1.RollbacksOf(result.deployment.Annotations), release)
+	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
+	result.Current = decide.ReleaseOf(result.deployment) == release
+	result.RolledBack = decide.RollbackFrom(appv1alpha1.RollbacksOf(result.deployment.Annotations), release)
 	result.Desired = ptr.Deref(result.deployment.Spec.Replicas, 1)
 	result.Paused = result.deployment.Spec.Paused
-	result.Rolling = lifecycle.IsRolling(result.deployment)
-	result.Hold = lifecycle.HoldOf(result.deployment, workload.Spec.Release)
-	result.Suspended = lifecycle.IsSuspended(result.deployment)
+	result.Rolling = decide.IsRolling(result.deployment)
+	result.Hold = decide.HoldOf(result.deployment, workload.Spec.Release)
+	result.Suspended = decide.IsSuspended(result.deployment)
 	result.Verifier = r.verifier()
 	if err := r.observeBatches(ctx, workload, records, result); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 		return nil, err
 	}
 	result.WentBack = !result.Current &&
-		lifecycle.WentBack(append(result.Others, *workload), lifecycle.ReleaseOf(result.deployment).Version)
+		decide.WentBack(append(result.Others, *workload), decide.ReleaseOf(result.deployment).Version)
 	return result, nil
 }
 
@@ -105,8 +105,8 @@ func (r *Reconciler) observeSettings(ctx context.Context, result *scene) error {
 		settings[name] = value
 	}
 	result.Blocking = settings[appv1alpha1.ConfigBlocking].Enable
-	result.Templates = lifecycle.Retention(settings[appv1alpha1.ConfigTemplateHistory])
-	result.Records = lifecycle.Retention(settings[appv1alpha1.ConfigReleaseHistory])
+	result.Templates = decide.Retention(settings[appv1alpha1.ConfigTemplateHistory])
+	result.Records = decide.Retention(settings[appv1alpha1.ConfigReleaseHistory])
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.C
 		return err
 	}
 	for i := range changePods {
-		result.highest = max(result.highest, lifecycle.ChangePodNumber(changePods[i].Name))
+		result.highest = max(result.highest, decide.ChangePodNumber(changePods[i].Name))
 		switch {
 		case !metav1.IsControlledBy(&changePods[i], workload):
 		case changePods[i].Spec.Release == workload.Spec.Release:
@@ -129,16 +129,16 @@ func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.C
 	}
 	result.Earlier = len(result.earlier) > 0
 	result.LastNumber = max(r.numbers.raise(recordOf(workload), result.highest), workload.Status.LastChangePod)
-	result.lost = int64(len(result.Batches)) < lifecycle.NumbersGiven(workload, result.LastNumber)
+	result.lost = int64(len(result.Batches)) < decide.NumbersGiven(workload, result.LastNumber)
 	return nil
 }
 
 // isStale reports whether the cache lags behind our own writes. Otherwise a missing ChangePod was deleted by hand.
 func (r *Reconciler) isStale(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene) (bool, error) {
-	if scene.highest == scene.LastNumber || lifecycle.NumbersGiven(workload, scene.LastNumber) == 0 {
+	if scene.highest == scene.LastNumber || decide.NumbersGiven(workload, scene.LastNumber) == 0 {
 		return false, nil
 	}
-	newest := client.ObjectKey{Namespace: workload.Namespace, Name: lifecycle.ChangePodName(workload.Name, scene.LastNumber)}
+	newest := client.ObjectKey{Namespace: workload.Namespace, Name: decide.ChangePodName(workload.Name, scene.LastNumber)}
 	err := r.Live.Get(ctx, newest, &appv1alpha1.ChangePod{})
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("reading ChangePod %s: %w", newest, err)
@@ -153,7 +153,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 	if err != nil {
 		return err
 	}
-	replicaSet, unseen := lifecycle.StampedReplicaSet(replicaSets, workload.Spec.Reversion)
+	replicaSet, unseen := decide.StampedReplicaSet(replicaSets, workload.Spec.Reversion)
 	if replicaSet == nil {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 	}
 	var finished []*corev1.Pod
 	for i := range pods {
-		if lifecycle.IsFinished(&pods[i]) {
+		if decide.IsFinished(&pods[i]) {
 			finished = append(finished, &pods[i])
 		}
 	}
@@ -174,7 +174,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 			cmp.Compare(a.Name, b.Name))
 	})
 	for _, pod := range finished {
-		result.Finished = append(result.Finished, lifecycle.Summarize(result.deployment.Name, pod))
+		result.Finished = append(result.Finished, decide.Summarize(result.deployment.Name, pod))
 	}
 	return nil
 }

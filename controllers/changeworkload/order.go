@@ -28,10 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Verifier hears of the releases whose batches it checks. Errors that wrap lifecycle.ErrRefused are final, others are
+// Verifier hears of the releases whose batches it checks. Errors that wrap decide.ErrRefused are final, others are
 // worth another attempt.
 type Verifier interface {
 	// SwitchedOff says that the verifier doesn't want to be asked: everything passes.
@@ -39,23 +39,23 @@ type Verifier interface {
 	// Fits returns how many of these pods, from the first on, one batch may hold.
 	Fits(pods []appv1alpha1.PodSummary) int
 	// OpenOrder announces a release and returns the verifier's own id of it. It may be repeated.
-	OpenOrder(ctx context.Context, order lifecycle.Order) (id string, err error)
+	OpenOrder(ctx context.Context, order decide.Order) (id string, err error)
 	// CloseOrder tells how a release ended. It may be repeated.
-	CloseOrder(ctx context.Context, order lifecycle.Order, state appv1alpha1.OrderState) error
+	CloseOrder(ctx context.Context, order decide.Order, state appv1alpha1.OrderState) error
 }
 
 // verifier is what a decision has to know of the verifier.
-func (r *Reconciler) verifier() lifecycle.Verifier {
+func (r *Reconciler) verifier() decide.Verifier {
 	if r.Verifier == nil {
-		return lifecycle.Verifier{}
+		return decide.Verifier{}
 	}
-	return lifecycle.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff(), FailClosed: r.FailClosed, Fits: r.Verifier.Fits}
+	return decide.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff(), FailClosed: r.FailClosed, Fits: r.Verifier.Fits}
 }
 
 // order tells the verifier what the decision says once it is the release's turn, and puts its answer into the decision. retry is
 // when to try again, 0 where that is not needed.
-func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWorkload, decision *lifecycle.Decision) (retry time.Duration, err error) {
-	if decision.Order == (lifecycle.OrderPlan{}) {
+func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWorkload, decision *decide.Decision) (retry time.Duration, err error) {
+	if decision.Order == (decide.OrderPlan{}) {
 		return 0, nil
 	}
 	key := client.ObjectKeyFromObject(workload)
@@ -64,10 +64,10 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 	}
 	defer r.turns.give()
 	ctx = r.Tracer.InRelease(ctx, workload)
-	order := lifecycle.OrderOf(r.Cluster, workload)
-	var answer lifecycle.OrderAnswer
+	order := decide.OrderOf(r.Cluster, workload)
+	var answer decide.OrderAnswer
 	if decision.Order.Close != "" {
-		answer.Err = r.Verifier.CloseOrder(ctx, lifecycle.AnnouncedOrder(r.Cluster, workload), decision.Order.Close)
+		answer.Err = r.Verifier.CloseOrder(ctx, decide.AnnouncedOrder(r.Cluster, workload), decision.Order.Close)
 	} else {
 		if err := r.keep(ctx, workload); err != nil {
 			return 0, err
@@ -101,14 +101,14 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 		return ctrl.Result{}, nil
 	}
 	key := client.ObjectKeyFromObject(workload)
-	if state, left := lifecycle.Farewell(workload, r.Verifier != nil, r.Clock.Now()); state != "" {
+	if state, left := decide.Farewell(workload, r.Verifier != nil, r.Clock.Now()); state != "" {
 		if !r.turns.take(key) {
 			return ctrl.Result{}, nil
 		}
 		defer r.turns.give()
-		order := lifecycle.AnnouncedOrder(r.Cluster, workload)
+		order := decide.AnnouncedOrder(r.Cluster, workload)
 		err := r.Verifier.CloseOrder(r.Tracer.InRelease(ctx, workload), order, state)
-		if lifecycle.IsWorthRetrying(err) {
+		if decide.IsWorthRetrying(err) {
 			ctrl.LoggerFrom(ctx).Info("AlterShield Server wasn't told of the end of a release", "order", order.ID, "reason", err.Error())
 			if left > 0 {
 				return ctrl.Result{RequeueAfter: min(r.backoff.When(key), left)}, nil
@@ -141,7 +141,7 @@ func (r *Reconciler) tellOrder(before, after *appv1alpha1.ChangeWorkload, scene 
 		return
 	}
 	r.Recorder.Eventf(scene.deployment, after, corev1.EventTypeWarning, reason, "Verify", "%s",
-		lifecycle.EventNote(fmt.Sprintf("release %s: %s", after.Spec.Reversion, lifecycle.OrderTrouble(after))))
+		decide.EventNote(fmt.Sprintf("release %s: %s", after.Spec.Reversion, decide.OrderTrouble(after))))
 }
 
 func orderState(workload *appv1alpha1.ChangeWorkload) appv1alpha1.OrderState {

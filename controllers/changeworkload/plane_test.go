@@ -41,8 +41,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/newest"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 )
 
 // version is that of the present release of the Deployment sleep, older that of the one before.
@@ -74,7 +74,7 @@ func newPlane(t *testing.T, objects, cached []client.Object) *plane {
 	p.Reconciler = &Reconciler{
 		Client: kube, Live: live, Recorder: p.told, Metrics: metrics, Namespace: "altershieldoperator-system",
 		Clock:   clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
-		History: &history.Keeper{Client: kube, Live: live}, numbers: newNumbers(), newest: newest.NewReader(kube, live),
+		History: &history.Keeper{Client: kube, Live: live}, numbers: newNumbers(), newest: monotonic.NewReader(kube, live),
 	}
 	return p
 }

@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/newest"
+	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 )
 
 // shop has one ChangeWorkload, which it deletes as it is told.
@@ -65,7 +65,7 @@ func TestARecordThatWasRemovedIsNotDecidedOnWhenTheCacheShowsItOnceMore(t *testi
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "9", Controller: ptr.To(true)}},
 	}}
 	api := &shop{workload: older}
-	reconciler := &Reconciler{Client: api, numbers: newNumbers(), newest: newest.NewReader(api, void{})}
+	reconciler := &Reconciler{Client: api, numbers: newNumbers(), newest: monotonic.NewReader(api, void{})}
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(older)}
 	_, err := reconciler.Reconcile(t.Context(), request)
 	g.Expect(err).To(MatchError(ContainSubstring("a removed record was decided on")), "nobody has removed it yet")
@@ -94,7 +94,7 @@ func TestTheNumbersOfARecordAreForgottenAlthoughTheAnswerToItsDeletionIsLost(t *
 	g := NewWithT(t)
 	older := appv1alpha1.ChangeWorkload{}
 	older.Namespace, older.Name = "shop", "web--x--c6c45d23c098bdf181853a85b60b5d74"
-	reconciler := &Reconciler{Client: deaf{}, numbers: newNumbers(), newest: newest.NewReader(deaf{}, void{})}
+	reconciler := &Reconciler{Client: deaf{}, numbers: newNumbers(), newest: monotonic.NewReader(deaf{}, void{})}
 	reconciler.numbers.raise(recordOf(&older), 2)
 	g.Expect(reconciler.prune(t.Context(), []appv1alpha1.ChangeWorkload{older})).To(MatchError(ContainSubstring(
 		"removing ChangeWorkload shop/web--x--c6c45d23c098bdf181853a85b60b5d74 of an older version")))

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // retryWait is how long to let the cache catch up with what it was found to lack.
@@ -86,29 +86,29 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // decide decides by what the cache shows, and where that can't be taken back once more by what the API server has, which counts
 // then: the watches of a new leader come back one by one, so that it may see a suspended Deployment beside a release of which
 // it doesn't know yet that it failed. Nothing is decided where the scene is nil or stale.
-func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (*scene, lifecycle.Decision, error) {
+func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (*scene, decide.Decision, error) {
 	scene, err := r.observe(ctx, workload, cachedRecords{r.Client})
 	if err != nil || scene == nil {
-		return nil, lifecycle.Decision{}, err
+		return nil, decide.Decision{}, err
 	}
 	if scene.stale, err = r.isStale(ctx, workload, scene); err != nil || scene.stale {
-		return scene, lifecycle.Decision{}, err
+		return scene, decide.Decision{}, err
 	}
-	decision := lifecycle.Decide(workload, scene.Observation, r.Clock.Now())
+	decision := decide.Decide(workload, scene.Observation, r.Clock.Now())
 	if !decision.IsFinal() {
 		return scene, decision, nil
 	}
 	key := client.ObjectKeyFromObject(workload)
 	if err := r.newest.GetLive(ctx, key, workload); err != nil {
-		return nil, lifecycle.Decision{}, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", key, err))
+		return nil, decide.Decision{}, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", key, err))
 	}
 	if workload.DeletionTimestamp != nil {
-		return nil, lifecycle.Decision{}, nil // its event comes
+		return nil, decide.Decision{}, nil // its event comes
 	}
 	if scene, err = r.observe(ctx, workload, liveRecords{r.Live}); err != nil || scene == nil {
-		return nil, lifecycle.Decision{}, err
+		return nil, decide.Decision{}, err
 	}
-	return scene, lifecycle.Decide(workload, scene.Observation, r.Clock.Now()), nil
+	return scene, decide.Decide(workload, scene.Observation, r.Clock.Now()), nil
 }
 
 // sooner is the shorter of two waits, of which 0 is none.

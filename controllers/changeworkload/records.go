@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
 // Decides by the records that the API server has, not by those that the cache shows, before a release counts as verified, a
@@ -59,7 +59,7 @@ func (r liveRecords) batches(ctx context.Context, workload *appv1alpha1.ChangeWo
 	var list appv1alpha1.ChangePodList
 	err := r.api.List(ctx, &list, client.InNamespace(workload.Namespace), client.MatchingLabels{
 		appv1alpha1.LabelVersion:        workload.Spec.Reversion,
-		appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(workload.Spec.AppName),
+		appv1alpha1.LabelDeploymentName: decide.LabelValue(workload.Spec.AppName),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing the ChangePods of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err)

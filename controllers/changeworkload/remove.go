@@ -30,8 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
 // removeLeftover removes the ChangePod of a deleted ChangeWorkload that had the same name, if the garbage collector
@@ -54,7 +54,7 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 }
 
 // forget removes what is over.
-func (r *Reconciler) forget(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision lifecycle.Decision) error {
+func (r *Reconciler) forget(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) error {
 	if err := r.prune(ctx, decision.Prune); err != nil || !decision.Clear {
 		return err
 	}
@@ -126,7 +126,7 @@ func (r *Reconciler) clear(ctx context.Context, workload *appv1alpha1.ChangeWork
 func (r *Reconciler) removeBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, changePods []appv1alpha1.ChangePod) (unlabelled []appv1alpha1.ChangePod, err error) {
 	releases := sets.New[string]()
 	for i := range changePods {
-		label := lifecycle.BatchOfLabel(workload.UID, changePods[i].Spec.Release)
+		label := decide.BatchOfLabel(workload.UID, changePods[i].Spec.Release)
 		if changePods[i].Labels[appv1alpha1.LabelBatchOf] == label {
 			releases.Insert(label)
 		} else {

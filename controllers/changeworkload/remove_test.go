@@ -35,9 +35,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/newest"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 )
 
 const removed = "web--x--c6c45d23c098bdf181853a85b60b5d74"
@@ -93,7 +93,7 @@ func newRemoval(t *testing.T, refuse func(r *removal, asked string) error, objec
 			return result.api.DeleteAllOf(ctx, object, options...)
 		},
 	})
-	result.Reconciler = &Reconciler{Client: kube, Live: result.api, Direct: kube, numbers: newNumbers(), newest: newest.NewReader(kube, result.api)}
+	result.Reconciler = &Reconciler{Client: kube, Live: result.api, Direct: kube, numbers: newNumbers(), newest: monotonic.NewReader(kube, result.api)}
 	return result
 }
 
@@ -245,9 +245,9 @@ func TestForgetClearsWhereThatIsDecided(t *testing.T) {
 	earlier := batch(1, "u-1", 3, "u-1.3")
 	r := newRemoval(t, nil, recordOfRelease(7), earlier)
 	seen := &scene{earlier: []appv1alpha1.ChangePod{*earlier}}
-	g.Expect(r.forget(t.Context(), recordOfRelease(7), seen, lifecycle.Decision{})).To(Succeed())
+	g.Expect(r.forget(t.Context(), recordOfRelease(7), seen, decide.Decision{})).To(Succeed())
 	g.Expect(r.asked).To(BeEmpty())
-	g.Expect(r.forget(t.Context(), recordOfRelease(7), seen, lifecycle.Decision{Clear: true})).To(Succeed())
+	g.Expect(r.forget(t.Context(), recordOfRelease(7), seen, decide.Decision{Clear: true})).To(Succeed())
 	g.Expect(r.left(t)).To(ConsistOf(removed))
 }
 

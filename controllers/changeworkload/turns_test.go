@@ -35,8 +35,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/newest"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 )
 
 func keyOf(name string) client.ObjectKey { return client.ObjectKey{Namespace: "shop", Name: name} }
@@ -168,7 +168,7 @@ func (s *slowServer) take(ctx context.Context, name string) error {
 	}
 }
 
-func (s *slowServer) CloseOrder(ctx context.Context, order lifecycle.Order, _ appv1alpha1.OrderState) error {
+func (s *slowServer) CloseOrder(ctx context.Context, order decide.Order, _ appv1alpha1.OrderState) error {
 	return s.take(ctx, order.Version)
 }
 
@@ -188,7 +188,7 @@ func TestReconcileLeavesTheReservedWorkersFreeOfFarewells(t *testing.T) {
 	}
 	api := kube.Build()
 	reconciler := &Reconciler{
-		Client: api, Verifier: server, Clock: clock.RealClock{}, newest: newest.NewReader(api, api),
+		Client: api, Verifier: server, Clock: clock.RealClock{}, newest: monotonic.NewReader(api, api),
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](time.Second, time.Second),
 	}
 	g.Expect(reconciler.turns.start(t.Context(), queue)).To(Succeed())
@@ -237,7 +237,7 @@ func TestOrderWaitsForItsTurnWithoutATimer(t *testing.T) {
 	}
 	workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 	for range 3 {
-		g.Expect(reconciler.order(t.Context(), workload, &lifecycle.Decision{Order: lifecycle.OrderPlan{Open: true}})).To(BeZero())
+		g.Expect(reconciler.order(t.Context(), workload, &decide.Decision{Order: decide.OrderPlan{Open: true}})).To(BeZero())
 	}
 	g.Expect(queue.Len()).To(BeZero())
 	reconciler.turns.give()
@@ -247,7 +247,7 @@ func TestOrderWaitsForItsTurnWithoutATimer(t *testing.T) {
 func TestReconcilePassesTheTurnOfARecordThatIsGone(t *testing.T) {
 	g := NewWithT(t)
 	queue := newQueue(t)
-	reconciler := &Reconciler{newest: newest.NewReader(void{}, void{})}
+	reconciler := &Reconciler{newest: monotonic.NewReader(void{}, void{})}
 	g.Expect(reconciler.turns.start(t.Context(), queue)).To(Succeed())
 	for i := range 15 {
 		reconciler.turns.take(keyOf(fmt.Sprint(i)))

@@ -35,9 +35,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
 // sleep is a Deployment as the API server tells it, with a field that our types don't know.
@@ -152,7 +152,7 @@ func (c *cluster) version() string {
 }
 
 // release stamps the Deployment as the webhook does, and returns the release.
-func (c *cluster) release(number int64) lifecycle.Release {
+func (c *cluster) release(number int64) decide.Release {
 	c.t.Helper()
 	version := c.version()
 	c.live.SetLabels(map[string]string{"admission-webhook-altershield.antgroup.com/version": version})
@@ -165,7 +165,7 @@ func (c *cluster) release(number int64) lifecycle.Release {
 		"admission-webhook-altershield.antgroup.com/version"); err != nil {
 		c.t.Fatal(err)
 	}
-	return lifecycle.Release{Version: version, Number: number}
+	return decide.Release{Version: version, Number: number}
 }
 
 // use gives the template another image.

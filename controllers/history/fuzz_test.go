@@ -21,7 +21,7 @@ import (
 	"testing"
 
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
 // A kept template that somebody has changed is left out, or read as it is: nothing of it breaks the others or the next rollback.

@@ -31,8 +31,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // Finds the pod templates that are kept of verified versions.
@@ -60,7 +60,7 @@ type Keeper struct {
 
 // Keep keeps the template of a release that was verified: nothing if the Deployment, which may be a slim one from the cache,
 // is no longer at that release. It may be repeated. The error wraps ErrNotKept where there is no point in that.
-func (k *Keeper) Keep(ctx context.Context, deployment *appsv1.Deployment, release lifecycle.Release) error {
+func (k *Keeper) Keep(ctx context.Context, deployment *appsv1.Deployment, release decide.Release) error {
 	live, err := k.read(ctx, deployment)
 	if err != nil || live == nil || !isAt(live, release) {
 		return err

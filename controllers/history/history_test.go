@@ -29,9 +29,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
 func TestTheTemplateOfAVerifiedReleaseIsKept(t *testing.T) {
@@ -210,7 +210,7 @@ func TestWhatTheAPIServerRefusesEachTimeIsToldFromWhatMayWorkNextTime(t *testing
 			version := newCluster(t, 3).version()
 			keep := func(c *cluster) error { return c.keeper().Keep(t.Context(), slim(), c.release(3)) }
 			prune := func(c *cluster) error {
-				return c.keeper().Prune(t.Context(), slim(), lifecycle.Release{Version: "c", Number: 3}, 1, nil)
+				return c.keeper().Prune(t.Context(), slim(), decide.Release{Version: "c", Number: 3}, 1, nil)
 			}
 			for _, call := range []struct {
 				verb     string
@@ -277,7 +277,7 @@ func TestKeepGoesByTheStampedReplicaSetWhereTheVersionIsNoneOfOurs(t *testing.T)
 			c.release(3)
 			c.live.SetLabels(map[string]string{"admission-webhook-altershield.antgroup.com/version": version})
 
-			err := c.keeper().Keep(t.Context(), slim(), lifecycle.Release{Version: version, Number: 3})
+			err := c.keeper().Keep(t.Context(), slim(), decide.Release{Version: version, Number: 3})
 			g.Expect(c.revisions()).To(Equal(row.kept))
 			if len(row.kept) == 0 {
 				g.Expect(err).To(MatchError(history.ErrNotKept))
@@ -300,7 +300,7 @@ func TestKeepIsTriedAgainWhereTheReplicaSetsCanNotBeRead(t *testing.T) {
 		}
 		return nil
 	}
-	err := c.keeper().Keep(t.Context(), slim(), lifecycle.Release{
+	err := c.keeper().Keep(t.Context(), slim(), decide.Release{
 		Version: c.live.GetLabels()["admission-webhook-altershield.antgroup.com/version"], Number: 3})
 	g.Expect(err).To(MatchError(ContainSubstring("timeout")))
 	g.Expect(err).NotTo(MatchError(history.ErrNotKept))

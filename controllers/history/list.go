@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // List lists what is kept of a Deployment, newest release first. It leaves out what can't be read.
@@ -51,7 +51,7 @@ func (k *Keeper) List(ctx context.Context, deployment *appsv1.Deployment) ([]Rev
 
 // Prune removes what is kept of versions that failed since, and more than the newest retain, of which that of release is one.
 // The error wraps ErrNotKept where there is no point in another attempt.
-func (k *Keeper) Prune(ctx context.Context, deployment *appsv1.Deployment, release lifecycle.Release, retain int, failed []string) error {
+func (k *Keeper) Prune(ctx context.Context, deployment *appsv1.Deployment, release decide.Release, retain int, failed []string) error {
 	// From the watch cache of the API server, which makes it cheap: what it lags behind is left for the next time.
 	owned, err := k.owned(ctx, deployment, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})
 	if err != nil {
@@ -70,7 +70,7 @@ func (k *Keeper) Prune(ctx context.Context, deployment *appsv1.Deployment, relea
 func (k *Keeper) owned(ctx context.Context, deployment *appsv1.Deployment, options ...client.ListOption) ([]appsv1.ControllerRevision, error) {
 	var list appsv1.ControllerRevisionList
 	options = append(options, client.InNamespace(deployment.Namespace),
-		client.MatchingLabels{appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(deployment.Name)})
+		client.MatchingLabels{appv1alpha1.LabelDeploymentName: decide.LabelValue(deployment.Name)})
 	if err := k.Live.List(ctx, &list, options...); err != nil {
 		return nil, fmt.Errorf("listing the ControllerRevisions of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
 	}

@@ -26,8 +26,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 )
 
 func TestTheHistoryIsListedNewestReleaseFirst(t *testing.T) {
@@ -105,7 +105,7 @@ func TestTheHistoryIsPruned(t *testing.T) {
 			before := len(c.revisions())
 			wasListed := len(listed(t, c))
 			c.calls = nil
-			g.Expect(c.keeper().Prune(t.Context(), slim(), lifecycle.Release{Version: row.version, Number: 12}, row.retain, row.failed)).To(Succeed())
+			g.Expect(c.keeper().Prune(t.Context(), slim(), decide.Release{Version: row.version, Number: 12}, row.retain, row.failed)).To(Succeed())
 			g.Expect(c.calls).To(HaveLen(1+wasListed-len(row.left)), "a list, and a deletion for each that goes")
 			g.Expect(listed(t, c)).To(HaveExactElements(row.left))
 			g.Expect(c.revisions()).To(HaveLen(before - wasListed + len(row.left)))
@@ -132,7 +132,7 @@ func TestARevisionThatSomebodyChangesMeanwhileStaysUntilItIsDecidedAnew(t *testi
 				}
 				return nil
 			}
-			err := c.keeper().Prune(t.Context(), slim(), lifecycle.Release{Version: "e", Number: 12}, 1, nil)
+			err := c.keeper().Prune(t.Context(), slim(), decide.Release{Version: "e", Number: 12}, 1, nil)
 			if row.fails == "" {
 				g.Expect(err).NotTo(HaveOccurred())
 				return

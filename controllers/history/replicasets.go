@@ -28,8 +28,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
 // Finds earlier pod templates: the cache holds none.
@@ -79,7 +79,7 @@ func (s ReplicaSets) Templates() map[string]podtemplate.Template {
 	templates := map[string]podtemplate.Template{}
 	for i := range s.Items {
 		version := s.Items[i].Labels[appv1alpha1.LabelVersion]
-		if stamped, unseen := lifecycle.StampedReplicaSet(s.Items, version); version != "" && !unseen {
+		if stamped, unseen := decide.StampedReplicaSet(s.Items, version); version != "" && !unseen {
 			templates[version] = s.Template(stamped)
 		}
 	}

@@ -29,8 +29,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
 // maxData is the most bytes that are kept of one template, which stays below etcd's limit of 1.5 MB: beyond it the API server
@@ -50,14 +50,14 @@ type Revision struct {
 }
 
 // newRevision is the template of a Deployment at a release, with who released it when.
-func newRevision(live *unstructured.Unstructured, release lifecycle.Release) (*appsv1.ControllerRevision, error) {
+func newRevision(live *unstructured.Unstructured, release decide.Release) (*appsv1.ControllerRevision, error) {
 	revision := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: live.GetNamespace(),
-			Name:      lifecycle.ChangeWorkloadName(live.GetName(), release.Version),
+			Name:      decide.ChangeWorkloadName(live.GetName(), release.Version),
 			Labels: map[string]string{
 				appv1alpha1.LabelVersion:        release.Version,
-				appv1alpha1.LabelDeploymentName: lifecycle.LabelValue(live.GetName()),
+				appv1alpha1.LabelDeploymentName: decide.LabelValue(live.GetName()),
 			},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(live, live.GroupVersionKind())},
 		},
@@ -76,7 +76,7 @@ func newRevision(live *unstructured.Unstructured, release lifecycle.Release) (*a
 			ErrNotKept, live.GetNamespace(), live.GetName(), len(data), maxData)
 	}
 	revision.Data = runtime.RawExtension{Raw: data}
-	if record, found := lifecycle.ReleaseRecordOf(live.GetAnnotations(), release); found {
+	if record, found := decide.ReleaseRecordOf(live.GetAnnotations(), release); found {
 		record.Changes, record.Ended = nil, nil // the changes may be long, and the ChangeWorkload has them
 		note, err := json.Marshal(record)
 		if err != nil {
@@ -111,9 +111,9 @@ func revisionOf(kept *appsv1.ControllerRevision) (Revision, error) {
 }
 
 // isAt reports whether a Deployment carries the marks of a release.
-func isAt(live *unstructured.Unstructured, release lifecycle.Release) bool {
+func isAt(live *unstructured.Unstructured, release decide.Release) bool {
 	marked := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Labels: live.GetLabels(), Annotations: live.GetAnnotations()}}
-	return lifecycle.ReleaseOf(marked) == release
+	return decide.ReleaseOf(marked) == release
 }
 
 // surplus goes through revisions, newest first. That of version may be missing there, as it was made just now, but it takes

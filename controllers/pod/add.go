@@ -34,9 +34,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 const concurrency = 10
@@ -67,7 +67,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func unfinished() predicate.Predicate {
 	candidate := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
-		return ok && lifecycle.IsReady(pod) && !lifecycle.IsFinished(pod)
+		return ok && decide.IsReady(pod) && !decide.IsFinished(pod)
 	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return candidate(e.Object) },

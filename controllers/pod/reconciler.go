@@ -26,14 +26,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // Reconcile labels the pod once it completed its release.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Result, error) {
-	if lifecycle.IsFinished(pod) {
+	if decide.IsFinished(pod) {
 		return ctrl.Result{}, nil
 	}
 	optedIn, err := scope.OptedIn(ctx, r.Client, pod.Namespace)
@@ -45,7 +45,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	finished, wait := lifecycle.PodFinished(pod, deployment.Spec.MinReadySeconds, now)
+	finished, wait := decide.PodFinished(pod, deployment.Spec.MinReadySeconds, now)
 	if !finished {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}

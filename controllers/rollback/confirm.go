@@ -28,8 +28,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
 // Judges the pods of a release once more before it goes back: the cache may be behind.
@@ -45,22 +45,22 @@ func (n *NotStuck) Error() string { return "the pods of the release run by now, 
 
 // confirm judges the pods of a release as the API server has them, less those that something else keeps from running. The error
 // is NotStuck where the release is not stuck.
-func (r *Roller) confirm(ctx context.Context, patience lifecycle.Patience, scene *scene) (lifecycle.StuckPods, error) {
-	replicaSet, unseen := lifecycle.StampedReplicaSet(scene.replicaSets.Items, scene.past.Release.Version)
+func (r *Roller) confirm(ctx context.Context, patience decide.Patience, scene *scene) (decide.StuckPods, error) {
+	replicaSet, unseen := decide.StampedReplicaSet(scene.replicaSets.Items, scene.past.Release.Version)
 	if replicaSet == nil || unseen {
-		return lifecycle.StuckPods{}, &NotStuck{}
+		return decide.StuckPods{}, &NotStuck{}
 	}
 	pods, err := r.pods(ctx, replicaSet)
 	if err != nil {
-		return lifecycle.StuckPods{}, err
+		return decide.StuckPods{}, err
 	}
 	now := r.Clock.Now()
-	stuck := lifecycle.FindStuck(replicaSet, pods, patience, now)
+	stuck := decide.FindStuck(replicaSet, pods, patience, now)
 	if patience.Excused, err = r.excused(ctx, stuck.Pods, patience.Threshold, now); err != nil {
-		return lifecycle.StuckPods{}, err
+		return decide.StuckPods{}, err
 	}
-	if stuck = lifecycle.FindStuck(replicaSet, pods, patience, now); stuck.Message == "" {
-		return lifecycle.StuckPods{}, &NotStuck{Again: stuck.Next}
+	if stuck = decide.FindStuck(replicaSet, pods, patience, now); stuck.Message == "" {
+		return decide.StuckPods{}, &NotStuck{Again: stuck.Next}
 	}
 	return stuck, nil
 }

@@ -22,7 +22,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // ObstacleReason says in one word why a Deployment can't go back.
@@ -68,19 +68,19 @@ func (o *Obstacle) Error() string { return o.Message }
 // ObstacleOf says why a Deployment can't go back at all, whatever there is to go back to; nil where it can. It needs nothing
 // but the Deployment as the cache has it, and whether its namespace is under change control.
 func ObstacleOf(deployment *appsv1.Deployment, optedIn bool, request Request) *Obstacle {
-	release := lifecycle.ReleaseOf(deployment)
+	release := decide.ReleaseOf(deployment)
 	switch {
 	case release.Version == "" || !optedIn || deployment.DeletionTimestamp != nil:
 		return &Obstacle{ObstacleNotControlled, fmt.Sprintf(
 			"deployment %s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", deployment.Name)}
 	case request.Annotation != "" && request.Annotation != deployment.Annotations[appv1alpha1.AnnotationRollback]:
 		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s has another request by now, or none", deployment.Name)}
-	case request.From != lifecycle.Release{} && request.From != release:
+	case request.From != decide.Release{} && request.From != release:
 		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s is at another release by now", deployment.Name)}
 	case request.Reason == appv1alpha1.RollbackRequested && request.User == "":
 		return &Obstacle{ObstacleNoUser, fmt.Sprintf(
 			"nobody is known to have asked for a rollback of deployment %s, since no webhook looked: set the annotation again", deployment.Name)}
-	case deployment.Spec.Paused && lifecycle.HoldOf(deployment, release.Number) != lifecycle.Held:
+	case deployment.Spec.Paused && decide.HoldOf(deployment, release.Number) != decide.Held:
 		return &Obstacle{ObstaclePaused, fmt.Sprintf(
 			"deployment %s is paused by a user, so that a rollback would have no effect: kubectl rollout resume", deployment.Name)}
 	case request.Reason == appv1alpha1.RollbackPodsNotRunning && deployment.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
@@ -90,8 +90,8 @@ func ObstacleOf(deployment *appsv1.Deployment, optedIn bool, request Request) *O
 }
 
 // repetition keeps rollbacks from chasing one another: one follows another only if somebody says where to.
-func repetition(deployment string, release lifecycle.Release, rollbacks []appv1alpha1.Rollback, request Request) *Obstacle {
-	if request.To == "" && lifecycle.RollbackTo(rollbacks, release.Number) != nil {
+func repetition(deployment string, release decide.Release, rollbacks []appv1alpha1.Rollback, request Request) *Obstacle {
+	if request.To == "" && decide.RollbackTo(rollbacks, release.Number) != nil {
 		return &Obstacle{ObstacleIsRollback, fmt.Sprintf(
 			"release %d of deployment %s is a rollback itself: name the version to go back to", release.Number, deployment)}
 	}

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Request asks for a rollback.
@@ -28,7 +28,7 @@ type Request struct {
 	// Deployment is what goes back.
 	Deployment client.ObjectKey
 	// From is the release to leave; its zero value is whichever the Deployment is at.
-	From lifecycle.Release
+	From decide.Release
 	// To is the version to go back to. Empty: the newest healthy ReplicaSet where the reason is that pods don't run, else the
 	// newest verified version.
 	To string
@@ -37,7 +37,7 @@ type Request struct {
 	// Message says more, for people.
 	Message string
 	// Patience is what the pods are judged by once more, where the reason is that they don't run.
-	Patience lifecycle.Patience
+	Patience decide.Patience
 	// User asks for it; empty where the operator decided.
 	User string
 	// Annotation is the value of the annotation that asks for it; empty where nobody asked in this way. Once the Deployment has

@@ -34,12 +34,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/index"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
-	"github.com/traas-stack/altershield-operator/controllers/scope"
-	"github.com/traas-stack/altershield-operator/controllers/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
 // Reads a Deployment whole: the cache holds no pod templates.
@@ -73,7 +73,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	if err != nil {
 		return nil, err
 	}
-	var stuck lifecycle.StuckPods
+	var stuck decide.StuckPods
 	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
 		if stuck, err = r.confirm(ctx, request.Patience, scene); err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 		r.Metrics.delay.Observe(max(now.Sub(stuck.First), 0).Seconds())
 	}
 	r.Recorder.Eventf(scene.deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseRolledBack, "RollBack", "%s",
-		lifecycle.EventNote(describe(made)))
+		decide.EventNote(describe(made)))
 	r.Tracer.RolledBack(scene.deployment, &made, began, now)
 	return &made, nil
 }
@@ -113,9 +113,9 @@ func (r *Roller) write(ctx context.Context, request Request, scene *scene, back 
 	if err != nil {
 		return appv1alpha1.Rollback{}, err
 	}
-	made := record(request, scene.past.Release, version, lifecycle.Period(refusal), r.Clock.Now())
-	made.ToRelease = lifecycle.NextRelease(scene.deployment.Annotations) // as the webhook will count
-	patch, err := patchOf(scene.raw, back, lifecycle.RememberRollback(scene.past.Rollbacks, made))
+	made := record(request, scene.past.Release, version, decide.Period(refusal), r.Clock.Now())
+	made.ToRelease = decide.NextRelease(scene.deployment.Annotations) // as the webhook will count
+	patch, err := patchOf(scene.raw, back, decide.RememberRollback(scene.past.Rollbacks, made))
 	if err != nil {
 		return appv1alpha1.Rollback{}, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
 	}
@@ -129,7 +129,7 @@ func (r *Roller) write(ctx context.Context, request Request, scene *scene, back 
 type scene struct {
 	raw        *unstructured.Unstructured
 	deployment *appsv1.Deployment
-	past       lifecycle.Past
+	past       decide.Past
 	// replicaSets are those that the Deployment controls.
 	replicaSets history.ReplicaSets
 }
@@ -159,8 +159,8 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scene{raw: raw, deployment: deployment, replicaSets: replicaSets, past: lifecycle.Past{
-		Release:   lifecycle.ReleaseOf(deployment),
+	return &scene{raw: raw, deployment: deployment, replicaSets: replicaSets, past: decide.Past{
+		Release:   decide.ReleaseOf(deployment),
 		Workloads: workloads,
 		Rollbacks: appv1alpha1.RollbacksOf(deployment.Annotations),
 	}}, nil
@@ -177,10 +177,10 @@ func (r *Roller) read(ctx context.Context, key client.ObjectKey) (*unstructured.
 }
 
 // record is what is remembered of a rollback.
-func record(request Request, from lifecycle.Release, to string, refusal time.Duration, now time.Time) appv1alpha1.Rollback {
+func record(request Request, from decide.Release, to string, refusal time.Duration, now time.Time) appv1alpha1.Rollback {
 	made := appv1alpha1.Rollback{
 		Version: from.Version, Release: from.Number, To: to,
-		Reason: request.Reason, Message: lifecycle.Shorten(request.Message, maxMessage), User: request.User,
+		Reason: request.Reason, Message: decide.Shorten(request.Message, maxMessage), User: request.User,
 		Time: metav1.NewTime(now.Truncate(time.Second)),
 	}
 	if refusal > 0 {

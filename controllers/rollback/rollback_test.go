@@ -43,8 +43,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
@@ -391,7 +391,7 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 	left := func(reason string, toRelease int) func(*unstructured.Unstructured) {
 		return annotation("rollbacks", fmt.Sprintf(`[{"version":"%s","release":1,"to":"y","toRelease":%d,"reason":%q,"time":"2026-11-20T10:00:00Z"}]`, versionOfBad, toRelease, reason))
 	}
-	from := func(release lifecycle.Release) rollback.Request {
+	from := func(release decide.Release) rollback.Request {
 		asked := request("PodsFailed", "")
 		asked.From = release
 		return asked
@@ -411,9 +411,9 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 			"deployment sleep is not under change control: label its namespace admission-webhook-altershield=enabled and release it once"},
 		{"whose namespace is not under change control", request("PodsFailed", ""), sleep(), healthy, "NotControlled",
 			"deployment sleep is not under change control: label its namespace admission-webhook-altershield=enabled and release it once"},
-		{"that is at another version by now", from(lifecycle.Release{Version: "b", Number: 2}), sleep(), append(healthy, optedIn()), "MovedOn",
+		{"that is at another version by now", from(decide.Release{Version: "b", Number: 2}), sleep(), append(healthy, optedIn()), "MovedOn",
 			"deployment sleep is at another release by now"},
-		{"that released the same version again", from(lifecycle.Release{Version: versionOfBad, Number: 1}), sleep(), append(healthy, optedIn()), "MovedOn",
+		{"that released the same version again", from(decide.Release{Version: versionOfBad, Number: 1}), sleep(), append(healthy, optedIn()), "MovedOn",
 			"deployment sleep is at another release by now"},
 		{"that a user paused", request("Requested", "a"), sleep(paused), append(healthy, optedIn()), "Paused",
 			"deployment sleep is paused by a user, so that a rollback would have no effect: kubectl rollout resume"},

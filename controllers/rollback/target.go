@@ -30,8 +30,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/mark"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 )
 
 // target is what a Deployment goes back to.
@@ -104,11 +104,11 @@ func unknownVersion(deployment, version string, targets []string) error {
 
 // guards are what a rollback was decided by, and what it overwrites: the API server makes it only while all of that is so. A
 // resourceVersion would be a worse guard: the status updates of a rollout would fail one attempt after the other.
-func guards(deployment *unstructured.Unstructured) []mark.Operation {
+func guards(deployment *unstructured.Unstructured) []workloadpatch.Operation {
 	template, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "spec", "template")
-	tests := []mark.Operation{
+	tests := []workloadpatch.Operation{
 		{Op: "test", Path: "/metadata/uid", Value: deployment.GetUID()},
-		{Op: "test", Path: mark.LabelPath(appv1alpha1.LabelVersion), Value: deployment.GetLabels()[appv1alpha1.LabelVersion]},
+		{Op: "test", Path: workloadpatch.LabelPath(appv1alpha1.LabelVersion), Value: deployment.GetLabels()[appv1alpha1.LabelVersion]},
 		{Op: "test", Path: "/spec/template", Value: template},
 	}
 	annotations := deployment.GetAnnotations()
@@ -117,7 +117,7 @@ func guards(deployment *unstructured.Unstructured) []mark.Operation {
 		corev1.LastAppliedConfigAnnotation,
 	} {
 		if value, present := annotations[key]; present {
-			tests = append(tests, mark.Operation{Op: "test", Path: mark.AnnotationPath(key), Value: value})
+			tests = append(tests, workloadpatch.Operation{Op: "test", Path: workloadpatch.AnnotationPath(key), Value: value})
 		}
 	}
 	return tests
@@ -131,22 +131,22 @@ func patchOf(deployment *unstructured.Unstructured, back target, rollbacks []app
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
-	operations := append(guards(deployment), mark.Operation{Op: "replace", Path: "/spec/template", Value: back.template})
+	operations := append(guards(deployment), workloadpatch.Operation{Op: "replace", Path: "/spec/template", Value: back.template})
 	annotations := deployment.GetAnnotations()
 	if annotations == nil {
-		operations = append(operations, mark.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
+		operations = append(operations, workloadpatch.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
 	}
-	operations = append(operations, mark.Operation{Op: "add", Path: mark.AnnotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded)})
+	operations = append(operations, workloadpatch.Operation{Op: "add", Path: workloadpatch.AnnotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded)})
 	applied, err := podtemplate.WithApplied(annotations, back.applied)
 	if err != nil {
 		return nil, err
 	}
 	if applied != "" {
-		operations = append(operations, mark.Operation{Op: "add", Path: mark.AnnotationPath(corev1.LastAppliedConfigAnnotation), Value: applied})
+		operations = append(operations, workloadpatch.Operation{Op: "add", Path: workloadpatch.AnnotationPath(corev1.LastAppliedConfigAnnotation), Value: applied})
 	}
 	for _, request := range []string{appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy} {
 		if _, present := annotations[request]; present {
-			operations = append(operations, mark.Operation{Op: "remove", Path: mark.AnnotationPath(request)})
+			operations = append(operations, workloadpatch.Operation{Op: "remove", Path: workloadpatch.AnnotationPath(request)})
 		}
 	}
 	patch, err := json.Marshal(operations)

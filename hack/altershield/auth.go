@@ -22,7 +22,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
 const denied = "authentication request fail"
@@ -30,9 +30,9 @@ const denied = "authentication request fail"
 // denial is why a request isn't authentic, empty if it is. The server signs the body without its line ends, and the
 // timestamp as the number that it reads.
 func (s *Server) denial(r *http.Request, content []byte) string {
-	platform := r.Header.Get(verification.HeaderPlatform)
-	timestamp := r.Header.Get(verification.HeaderTimestamp)
-	sign := r.Header.Get(verification.HeaderSign)
+	platform := r.Header.Get(altershield.HeaderPlatform)
+	timestamp := r.Header.Get(altershield.HeaderTimestamp)
+	sign := r.Header.Get(altershield.HeaderSign)
 	if strings.TrimSpace(platform) == "" || strings.TrimSpace(timestamp) == "" || strings.TrimSpace(sign) == "" {
 		return denied
 	}
@@ -45,7 +45,7 @@ func (s *Server) denial(r *http.Request, content []byte) string {
 	}
 	content = bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("\r"), nil), []byte("\n"), nil)
 	if platform != s.options.Platform || s.options.Token == "" || len(bytes.TrimSpace(content)) == 0 ||
-		sign != verification.Sign(strconv.FormatInt(number, 10), content, s.options.Token) {
+		sign != altershield.Sign(strconv.FormatInt(number, 10), content, s.options.Token) {
 		return denied
 	}
 	return ""

@@ -23,13 +23,13 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	verifier "github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
 func TestARequestIsAuthenticated(t *testing.T) {
 	body := orderBody("o1")
-	good := verification.Sign("1700000000", []byte(body), "altershield-operator")
+	good := verifier.Sign("1700000000", []byte(body), "altershield-operator")
 	for _, row := range []struct{ name, platform, timestamp, sign, body, message string }{
 		{"a good sign", "kubernetes", "1700000000", good, body, ""},
 		{"a good sign, with line ends that aren't signed", "kubernetes", "1700000000", good, "\r\n" + body + "\n", ""},
@@ -41,7 +41,7 @@ func TestARequestIsAuthenticated(t *testing.T) {
 		{"another time", "kubernetes", "1700000001", good, body, "authentication request fail"},
 		{"another body", "kubernetes", "1700000000", good, orderBody("o2"), "authentication request fail"},
 		{"a sign in lower case", "kubernetes", "1700000000", strings.ToLower(good), body, "authentication request fail"},
-		{"another token", "kubernetes", "1700000000", verification.Sign("1700000000", []byte(body), "x"), body, "authentication request fail"},
+		{"another token", "kubernetes", "1700000000", verifier.Sign("1700000000", []byte(body), "x"), body, "authentication request fail"},
 		{"a time that is no number", "kubernetes", "now", good, body, `authentication request fail For input string: "now"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

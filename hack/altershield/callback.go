@@ -26,7 +26,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
 const (
@@ -149,10 +149,10 @@ func (s *Server) send(told message) (int, string, error) {
 	}
 	request.Header.Set("Accept", callbackType)
 	request.Header.Set("Content-Type", callbackType)
-	request.Header.Set(verification.HeaderPlatform, s.options.Platform)
-	request.Header.Set(verification.HeaderTimestamp, timestamp)
+	request.Header.Set(altershield.HeaderPlatform, s.options.Platform)
+	request.Header.Set(altershield.HeaderTimestamp, timestamp)
 	if !told.unsigned {
-		request.Header.Set(verification.HeaderSign, verification.Sign(timestamp, told.body, token))
+		request.Header.Set(altershield.HeaderSign, altershield.Sign(timestamp, told.body, token))
 	}
 	response, err := s.client.Do(request)
 	if err != nil {

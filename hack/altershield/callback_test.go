@@ -27,7 +27,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	verifier "github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
@@ -50,7 +50,7 @@ func TestAStageThatPassesIsCalledBack(t *testing.T) {
 	k.Expect(got.header.Get("X-AlterShield-Platform")).To(Equal("kubernetes"))
 	timestamp := got.header.Get("X-AlterShield-Timestamp")
 	k.Expect(strconv.ParseInt(timestamp, 10, 64)).To(And(BeNumerically(">=", before), BeNumerically("<=", time.Now().UnixMilli())))
-	k.Expect(got.header.Get("X-AlterShield-Sign")).To(Equal(verification.Sign(timestamp, []byte(got.body), "altershield-operator")))
+	k.Expect(got.header.Get("X-AlterShield-Sign")).To(Equal(verifier.Sign(timestamp, []byte(got.body), "altershield-operator")))
 
 	k.Expect(k.finish(node).body).To(succeeds())
 	k.Expect(k.received().body).To(Equal(callbackText("POST", node, passed)))

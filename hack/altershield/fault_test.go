@@ -22,7 +22,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	verifier "github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
@@ -163,7 +163,7 @@ func TestACallbackMayBeSignedWronglyOrNotAtAll(t *testing.T) {
 	k.server.SetFault(altershield.Fault{Kind: "callback-wrong-sign", Remaining: 1})
 	k.start("o1", 1)
 	wrong := k.received()
-	good := verification.Sign(wrong.header.Get("X-AlterShield-Timestamp"), []byte(wrong.body), "altershield-operator")
+	good := verifier.Sign(wrong.header.Get("X-AlterShield-Timestamp"), []byte(wrong.body), "altershield-operator")
 	k.Expect(wrong.header.Get("X-AlterShield-Sign")).To(HaveLen(len(good)))
 	k.Expect(wrong.header.Get("X-AlterShield-Sign")).NotTo(Equal(good))
 }

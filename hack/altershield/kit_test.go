@@ -30,7 +30,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	verifier "github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
@@ -92,7 +92,7 @@ func (k *kit) try(ctx context.Context, action, body string) (answer, error) {
 	k.Expect(err).NotTo(HaveOccurred())
 	request.Header.Set("X-AlterShield-Platform", "kubernetes")
 	request.Header.Set("X-AlterShield-Timestamp", "1700000000000")
-	request.Header.Set("X-AlterShield-Sign", verification.Sign("1700000000000", []byte(body), token))
+	request.Header.Set("X-AlterShield-Sign", verifier.Sign("1700000000000", []byte(body), token))
 	return send(request)
 }
 

@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // progress is how far releases are that were made at once.
@@ -47,7 +47,7 @@ func (p *progress) sawDeployment(deployment *appsv1.Deployment) {
 	}
 	name := ""
 	if version := deployment.Labels[appv1alpha1.LabelVersion]; version != "" {
-		name = lifecycle.ChangeWorkloadName(deployment.Name, version)
+		name = decide.ChangeWorkloadName(deployment.Name, version)
 	}
 	p.rolled[deployment.Name] = name
 }

@@ -31,13 +31,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/traas-stack/altershield-operator/controllers/buildinfo"
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/buildinfo"
+	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
-	"github.com/traas-stack/altershield-operator/controllers/statemetrics"
-	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/runnable"
 	"github.com/traas-stack/altershield-operator/webhooks"
@@ -64,7 +64,7 @@ func flags(usage string) table {
 }
 
 func settings() table {
-	defaults := lifecycle.DefaultSettings()
+	defaults := decide.DefaultSettings()
 	var rows table
 	for _, name := range slices.Sorted(maps.Keys(defaults)) {
 		spec := defaults[name]
@@ -90,7 +90,7 @@ func metrics() (table, error) {
 	_, err2 := changepod.NewMetrics(registry)
 	_, err3 := rollback.NewMetrics(registry)
 	_, err4 := runnable.NewMetrics(registry)
-	_, err5 := verification.NewMetrics(registry)
+	_, err5 := altershield.NewMetrics(registry)
 	_, err6 := webhooks.NewMetrics(registry)
 	_, err7 := routers.New(routers.Options{Metrics: registry})
 	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, registry.Register(statemetrics.New(nil)),

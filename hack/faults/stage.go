@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -113,8 +113,8 @@ func (s *stage) current(ctx context.Context) (*appsv1.Deployment, *appv1alpha1.C
 	if err := s.kube.Get(ctx, s.key(deploymentName), deployment); err != nil {
 		return nil, nil, err
 	}
-	release := lifecycle.ReleaseOf(deployment)
-	if err := s.kube.Get(ctx, s.key(lifecycle.ChangeWorkloadName(deploymentName, release.Version)), workload); err != nil {
+	release := decide.ReleaseOf(deployment)
+	if err := s.kube.Get(ctx, s.key(decide.ChangeWorkloadName(deploymentName, release.Version)), workload); err != nil {
 		return nil, nil, err
 	}
 	if workload.Spec.Release != release.Number || workload.Status.ObservedRelease != release.Number {
@@ -193,7 +193,7 @@ func (s *stage) fail(ctx context.Context) error {
 			return err
 		}
 		changePod := &appv1alpha1.ChangePod{}
-		if err := s.kube.Get(ctx, s.key(lifecycle.ChangePodName(workload.Name, 1)), changePod); err != nil {
+		if err := s.kube.Get(ctx, s.key(decide.ChangePodName(workload.Name, 1)), changePod); err != nil {
 			return err
 		}
 		if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {

@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
 
@@ -93,7 +93,7 @@ func (a *actor) evict(ctx context.Context, action plan.Action) error {
 	var list corev1.PodList
 	err := a.lab.Kube.List(ctx, &list, client.InNamespace(action.Namespace), client.MatchingLabels{"app": action.Name})
 	pods := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool {
-		return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || action.Text == "ready" && !lifecycle.IsReady(&pod)
+		return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || action.Text == "ready" && !decide.IsReady(&pod)
 	})
 	if err != nil || len(pods) == 0 {
 		return cmp.Or(err, errNothing)
@@ -154,7 +154,7 @@ func (a *actor) intrude(ctx context.Context, action plan.Action) error {
 	change := map[string]any{"spec": map[string]any{"template": template(action.Template)}}
 	metadata := map[string]any{}
 	change["metadata"] = metadata
-	next := lifecycle.ReleaseNumber(present.Annotations) + 1
+	next := decide.ReleaseNumber(present.Annotations) + 1
 	switch action.Text {
 	case "apply":
 		return a.apply(ctx, action)

@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // leftovers are what an operator leaves on workloads that aren't its own.
@@ -75,7 +75,7 @@ func (l *leftovers) add(deployment *appsv1.Deployment) {
 	l.deployments++
 	// A number that can't be read is of no release, and 0 is of none.
 	release, err := strconv.ParseInt(deployment.Annotations[appv1alpha1.AnnotationRelease], 10, 64)
-	if err == nil && lifecycle.HoldOf(deployment, release) == lifecycle.Held {
+	if err == nil && decide.HoldOf(deployment, release) == decide.Held {
 		l.held = append(l.held, client.ObjectKeyFromObject(deployment))
 	}
 }

@@ -36,8 +36,8 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
-	"github.com/traas-stack/altershield-operator/controllers/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
 // Reader reads an audit log as it grows.
@@ -200,7 +200,7 @@ func deploymentOf(object *unstructured.Unstructured, event *auditv1.Event) (*Dep
 	brought := event.RequestObject != nil && bytes.Contains(event.RequestObject.Raw, []byte(strconv.Quote(appv1alpha1.LabelIgnoredSuspend)))
 	return &Deployment{
 		UID: string(object.GetUID()), Version: labels[appv1alpha1.LabelVersion], Template: template,
-		Release: lifecycle.ReleaseNumber(annotations), Generation: object.GetGeneration(),
+		Release: decide.ReleaseNumber(annotations), Generation: object.GetGeneration(),
 		Suspended: suspended, MayPass: brought || labels[appv1alpha1.LabelIgnoredSuspend] != "",
 		Ignored: ignored, Rollbacks: appv1alpha1.RollbacksOf(annotations),
 	}, nil

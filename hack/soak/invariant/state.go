@@ -25,12 +25,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/lifecycle"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Settled says why the present release of a Deployment is neither over nor says what it waits for; empty if it is or does.
 func Settled(deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkload) string {
-	release := lifecycle.ReleaseOf(deployment)
+	release := decide.ReleaseOf(deployment)
 	name := deployment.Namespace + "/" + deployment.Name
 	for i := range workloads {
 		workload := &workloads[i]

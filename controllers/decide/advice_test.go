@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+func TestTheAdviceBesideADenial(t *testing.T) {
+	const bypass = "to let a repair through, set the label altershield.defense.antgroup.com/ignored-suspend=true on the Deployment in the same update"
+	failing := func(workload *appv1alpha1.ChangeWorkload) {
+		stored("Suspend", "False", "PodsFailed")(workload)
+		workload.Status.DefenseCheckFailPods = pods(2, 2)
+		workload.Status.DefenseCheckFailPods[0].Message = "find error"
+	}
+	success := stored("Success", "True", "AllPodsPassed")
+	seeSleep := "pod sleep-2 failed its check: find error (see: kubectl describe changeworkload -n default sleep--x--c6c45d23c098bdf181853a85b60b5d74)"
+	for _, row := range []struct {
+		name      string
+		workloads []appv1alpha1.ChangeWorkload
+		version   string
+		advice    []string
+	}{
+		{"names the failed pod, how to see more and how to get a repair in",
+			[]appv1alpha1.ChangeWorkload{other(version, 1, failing)}, version, []string{seeSleep, bypass}},
+		{"names the verified version to go back to",
+			[]appv1alpha1.ChangeWorkload{other(version, 2, failing), other(older, 1, success)}, version,
+			[]string{seeSleep, bypass, "going back to a verified version needs no label: 0123456789abcdef0123456789abcdef"}},
+		{"names the verified versions that are remembered",
+			[]appv1alpha1.ChangeWorkload{other(version, 2, failing, remembering(older, "b"))}, version,
+			[]string{seeSleep, bypass, "going back to a verified version needs no label: 0123456789abcdef0123456789abcdef, b"}},
+		{"says that the repair is being checked",
+			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(repair, 2, stored("Running", "Unknown", "Verifying"))}, repair,
+			[]string{"release 6a8ff823a5011291b0f02a1d83c2222d is being checked; the suspension is lifted when it succeeds", seeSleep, bypass}},
+		{"leaves out versions that are neither failed, current nor verified",
+			[]appv1alpha1.ChangeWorkload{other(version, 2, failing), other(older, 1, stored("Running", "Unknown", "Superseded"))}, version,
+			[]string{seeSleep, bypass}},
+		{"leaves out a version that only had no pods to check",
+			[]appv1alpha1.ChangeWorkload{other(version, 2, failing), other(older, 1, stored("Success", "Unknown", "NoReplicas"))}, version,
+			[]string{seeSleep, bypass}},
+		{"names each verified version once",
+			[]appv1alpha1.ChangeWorkload{other(version, 3, failing, remembering(older)), other(older, 1, success)}, version,
+			[]string{seeSleep, bypass, "going back to a verified version needs no label: 0123456789abcdef0123456789abcdef"}},
+		{"doesn't send back to the version whose pods failed just now",
+			[]appv1alpha1.ChangeWorkload{other(version, 3, failing), other(repair, 2, failing, remembering(version))}, version,
+			[]string{seeSleep, "pod sleep-2 failed its check: find error (see: kubectl describe changeworkload -n default sleep--x--6a8ff823a5011291b0f02a1d83c2222d)", bypass}},
+		{"doesn't speak of what failed before the newest verified release",
+			[]appv1alpha1.ChangeWorkload{other(repair, 1, failing), other(older, 2, success), other(version, 3, failing)}, version,
+			[]string{seeSleep, bypass, "going back to a verified version needs no label: 0123456789abcdef0123456789abcdef"}},
+		{"doesn't send back to the version that is being checked again",
+			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(older, 2, stored("Running", "Unknown", "Verifying"), remembering(older, "b"))}, older,
+			[]string{"release 0123456789abcdef0123456789abcdef is being checked; the suspension is lifted when it succeeds", seeSleep, bypass,
+				"going back to a verified version needs no label: b"}},
+		{"names ten verified versions at most, those with a record first",
+			[]appv1alpha1.ChangeWorkload{other(version, 9, failing, remembering("j", "i", "h", "g", "f", "e", "d", "c", "b", "a")), other("z", 8, success), other("h", 7, success)}, version,
+			[]string{seeSleep, bypass, "going back to a verified version needs no label: z, h, j, i, g, f, e, d, c, b"}},
+		{"says how to get a repair in although nothing is known",
+			nil, version, []string{bypass}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(decide.DenialAdvice(row.workloads, row.version, nil, now)).To(Equal(row.advice))
+		})
+	}
+}
+
+func TestAVersionWhosePodsFailedIsNoLongerVerifiedHoweverOftenItSucceededBefore(t *testing.T) {
+	workloads := []appv1alpha1.ChangeWorkload{
+		other(older, 3, stored("Suspend", "False", "PodsFailed")),
+		other(version, 2, stored("Suspend", "False", "PodsFailed"), remembering(older)),
+	}
+	NewWithT(t).Expect(decide.IsVerified(workloads, older)).To(BeFalse())
+}
+
+func TestTheAdviceBesideADenialDoesNotSendBackToARefusedVersion(t *testing.T) {
+	g := NewWithT(t)
+	workloads := []appv1alpha1.ChangeWorkload{other(version, 2, stored("Suspend", "False", "PodsFailed"), remembering(older, "b"))}
+	rollbacks := []appv1alpha1.Rollback{refusedUntil(rollback(older, 1, "b"), now.Add(time.Hour))}
+	g.Expect(decide.DenialAdvice(workloads, version, rollbacks, now)).To(ContainElement("going back to a verified version needs no label: b"))
+	g.Expect(decide.DenialAdvice(workloads, version, rollbacks, now.Add(time.Hour))).To(ContainElement(
+		"going back to a verified version needs no label: 0123456789abcdef0123456789abcdef, b"), "once its refusal is over")
+}
+
+func TestAFailureThatWasTakenBackIsNotAdvisedWithAnEmptyReason(t *testing.T) {
+	g := NewWithT(t)
+	takenBack := other(version, 1, stored("Suspend", "False", "PodsFailed"))
+	for _, advice := range decide.DenialAdvice([]appv1alpha1.ChangeWorkload{takenBack}, repair, nil, now) {
+		g.Expect(advice).NotTo(HavePrefix(" "), "an older release stays Suspend although no pod of it is failed any more")
+	}
+}
+
+func TestAVersionOnceVerifiedStaysSoWhileItIsReleasedAgainUnlessItFails(t *testing.T) {
+	g := NewWithT(t)
+	running := other(older, 3, stored("Running", "Unknown", "Superseded"), remembering(older))
+	g.Expect(decide.IsVerified([]appv1alpha1.ChangeWorkload{running}, older)).To(BeTrue())
+	failed := other(older, 3, stored("Suspend", "False", "PodsFailed"), remembering(older))
+	g.Expect(decide.IsVerified([]appv1alpha1.ChangeWorkload{failed}, older)).To(BeFalse())
+}

@@ -1,0 +1,139 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// plan says which batches to open now and when to look at the rest.
+type plan struct {
+	batches [][]appv1alpha1.PodSummary
+	// reachedThreshold says that enough pods finished for a batch, late that they did so after the deadline.
+	reachedThreshold, late bool
+	// timedOut says that the deadline passed before that.
+	timedOut bool
+	// deadline is when the pods that are there make a smaller batch, nil while no batch is awaited.
+	deadline *metav1.Time
+}
+
+// planBatches opens a batch for every countThreshold finished pods. No more than the pods still missing are waited
+// for, so that the last batch of a release is not held up, and at the deadline the pods that are there make a batch.
+func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time) plan {
+	window := time.Duration(workload.Spec.WaitTimeThreshold) * time.Second
+	due := latest(deadline, newestBatch(seen.Batches), window)
+	result := plan{late: due != nil && !now.Before(due.Time)}
+	waiting, missing := tally.preparing, int(seen.Desired)-tally.claimed
+	size := max(int(workload.Spec.CountThreshold), 1)
+	for len(waiting) > 0 && len(waiting) >= min(size, missing) {
+		batch := waiting[:min(size, len(waiting))]
+		result.batches = append(result.batches, seen.Verifier.split(batch)...)
+		waiting, missing = waiting[len(batch):], missing-len(batch)
+		result.reachedThreshold = true
+	}
+	// While a Deployment is paused no pod comes up, so only pods that are already there are worth a deadline.
+	if missing <= 0 || seen.Paused && len(waiting) == 0 {
+		return result
+	}
+	if result.reachedThreshold {
+		result.deadline = afterWindow(now, window)
+		return result
+	}
+	if result.deadline = due; due == nil {
+		result.deadline = afterWindow(now, window)
+	}
+	if !result.late {
+		return result
+	}
+	result.timedOut = true
+	if len(waiting) > 0 {
+		result.batches = append(result.batches, seen.Verifier.split(waiting)...)
+		result.deadline = afterWindow(now, window)
+	}
+	return result
+}
+
+// split makes batches of pods that are there together, several where the verifier doesn't take them all in one request.
+func (v Verifier) split(pods []appv1alpha1.PodSummary) [][]appv1alpha1.PodSummary {
+	if v.Fits == nil {
+		return [][]appv1alpha1.PodSummary{pods}
+	}
+	var batches [][]appv1alpha1.PodSummary
+	for len(pods) > 0 {
+		size := max(v.Fits(pods), 1)
+		batches, pods = append(batches, pods[:size]), pods[size:]
+	}
+	return batches
+}
+
+// wait is the time until the deadline, 0 where it has passed: then only a finished pod is news.
+func (p plan) wait(now time.Time) time.Duration {
+	if p.deadline == nil {
+		return 0
+	}
+	return max(p.deadline.Sub(now), 0)
+}
+
+// latest is the stored deadline, put off by batches that were opened since: each begins the wait for the next.
+func latest(stored *metav1.Time, newest time.Time, window time.Duration) *metav1.Time {
+	if stored == nil {
+		return nil
+	}
+	if byBatch := newest.Add(window); !newest.IsZero() && byBatch.After(stored.Time) {
+		return &metav1.Time{Time: byBatch}
+	}
+	return stored
+}
+
+func newestBatch(batches []appv1alpha1.ChangePod) time.Time {
+	var newest time.Time
+	for i := range batches {
+		if created := time.Unix(batches[i].Spec.CreateTimeUnix, 0); created.After(newest) {
+			newest = created
+		}
+	}
+	return newest
+}
+
+// afterWindow rounds up to the second, which is what the API server stores.
+func afterWindow(now time.Time, window time.Duration) *metav1.Time {
+	return &metav1.Time{Time: now.Add(window + time.Second - 1).Truncate(time.Second)}
+}
+
+// BatchOf describes the batch of a ChangePod to the verifier, by what is known of its release and of its siblings.
+func BatchOf(order Order, workload *appv1alpha1.ChangeWorkload, siblings []appv1alpha1.ChangePod, changePod *appv1alpha1.ChangePod) Batch {
+	own, before, claimed := ChangePodNumber(changePod.Name), 0, len(changePod.Spec.PodInfos)
+	for i := range siblings {
+		if siblings[i].Spec.Release == changePod.Spec.Release && ChangePodNumber(siblings[i].Name) < own {
+			before++
+			claimed += len(siblings[i].Spec.PodInfos)
+		}
+	}
+	size := max(int(workload.Spec.CountThreshold), 1)
+	missing := max(int(workload.Status.Counts.Desired)-claimed, 0)
+	return Batch{
+		Order:  order,
+		Number: before,
+		Total:  before + 1 + (missing+size-1)/size,
+		Last:   missing == 0,
+		Pods:   changePod.Spec.PodInfos,
+	}
+}

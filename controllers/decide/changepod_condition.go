@@ -1,0 +1,170 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// concludeChangePod puts the Verified condition and the time of the write into a status that changePod comes to.
+func concludeChangePod(changePod *appv1alpha1.ChangePod, status appv1alpha1.ChangePodStatus, now time.Time) appv1alpha1.ChangePodStatus {
+	next := appv1alpha1.ChangePod{Spec: changePod.Spec, Status: *status.DeepCopy()}
+	condition := changePodVerified(&next)
+	condition.ObservedGeneration = changePod.Generation
+	condition.LastTransitionTime = metav1.NewTime(now)
+	meta.SetStatusCondition(&next.Status.Conditions, condition)
+	if !equality.Semantic.DeepEqual(changePod.Status, next.Status) {
+		next.Status.UpdateTime, next.Status.UpdateTimeUnix = Stamp(now)
+	}
+	return next.Status
+}
+
+// changePodVerified tells the outcome of a batch, or how far its check is. Why a batch was not checked is kept from the
+// moment at which that was decided.
+func changePodVerified(changePod *appv1alpha1.ChangePod) metav1.Condition {
+	verified := metav1.Condition{Type: appv1alpha1.ConditionVerified, Status: metav1.ConditionTrue}
+	judgement := Judge(changePod)
+	known := meta.FindStatusCondition(changePod.Status.Conditions, appv1alpha1.ConditionVerified)
+	switch {
+	case len(judgement.Unknown) > 0:
+		verified.Status, verified.Reason = metav1.ConditionFalse, appv1alpha1.ReasonUnknownPods
+		verified.Message = fmt.Sprintf("podResults fail pods that are not in spec.podInfos: %s; the batch counts as failed",
+			podNames(judgement.Unknown))
+	case len(judgement.Failed) > 0:
+		verified.Status, verified.Reason = metav1.ConditionFalse, appv1alpha1.ReasonPodsFailed
+		verified.Message = Failures(judgement.Failed)
+	case changePod.Status.Status != appv1alpha1.ChangePodExecuteDone:
+		verified.Status = metav1.ConditionUnknown
+		verified.Reason, verified.Message = progressOf(changePod, known)
+	case changePod.Status.Message == string(appv1alpha1.ChangePodPostFinish):
+		verified.Reason, verified.Message = appv1alpha1.ReasonPodsPassed, "no pod failed"
+	case known != nil && known.Status != metav1.ConditionFalse:
+		verified.Reason, verified.Message = known.Reason, known.Message
+	default:
+		verified.Reason, verified.Message = appv1alpha1.ReasonCheckWithdrawn, "the batch was not checked, and no pod is failed"
+	}
+	return verified
+}
+
+// MissedCheck says why a batch that was to be checked was not; missed is false where it was, or nobody wanted it to be.
+func MissedCheck(changePod *appv1alpha1.ChangePod) (note string, missed bool) {
+	verified := meta.FindStatusCondition(changePod.Status.Conditions, appv1alpha1.ConditionVerified)
+	if verified == nil || changePod.Status.Status != appv1alpha1.ChangePodExecuteDone ||
+		changePod.Status.Message == string(appv1alpha1.ChangePodPostFinish) || wasFailedBefore(changePod) {
+		return "", false
+	}
+	switch verified.Reason {
+	case appv1alpha1.ReasonCheckNotConfigured, appv1alpha1.ReasonCheckSwitchedOff, appv1alpha1.ReasonReleaseEnded:
+		return "", false
+	}
+	return verified.Message, true
+}
+
+// wasFailedBefore says that the check before the batch came out bad.
+func wasFailedBefore(changePod *appv1alpha1.ChangePod) bool {
+	return changePod.Status.Message == string(appv1alpha1.ChangePodPreFailed) && changePod.Status.VerdictTime != nil
+}
+
+// progressOf keeps a reason that was given for the wait, such as a server that can't be reached.
+func progressOf(changePod *appv1alpha1.ChangePod, known *metav1.Condition) (reason, message string) {
+	switch changePod.Status.Status {
+	case appv1alpha1.ChangePodPreSubmitted:
+		message = "the check before the batch is under way"
+	case appv1alpha1.ChangePodPostSubmitted:
+		message = "the check after the batch is under way"
+	default:
+		if known != nil && known.Status == metav1.ConditionUnknown && isHeldUp(known.Reason) {
+			return known.Reason, known.Message
+		}
+		message = "the batch is about to be checked"
+	}
+	return appv1alpha1.ReasonVerifying, message
+}
+
+func isHeldUp(reason string) bool {
+	return reason == appv1alpha1.ReasonServerUnavailable || reason == appv1alpha1.ReasonUnauthorized || reason == appv1alpha1.ReasonAwaitingOrder
+}
+
+// explain records why a batch waits or was not checked.
+func explain(status *appv1alpha1.ChangePodStatus, reason, message string, now time.Time) {
+	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: appv1alpha1.ConditionVerified, Status: metav1.ConditionUnknown, Reason: reason, Message: message,
+		LastTransitionTime: metav1.NewTime(now),
+	})
+}
+
+// maxNamedPods keeps messages readable where thousands of pods fail.
+const maxNamedPods = 5
+
+// Failures says which pods failed and why.
+func Failures(pods []appv1alpha1.PodSummary) string {
+	var parts []string
+	for _, pod := range pods[:min(len(pods), maxNamedPods)] {
+		part := "pod " + pod.Pod + " failed its check"
+		if pod.Message != "" {
+			part += ": " + pod.Message
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ") + andMore(len(pods))
+}
+
+// maxText is what the API server takes as the note of an Event, in bytes, and in the
+// message of a pod summary, in characters.
+const maxText = 1024
+
+// EventNote shortens a text to what fits into an Event: one that is too long would be refused, and nobody told.
+func EventNote(text string) string { return shortText(text) }
+
+func shortText(text string) string { return Shorten(text, maxText) }
+
+// Shorten cuts a text to limit bytes, between two characters.
+func Shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	const ending = "..."
+	cut := limit - len(ending)
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + ending
+}
+
+func podNames(pods []appv1alpha1.PodSummary) string {
+	var names []string
+	for _, pod := range pods[:min(len(pods), maxNamedPods)] {
+		names = append(names, pod.Pod)
+	}
+	return strings.Join(names, ", ") + andMore(len(pods))
+}
+
+func andMore(count int) string {
+	if count <= maxNamedPods {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", count-maxNamedPods)
+}

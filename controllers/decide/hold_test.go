@@ -1,0 +1,123 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+func TestAPauseIsTheOperatorsWhileItsAnnotationNamesTheRelease(t *testing.T) {
+	for _, row := range []struct {
+		name, annotation string
+		paused           bool
+		hold             string
+	}{
+		{"a Deployment that nobody paused", "", false, ""},
+		{"a user's pause", "", true, ""},
+		{"the operator's pause", "4", true, "held"},
+		{"the operator's pause of the release before", "3", true, ""},
+		{"a user has ended the operator's pause", "4", false, "resumed"},
+		{"which was seen", "4-overridden", false, "overridden"},
+		{"a user's pause after that", "4-overridden", true, "overridden"},
+		{"what somebody typed", "yes", true, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			deployment := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: row.paused}}
+			if row.annotation != "" {
+				deployment.Annotations = map[string]string{"altershield.defense.antgroup.com/held": row.annotation}
+			}
+			NewWithT(t).Expect(string(decide.HoldOf(deployment, 4))).To(Equal(row.hold))
+		})
+	}
+}
+
+func TestADeploymentRollsUntilAllItsPodsAreNew(t *testing.T) {
+	for _, row := range []struct {
+		name              string
+		replicas, updated int32
+		rolling           bool
+	}{
+		{"all are new", 5, 5, false},
+		{"an old one is left", 6, 5, true},
+		{"none is there", 0, 0, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(decide.IsRolling(&appsv1.Deployment{
+				Status: appsv1.DeploymentStatus{Replicas: row.replicas, UpdatedReplicas: row.updated},
+			})).To(Equal(row.rolling))
+		})
+	}
+}
+
+func rolling(seen *decide.Observation) { seen.Rolling = true }
+
+func hold(hold decide.Hold) seenOption {
+	return func(seen *decide.Observation) { seen.Hold, seen.Paused = hold, hold == decide.Held }
+}
+
+func TestARolloutIsHeldWithItsSuspensionAndOnlyThen(t *testing.T) {
+	failed := batches(newBatch(pods(1, 3), done, result("sleep-3", "unpass", "find error")))
+	for _, row := range []struct {
+		name                    string
+		seen                    decide.Observation
+		pause, resume, override bool
+	}{
+		{"a failed pod stops the rollout", see(20, rolling, failed), true, false, false},
+		{"of a repair as well, and once more when its namespace was opted out meanwhile", see(20, rolling, suspended, failed), true, false, false},
+		{"once", see(20, rolling, suspended, failed, hold("held")), false, false, false},
+		{"not while blocking is off", see(20, rolling, blockingOff, failed), false, false, false},
+		{"not where all pods are new", see(20, failed), false, false, false},
+		{"not where a user paused it", see(20, rolling, paused, failed), false, false, false},
+		{"not in a namespace that opted out", see(20, rolling, optedOut, failed), false, false, false},
+		{"not of a release that the Deployment moved on from", see(20, rolling, moved, failed), false, false, false},
+		{"not of a template that no webhook saw: what failed is the one before", see(20, rolling, suspended, failed, unseen), false, false, false},
+		{"not while no pod failed", see(20, rolling), false, false, false},
+		{"turning blocking off doesn't let it go on", see(20, rolling, blockingOff, suspended, failed, hold("held")), false, false, false},
+		{"a user who resumes it is not overruled", see(20, rolling, suspended, failed, hold("resumed")), false, false, true},
+		{"nor later", see(20, rolling, suspended, failed, hold("overridden")), false, false, false},
+		{"a verdict that is taken back lets it go on", see(20, rolling, suspended, hold("held")), false, true, false},
+		{"and so does opting out, whatever failed", see(20, rolling, suspended, failed, optedOut, hold("held")), false, true, false},
+		{"which doesn't end a user's pause", see(20, rolling, suspended, failed, optedOut, paused), false, false, false},
+		{"nor one after a user has ended the operator's", see(20, rolling, suspended, failed, optedOut, paused, hold("overridden")), false, false, false},
+		{"nor a pause of a release that the Deployment moved on from", see(20, rolling, moved, failed, optedOut, hold("held")), false, false, false},
+		{"a user who was first is remembered until the namespace returns", see(20, rolling, suspended, failed, optedOut, hold("resumed")), false, false, false},
+		{"and so does a verified release", see(3, suspended, passed(1, 3), hold("held")), false, true, false},
+		{"a pause that is not the operator's stays", see(3, suspended, passed(1, 3), paused), false, false, false},
+		{"also after a user has ended the operator's", see(3, suspended, passed(1, 3), paused, hold("overridden")), false, false, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			decision := decide.Decide(newWorkload(), row.seen, now)
+			g.Expect(decision.Pause).To(Equal(row.pause), "pause")
+			g.Expect(decision.Resume).To(Equal(row.resume), "resume")
+			g.Expect(decision.Override).To(Equal(row.override), "override")
+		})
+	}
+}
+
+func TestAHeldRolloutIsExplained(t *testing.T) {
+	g := NewWithT(t)
+	failed := batches(newBatch(pods(1, 3), done, result("sleep-3", "unpass", "find error")))
+	decision := decide.Decide(newWorkload(), see(20, rolling, suspended, failed, hold("held")), now)
+	g.Expect(messageOf(decision.Status.Conditions, "Suspended")).To(Equal("further releases of the Deployment are denied until a repair or a " +
+		"verified version succeeds; its rollout is held: kubectl rollout resume lets it go on all the same"))
+}

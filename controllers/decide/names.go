@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	separator = "--x--"
+	// maxNumberLength leaves room for the number of a ChangePod behind the name of its ChangeWorkload.
+	maxNumberLength = len(separator) + 19
+	hashLength      = 10
+)
+
+// ChangeWorkloadName is <deployment>--x--<version>. A Deployment whose name leaves no room for that keeps the
+// beginning of its name and a hash of all of it.
+func ChangeWorkloadName(deployment, version string) string {
+	room := validation.DNS1123SubdomainMaxLength - maxNumberLength - len(separator) - len(version)
+	return shorten(deployment, room) + separator + version
+}
+
+// ChangePodName is <changeworkload>--x--<number>.
+func ChangePodName(changeWorkload string, number int64) string {
+	return changeWorkload + separator + strconv.FormatInt(number, 10)
+}
+
+// ChangePodNumber is the number in the name of a ChangePod, 0 where it has none.
+func ChangePodNumber(name string) int64 {
+	_, digits, found := cutLast(name, separator)
+	number, err := strconv.ParseInt(digits, 10, 64)
+	if !found || err != nil || number < 0 {
+		return 0
+	}
+	return number
+}
+
+// BatchOfLabel is the value of LabelBatchOf on the ChangePods of a release.
+func BatchOfLabel(changeWorkload types.UID, release int64) string {
+	return string(changeWorkload) + "." + strconv.FormatInt(release, 10)
+}
+
+// LabelValue is the name where it fits into a label value, its beginning and a hash of all of it where it does not.
+func LabelValue(name string) string {
+	return shorten(name, validation.LabelValueMaxLength)
+}
+
+func shorten(name string, room int) string {
+	if len(name) <= room {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	hash := hex.EncodeToString(sum[:])[:hashLength]
+	// A segment of a name may not end in a dot or dash before the dash that is added here.
+	return strings.TrimRight(name[:room-hashLength-1], ".-") + "-" + hash
+}
+
+func cutLast(s, separator string) (before, after string, found bool) {
+	at := strings.LastIndex(s, separator)
+	if at < 0 {
+		return s, "", false
+	}
+	return s[:at], s[at+len(separator):], true
+}

@@ -1,0 +1,236 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+const (
+	// maxOrderID is the most bytes that AlterShield Server takes as a bizExecOrderId.
+	maxOrderID = 128
+	// orderThreshold is how long the verifier may not know the operator before its order counts as refused.
+	orderThreshold = 120 * time.Second
+	// farewellThreshold is how long the verifier gets to hear of the end of a release that is being deleted; with the call
+	// that is under way then, a deletion takes less than a minute.
+	farewellThreshold = 50 * time.Second
+	// closeThreshold is how long the verifier gets to hear of the end of any other release.
+	closeThreshold = time.Hour
+)
+
+// OrderOf is the order of a workload's release: <cluster>/<namespace>/<deployment>/<hash>/<release>. The hash of what the
+// API server never gives twice makes it unique for ever: a Deployment, a version and even a count may return.
+func OrderOf(cluster string, workload *appv1alpha1.ChangeWorkload) Order {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", workload.UID, workload.Spec.CreateTimeUnix))
+	unique := "/" + hex.EncodeToString(sum[:])[:hashLength] + "/" + strconv.FormatInt(workload.Spec.Release, 10)
+	return Order{
+		ID:         shorten(cluster+"/"+workload.Namespace+"/"+workload.Spec.AppName, maxOrderID-len(unique)) + unique,
+		Namespace:  workload.Namespace,
+		Deployment: workload.Spec.AppName,
+		Version:    workload.Spec.Reversion,
+		Release:    workload.Spec.Release,
+	}
+}
+
+// AnnouncedOrder is the order under which the verifier knows a release, whatever the cluster is called by now.
+func AnnouncedOrder(cluster string, workload *appv1alpha1.ChangeWorkload) Order {
+	order := OrderOf(cluster, workload)
+	if known := workload.Status.Order; known != nil {
+		order.ID = known.BizExecOrderID
+	}
+	return order
+}
+
+// IsWorthRetrying says whether asking a verifier again may help.
+func IsWorthRetrying(err error) bool { return err != nil && !errors.Is(err, ErrRefused) }
+
+// OrderTrouble says why the order of a release is not open.
+func OrderTrouble(workload *appv1alpha1.ChangeWorkload) string {
+	if ordered := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionOrdered); ordered != nil {
+		return ordered.Message
+	}
+	return ""
+}
+
+// OrderPlan says what to tell the verifier of a release.
+type OrderPlan struct {
+	// Open says that the release is to be announced.
+	Open bool
+	// Close is how the release ended, empty while it has not.
+	Close appv1alpha1.OrderState
+}
+
+// planOrder announces every release that is to be checked, and tells how it ended.
+func planOrder(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus, seen Observation) OrderPlan {
+	verified := wasVerified(status)
+	mayOpen := seen.Current && seen.OptedIn && !seen.Verifier.SwitchedOff
+	order := status.Order
+	switch {
+	case !seen.Verifier.Configured:
+		return OrderPlan{}
+	case order == nil, order.Release != workload.Spec.Release && !isRunning(order.State):
+		return OrderPlan{Open: mayOpen && !verified && status.Status != appv1alpha1.ChangeWorkloadFailed}
+	case !isRunning(order.State):
+		return OrderPlan{}
+	case order.Release != workload.Spec.Release:
+		return OrderPlan{Close: endOfEarlier(workload)} // of this version; the new one comes next
+	}
+	if end := endOf(verified, seen); end != "" {
+		return OrderPlan{Close: end}
+	}
+	return OrderPlan{Open: order.State == appv1alpha1.OrderPending && mayOpen}
+}
+
+// endOf is how a release ended, empty while it has not.
+func endOf(verified bool, seen Observation) appv1alpha1.OrderState {
+	switch {
+	case verified:
+		return appv1alpha1.OrderSuccess
+	case seen.Current:
+		return ""
+	case seen.WentBack, seen.RolledBack != nil:
+		return appv1alpha1.OrderRollback
+	}
+	return appv1alpha1.OrderCancel
+}
+
+// endOfEarlier is how the release ended that a workload's status still speaks of.
+func endOfEarlier(workload *appv1alpha1.ChangeWorkload) appv1alpha1.OrderState {
+	status := &workload.Status
+	if wasVerified(status) && status.ObservedRelease == status.Order.Release {
+		return appv1alpha1.OrderSuccess
+	}
+	return appv1alpha1.OrderCancel
+}
+
+// isRunning says that the verifier has, or may have, the order and doesn't know of its end.
+func isRunning(state appv1alpha1.OrderState) bool {
+	return state == appv1alpha1.OrderOpen || state == appv1alpha1.OrderPending
+}
+
+// Farewell is how the order ends of a release whose record is being deleted, empty where nobody has to hear of it, and how long the
+// verifier may be told so again if that fails. At 0 this is the last time, and then the record goes: the deletion may have been
+// seen late, so that it is the first as well. An order that is not known of may have been opened all the same, just before the
+// operator stopped.
+func Farewell(workload *appv1alpha1.ChangeWorkload, configured bool, now time.Time) (state appv1alpha1.OrderState, left time.Duration) {
+	order := workload.Status.Order
+	if !configured || order != nil && !isRunning(order.State) || workload.DeletionTimestamp == nil {
+		return "", 0
+	}
+	state = appv1alpha1.OrderCancel
+	if IsSettled(workload) {
+		state = appv1alpha1.OrderSuccess
+	}
+	return state, max(workload.DeletionTimestamp.Add(farewellThreshold).Sub(now), 0)
+}
+
+// OrderAnswer is what the verifier answered to an OrderPlan.
+type OrderAnswer struct {
+	// OrderID is the verifier's own id of an order that was opened.
+	OrderID string
+	// Err says why it was not done.
+	Err error
+}
+
+// AnswerOrder puts what the verifier answered to the decision's OrderPlan into the decision. retry says that it has to be
+// asked again.
+func (d *Decision) AnswerOrder(workload *appv1alpha1.ChangeWorkload, verifier Verifier, order Order, answer OrderAnswer, now time.Time) (retry bool) {
+	status := d.Status
+	switch {
+	case d.Order.Close != "":
+		retry = closeOrder(&status, d.Order.Close, answer.Err, now)
+	case d.Order.Open:
+		retry = openOrder(&status, workload, order, answer, now)
+		if status.Order.State == appv1alpha1.OrderRefused && !verifier.FailClosed {
+			d.fail(&status)
+		}
+	}
+	d.finish(workload, status, now)
+	return retry
+}
+
+// closeOrder counts a refusal as the end: then the verifier doesn't have the order. One that can't be told gets an hour.
+func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, state appv1alpha1.OrderState, err error, now time.Time) (retry bool) {
+	closed := *status.Order
+	status.Order = &closed
+	if closed.CloseDeadline == nil && IsWorthRetrying(err) {
+		closed.CloseDeadline = afterWindow(now, closeThreshold)
+	}
+	if IsWorthRetrying(err) && now.Before(closed.CloseDeadline.Time) {
+		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderUnfinished,
+			shortText(fmt.Sprintf("AlterShield Server is still to be told that the release ended with %s: %v", state, err)))
+		return true
+	}
+	closed.State, closed.CloseDeadline = state, nil
+	if err != nil {
+		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionFalse, appv1alpha1.ReasonOrderUnknown,
+			shortText(fmt.Sprintf("the release ended with %s, which AlterShield Server doesn't know: %v", state, err)))
+		return false
+	}
+	setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderFinished,
+		fmt.Sprintf("the order was finished with %s", state))
+	return false
+}
+
+func openOrder(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, order Order, answer OrderAnswer, now time.Time) (retry bool) {
+	status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: order.ID, OrderID: answer.OrderID, Release: order.Release, State: appv1alpha1.OrderOpen}
+	if answer.Err == nil {
+		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderOpen,
+			"AlterShield Server has the order "+order.ID)
+		return false
+	}
+	message := shortText(answer.Err.Error())
+	due := time.Unix(workload.Spec.CreateTimeUnix, 0).Add(orderThreshold)
+	if !errors.Is(answer.Err, ErrRefused) && (!errors.Is(answer.Err, ErrUnauthorized) || now.Before(due)) {
+		status.Order.State = appv1alpha1.OrderPending
+		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionUnknown, troubleReason(answer.Err), message)
+		return true
+	}
+	status.Order.State = appv1alpha1.OrderRefused
+	setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionFalse, appv1alpha1.ReasonOrderRefused, message)
+	return false
+}
+
+// fail ends a release that the verifier doesn't take. By default only an explicit verdict fails a pod, so nothing is
+// suspended; what is suspended already stays so.
+func (d *Decision) fail(status *appv1alpha1.ChangeWorkloadStatus) {
+	d.Batches = nil
+	if status.Status == appv1alpha1.ChangeWorkloadSuspend {
+		return
+	}
+	status.Status, status.WaitDeadline, d.Wait = appv1alpha1.ChangeWorkloadFailed, nil, 0
+	setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonOrderRefused,
+		"AlterShield Server refused the change order, so the release is not checked: the next change of the template is a new order")
+}
+
+// troubleReason tells a server that doesn't know the operator, which somebody has to mend, from one that can't be reached.
+func troubleReason(err error) string {
+	if errors.Is(err, ErrUnauthorized) {
+		return appv1alpha1.ReasonUnauthorized
+	}
+	return appv1alpha1.ReasonServerUnavailable
+}

@@ -1,0 +1,370 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+func TestAnOrderIsUniqueForEverAndCarriesWhereItIsFrom(t *testing.T) {
+	g := NewWithT(t)
+	workload := newWorkload(identified("uid-1"), release(7))
+	order := decide.OrderOf("hangzhou-1", workload)
+	g.Expect(order.ID).To(MatchRegexp(`^hangzhou-1/default/sleep/[0-9a-f]{10}/7$`))
+	g.Expect(order).To(Equal(decide.Order{ID: order.ID, Namespace: "default", Deployment: "sleep", Version: version, Release: 7}))
+	g.Expect(decide.OrderOf("hangzhou-1", workload)).To(Equal(order), "it is the same each time it is sent")
+
+	different := map[string]bool{order.ID: true}
+	for _, other := range []*appv1alpha1.ChangeWorkload{
+		newWorkload(identified("uid-1"), release(8)),
+		newWorkload(identified("uid-2"), release(7)),
+		newWorkload(identified("uid-1"), release(7), func(w *appv1alpha1.ChangeWorkload) { w.Spec.CreateTimeUnix = 1 }),
+	} {
+		different[decide.OrderOf("hangzhou-1", other).ID] = true
+	}
+	g.Expect(different).To(HaveLen(4), "a release counter may return, a record and its time never do")
+}
+
+func TestAnOrderFitsInto128BytesWhateverTheNames(t *testing.T) {
+	g := NewWithT(t)
+	workload := newWorkload(identified("uid-1"), release(9223372036854775807), func(w *appv1alpha1.ChangeWorkload) {
+		w.Namespace, w.Spec.AppName = strings.Repeat("n", 63), strings.Repeat("d", 253)
+	})
+	order := decide.OrderOf(strings.Repeat("c", 63), workload)
+	g.Expect(len(order.ID)).To(BeNumerically("<=", 128))
+	g.Expect(order.ID).To(HaveSuffix("/9223372036854775807"))
+	workload.Spec.AppName = strings.Repeat("d", 252) + "e"
+	g.Expect(decide.OrderOf(strings.Repeat("c", 63), workload).ID).NotTo(Equal(order.ID))
+}
+
+func identified(uid types.UID) workloadOption {
+	return func(workload *appv1alpha1.ChangeWorkload) { workload.UID = uid }
+}
+
+// verifiedBy is a server that the operator is configured for.
+func verifiedBy(seen *decide.Observation) { seen.Verifier.Configured = true }
+
+func checksOff(seen *decide.Observation) { seen.Verifier.SwitchedOff = true }
+func wentBack(seen *decide.Observation)  { seen.Current, seen.WentBack = false, true }
+
+// orderIn gives the workload an order that was sent for a release.
+func orderIn(state string, number int64) workloadOption {
+	return func(workload *appv1alpha1.ChangeWorkload) {
+		workload.Status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: "order", Release: number, State: appv1alpha1.OrderState(state)}
+	}
+}
+
+func TestAReleaseIsAnnouncedAndItsEndIsTold(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		seen     decide.Observation
+		plan     decide.OrderPlan
+	}{
+		{"a new release is announced", newWorkload(), see(5, verifiedBy), decide.OrderPlan{Open: true}},
+		{"a release without pods is announced", newWorkload(), see(0, verifiedBy), decide.OrderPlan{Open: true}},
+		{"not without a server", newWorkload(), see(5), decide.OrderPlan{}},
+		{"not while checks are switched off", newWorkload(), see(5, verifiedBy, checksOff), decide.OrderPlan{}},
+		{"not in a namespace that opted out", newWorkload(), see(5, verifiedBy, optedOut), decide.OrderPlan{}},
+		{"not after the Deployment has moved on", newWorkload(), see(5, verifiedBy, moved), decide.OrderPlan{}},
+		{"not once it is verified", newWorkload(stored("Success", "True", "AllPodsPassed")), see(5, verifiedBy, passed(1, 5)), decide.OrderPlan{}},
+		{"not twice", newWorkload(orderIn("Open", 1)), see(5, verifiedBy), decide.OrderPlan{}},
+		{"not after it was refused", newWorkload(stored("Failed", "Unknown", "OrderRefused"), orderIn("Refused", 1)), see(5, verifiedBy), decide.OrderPlan{}},
+		{"again where the server did not take it", newWorkload(orderIn("Pending", 1)), see(5, verifiedBy), decide.OrderPlan{Open: true}},
+		{"a verified release ends with SUCCESS", newWorkload(orderIn("Open", 1)), see(5, verifiedBy, passed(1, 5)), decide.OrderPlan{Close: "SUCCESS"}},
+		{"and it ends once", newWorkload(orderIn("SUCCESS", 1)), see(5, verifiedBy, passed(1, 5)), decide.OrderPlan{}},
+		{"a release without pods is not at its end", newWorkload(orderIn("Open", 1)), see(0, verifiedBy), decide.OrderPlan{}},
+		{"a suspended release is not at its end", newWorkload(orderIn("Open", 1)),
+			see(5, verifiedBy, batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "")))), decide.OrderPlan{}},
+		{"one that another release took over from ends with CANCEL", newWorkload(orderIn("Open", 1)), see(5, verifiedBy, moved), decide.OrderPlan{Close: "CANCEL"}},
+		{"even one that the server may not have", newWorkload(orderIn("Pending", 1)), see(5, verifiedBy, moved), decide.OrderPlan{Close: "CANCEL"}},
+		{"a verified release ends with SUCCESS although another took over before the server could be told",
+			newWorkload(stored("Success", "True", "AllPodsPassed"), orderIn("Open", 1)), see(5, verifiedBy, moved), decide.OrderPlan{Close: "SUCCESS"}},
+		{"and although its version is released again",
+			newWorkload(stored("Success", "True", "AllPodsPassed"), release(3), orderIn("Open", 1)), see(5, verifiedBy), decide.OrderPlan{Close: "SUCCESS"}},
+		{"one that the Deployment went back from ends with ROLLBACK", newWorkload(orderIn("Open", 1)), see(5, verifiedBy, wentBack), decide.OrderPlan{Close: "ROLLBACK"}},
+		{"so does one that was rolled back, whatever to", newWorkload(orderIn("Open", 1)), see(5, verifiedBy, wentBackFrom), decide.OrderPlan{Close: "ROLLBACK"}},
+		{"but one that was verified before it was rolled back ends with SUCCESS",
+			newWorkload(stored("Success", "True", "AllPodsPassed"), orderIn("Open", 1)), see(5, verifiedBy, wentBackFrom), decide.OrderPlan{Close: "SUCCESS"}},
+		{"the order of an earlier release of the version is ended first", newWorkload(release(3), orderIn("Open", 1)), see(5, verifiedBy), decide.OrderPlan{Close: "CANCEL"}},
+		{"and then the new one is announced", newWorkload(release(3), orderIn("CANCEL", 1)), see(5, verifiedBy), decide.OrderPlan{Open: true}},
+		{"after a refused order the version may be released again", newWorkload(release(3), orderIn("Refused", 1)), see(5, verifiedBy), decide.OrderPlan{Open: true}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(decide.Decide(row.workload, row.seen, now).Order).To(Equal(row.plan))
+		})
+	}
+}
+
+func TestTheAnswerToAnOrderIsKept(t *testing.T) {
+	late := now.Add(2 * time.Minute)
+	unauthorized := fmt.Errorf("102: authentication request fail: %w", decide.ErrUnauthorized)
+	for _, row := range []struct {
+		name    string
+		answer  decide.OrderAnswer
+		at      time.Time
+		retry   bool
+		status  string
+		order   string
+		ordered metav1.ConditionStatus
+		reason  string
+		message string
+	}{
+		{"an order that is taken", decide.OrderAnswer{OrderID: "36"}, now, false,
+			"Running", "Open", "True", "OrderOpen", "AlterShield Server has the order o-1"},
+		{"a server that is down", decide.OrderAnswer{Err: errDown}, now, true,
+			"Running", "Pending", "Unknown", "ServerUnavailable", "connection refused"},
+		{"a server that is down for long", decide.OrderAnswer{Err: errDown}, late, true,
+			"Running", "Pending", "Unknown", "ServerUnavailable", "connection refused"},
+		{"a token that the server doesn't know yet", decide.OrderAnswer{Err: unauthorized}, now, true,
+			"Running", "Pending", "Unknown", "Unauthorized", "102: authentication request fail: unauthorized"},
+		{"a token that the server never got to know", decide.OrderAnswer{Err: unauthorized}, late, false,
+			"Failed", "Refused", "False", "OrderRefused", "102: authentication request fail: unauthorized"},
+		{"a refused order", decide.OrderAnswer{Err: errRefused}, now, false,
+			"Failed", "Refused", "False", "OrderRefused", "101: no such scene: refused"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			workload := newWorkload(func(w *appv1alpha1.ChangeWorkload) { w.Spec.CreateTimeUnix = now.Unix() })
+			decision := decide.Decide(workload, see(5, verifiedBy, finished(pods(1, 1))), row.at)
+			g.Expect(decision.Batches).NotTo(BeEmpty())
+			retry := decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "o-1", Release: 1}, row.answer, row.at)
+			g.Expect(retry).To(Equal(row.retry))
+			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
+			g.Expect(*decision.Status.Order).To(Equal(appv1alpha1.ChangeOrder{
+				BizExecOrderID: "o-1", OrderID: row.answer.OrderID, Release: 1, State: appv1alpha1.OrderState(row.order),
+			}))
+			g.Expect(decision.Status.Conditions).To(haveCondition("Ordered", row.ordered, row.reason))
+			g.Expect(messageOf(decision.Status.Conditions, "Ordered")).To(Equal(row.message))
+			g.Expect(decision.WriteStatus).To(BeTrue())
+			if row.status == "Failed" {
+				g.Expect(decision.Batches).To(BeEmpty(), "its pods are not checked")
+				g.Expect(decision.Wait).To(BeZero())
+				g.Expect(decision.Status.Conditions).To(haveCondition("Verified", "Unknown", "OrderRefused"))
+			}
+		})
+	}
+}
+
+func TestARefusedReleaseStaysFailedUntilTheNextOne(t *testing.T) {
+	g := NewWithT(t)
+	workload := newWorkload()
+	decision := decide.Decide(workload, see(5, verifiedBy), now)
+	decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "o-1", Release: 1}, decide.OrderAnswer{Err: errRefused}, now)
+	workload.Status = decision.Status
+	decision = decide.Decide(workload, see(5, verifiedBy, finished(pods(1, 5))), now.Add(time.Hour))
+	g.Expect(string(decision.Status.Status)).To(Equal("Failed"))
+	g.Expect(decision.Batches).To(BeEmpty())
+	g.Expect(decision.Suspend || decision.Lift || decision.Keep).To(BeFalse())
+	g.Expect(decision.Prune).To(BeEmpty())
+
+	workload.Spec.Release = 2
+	decision = decide.Decide(workload, see(5, verifiedBy, finished(pods(1, 5))), now.Add(time.Hour))
+	g.Expect(string(decision.Status.Status)).To(Equal("Running"))
+	g.Expect(decision.Order).To(Equal(decide.OrderPlan{Open: true}))
+}
+
+func TestTheEndOfAnOrderIsWrittenOnceTheServerKnowsIt(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		err     error
+		retry   bool
+		order   string
+		ordered string
+		message string
+	}{
+		{"a server that is told", nil, false, "SUCCESS", "Ordered is True: OrderFinished", "the order was finished with SUCCESS"},
+		{"a server that is down", errDown, true, "Open", "Ordered is True: OrderUnfinished",
+			"AlterShield Server is still to be told that the release ended with SUCCESS: connection refused"},
+		{"a server that doesn't know the order", fmt.Errorf("101: none order found: %w", decide.ErrRefused), false, "SUCCESS",
+			"Ordered is False: OrderUnknown", "the release ended with SUCCESS, which AlterShield Server doesn't know: 101: none order found: refused"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			workload := newWorkload(orderIn("Open", 1))
+			decision := decide.Decide(workload, see(5, verifiedBy, passed(1, 5)), now)
+			retry := decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "order", Release: 1}, decide.OrderAnswer{Err: row.err}, now)
+			g.Expect(retry).To(Equal(row.retry))
+			g.Expect(string(decision.Status.Status)).To(Equal("Success"), "a server that is down doesn't hold up the release")
+			g.Expect(string(decision.Status.Order.State)).To(Equal(row.order))
+			g.Expect(told(decision.Status.Conditions, "Ordered")).To(Equal(row.ordered))
+			g.Expect(messageOf(decision.Status.Conditions, "Ordered")).To(Equal(row.message))
+			g.Expect(string(workload.Status.Order.State)).To(Equal("Open"), "the workload itself stays as it was read")
+		})
+	}
+}
+
+func TestAServerThatCanNotBeToldOfAnEndGetsAnHour(t *testing.T) {
+	g := NewWithT(t)
+	workload := newWorkload(orderIn("Open", 1))
+	tell := func(at time.Time) bool {
+		decision := decide.Decide(workload, see(5, verifiedBy, passed(1, 5)), at)
+		retry := decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "order", Release: 1}, decide.OrderAnswer{Err: errDown}, at)
+		workload.Status = decision.Status
+		return retry
+	}
+	g.Expect(tell(now)).To(BeTrue())
+	g.Expect(workload.Status.Order.CloseDeadline.Time).To(BeTemporally("==", now.Add(time.Hour)))
+	g.Expect(tell(now.Add(time.Hour - time.Second))).To(BeTrue())
+	g.Expect(workload.Status.Order.CloseDeadline.Time).To(BeTemporally("==", now.Add(time.Hour)), "it isn't put off")
+	g.Expect(tell(now.Add(time.Hour))).To(BeFalse())
+	g.Expect(string(workload.Status.Order.State)).To(Equal("SUCCESS"))
+	g.Expect(workload.Status.Order.CloseDeadline).To(BeNil())
+	g.Expect(told(workload.Status.Conditions, "Ordered")).To(Equal("Ordered is False: OrderUnknown"))
+}
+
+func TestAReturnToAVersionIsSeenBeforeItsReleaseIsLookedAt(t *testing.T) {
+	g := NewWithT(t)
+	anew := other(older, 3, stored("Success", "True", "AllPodsPassed"))
+	anew.Status.ObservedRelease = 1
+	g.Expect(decide.WentBack([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeTrue())
+	g.Expect(decide.IsVerified([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeFalse(), "but nobody may pass a suspension with it")
+	anew.Status.Status = "Running"
+	g.Expect(decide.WentBack([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeFalse())
+}
+
+func TestARefusedOrderSuspendsNothingByItself(t *testing.T) {
+	refused := decide.OrderAnswer{Err: errRefused}
+	failed := batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "by hand")))
+	for _, row := range []struct {
+		name     string
+		seen     decide.Observation
+		verifier decide.Verifier
+		status   string
+		verified string
+		batches  int
+	}{
+		{"by default the release is not checked", see(5, verifiedBy, finished(pods(2, 2))), decide.Verifier{Configured: true},
+			"Failed", "Verified is Unknown: OrderRefused", 0},
+		{"what failed before stays failed", see(5, verifiedBy, failed, finished(pods(2, 2))), decide.Verifier{Configured: true},
+			"Suspend", "Verified is False: PodsFailed", 0},
+		{"where what isn't checked fails, the batches tell", see(5, verifiedBy, finished(pods(2, 2))), decide.Verifier{Configured: true, FailClosed: true},
+			"Running", "Verified is Unknown: Verifying", 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			workload := newWorkload()
+			decision := decide.Decide(workload, row.seen, now)
+			g.Expect(decision.AnswerOrder(workload, row.verifier, decide.Order{ID: "o-1", Release: 1}, refused, now)).To(BeFalse())
+			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
+			g.Expect(told(decision.Status.Conditions, "Verified")).To(Equal(row.verified))
+			g.Expect(decision.Batches).To(HaveLen(row.batches))
+			g.Expect(told(decision.Status.Conditions, "Ordered")).To(Equal("Ordered is False: OrderRefused"))
+		})
+	}
+}
+
+func TestASuccessTellsOfPodsThatNobodyChecked(t *testing.T) {
+	g := NewWithT(t)
+	missed := newBatch(pods(1, 2), opened)
+	missed.Status = decide.AdvanceChangePod(&missed, checked(), decide.CheckAnswer{Call: "begin", Err: errRefused}, now)
+	checkedOnes := newBatch(pods(3, 3), in("PostSubmitted"))
+	checkedOnes.Status, _ = decide.ApplyVerdict(&checkedOnes, decide.CheckVerdict{CheckID: "node-1", Stage: "POST", Passed: true}, now)
+	workload := newWorkload()
+	decision := decide.Decide(workload, see(3, verifiedBy, finished(pods(1, 3)), batches(missed, checkedOnes)), now)
+	g.Expect(decision.Unchecked).To(Equal(2))
+	g.Expect(messageOf(decision.Status.Conditions, "Verified")).To(Equal(
+		"every desired pod finished and passed; 2 of 3 were not checked: kubectl get changepods -o wide says why"))
+	workload.Status = decision.Status
+	later := decide.Decide(workload, see(4, verifiedBy, finished(pods(3, 6)), batches(checkedOnes)), now)
+	g.Expect(messageOf(later.Status.Conditions, "Verified")).To(ContainSubstring("2 of 3 were not checked"), "it speaks of the release")
+}
+
+func TestADeletionWaitsForTheServerForFiftySecondsAtMost(t *testing.T) {
+	for _, row := range []struct {
+		name       string
+		workload   *appv1alpha1.ChangeWorkload
+		configured bool
+		after      time.Duration
+		state      string
+		left       time.Duration
+	}{
+		{"an open order is cancelled", newWorkload(deleted, orderIn("Open", 1)), true, 0, "CANCEL", 50 * time.Second},
+		{"an order that the server may have is cancelled", newWorkload(deleted, orderIn("Pending", 1)), true, 20 * time.Second, "CANCEL", 30 * time.Second},
+		{"the order of a verified release ends with SUCCESS", newWorkload(stored("Success", "True", "AllPodsPassed"), deleted, orderIn("Open", 1)), true, 0, "SUCCESS", 50 * time.Second},
+		{"after fifty seconds the server is told once more", newWorkload(deleted, orderIn("Open", 1)), true, 50 * time.Second, "CANCEL", 0},
+		{"long after as well: nobody may have seen the deletion before", newWorkload(deleted, orderIn("Open", 1)), true, time.Hour, "CANCEL", 0},
+		{"an order that has ended holds nothing up", newWorkload(deleted, orderIn("SUCCESS", 1)), true, 0, "", 0},
+		{"a refused order holds nothing up", newWorkload(deleted, orderIn("Refused", 1)), true, 0, "", 0},
+		{"an order that was opened just before the operator stopped is cancelled", newWorkload(deleted), true, 0, "CANCEL", 50 * time.Second},
+		{"without a server nothing is held up", newWorkload(deleted, orderIn("Open", 1)), false, 0, "", 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			state, left := decide.Farewell(row.workload, row.configured, now.Add(row.after))
+			g.Expect(string(state)).To(Equal(row.state))
+			g.Expect(left).To(Equal(row.left))
+		})
+	}
+}
+
+func TestOnlyARefusalIsFinal(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(decide.IsWorthRetrying(nil)).To(BeFalse())
+	g.Expect(decide.IsWorthRetrying(errRefused)).To(BeFalse())
+	g.Expect(decide.IsWorthRetrying(decide.ErrUnauthorized)).To(BeTrue())
+	g.Expect(decide.IsWorthRetrying(errors.New("timeout"))).To(BeTrue())
+}
+
+func TestTheTroubleWithAnOrderIsWhatItsConditionSays(t *testing.T) {
+	g := NewWithT(t)
+	workload := newWorkload()
+	g.Expect(decide.OrderTrouble(workload)).To(BeEmpty())
+	workload.Status.Conditions = []metav1.Condition{{Type: "Ordered", Status: "Unknown", Reason: "ServerUnavailable", Message: "connection refused"}}
+	g.Expect(decide.OrderTrouble(workload)).To(Equal("connection refused"))
+}
+
+func TestABatchKnowsItsPlaceInTheRelease(t *testing.T) {
+	batch := func(number int, from, to int) appv1alpha1.ChangePod {
+		return newBatch(pods(from, to), func(b *appv1alpha1.ChangePod) {
+			b.Name = fmt.Sprintf("sleep--x--%s--x--%d", version, number)
+		})
+	}
+	earlier := batch(1, 90, 99)
+	earlier.Spec.Release = 7
+	siblings := []appv1alpha1.ChangePod{batch(10, 7, 9), batch(4, 4, 6), earlier, batch(3, 1, 3), batch(11, 10, 10)}
+	workload := newWorkload(batchesOf(3), func(w *appv1alpha1.ChangeWorkload) { w.Status.Counts.Desired = 10 })
+	order := decide.Order{ID: "o-1"}
+	for _, row := range []struct {
+		batch         appv1alpha1.ChangePod
+		number, total int
+		last          bool
+	}{
+		{siblings[3], 0, 4, false},
+		{siblings[1], 1, 4, false},
+		{siblings[0], 2, 4, false},
+		{siblings[4], 3, 4, true},
+		{batch(12, 11, 11), 4, 5, true},
+	} {
+		t.Run(row.batch.Name, func(t *testing.T) {
+			NewWithT(t).Expect(decide.BatchOf(order, workload, siblings, &row.batch)).To(Equal(decide.Batch{
+				Order: order, Number: row.number, Total: row.total, Last: row.last, Pods: row.batch.Spec.PodInfos,
+			}))
+		})
+	}
+}

@@ -1,0 +1,156 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// DoesNotRun reports whether a pod waits to be scheduled, or one of its containers doesn't run: it waits for its image, for what
+// it is configured with or for an init container, or it ended. It is not asked whether the pod is ready.
+func DoesNotRun(pod *corev1.Pod) bool {
+	return isCounted(pod) && (pod.Status.Phase != corev1.PodRunning || slices.ContainsFunc(containersOf(pod), isStopped))
+}
+
+// Restarts is how often containers of a pod were started again.
+func Restarts(pod *corev1.Pod) int32 {
+	var count int32
+	for _, status := range containersOf(pod) {
+		count += status.RestartCount
+	}
+	return count
+}
+
+// IsUnsettled reports whether a container doesn't run or was started again, unless it ended as it should. restarts is whether it is
+// started again however it ends: the containers of Deployments are, but for init containers that are no sidecars.
+func IsUnsettled(status *corev1.ContainerStatus, restarts bool) bool {
+	switch state := status.State; {
+	case state.Waiting != nil:
+		return true
+	case state.Terminated != nil:
+		return restarts || state.Terminated.ExitCode != 0
+	}
+	return restarts && status.RestartCount > 0 && status.State.Running != nil
+}
+
+// isCounted reports whether a pod that doesn't run may be the fault of its release. Those that Kubernetes has given up, such as
+// evicted ones, are replaced; others are kept from being scheduled for now.
+func isCounted(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp != nil || isGated(pod) {
+		return false
+	}
+	return slices.Contains([]corev1.PodPhase{corev1.PodRunning, corev1.PodPending, ""}, pod.Status.Phase)
+}
+
+// isGated reports whether a scheduling gate keeps a pod back, as a quota controller may.
+func isGated(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
+		return condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonSchedulingGated
+	})
+}
+
+// containersOf are the unsettled containers of a pod from the cache, init containers first.
+func containersOf(pod *corev1.Pod) []*corev1.ContainerStatus {
+	var all []*corev1.ContainerStatus
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			all = append(all, &statuses[i])
+		}
+	}
+	return all
+}
+
+// isStopped reports whether a container doesn't run. In a pod that runs a stopped init container is a sidecar.
+func isStopped(status *corev1.ContainerStatus) bool {
+	return status.State.Waiting != nil || status.State.Terminated != nil
+}
+
+// lastStop is when a container ended last, zero where that isn't known.
+func lastStop(status *corev1.ContainerStatus) time.Time {
+	if end := lastEnd(status); end != nil {
+		return end.FinishedAt.Time
+	}
+	return time.Time{}
+}
+
+func lastEnd(status *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if status.State.Terminated != nil {
+		return status.State.Terminated
+	}
+	return status.LastTerminationState.Terminated
+}
+
+// ranFor is for how long a container has run by now, 0 where it doesn't.
+func ranFor(status *corev1.ContainerStatus, now time.Time) time.Duration {
+	if status.State.Running == nil {
+		return 0
+	}
+	return now.Sub(status.State.Running.StartedAt.Time)
+}
+
+// isLooping reports whether a container was started again within threshold, and has not run for longer yet than it did before.
+func isLooping(status *corev1.ContainerStatus, threshold time.Duration, now time.Time) bool {
+	end := lastEnd(status)
+	if end == nil || status.State.Running == nil {
+		return false
+	}
+	// Statuses have whole seconds.
+	before := end.FinishedAt.Sub(end.StartedAt.Time) + time.Second
+	return ranFor(status, now) < threshold && ranFor(status, now) <= before
+}
+
+// isTold reports whether the kubelet explains a reason by names alone. Others, PostStartHookError among them, may bring commands
+// and what they wrote, and so secrets.
+func isTold(reason string) bool {
+	return slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}, reason)
+}
+
+// trouble is what a pod waits for. What a container wrote before it ended is not told: it may hold a secret.
+func (p *Patience) trouble(pod *corev1.Pod, now time.Time) string {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return strings.TrimSuffix(condition.Reason+": "+condition.Message, ": ")
+		}
+	}
+	for i, status := range containersOf(pod) {
+		if text := containerTrouble(status); text != "" && p.isTroubled(pod, status, now) {
+			if i < len(pod.Status.InitContainerStatuses) {
+				return "init " + text
+			}
+			return text
+		}
+	}
+	return "it is pending"
+}
+
+func containerTrouble(status *corev1.ContainerStatus) string {
+	end := lastEnd(status)
+	switch waiting := status.State.Waiting; {
+	case end != nil && (end.ExitCode != 0 || waiting == nil || waiting.Reason == "CrashLoopBackOff"):
+		return fmt.Sprintf("container %s ended with exit code %d, %d restarts", status.Name, end.ExitCode, status.RestartCount)
+	case waiting != nil && waiting.Message != "" && isTold(waiting.Reason):
+		return fmt.Sprintf("container %s: %s: %s", status.Name, waiting.Reason, waiting.Message)
+	case waiting != nil:
+		return fmt.Sprintf("container %s: %s", status.Name, waiting.Reason)
+	}
+	return ""
+}

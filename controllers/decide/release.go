@@ -1,0 +1,181 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// Release identifies one release of a Deployment.
+type Release struct {
+	// Version is the version of the pod template, empty where the Deployment isn't under change control.
+	Version string
+	// Number counts the releases of the Deployment from 1.
+	Number int64
+}
+
+// ReleaseOf is the release that a Deployment is at.
+func ReleaseOf(deployment *appsv1.Deployment) Release {
+	return Release{
+		Version: deployment.Labels[appv1alpha1.LabelVersion],
+		Number:  max(ReleaseNumber(deployment.Annotations), 1),
+	}
+}
+
+// ReleaseNumber reads the number of the last release from the annotations of a Deployment: 0 where it had none.
+func ReleaseNumber(annotations map[string]string) int64 {
+	number, err := strconv.ParseInt(annotations[appv1alpha1.AnnotationRelease], 10, 64)
+	if err != nil || number < 0 {
+		return 0
+	}
+	return number
+}
+
+// NextRelease is the number of the release that comes after the last one in the annotations of a Deployment. After the highest
+// number, which nobody but a user can have written, the count begins anew.
+func NextRelease(annotations map[string]string) int64 {
+	if last := ReleaseNumber(annotations); last < math.MaxInt64 {
+		return last + 1
+	}
+	return 1
+}
+
+// IsSuspended says whether releases of a Deployment are denied.
+func IsSuspended(deployment *appsv1.Deployment) bool {
+	_, suspended := deployment.Labels[appv1alpha1.LabelSuspend]
+	return suspended
+}
+
+// IsVerified says whether a Deployment with these ChangeWorkloads may return to a version while it is suspended.
+func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
+	remembered := false
+	for i := range workloads {
+		if workloads[i].Spec.Reversion == version {
+			if IsSettled(&workloads[i]) {
+				return true
+			}
+			if workloads[i].Status.Status == appv1alpha1.ChangeWorkloadSuspend {
+				return false // its last release failed, whatever is remembered of earlier ones
+			}
+		}
+		remembered = remembered || slices.Contains(workloads[i].Status.VerifiedVersions, version)
+	}
+	return remembered
+}
+
+// IsSettled says whether a release was verified. It was not by the Success of a release that had no pods to check.
+func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
+	return wasVerified(&workload.Status) && workload.Status.ObservedRelease == workload.Spec.Release
+}
+
+// IsInProgress says whether pods of a release are awaited or checked, or nobody has looked at it yet. It is not where it waits
+// for a user, who has paused the Deployment, say.
+func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
+	switch {
+	case workload.DeletionTimestamp != nil:
+		return false
+	case workload.Status.ObservedRelease != workload.Spec.Release:
+		return true
+	}
+	verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified)
+	return verified != nil && (verified.Reason == appv1alpha1.ReasonVerifying || verified.Reason == appv1alpha1.ReasonThresholdTimeout)
+}
+
+// WentBack says whether a Deployment with these ChangeWorkloads that is at a version now has gone back to it. By then the
+// version may be released anew, and nobody have looked yet.
+func WentBack(workloads []appv1alpha1.ChangeWorkload, version string) bool {
+	return IsVerified(workloads, version) || slices.ContainsFunc(workloads, func(workload appv1alpha1.ChangeWorkload) bool {
+		return workload.Spec.Reversion == version && wasVerified(&workload.Status)
+	})
+}
+
+// wasVerified says whether the release that a status speaks of was verified.
+func wasVerified(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	return status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(status)
+}
+
+// PodFinished reports whether a pod completed its release at now: ready for minReadySeconds. Where only time is missing, wait
+// is how much.
+func PodFinished(pod *corev1.Pod, minReadySeconds int32, now time.Time) (finished bool, wait time.Duration) {
+	ready := readyCondition(pod)
+	if ready == nil {
+		return false, 0
+	}
+	since := ready.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second)
+	if minReadySeconds == 0 || !now.Before(since) {
+		return true, 0
+	}
+	return false, since.Sub(now)
+}
+
+// IsReady reports whether a pod is ready.
+func IsReady(pod *corev1.Pod) bool { return readyCondition(pod) != nil }
+
+// readyCondition is nil for a pod that is not ready, or that its ReplicaSet replaces.
+func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
+	if isReplaced(pod) {
+		return nil
+	}
+	for i := range pod.Status.Conditions {
+		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
+			return condition
+		}
+	}
+	return nil
+}
+
+// IsFinished reports whether a pod carries the Finished label and is still one of its release's pods.
+func IsFinished(pod *corev1.Pod) bool {
+	_, labelled := pod.Labels[appv1alpha1.LabelOperateFinished]
+	return labelled && !isReplaced(pod)
+}
+
+// isReplaced reports whether the ReplicaSet of a pod makes another one in its place: the pod is on its way out, or it has ended
+// for good. An evicted pod stays, with its labels, until somebody or the pod garbage collector removes it.
+func isReplaced(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+}
+
+// Summarize describes a pod of a Deployment as the documents do.
+func Summarize(deployment string, pod *corev1.Pod) appv1alpha1.PodSummary {
+	hostName := pod.Spec.Hostname
+	if hostName == "" {
+		hostName = pod.Name
+	}
+	finished, err := strconv.ParseInt(pod.Labels[appv1alpha1.LabelOperateFinished], 10, 64)
+	if err != nil {
+		finished = 0 // somebody else wrote the label
+	}
+	return appv1alpha1.PodSummary{
+		App:            deployment,
+		HostName:       hostName,
+		IP:             pod.Status.PodIP,
+		Namespace:      pod.Namespace,
+		Pod:            pod.Name,
+		FinishTimeUnix: finished,
+		WorkSpace:      "default",
+	}
+}

@@ -1,0 +1,210 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+const (
+	// progressInterval is how often lists and counts are written while nothing else changes. Each write would cost the
+	// cluster as much as a pod of the release, and the ChangePods tell the same at any moment.
+	progressInterval = 2 * time.Minute
+	// maxVerifiedVersions is the number of versions that a ChangeWorkload remembers for its Deployment.
+	maxVerifiedVersions = 10
+)
+
+func setVerified(status *appv1alpha1.ChangeWorkloadStatus, value metav1.ConditionStatus, reason, message string) {
+	setCondition(status, appv1alpha1.ConditionVerified, value, reason, message)
+}
+
+// keepUnverified says why a release that is not verified yet gets no further; a settled one keeps its condition.
+func keepUnverified(status *appv1alpha1.ChangeWorkloadStatus, reason, message string) {
+	status.WaitDeadline = nil
+	if status.Status != appv1alpha1.ChangeWorkloadSuccess && status.Status != appv1alpha1.ChangeWorkloadSuspend {
+		setVerified(status, metav1.ConditionUnknown, reason, message)
+	}
+}
+
+func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, seen Observation) {
+	if suspended {
+		message := "further releases of the Deployment are denied until a repair or a verified version succeeds"
+		if seen.Hold == Held {
+			message += "; its rollout is held: kubectl rollout resume lets it go on all the same"
+		}
+		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionTrue, appv1alpha1.ReasonPodsFailed, message)
+		return
+	}
+	setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonBlockingDisabled,
+		`the OpsConfigInfo "blocking" is off: further releases of the Deployment are not denied`)
+}
+
+func liftSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
+	if meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionSuspended) != nil {
+		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonLifted,
+			"no pod of the release is failed")
+	}
+}
+
+// endSuspended is for a release whose pods stay failed although the suspension is over.
+func endSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
+	if meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionSuspended) {
+		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonLifted,
+			"the Deployment has moved on and is no longer suspended")
+	}
+}
+
+// wasLifted says that the suspension has ended that a release brought.
+func wasLifted(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	suspended := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionSuspended)
+	return suspended != nil && suspended.Reason == appv1alpha1.ReasonLifted
+}
+
+// setRolledBack says that the Deployment went back from the release. That stays known when the Deployment forgets about it.
+func setRolledBack(status *appv1alpha1.ChangeWorkloadStatus, rollback *appv1alpha1.Rollback) {
+	if rollback == nil {
+		return
+	}
+	setCondition(status, appv1alpha1.ConditionRolledBack, metav1.ConditionTrue, string(rollback.Reason), fmt.Sprintf(
+		"the Deployment went back to version %s (release %d) at %s: %s",
+		rollback.To, rollback.ToRelease, rollback.Time.UTC().Format(time.RFC3339), rollback.Message))
+}
+
+// setCondition leaves the transition time open: finish stamps it with the time of the decision.
+func setCondition(status *appv1alpha1.ChangeWorkloadStatus, kind string, value metav1.ConditionStatus, reason, message string) {
+	existing := meta.FindStatusCondition(status.Conditions, kind)
+	condition := metav1.Condition{Type: kind, Status: value, Reason: reason, Message: message}
+	if existing == nil {
+		status.Conditions = append(status.Conditions, condition)
+		return
+	}
+	if existing.Status == value {
+		condition.LastTransitionTime = existing.LastTransitionTime
+	}
+	*existing = condition
+}
+
+// Standing is the phase in which users are told that a release is. Without pods to check it is at Success, and verified no
+// more than one that runs.
+func Standing(status *appv1alpha1.ChangeWorkloadStatus) appv1alpha1.ChangeWorkloadPhase {
+	if status.Status == appv1alpha1.ChangeWorkloadSuccess && isProvisional(status) {
+		return appv1alpha1.ChangeWorkloadRunning
+	}
+	return status.Status
+}
+
+// isProvisional says that a Success only means that there was nothing to check.
+func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
+	return verified != nil && verified.Reason == appv1alpha1.ReasonNoReplicas
+}
+
+// restoreVerified gives a verified release back the condition that somebody else removed or changed: nobody would decide on it
+// once more.
+func restoreVerified(status *appv1alpha1.ChangeWorkloadStatus) {
+	if wasVerified(status) && !meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionVerified) {
+		setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonAllPodsPassed, "all pods of the release passed")
+	}
+}
+
+// rememberVerified adds the verified versions of older ChangeWorkloads, which are removed sooner or later, newest first. A
+// version that failed when it was released last is verified no more.
+func rememberVerified(known []string, own string, others []appv1alpha1.ChangeWorkload) []string {
+	var versions, failed []string
+	for _, other := range newestFirst(others) {
+		if IsSettled(other) {
+			versions = append(versions, other.Spec.Reversion)
+		} else if hasFailed(other) {
+			failed = append(failed, other.Spec.Reversion)
+		}
+		versions = append(versions, other.Status.VerifiedVersions...)
+	}
+	versions = append(versions, known...)
+	return distinct(versions, append(failed, own))
+}
+
+// rememberFirst puts a version before those that are known.
+func rememberFirst(version string, known []string) []string {
+	return distinct(append([]string{version}, known...), nil)
+}
+
+// distinct takes each version once, up to maxVerifiedVersions, leaving some out.
+func distinct(versions, without []string) []string {
+	var result []string
+	for _, version := range versions {
+		if !slices.Contains(without, version) && !slices.Contains(result, version) && len(result) < maxVerifiedVersions {
+			result = append(result, version)
+		}
+	}
+	return result
+}
+
+// finish stamps the status and says whether and when it is written.
+func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alpha1.ChangeWorkloadStatus, now time.Time) {
+	stored := &workload.Status
+	if status.Status != stored.Status || status.ObservedRelease != stored.ObservedRelease {
+		status.EntryTime, status.EntryTimeUnix = Stamp(now)
+	}
+	for i := range status.Conditions {
+		status.Conditions[i].ObservedGeneration = workload.Generation
+		if status.Conditions[i].LastTransitionTime.IsZero() {
+			status.Conditions[i].LastTransitionTime = metav1.NewTime(now)
+		}
+	}
+	d.Status = status
+	news := isNews(stored, &status)
+	// The lists are long to compare; while a release goes on the counts differ anyway.
+	if !news && stored.Counts == status.Counts && equality.Semantic.DeepEqual(*stored, status) {
+		return
+	}
+	due := time.Unix(stored.UpdateTimeUnix, 0).Add(progressInterval)
+	if due.Sub(now) > progressInterval { // the clock went back, or somebody else wrote the time
+		due = now
+	}
+	if news || !now.Before(due) {
+		d.WriteStatus = true
+		d.Status.UpdateTime, d.Status.UpdateTimeUnix = Stamp(now)
+		return
+	}
+	if left := due.Sub(now); d.Wait == 0 || left < d.Wait {
+		d.Wait = left
+	}
+}
+
+// isNews tells a change that users and later decisions wait for from mere progress.
+func isNews(stored, next *appv1alpha1.ChangeWorkloadStatus) bool {
+	if stored.Status != next.Status || stored.ObservedRelease != next.ObservedRelease ||
+		stored.Counts.Failed != next.Counts.Failed || stored.Counts.Desired != next.Counts.Desired ||
+		!slices.Equal(stored.VerifiedVersions, next.VerifiedVersions) || len(stored.Conditions) != len(next.Conditions) {
+		return true
+	}
+	for _, condition := range next.Conditions {
+		was := meta.FindStatusCondition(stored.Conditions, condition.Type)
+		if was == nil || was.Status != condition.Status || was.Reason != condition.Reason {
+			return true
+		}
+	}
+	return false
+}

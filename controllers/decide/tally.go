@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"fmt"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// tally sorts the pods of a release by how far their check is.
+type tally struct {
+	preparing, checking, passed, failed []appv1alpha1.PodSummary
+	// claimed is the number of finished pods that are in a batch, unchecked that of those which passed without a check.
+	claimed, unchecked int
+}
+
+// count recounts from the batches each time. A failed pod counts whether it still exists or not: deleting it must not
+// lift a suspension. A pod that passed counts only while it is there: its successor has to pass as well.
+func count(seen Observation) tally {
+	var result tally
+	verdicts := make(map[string]appv1alpha1.Verdict, len(seen.Finished))
+	missed := map[string]bool{}
+	for i := range seen.Batches {
+		judgement := Judge(&seen.Batches[i])
+		result.checking = append(result.checking, judgement.Checking...)
+		result.failed = append(result.failed, judgement.Failed...)
+		for _, pod := range judgement.Checking {
+			verdicts[pod.Pod] = ""
+		}
+		_, unchecked := MissedCheck(&seen.Batches[i])
+		for _, pod := range judgement.Passed {
+			verdicts[pod.Pod] = appv1alpha1.VerdictPass
+			if unchecked {
+				missed[pod.Pod] = true
+			} else {
+				delete(missed, pod.Pod)
+			}
+		}
+		for _, pod := range judgement.Failed {
+			verdicts[pod.Pod] = appv1alpha1.VerdictUnpass
+		}
+	}
+	for _, pod := range seen.Finished {
+		verdict, claimed := verdicts[pod.Pod]
+		if !claimed {
+			result.preparing = append(result.preparing, pod)
+			continue
+		}
+		result.claimed++
+		if verdict == appv1alpha1.VerdictPass {
+			result.passed = append(result.passed, pod)
+			if missed[pod.Pod] {
+				result.unchecked++
+			}
+		}
+	}
+	return result
+}
+
+// describeFailed puts what failed into the status of a release that the Deployment moved on from: its pods are gone or
+// going, which says nothing of how it went.
+func (t tally) describeFailed(status *appv1alpha1.ChangeWorkloadStatus) {
+	room := appv1alpha1.MaxStatusPods
+	status.DefenseCheckFailPods = take(t.failed, &room)
+	status.Counts.Failed = int32(len(t.failed))
+}
+
+// describe puts the tally into a status, failed pods first and MaxStatusPods at most.
+func (t tally) describe(status *appv1alpha1.ChangeWorkloadStatus, desired int32) {
+	room := appv1alpha1.MaxStatusPods
+	status.DefenseCheckFailPods = take(t.failed, &room)
+	status.DefenseCheckingPods = take(t.checking, &room)
+	status.DefensePreparingPods = take(t.preparing, &room)
+	status.DefenseCheckPassPods = take(t.passed, &room)
+	status.Counts = appv1alpha1.PodCounts{
+		Desired:   desired,
+		Preparing: int32(len(t.preparing)),
+		Checking:  int32(len(t.checking)),
+		Passed:    int32(len(t.passed)),
+		Failed:    int32(len(t.failed)),
+	}
+}
+
+func take(pods []appv1alpha1.PodSummary, room *int) []appv1alpha1.PodSummary {
+	taken := pods[:min(len(pods), *room)]
+	*room -= len(taken)
+	return taken
+}
+
+func (t tally) progress(desired int32) string {
+	return fmt.Sprintf("%d of %d pods passed, %d being checked, %d waiting for their batch",
+		len(t.passed), desired, len(t.checking), len(t.preparing))
+}
+
+// success doesn't hide that pods passed because nobody could be asked.
+func (t tally) success() string {
+	if t.unchecked == 0 {
+		return "every desired pod finished and passed"
+	}
+	return fmt.Sprintf("every desired pod finished and passed; %d of %d were not checked: kubectl get changepods -o wide says why",
+		t.unchecked, len(t.passed))
+}
+
+func (t tally) timeout(workload *appv1alpha1.ChangeWorkload, desired int32) string {
+	return fmt.Sprintf("fewer than %d further pods finished within %d seconds; %s",
+		workload.Spec.CountThreshold, workload.Spec.WaitTimeThreshold, t.progress(desired))
+}

@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"time"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// Judgement sorts the pods of one batch by what its check says of them.
+type Judgement struct {
+	// Checking are pods whose check isn't over.
+	Checking []appv1alpha1.PodSummary
+	// Passed are pods that passed, or that nobody said anything bad of.
+	Passed []appv1alpha1.PodSummary
+	// Failed are pods with the verdict unpass.
+	Failed []appv1alpha1.PodSummary
+	// Unknown are those of Failed that the batch doesn't hold.
+	Unknown []appv1alpha1.PodSummary
+}
+
+// Judge reads the verdicts of a batch. An unpass counts at once, whoever wrote it and whether or not the batch holds
+// the pod it names: somebody called the release bad, and a typing error must not let it pass. Nothing else fails a
+// pod: a check that could not be made lets it pass.
+func Judge(changePod *appv1alpha1.ChangePod) Judgement {
+	var unpassed map[string]appv1alpha1.PodSummary // nearly every batch has none
+	for _, result := range changePod.Status.PodResults {
+		if result.Verdict != appv1alpha1.VerdictUnpass {
+			continue
+		}
+		if unpassed == nil {
+			unpassed = map[string]appv1alpha1.PodSummary{}
+		}
+		unpassed[result.Pod] = result
+	}
+	var judgement Judgement
+	for _, pod := range changePod.Spec.PodInfos {
+		result, failed := unpassed[pod.Pod]
+		switch {
+		case failed:
+			pod.Verdict, pod.Message = result.Verdict, result.Message
+			judgement.Failed = append(judgement.Failed, pod)
+			delete(unpassed, pod.Pod)
+		case changePod.Status.Status == appv1alpha1.ChangePodExecuteDone:
+			judgement.Passed = append(judgement.Passed, pod)
+		default:
+			judgement.Checking = append(judgement.Checking, pod)
+		}
+	}
+	for _, result := range changePod.Status.PodResults {
+		if _, unknown := unpassed[result.Pod]; unknown && result.Verdict == appv1alpha1.VerdictUnpass {
+			judgement.Failed = append(judgement.Failed, result)
+			judgement.Unknown = append(judgement.Unknown, result)
+			delete(unpassed, result.Pod)
+		}
+	}
+	return judgement
+}
+
+// FailureArrived is when the last verdict arrived that failed one of these batches; zero where none came from a verifier.
+func FailureArrived(batches []appv1alpha1.ChangePod) time.Time {
+	var arrived time.Time
+	for i := range batches {
+		if at := batches[i].Status.VerdictTime; at != nil && at.After(arrived) && len(Judge(&batches[i]).Failed) > 0 {
+			arrived = at.Time
+		}
+	}
+	return arrived
+}

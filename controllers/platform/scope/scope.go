@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package scope says what the operator looks at: the objects of controlled releases, and of those only what is read.
+// Memory so grows with what is controlled, not with the cluster.
+package scope
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Fills the cache with the namespaces that are opted in.
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
+// Looks whether a namespace has been opted out before a rollout that is held goes on: the cache may lag.
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list
+// Fills the cache with the Deployments under change control, their ReplicaSets and their Pods.
+// +kubebuilder:rbac:groups=apps,resources=deployments;replicasets,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// Fills the cache with releases and their batches.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads;changepods,verbs=list;watch
+// Fills the cache with the settings. Those that somebody put into another namespace are marked as having no effect.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes,verbs=list;watch
+
+// CacheOptions limits the cache to opted-in namespaces and to Deployments, ReplicaSets and Pods that carry a version.
+func CacheOptions() (cache.Options, error) {
+	stamped, err := labels.NewRequirement(appv1alpha1.LabelVersion, selection.Exists, nil)
+	if err != nil {
+		return cache.Options{}, fmt.Errorf("selecting objects by %s: %w", appv1alpha1.LabelVersion, err)
+	}
+	versioned := labels.NewSelector().Add(*stamped)
+	optedIn := labels.SelectorFromSet(labels.Set{appv1alpha1.LabelOptIn: appv1alpha1.OptInEnabled})
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		// A read of a kind that nobody watches must fail, not quietly watch it in the whole cluster.
+		ReaderFailOnMissingInformer: true,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Namespace{}:           {Label: optedIn, Transform: slimNamespace},
+			&appsv1.Deployment{}:          {Label: versioned, Transform: slimDeployment},
+			&appsv1.ReplicaSet{}:          {Label: versioned, Transform: slimReplicaSet},
+			&corev1.Pod{}:                 {Label: versioned, Transform: slimPod},
+			&appv1alpha1.ChangeWorkload{}: {},
+			&appv1alpha1.ChangePod{}:      {},
+			&appv1alpha1.OpsConfigInfo{}:  {},
+		},
+	}, nil
+}
+
+// OptedIn says whether a namespace is under change control, which ends when the namespace is deleted. The cache holds no
+// other namespace.
+func OptedIn(ctx context.Context, reader client.Reader, namespace string) (bool, error) {
+	var object corev1.Namespace
+	err := reader.Get(ctx, client.ObjectKey{Name: namespace}, &object, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading namespace %s: %w", namespace, err)
+	}
+	return object.DeletionTimestamp == nil, nil
+}
+
+// OptedOut asks the API server whether a namespace that the cache doesn't show is there and not under change control.
+func OptedOut(ctx context.Context, live client.Reader, namespace string) (bool, error) {
+	var found corev1.NamespaceList
+	err := live.List(ctx, &found, client.MatchingFields{"metadata.name": namespace})
+	if err != nil {
+		return false, fmt.Errorf("looking whether namespace %s is opted out: %w", namespace, err)
+	}
+	return len(found.Items) == 1 && found.Items[0].DeletionTimestamp == nil &&
+		found.Items[0].Labels[appv1alpha1.LabelOptIn] != appv1alpha1.OptInEnabled, nil
+}
+
+// IsThere asks the API server whether a Deployment that the cache shows has not gone meanwhile, and is not going.
+func IsThere(ctx context.Context, live client.Reader, deployment *appsv1.Deployment) (bool, error) {
+	var found metav1.PartialObjectMetadata
+	found.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	if err := live.Get(ctx, client.ObjectKeyFromObject(deployment), &found); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("looking whether Deployment %s/%s is still there: %w", deployment.Namespace, deployment.Name, err)
+	}
+	return found.UID == deployment.UID && found.DeletionTimestamp == nil, nil
+}
+
+// IsEnding says that an object could not be created because its namespace is being deleted: no reason to try again.
+func IsEnding(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// IsDenied says that the API server refuses a write each time, for a quota, a policy or its content: no reason to try again.
+func IsDenied(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// Setting is the value in effect for the setting of this name, read from the OpsConfigInfo in the operator's namespace.
+func Setting(ctx context.Context, reader client.Reader, namespace, name string) (appv1alpha1.ConfigValue, error) {
+	var object appv1alpha1.OpsConfigInfo
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &object, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return decide.Setting(name, nil), nil
+	}
+	if err != nil {
+		return appv1alpha1.ConfigValue{}, fmt.Errorf("reading OpsConfigInfo %s/%s: %w", namespace, name, err)
+	}
+	return decide.Setting(name, &object), nil
+}

@@ -1,0 +1,150 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scope
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// The functions below keep of an object what a reconciler reads. An object from the cache is therefore never sent back
+// whole: every write is a patch of the fields that the operator owns.
+
+func slimNamespace(object any) (any, error) {
+	if namespace, ok := object.(*corev1.Namespace); ok {
+		return &corev1.Namespace{ObjectMeta: slimMeta(namespace.ObjectMeta)}, nil
+	}
+	return object, nil
+}
+
+func slimDeployment(object any) (any, error) {
+	deployment, ok := object.(*appsv1.Deployment)
+	if !ok {
+		return object, nil
+	}
+	slim := &appsv1.Deployment{ObjectMeta: slimMeta(deployment.ObjectMeta)}
+	slim.Generation = deployment.Generation
+	slim.Annotations = deployment.Annotations
+	delete(slim.Annotations, corev1.LastAppliedConfigAnnotation)
+	slim.Spec.Replicas = deployment.Spec.Replicas
+	slim.Spec.Paused = deployment.Spec.Paused
+	slim.Spec.MinReadySeconds = deployment.Spec.MinReadySeconds
+	slim.Spec.Strategy.Type = deployment.Spec.Strategy.Type
+	slim.Status.Replicas = deployment.Status.Replicas
+	slim.Status.UpdatedReplicas = deployment.Status.UpdatedReplicas
+	return slim, nil
+}
+
+func slimReplicaSet(object any) (any, error) {
+	replicaSet, ok := object.(*appsv1.ReplicaSet)
+	if !ok {
+		return object, nil
+	}
+	slim := &appsv1.ReplicaSet{ObjectMeta: slimMeta(replicaSet.ObjectMeta)}
+	if revision, numbered := replicaSet.Annotations[decide.RevisionAnnotation]; numbered {
+		slim.Annotations = map[string]string{decide.RevisionAnnotation: revision}
+	}
+	slim.Spec.Replicas = replicaSet.Spec.Replicas
+	slim.Status.ReadyReplicas = replicaSet.Status.ReadyReplicas
+	if failure := decide.CreationFailure(replicaSet); failure != nil {
+		slim.Status.Conditions = []appsv1.ReplicaSetCondition{*failure}
+	}
+	return slim, nil
+}
+
+func slimPod(object any) (any, error) {
+	if pod, ok := object.(*corev1.Pod); ok {
+		return SlimPod(pod), nil
+	}
+	return object, nil
+}
+
+// SlimPod returns what the cache keeps of a pod.
+func SlimPod(pod *corev1.Pod) *corev1.Pod {
+	slim := &corev1.Pod{ObjectMeta: slimMeta(pod.ObjectMeta)}
+	slim.Spec.Hostname = pod.Spec.Hostname
+	slim.Status.PodIP = pod.Status.PodIP
+	slim.Status.Phase = pod.Status.Phase
+	for _, condition := range pod.Status.Conditions {
+		switch {
+		case condition.Type == corev1.PodReady:
+			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{
+				Type: condition.Type, Status: condition.Status, LastTransitionTime: condition.LastTransitionTime,
+			})
+		case condition.Type == corev1.PodScheduled && pod.Status.Phase != corev1.PodRunning:
+			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{
+				Type: condition.Type, Status: condition.Status, LastTransitionTime: condition.LastTransitionTime,
+				Reason: condition.Reason, Message: condition.Message,
+			})
+		}
+	}
+	// Init containers end, unless they are sidecars; others are started again, unless they have a policy of their own.
+	slim.Status.InitContainerStatuses = slimContainers(pod.Status.InitContainerStatuses, pod.Spec.InitContainers, false)
+	slim.Status.ContainerStatuses = slimContainers(pod.Status.ContainerStatuses, pod.Spec.Containers, true)
+	return slim
+}
+
+// slimContainers keeps those that don't run and were not to end, and those that have been started again, so that a healthy pod
+// takes up no memory with them. What a container wrote before it ended is not kept: it may hold a secret.
+func slimContainers(statuses []corev1.ContainerStatus, containers []corev1.Container, restart bool) []corev1.ContainerStatus {
+	var unsettled []corev1.ContainerStatus
+	for i := range statuses {
+		status := &statuses[i]
+		if !decide.IsUnsettled(status, restarts(containers, status.Name, restart)) {
+			continue
+		}
+		slim := corev1.ContainerStatus{Name: status.Name, RestartCount: status.RestartCount, State: corev1.ContainerState{
+			Waiting: status.State.Waiting, Running: status.State.Running, Terminated: slimEnd(status.State.Terminated),
+		}}
+		slim.LastTerminationState.Terminated = slimEnd(status.LastTerminationState.Terminated)
+		unsettled = append(unsettled, slim)
+	}
+	return unsettled
+}
+
+// restarts reports whether a container is started again however it ended; otherwise is for those without a policy of their own.
+func restarts(containers []corev1.Container, name string, otherwise bool) bool {
+	for i := range containers {
+		if containers[i].Name == name && containers[i].RestartPolicy != nil {
+			return *containers[i].RestartPolicy == corev1.ContainerRestartPolicyAlways
+		}
+	}
+	return otherwise
+}
+
+func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
+	if end == nil {
+		return nil
+	}
+	return &corev1.ContainerStateTerminated{ExitCode: end.ExitCode, Reason: end.Reason, StartedAt: end.StartedAt, FinishedAt: end.FinishedAt}
+}
+
+func slimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name:              meta.Name,
+		Namespace:         meta.Namespace,
+		UID:               meta.UID,
+		ResourceVersion:   meta.ResourceVersion,
+		CreationTimestamp: meta.CreationTimestamp,
+		DeletionTimestamp: meta.DeletionTimestamp,
+		Labels:            meta.Labels,
+		OwnerReferences:   meta.OwnerReferences,
+	}
+}

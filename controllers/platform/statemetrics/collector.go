@@ -1,0 +1,154 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package statemetrics shows what state Deployments and their releases are in now.
+package statemetrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+)
+
+// namespaceLabel is not "namespace": Prometheus gives that name to the namespace of what it scrapes.
+const namespaceLabel = "workload_namespace"
+
+// scrapeTimeout ends a scrape of a cache that doesn't sync.
+const scrapeTimeout = time.Second
+
+// Collector counts anew from the cache at each scrape, for the namespaces that have something to show. Every replica has the
+// cache, so all of them show the same: take the maximum, not the sum.
+type Collector struct {
+	reader client.Reader
+
+	suspended, suspendedSince, inProgress, inProgressSince *prometheus.Desc
+}
+
+// Setup registers a Collector and has the cache hold what it reads, also on replicas that reconcile nothing.
+func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer) error {
+	for _, object := range []client.Object{&appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}} {
+		if _, err := mgr.GetCache().GetInformer(ctx, object); err != nil {
+			return fmt.Errorf("watching %T: %w", object, err)
+		}
+	}
+	if err := registry.Register(New(mgr.GetClient())); err != nil {
+		return fmt.Errorf("registering the metrics of the state: %w", err)
+	}
+	return nil
+}
+
+// New makes a Collector that reads from a cache.
+func New(reader client.Reader) *Collector {
+	describe := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, []string{namespaceLabel}, nil)
+	}
+	return &Collector{
+		reader: reader,
+		suspended: describe("altershield_deployments_suspended",
+			"Deployments that are suspended now."),
+		suspendedSince: describe("altershield_oldest_suspension_timestamp_seconds",
+			"Unix time at which the Deployment was suspended that is suspended for the longest time."),
+		inProgress: describe("altershield_releases_in_progress",
+			"Releases whose pods are awaited or checked now."),
+		inProgressSince: describe("altershield_oldest_release_in_progress_timestamp_seconds",
+			"Unix time at which the release was recorded that is in progress for the longest time."),
+	}
+}
+
+// Describe is for the registry.
+func (c *Collector) Describe(descriptions chan<- *prometheus.Desc) {
+	for _, description := range []*prometheus.Desc{c.suspended, c.suspendedSince, c.inProgress, c.inProgressSince} {
+		descriptions <- description
+	}
+}
+
+// Collect shows nothing while the cache can't be read: the other metrics are worth more than an error.
+func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	if err := c.collect(ctx, metrics); err != nil && !errors.As(err, new(*cache.ErrCacheNotStarted)) {
+		ctrl.Log.WithName("statemetrics").Error(err, "Metrics of the state are missing from a scrape")
+	}
+}
+
+func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metric) error {
+	var deployments appsv1.DeploymentList
+	err := c.reader.List(ctx, &deployments, client.HasLabels{appv1alpha1.LabelSuspend},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return fmt.Errorf("listing the suspended Deployments: %w", err)
+	}
+	workloads, err := index.ReleasesInProgress(ctx, c.reader)
+	if err != nil {
+		return err
+	}
+	suspended, inProgress := census{}, census{}
+	for i := range deployments.Items {
+		suspended.add(deployments.Items[i].Namespace, suspensionTime(&deployments.Items[i]))
+	}
+	for i := range workloads {
+		inProgress.add(workloads[i].Namespace, workloads[i].Spec.CreateTimeUnix)
+	}
+	suspended.show(metrics, c.suspended, c.suspendedSince)
+	inProgress.show(metrics, c.inProgress, c.inProgressSince)
+	return nil
+}
+
+// suspensionTime is in Unix seconds, 0 where the label holds none.
+func suspensionTime(deployment *appsv1.Deployment) int64 {
+	since, err := strconv.ParseInt(deployment.Labels[appv1alpha1.LabelSuspend], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return since
+}
+
+// census counts what is in each namespace, and since when its oldest is. A time of 0 is not known.
+type census map[string]entry
+
+type entry struct {
+	count  int
+	oldest int64
+}
+
+func (c census) add(namespace string, since int64) {
+	known := c[namespace]
+	known.count++
+	if since > 0 && (known.oldest == 0 || since < known.oldest) {
+		known.oldest = since
+	}
+	c[namespace] = known
+}
+
+func (c census) show(metrics chan<- prometheus.Metric, count, oldest *prometheus.Desc) {
+	for namespace, found := range c {
+		metrics <- prometheus.MustNewConstMetric(count, prometheus.GaugeValue, float64(found.count), namespace)
+		if found.oldest > 0 {
+			metrics <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, float64(found.oldest), namespace)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package statemetrics_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
+)
+
+// indexes lets the fake client be indexed as the cache is.
+type indexes struct{ *fake.ClientBuilder }
+
+func (i indexes) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
+	i.WithIndex(object, field, extract)
+	return nil
+}
+
+func newClient(t *testing.T, objects ...client.Object) *fake.ClientBuilder {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, appv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
+	if err := index.Setup(t.Context(), indexes{builder}); err != nil {
+		t.Fatal(err)
+	}
+	return builder
+}
+
+func deployment(namespace, name string, labels map[string]string) *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}}
+}
+
+func suspended(at string) map[string]string {
+	return map[string]string{"altershield.defense.antgroup.com/suspend": at}
+}
+
+func workload(namespace, name string, recorded int64, reason string) *appv1alpha1.ChangeWorkload {
+	result := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	result.Spec.Release, result.Status.ObservedRelease, result.Spec.CreateTimeUnix = 1, 1, recorded
+	result.Status.Conditions = []metav1.Condition{{Type: "Verified", Status: "Unknown", Reason: reason}}
+	return result
+}
+
+func TestTheStateOfEachNamespaceIsShown(t *testing.T) {
+	kube := newClient(t,
+		deployment("default", "broken", suspended("")),
+		deployment("default", "early", suspended("-1")),
+		deployment("default", "sleep", suspended("1795278581")),
+		deployment("default", "web", suspended("1795270000")),
+		deployment("default", "zoo", suspended("yesterday")),
+		deployment("shop", "cart", suspended("yesterday")),
+		deployment("shop", "sound", nil),
+		workload("default", "sleep--x--1", 1795278000, "Verifying"),
+		workload("shop", "cart--x--1", 1795279000, "ThresholdTimeout"),
+		workload("shop", "cart--x--2", 1795278500, "Verifying"),
+		workload("quiet", "idle--x--1", 1795270000, "Superseded"),
+	).Build()
+	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube), strings.NewReader(`
+# HELP altershield_deployments_suspended Deployments that are suspended now.
+# TYPE altershield_deployments_suspended gauge
+altershield_deployments_suspended{workload_namespace="default"} 5
+altershield_deployments_suspended{workload_namespace="shop"} 1
+# HELP altershield_oldest_suspension_timestamp_seconds Unix time at which the Deployment was suspended that is suspended for the longest time.
+# TYPE altershield_oldest_suspension_timestamp_seconds gauge
+altershield_oldest_suspension_timestamp_seconds{workload_namespace="default"} 1.79527e+09
+# HELP altershield_releases_in_progress Releases whose pods are awaited or checked now.
+# TYPE altershield_releases_in_progress gauge
+altershield_releases_in_progress{workload_namespace="default"} 1
+altershield_releases_in_progress{workload_namespace="shop"} 2
+# HELP altershield_oldest_release_in_progress_timestamp_seconds Unix time at which the release was recorded that is in progress for the longest time.
+# TYPE altershield_oldest_release_in_progress_timestamp_seconds gauge
+altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="default"} 1.795278e+09
+altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="shop"} 1.7952785e+09
+`))).To(Succeed())
+}
+
+func TestACacheThatCannotBeReadLeavesTheOtherMetricsAlone(t *testing.T) {
+	kube := newClient(t, deployment("default", "sleep", suspended("1795278581"))).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if _, ok := list.(*appv1alpha1.ChangeWorkloadList); ok {
+				return errors.New("the cache doesn't sync")
+			}
+			return kube.List(ctx, list, options...)
+		},
+	}).Build()
+	NewWithT(t).Expect(testutil.CollectAndCount(statemetrics.New(kube))).To(BeZero())
+}

@@ -1,0 +1,177 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tracing
+
+import (
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Span is a span of a release. It never holds what people or pod templates say: names, versions, numbers and reasons alone.
+type Span struct {
+	ID trace.SpanID
+	// Parent is zero for the root, which is the release.
+	Parent trace.SpanID
+	Name   string
+	// Start is in whole seconds where an object of the API server remembers it: up to a second early, never late.
+	Start, End time.Time
+	Attributes []attribute.KeyValue
+	// Failure says what makes the span an error; empty where nothing does.
+	Failure string
+	// Link is a release whose trace has to do with the span; its number is 0 where there is none.
+	Link Release
+}
+
+// The outcomes of a release, besides the states Success, Suspend and Failed.
+const (
+	outcomeRolledBack = "RolledBack"
+	outcomeSuperseded = "Superseded"
+)
+
+// Outcome is what a release has come to, empty while it is under way.
+func Outcome(workload *appv1alpha1.ChangeWorkload) string {
+	status, phase := &workload.Status, decide.Standing(&workload.Status)
+	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
+	switch {
+	case status.ObservedRelease != workload.Spec.Release:
+		return ""
+	case meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionRolledBack):
+		return outcomeRolledBack
+	case phase == appv1alpha1.ChangeWorkloadSuccess, phase == appv1alpha1.ChangeWorkloadSuspend, phase == appv1alpha1.ChangeWorkloadFailed:
+		return string(phase)
+	case verified != nil && verified.Reason == appv1alpha1.ReasonSuperseded:
+		return outcomeSuperseded
+	}
+	return ""
+}
+
+// StatusSpans are what the change of a workload's status at now adds to the trace of its release: the release itself at its
+// first outcome, and a suspension. annotations are those of the Deployment, batches those of the release.
+func StatusSpans(before, after *appv1alpha1.ChangeWorkload, annotations map[string]string, batches []appv1alpha1.ChangePod, now time.Time) []Span {
+	var spans []Span
+	if isSuspended(after) && !isSuspended(before) {
+		spans = append(spans, suspension(ReleaseOf(after), batches, now))
+	}
+	if outcome := Outcome(after); outcome != "" && Outcome(before) == "" {
+		spans = append(spans, root(after, outcome, admittedAt(after, annotations), now))
+	}
+	return spans
+}
+
+func isSuspended(workload *appv1alpha1.ChangeWorkload) bool {
+	return workload.Status.ObservedRelease == workload.Spec.Release &&
+		meta.IsStatusConditionTrue(workload.Status.Conditions, appv1alpha1.ConditionSuspended)
+}
+
+// SupersededSpans are for a workload that is about to record another release of its version.
+func SupersededSpans(before *appv1alpha1.ChangeWorkload, now time.Time) []Span {
+	if Outcome(before) != "" {
+		return nil
+	}
+	return []Span{root(before, outcomeSuperseded, recordedAt(before), now)}
+}
+
+func root(workload *appv1alpha1.ChangeWorkload, outcome string, start, now time.Time) Span {
+	release, counts := ReleaseOf(workload), workload.Status.Counts
+	span := Span{
+		ID:    release.SpanID(partRelease),
+		Name:  fmt.Sprintf("release %s/%s", release.Namespace, release.Name),
+		Start: start,
+		End:   now,
+		Attributes: []attribute.KeyValue{
+			attribute.String("altershield.release.outcome", outcome),
+			attribute.Int("altershield.pods.desired", int(counts.Desired)),
+			attribute.Int("altershield.pods.passed", int(counts.Passed)),
+			attribute.Int("altershield.pods.failed", int(counts.Failed)),
+		},
+	}
+	switch outcome {
+	case outcomeRolledBack, string(appv1alpha1.ChangeWorkloadSuspend), string(appv1alpha1.ChangeWorkloadFailed):
+		span.Failure = outcome
+	}
+	if rollback := workload.Spec.Rollback; rollback != nil {
+		span.Link = release
+		span.Link.Number = rollback.Release
+	}
+	return span
+}
+
+// admittedAt is when the release was admitted, or recorded where the Deployment doesn't say: it speaks of its present release
+// alone, and where no webhook looks, anybody may write what it says.
+func admittedAt(workload *appv1alpha1.ChangeWorkload, annotations map[string]string) time.Time {
+	recorded := recordedAt(workload)
+	record, found := appv1alpha1.ReleaseRecordOf(annotations)
+	if !found || record.Release != workload.Spec.Release || record.Time.IsZero() || record.Time.After(recorded) {
+		return recorded
+	}
+	return record.Time.Time
+}
+
+func recordedAt(workload *appv1alpha1.ChangeWorkload) time.Time {
+	return time.Unix(workload.Spec.CreateTimeUnix, 0)
+}
+
+// RecordSpan is the time from the admission of a release to its record; there is none where nobody knows of the admission.
+func RecordSpan(release Release, annotations map[string]string, now time.Time) []Span {
+	record, found := appv1alpha1.ReleaseRecordOf(annotations)
+	if !found || record.Release != release.Number || record.Time.IsZero() {
+		return nil
+	}
+	return []Span{{ID: release.SpanID(partRecord), Parent: release.SpanID(partRelease), Name: "record", Start: record.Time.Time, End: now}}
+}
+
+// suspension begins when the verdict arrived that brought it. One that was set by hand has no time.
+func suspension(release Release, batches []appv1alpha1.ChangePod, now time.Time) Span {
+	start := decide.FailureArrived(batches)
+	if start.IsZero() {
+		start = now
+	}
+	return Span{
+		ID: release.SpanID(fmt.Sprintf("%s/%d", partSuspend, now.Unix())), Parent: release.SpanID(partRelease),
+		Name: "suspend", Start: start, End: now,
+	}
+}
+
+// RollbackSpan is the making of a rollback, which belongs to the release that the Deployment leaves.
+func RollbackSpan(left Release, made *appv1alpha1.Rollback, start, end time.Time) Span {
+	to := left
+	to.Version, to.Number = made.To, made.ToRelease
+	return Span{
+		ID: left.SpanID(partBack), Parent: left.SpanID(partRelease), Name: "roll back", Start: start, End: end, Link: to,
+		Attributes: []attribute.KeyValue{
+			attribute.String("altershield.rollback.reason", string(made.Reason)),
+			attribute.String("altershield.rollback.to_version", made.To),
+			attribute.Int64("altershield.rollback.to_release", made.ToRelease),
+		},
+	}
+}
+
+// reasonOf is empty where a condition is not known.
+func reasonOf(conditions []metav1.Condition, kind string) string {
+	if condition := meta.FindStatusCondition(conditions, kind); condition != nil {
+		return condition.Reason
+	}
+	return ""
+}

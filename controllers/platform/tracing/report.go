@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tracing
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	appsv1 "k8s.io/api/apps/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Recorded tells of a release that was recorded at now.
+func (t *Tracer) Recorded(deployment *appsv1.Deployment, now time.Time) {
+	if t == nil {
+		return
+	}
+	release := releaseAt(deployment)
+	t.send(release, RecordSpan(release, deployment.Annotations, now))
+}
+
+// releaseAt is the release that a Deployment is at.
+func releaseAt(deployment *appsv1.Deployment) Release {
+	at := decide.ReleaseOf(deployment)
+	return Release{
+		Deployment: deployment.UID, Namespace: deployment.Namespace, Name: deployment.Name, Version: at.Version, Number: at.Number,
+	}
+}
+
+// Changed tells of a status of a ChangeWorkload that was written at now.
+func (t *Tracer) Changed(before, after *appv1alpha1.ChangeWorkload, deployment *appsv1.Deployment, batches []appv1alpha1.ChangePod, now time.Time) {
+	if t == nil {
+		return
+	}
+	t.send(ReleaseOf(after), StatusSpans(before, after, deployment.Annotations, batches, now))
+}
+
+// Superseded tells of a ChangeWorkload, as it was, that records another release of its version since now.
+func (t *Tracer) Superseded(before *appv1alpha1.ChangeWorkload, now time.Time) {
+	if t == nil {
+		return
+	}
+	t.send(ReleaseOf(before), SupersededSpans(before, now))
+}
+
+// Checked tells of a status of a ChangePod that was written at now. The reader is asked for its ChangeWorkload.
+func (t *Tracer) Checked(ctx context.Context, reader client.Reader, before, after *appv1alpha1.ChangePod, now time.Time) {
+	if t == nil || before.Status.Status == after.Status.Status {
+		return
+	}
+	workload := &appv1alpha1.ChangeWorkload{}
+	key := client.ObjectKey{Namespace: after.Namespace, Name: after.Spec.ChangeWorkloadID}
+	if err := reader.Get(ctx, key, workload, client.DisableReadYourWritesConsistency); err != nil {
+		ctrl.LoggerFrom(ctx).V(1).Info("A batch is not traced", "changePod", client.ObjectKeyFromObject(after), "reason", err.Error())
+		return
+	}
+	release := releaseOfBatch(workload, after)
+	t.send(release, BatchSpans(release, before, after, now))
+}
+
+// releaseOfBatch goes by the batch: its ChangeWorkload may record a later release by now.
+func releaseOfBatch(workload *appv1alpha1.ChangeWorkload, batch *appv1alpha1.ChangePod) Release {
+	release := ReleaseOf(workload)
+	release.Number = batch.Spec.Release
+	return release
+}
+
+// RolledBack tells of a rollback of a Deployment, which was at the release that it left, made from start to end.
+func (t *Tracer) RolledBack(deployment *appsv1.Deployment, made *appv1alpha1.Rollback, start, end time.Time) {
+	if t == nil {
+		return
+	}
+	left := releaseAt(deployment)
+	left.Version, left.Number = made.Version, made.Release
+	t.send(left, []Span{RollbackSpan(left, made, start, end)})
+}
+
+// Denied tells of an update that was denied because of a release, by a decision of one word. It is a trace of its own: it is no
+// release, and there may be any number of them.
+func (t *Tracer) Denied(asked, because Release, decision string, start, end time.Time) {
+	if t == nil {
+		return
+	}
+	t.sendOne(context.Background(), asked, &Span{
+		Name: "deny release " + asked.Namespace + "/" + asked.Name, Start: start, End: end, Link: because,
+		Attributes: []attribute.KeyValue{attribute.String("altershield.admission.decision", decision)},
+	})
+}
+
+// InRelease lets calls of the verifier that are made with the context be children of the release.
+func (t *Tracer) InRelease(ctx context.Context, workload *appv1alpha1.ChangeWorkload) context.Context {
+	if t == nil {
+		return ctx
+	}
+	return t.within(ctx, ReleaseOf(workload), partRelease)
+}
+
+// InBatch lets calls of the verifier that are made with the context be children of the batch.
+func (t *Tracer) InBatch(ctx context.Context, workload *appv1alpha1.ChangeWorkload, batch *appv1alpha1.ChangePod) context.Context {
+	if t == nil {
+		return ctx
+	}
+	return t.within(ctx, releaseOfBatch(workload, batch), string(batch.UID))
+}
+
+// Transport makes a span of each request that belongs to a release, and tells the server its trace in the header traceparent.
+func (t *Tracer) Transport(base http.RoundTripper) http.RoundTripper {
+	if t == nil {
+		return base
+	}
+	return otelhttp.NewTransport(base,
+		otelhttp.WithTracerProvider(t.provider),
+		otelhttp.WithPropagators(propagation.TraceContext{}),
+		otelhttp.WithFilter(func(request *http.Request) bool {
+			return trace.SpanContextFromContext(request.Context()).IsValid()
+		}),
+		otelhttp.WithSpanNameFormatter(func(_ string, request *http.Request) string {
+			return request.Method + " " + request.URL.Path
+		}))
+}

@@ -1,0 +1,69 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package workloadpatch writes what the operator writes on Deployments: its labels, its annotations, and its pause.
+package workloadpatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Writes the operator's labels and annotations on Deployments, and pauses the rollout of a failed release.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=patch
+// Finds out whether a write was refused because the Deployment has moved on.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
+
+// Apply makes the change if the Deployment is still the object and at the release that was read; written is false where
+// it has moved on, and then its next event brings the next decision. A resourceVersion would be a worse guard: the
+// status updates of a rollout would fail one write after the other. What the API server refuses for another reason is an
+// error; a live read tells the two apart, since both are answered alike.
+func Apply(ctx context.Context, writer client.Writer, live client.Reader, deployment *appsv1.Deployment, change Change) (written bool, err error) {
+	patch, err := json.Marshal(change.operations(deployment))
+	if err != nil {
+		return false, fmt.Errorf("building the patch of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	}
+	target := &appsv1.Deployment{}
+	target.Namespace, target.Name = deployment.Namespace, deployment.Name
+	err = writer.Patch(ctx, target, client.RawPatch(types.JSONPatchType, patch))
+	switch {
+	case err == nil:
+		return true, nil
+	case apierrors.IsNotFound(err):
+		return false, nil
+	}
+	refused := fmt.Errorf("patching Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	if !apierrors.IsInvalid(err) {
+		return false, refused
+	}
+	var current appsv1.Deployment
+	if err := live.Get(ctx, client.ObjectKeyFromObject(deployment), &current); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	if change.movedOn(deployment, &current) {
+		return false, nil
+	}
+	if change.isMadeIn(&current) {
+		return true, nil
+	}
+	return false, refused
+}

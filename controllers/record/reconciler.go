@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+)
+
+// leftoverWait is how long to wait for the garbage collector to remove what a Deployment of the same name left.
+const leftoverWait = time.Second
+
+// waitTimeThreshold is how long a batch waits for its pods, in seconds, as documented.
+const waitTimeThreshold = 60
+
+// Reconcile makes sure that the release which the Deployment is at is recorded, and only then marks it as processed.
+func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deployment) (ctrl.Result, error) {
+	release := decide.ReleaseOf(deployment)
+	if deployment.DeletionTimestamp != nil || release.Version == "" {
+		return ctrl.Result{}, nil
+	}
+	optedIn, err := scope.OptedIn(ctx, r.Client, deployment.Namespace)
+	if err != nil || !optedIn {
+		return ctrl.Result{}, err
+	}
+	var workload appv1alpha1.ChangeWorkload
+	key := client.ObjectKey{Namespace: deployment.Namespace, Name: decide.ChangeWorkloadName(deployment.Name, release.Version)}
+	err = r.Client.Get(ctx, key, &workload)
+	switch {
+	case apierrors.IsNotFound(err):
+		// The cache may not know for a minute or two after the API server was away that a Deployment has gone: the garbage collector
+		// would remove its record, whose end would have it recorded again, with an order at the verifier each time.
+		there, unknown := scope.IsThere(ctx, r.Live, deployment)
+		if unknown != nil || !there {
+			return ctrl.Result{}, unknown
+		}
+		err = r.record(ctx, deployment, key, release)
+	case err != nil:
+		err = fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
+	case workload.DeletionTimestamp != nil: // it goes once the verifier was told, and a new one takes its place
+		return ctrl.Result{RequeueAfter: leftoverWait}, nil
+	case !metav1.IsControlledBy(&workload, deployment):
+		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, &workload)
+	case workload.Spec.Release != release.Number: // it may be lower: nobody keeps the count while a namespace is opted out
+		err = r.recordAgain(ctx, deployment, &workload, release)
+	}
+	if err == nil {
+		err = r.markProcessed(ctx, deployment, release)
+	}
+	switch {
+	case scope.IsEnding(err):
+		return ctrl.Result{}, nil
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		return ctrl.Result{RequeueAfter: leftoverWait}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// record creates the ChangeWorkload of a release.
+func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, key client.ObjectKey, release decide.Release) error {
+	branch, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigBranch)
+	if err != nil {
+		return err
+	}
+	workload := &appv1alpha1.ChangeWorkload{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace,
+			Name:      key.Name,
+			Labels: map[string]string{
+				appv1alpha1.LabelVersion:        release.Version,
+				appv1alpha1.LabelDeploymentName: decide.LabelValue(deployment.Name),
+			},
+		},
+		Spec: appv1alpha1.ChangeWorkloadSpec{
+			ChangeWorkloadID:  key.Name,
+			ServiceName:       deployment.Name,
+			AppName:           deployment.Name,
+			Reversion:         release.Version,
+			Release:           release.Number,
+			CountThreshold:    decide.BatchSize(branch),
+			WaitTimeThreshold: waitTimeThreshold,
+		},
+	}
+	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
+	decide.DescribeRelease(&workload.Spec, deployment.Annotations, release)
+	if err := controllerutil.SetControllerReference(deployment, workload, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("making Deployment %s the owner of ChangeWorkload %s: %w", deployment.Name, key, err)
+	}
+	if r.Ordered {
+		workload.Finalizers = []string{appv1alpha1.FinalizerOrder}
+	}
+	err = r.Client.Create(ctx, workload)
+	if apierrors.IsInvalid(err) { // while a namespace is opted out, anybody may write any label
+		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRecorded, "Record", "%s", decide.EventNote(fmt.Sprintf(
+			"release %s is not checked: the label %s is not a version that the operator gave, until the next change of the pod template: %v",
+			release.Version, appv1alpha1.LabelVersion, err)))
+		return reconcile.TerminalError(fmt.Errorf("creating ChangeWorkload %s: %w", key, err))
+	}
+	if err != nil {
+		return fmt.Errorf("creating ChangeWorkload %s: %w", key, err)
+	}
+	return nil
+}
+
+// recordAgain lets the ChangeWorkload of a version that is released once more check it anew.
+func (r *Reconciler) recordAgain(ctx context.Context, deployment *appsv1.Deployment, workload *appv1alpha1.ChangeWorkload, release decide.Release) error {
+	branch, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigBranch)
+	if err != nil {
+		return err
+	}
+	before := workload.DeepCopy()
+	workload.Spec.Release = release.Number
+	workload.Spec.CountThreshold = decide.BatchSize(branch)
+	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
+	decide.DescribeRelease(&workload.Spec, deployment.Annotations, release)
+	if err := r.Client.Patch(ctx, workload, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("recording release %d in ChangeWorkload %s/%s: %w", release.Number, workload.Namespace, workload.Name, err)
+	}
+	r.Tracer.Superseded(before, r.Clock.Now())
+	return nil
+}
+
+// removeLeftover removes the ChangeWorkload of a deleted Deployment that had the same name, if the garbage collector
+// hasn't yet.
+func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
+	// Unless the cache is shown its deletion, but its successor at once, the client would wait for the deletion for ever.
+	err := r.Client.Delete(ctx, workload, client.Preconditions{UID: &workload.UID}, client.DisableReadYourWritesConsistency)
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("removing ChangeWorkload %s/%s, which another Deployment left: %w", workload.Namespace, workload.Name, err)
+	}
+	return nil
+}
+
+// markProcessed sets defense-status, and takes away an ignored-suspend that has nothing to ignore: left there it would
+// let a bad release through some later day. It does so once a release: a client that sets the label again and again, by a file,
+// isn't fought, as the webhook lets nothing through for a label that came back.
+func (r *Reconciler) markProcessed(ctx context.Context, deployment *appsv1.Deployment, release decide.Release) error {
+	recorded := deployment.Labels[appv1alpha1.LabelDefenseStatus] == appv1alpha1.DefenseStatusProcessed
+	idle := !decide.IsSuspended(deployment) && !decide.IsIgnoredSuspendSpent(deployment.Annotations) &&
+		deployment.Labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue
+	if recorded && !idle {
+		return nil
+	}
+	change := workloadpatch.Change{Set: map[string]string{appv1alpha1.LabelDefenseStatus: appv1alpha1.DefenseStatusProcessed}}
+	if idle {
+		change.Remove = []string{appv1alpha1.LabelIgnoredSuspend}
+		change.Annotate = map[string]string{appv1alpha1.AnnotationIgnoredSuspendRemoved: strconv.FormatInt(release.Number, 10)}
+	}
+	if written, err := workloadpatch.Apply(ctx, r.Client, r.Live, deployment, change); err != nil || !written {
+		return err
+	}
+	if idle {
+		r.Recorder.Eventf(deployment, nil, corev1.EventTypeNormal, appv1alpha1.EventIgnoredSuspendRemoved, "Record",
+			"removed the label %s: the Deployment is not suspended. It is removed once a release: take it out of the file that sets it", appv1alpha1.LabelIgnoredSuspend)
+	}
+	if !recorded {
+		r.report(deployment, release)
+		r.Tracer.Recorded(deployment, r.Clock.Now())
+	}
+	return nil
+}
+
+// report tells who made this release, and who let it through what denied it, as the webhook recorded them.
+func (r *Reconciler) report(deployment *appsv1.Deployment, release decide.Release) {
+	r.Recorder.Eventf(deployment, nil, corev1.EventTypeNormal, appv1alpha1.EventReleaseRecorded, "Record",
+		"%s", decide.ReleaseNote(deployment.Annotations, release))
+	if record, found := decide.IgnoredSuspendOf(deployment.Annotations, release); found {
+		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventSuspensionIgnored, "Record",
+			"%s used ignored-suspend to let release %s through at %s", record.User, record.Version, record.Time.UTC().Format(time.RFC3339))
+	}
+}

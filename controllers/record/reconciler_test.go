@@ -1,0 +1,217 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+const version = "c6c45d23c098bdf181853a85b60b5d74"
+
+// sleepAt is the Deployment sleep at a release of version that the webhook recorded so.
+func sleepAt(number string, annotations map[string]string) *appsv1.Deployment {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "sleep", UID: "uid-1",
+		Labels:      map[string]string{"admission-webhook-altershield.antgroup.com/version": version},
+		Annotations: map[string]string{"altershield.defense.antgroup.com/release": number},
+	}}
+	for key, value := range annotations {
+		deployment.Annotations["altershield.defense.antgroup.com/"+key] = value
+	}
+	return deployment
+}
+
+func TestRemoveLeftoverDoesNotWaitForItToShowInTheCache(t *testing.T) {
+	g := NewWithT(t)
+	remembered := true
+	kube := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Delete: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.DeleteOption) error {
+			remembered = !(&client.DeleteOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency
+			return nil
+		},
+	})
+	workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--" + version, UID: "cw-1"}}
+	g.Expect((&Reconciler{Client: kube}).removeLeftover(t.Context(), workload)).To(Succeed())
+	g.Expect(remembered).To(BeFalse(), "where the watch shows its successor instead of its deletion, that would be for ever")
+}
+
+func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
+	g := NewWithT(t)
+	scheme := runtime.NewScheme()
+	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	third := sleepAt("3", map[string]string{
+		"released-by":        `{"user":"alice","version":"` + version + `","release":3,"changes":["metadata.labels[test]: added"]}`,
+		"ignored-suspend-by": `{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"` + version + `","release":3}`,
+	})
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, third).Build()
+	recorder := events.NewFakeRecorder(10)
+	r := &Reconciler{
+		Client: kube, Live: kube, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+	}
+	recorded := func(deployment *appsv1.Deployment) appv1alpha1.ChangeWorkloadSpec {
+		_, err := r.Reconcile(t.Context(), deployment)
+		g.Expect(err).NotTo(HaveOccurred())
+		var workload appv1alpha1.ChangeWorkload
+		g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}, &workload)).To(Succeed())
+		return workload.Spec
+	}
+
+	spec := recorded(third)
+	g.Expect(spec.ReleasedBy).To(Equal("alice"))
+	g.Expect(spec.Changes).To(HaveExactElements("metadata.labels[test]: added"))
+	g.Expect(spec.IgnoredSuspend).To(BeTrue())
+	g.Expect(spec.Rollback).To(BeNil())
+	g.Expect(recorder.Events).To(Receive(Equal("Normal ReleaseRecorded release 3, version " + version + ", by alice: metadata.labels[test]: added")))
+	g.Expect(recorder.Events).To(Receive(Equal(
+		"Warning SuspensionIgnored alice used ignored-suspend to let release " + version + " through at 2026-11-21T10:00:00Z")))
+
+	var stored appsv1.Deployment
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(third), &stored)).To(Succeed())
+	recorded(&stored)
+	g.Expect(recorder.Events).To(BeEmpty(), "what is recorded is told once")
+
+	fifth := sleepAt("5", map[string]string{
+		"released-by": `{"user":"bob","version":"` + version + `","release":5}`,
+		"rollbacks":   `[{"version":"x","release":4,"to":"` + version + `","toRelease":5,"reason":"Requested","user":"bob","time":"2026-11-21T10:00:00Z"}]`,
+	})
+	fifth.ResourceVersion = stored.ResourceVersion
+	g.Expect(kube.Update(t.Context(), fifth)).To(Succeed())
+	spec = recorded(fifth)
+	g.Expect(spec.Release).To(Equal(int64(5)))
+	g.Expect(spec.ReleasedBy).To(Equal("bob"))
+	g.Expect(spec.Changes).To(BeEmpty())
+	g.Expect(spec.IgnoredSuspend).To(BeFalse())
+	g.Expect(spec.Rollback.Release).To(Equal(int64(4)))
+	g.Expect(recorder.Events).To(Receive(Equal("Normal ReleaseRecorded release 5, version " + version + ", a rollback of release 4 by bob")))
+}
+
+func TestWhatTheCacheAloneStillKnowsIsNotRecorded(t *testing.T) {
+	scheme := runtime.NewScheme()
+	g := NewWithT(t)
+	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	another, leaving := sleepAt("1", nil), sleepAt("1", nil)
+	another.UID = "uid-2"
+	leaving.Finalizers, leaving.DeletionTimestamp = []string{"foregroundDeletion"}, &metav1.Time{Time: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	for name, there := range map[string]struct {
+		live    []client.Object
+		records int
+	}{
+		"it is gone":           {nil, 0},
+		"another has its name": {[]client.Object{another}, 0},
+		"it is about to go":    {[]client.Object{leaving}, 0},
+		"it is there":          {[]client.Object{sleepAt("1", nil)}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+			cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("1", nil)).Build()
+			r := &Reconciler{
+				Client: cached, Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there.live...).Build(),
+				Recorder: events.NewFakeRecorder(10), Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+			}
+			_, err := r.Reconcile(t.Context(), sleepAt("1", nil))
+			g.Expect(err).NotTo(HaveOccurred())
+			var recorded appv1alpha1.ChangeWorkloadList
+			g.Expect(cached.List(t.Context(), &recorded)).To(Succeed())
+			g.Expect(recorded.Items).To(HaveLen(there.records))
+		})
+	}
+}
+
+// The file of a GitOps client keeps the label, and sets it again each time it is removed.
+func TestReconcileRemovesAnIdleIgnoredSuspendOnceARelease(t *testing.T) {
+	const label = "altershield.defense.antgroup.com/ignored-suspend"
+	scheme := runtime.NewScheme()
+	g := NewWithT(t)
+	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("3", nil)).Build()
+	recorder := events.NewFakeRecorder(10)
+	r := &Reconciler{
+		Client: kube, Live: kube, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+	}
+	// set makes the change, lets the operator see it, and returns the Deployment and how many Events were about the label.
+	var writes bool
+	set := func(change func(*appsv1.Deployment)) (*appsv1.Deployment, int) {
+		var deployment appsv1.Deployment
+		key := client.ObjectKey{Namespace: "default", Name: "sleep"}
+		g.Expect(kube.Get(t.Context(), key, &deployment)).To(Succeed())
+		change(&deployment)
+		g.Expect(kube.Update(t.Context(), &deployment)).To(Succeed())
+		before := deployment.ResourceVersion
+		_, err := r.Reconcile(t.Context(), &deployment)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(kube.Get(t.Context(), key, &deployment)).To(Succeed())
+		told := 0
+		for len(recorder.Events) > 0 {
+			if event := <-recorder.Events; strings.HasPrefix(event, "Normal IgnoredSuspendRemoved ") {
+				g.Expect(event).To(Equal("Normal IgnoredSuspendRemoved removed the label " + label + ": the Deployment is not suspended. " +
+					"It is removed once a release: take it out of the file that sets it"))
+				told++
+			}
+		}
+		writes = deployment.ResourceVersion != before
+		return &deployment, told
+	}
+	set(func(*appsv1.Deployment) {}) // the release is recorded
+	sets := func(deployment *appsv1.Deployment) { deployment.Labels[label] = "true" }
+
+	deployment, told := set(sets)
+	g.Expect(deployment.Labels).NotTo(HaveKey(label))
+	g.Expect(deployment.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/ignored-suspend-removed", "3"))
+	g.Expect(told).To(Equal(1))
+	for range 3 {
+		deployment, told = set(sets)
+		g.Expect(deployment.Labels).To(HaveKeyWithValue(label, "true"), "there is no fight about it")
+		g.Expect(told).To(BeZero())
+		g.Expect(writes).To(BeFalse())
+	}
+	deployment, told = set(func(deployment *appsv1.Deployment) {
+		deployment.Annotations["altershield.defense.antgroup.com/release"] = "4"
+	})
+	g.Expect(deployment.Labels).NotTo(HaveKey(label))
+	g.Expect(told).To(Equal(1), "once a release")
+	deployment, told = set(func(deployment *appsv1.Deployment) {
+		sets(deployment)
+		deployment.Annotations["altershield.defense.antgroup.com/release"] = "5"
+		deployment.Annotations["altershield.defense.antgroup.com/ignored-suspend-by"] =
+			`{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"` + version + `","release":5}`
+	})
+	g.Expect(deployment.Labels).To(HaveKeyWithValue(label, "true"), "it let this release through, and is spent")
+	g.Expect(told).To(BeZero())
+}

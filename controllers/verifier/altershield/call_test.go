@@ -1,0 +1,184 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
+)
+
+func TestAServerThatIsGoneIsUnreachable(t *testing.T) {
+	server := newServer(t, http.StatusOK, opened)
+	address := server.Listener.Addr().String()
+	operator := newOperator(t, configFor(t, server.URL))
+	server.Close()
+	_, err := operator.OpenOrder(t.Context(), release())
+	expect(t, operator, "order_open", err, outcome{nil, "unreachable", "unavailable",
+		"AlterShield Server didn't answer submitChangeExecOrder: dial tcp " + address + ": connect: connection refused", 0})
+}
+
+// hung is a server that takes requests and answers none before the client gives up; asked tells of each.
+func hung(t *testing.T) (address string, asked chan struct{}) {
+	t.Helper()
+	asked, done := make(chan struct{}, 1), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-done
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(done) })
+	return server.URL, asked
+}
+
+func TestASlowServerIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
+	address, _ := hung(t)
+	config := configFor(t, address)
+	config.Timeout = 50 * time.Millisecond
+	operator := newOperator(t, config)
+	_, err := operator.OpenOrder(t.Context(), release())
+	expect(t, operator, "order_open", err, outcome{nil, "unreachable", "unavailable",
+		"AlterShield Server didn't answer submitChangeExecOrder: no answer within 50ms", 0})
+}
+
+func TestAnAnswerThatDoesNotEndIsNotWaitedFor(t *testing.T) {
+	done := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) {
+		if _, err := writer.Write([]byte(`{"success":`)); err != nil || http.NewResponseController(writer).Flush() != nil {
+			t.Error("the beginning of the answer was not sent")
+		}
+		<-done
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(done) })
+	config := configFor(t, server.URL)
+	config.Timeout = 50 * time.Millisecond
+	operator := newOperator(t, config)
+	_, err := operator.OpenOrder(t.Context(), release())
+	expect(t, operator, "order_open", err, outcome{nil, "unreachable", "unavailable",
+		"AlterShield Server didn't answer submitChangeExecOrder: no answer within 50ms", 0})
+}
+
+func TestACallerWhoGivesUpIsNotTheServersFault(t *testing.T) {
+	g := NewWithT(t)
+	address, asked := hung(t)
+	operator := newOperator(t, configFor(t, address))
+	for range 4 { // More than the circuit breaker would take.
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-asked
+			cancel()
+		}()
+		_, err := operator.OpenOrder(ctx, release())
+		g.Expect(err).To(MatchError(context.Canceled))
+		g.Expect(err).To(MatchError("submitChangeExecOrder was given up before AlterShield Server answered: context canceled"))
+		g.Expect(err).NotTo(MatchError(decide.ErrRefused))
+	}
+	for _, result := range []string{"ok", "unavailable", "skipped", ""} {
+		g.Expect(operator.calls("order_open", result)).To(BeZero(), result)
+	}
+	g.Expect(operator.timed()).To(BeZero())
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	g := NewWithT(t)
+	elsewhere := newServer(t, http.StatusOK, opened)
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
+		server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, status))
+		t.Cleanup(server.Close)
+		_, err := newOperator(t, configFor(t, server.URL)).OpenOrder(t.Context(), release())
+		g.Expect(err).To(MatchError("AlterShield Server answered with HTTP " + map[int]string{
+			302: "302 Found", 307: "307 Temporary Redirect",
+		}[status] + " to submitChangeExecOrder"))
+	}
+	g.Expect(elsewhere.arrivals).To(BeEmpty())
+}
+
+func TestOneAttemptIsMadePerCall(t *testing.T) {
+	g := NewWithT(t)
+	server := newServer(t, http.StatusServiceUnavailable, "")
+	_, err := newOperator(t, configFor(t, server.URL)).OpenOrder(t.Context(), release())
+	g.Expect(err).To(HaveOccurred())
+	server.last(t, 1)
+}
+
+func TestAConnectionIsUsedAgain(t *testing.T) {
+	g := NewWithT(t)
+	server := newServer(t, http.StatusOK, opened)
+	operator := newOperator(t, configFor(t, server.URL))
+	for _, status := range []int{http.StatusOK, http.StatusBadGateway, http.StatusBadRequest, http.StatusOK} {
+		server.says(status, opened)
+		_, err := operator.OpenOrder(t.Context(), release())
+		g.Expect(err == nil).To(Equal(status == http.StatusOK))
+	}
+	connection := server.last(t, 4).RemoteAddr
+	for _, sent := range server.arrivals {
+		g.Expect(sent.RemoteAddr).To(Equal(connection))
+	}
+}
+
+func TestTwoFailuresOfTheSameCauseReadTheSame(t *testing.T) {
+	g := NewWithT(t)
+	operator, wire := wired(t, "")
+	there := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 8080}
+	for port := range 2 {
+		here := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 40000 + port}
+		wire.fault = &net.OpError{Op: "read", Net: "tcp", Source: here, Addr: there, Err: errors.New("connection reset by peer")}
+		_, err := operator.OpenOrder(t.Context(), release())
+		g.Expect(err).To(MatchError("AlterShield Server didn't answer submitChangeExecOrder: read tcp 10.0.0.2:8080: connection reset by peer"))
+	}
+}
+
+func TestNoErrorTellsTheTokenOrASignature(t *testing.T) {
+	g := NewWithT(t)
+	const token = "correct-horse-battery-staple"
+	server := newServer(t, http.StatusOK, refusal("102", "authentication request fail"))
+	config := configFor(t, server.URL)
+	g.Expect(os.WriteFile(config.TokenFile, []byte(token), 0o600)).To(Succeed())
+	operator := newOperator(t, config)
+	var told []string
+	ask := func(ctx context.Context) {
+		for _, call := range every(operator.Client) {
+			told = append(told, call(ctx).Error())
+		}
+	}
+	ask(t.Context())
+	server.says(http.StatusBadGateway, "")
+	ask(t.Context())
+	sign := server.last(t, len(server.arrivals)).Header.Get("X-AlterShield-Sign")
+	server.Close()
+	operator = newOperator(t, config)
+	ask(t.Context())
+	told = append(told, altershield.NewKeyring(config.Credentials).Verify(http.Header{}, nil, today()).Error())
+	config.Address = "http://%zz"
+	operator = newOperator(t, config)
+	ask(t.Context())
+	g.Expect(sign).NotTo(BeEmpty())
+	for _, text := range told {
+		g.Expect(text).NotTo(Or(ContainSubstring(token), ContainSubstring(sign)))
+	}
+}

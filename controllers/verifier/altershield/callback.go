@@ -1,0 +1,133 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+const (
+	// checkOfBatch is what the server calls the check of a batch.
+	checkOfBatch = "CHANGE_BATCH"
+	// maxReason is how many characters a verdict's reason takes.
+	maxReason = 1024
+)
+
+// Callback is what the server tells of a check.
+type Callback struct {
+	// Order is the operator's id of the order.
+	Order string
+	// Batch says that the check is that of a batch, and not that of an order.
+	Batch bool
+	// Final says that no other verdict of the stage will come.
+	Final   bool
+	Verdict decide.CheckVerdict
+}
+
+// callback is the body that the server sends. It leaves fields out that are null.
+type callback struct {
+	CheckType text `json:"changeCheckType"`
+	Request   *struct {
+		Order   text     `json:"bizExecOrderId"`
+		NodeID  text     `json:"nodeId"`
+		Stage   text     `json:"defenseStageEnum"`
+		Verdict *verdict `json:"verdict"`
+	} `json:"callbackRequest"`
+}
+
+type verdict struct {
+	Verdict   string                   `json:"verdict"`
+	AllFinish *bool                    `json:"allFinish"`
+	Message   text                     `json:"msg"`
+	Rules     lenient[[]lenient[rule]] `json:"rules"`
+}
+
+// rule is a rule that the server checked.
+type rule struct {
+	Name       text `json:"name"`
+	Message    text `json:"msg"`
+	ControlKey text `json:"controlKey"`
+	RelationID text `json:"relationId"`
+	Verdict    text `json:"verdict"`
+	Ignored    text `json:"ignored"`
+}
+
+// ParseCallback reads what the server sends when a check ends. The error says what is missing or malformed.
+func ParseCallback(body []byte) (Callback, error) {
+	said := callback{}
+	if err := json.Unmarshal(body, &said); err != nil {
+		return Callback{}, fmt.Errorf("the callback is malformed: %w", err)
+	}
+	request := said.Request
+	switch {
+	case request == nil:
+		return Callback{}, errors.New("the callback has no callbackRequest")
+	case request.NodeID == "" || len(request.NodeID) > maxID:
+		return Callback{}, fmt.Errorf("the callback's nodeId has %d bytes: it must have 1 to %d", len(request.NodeID), maxID)
+	case request.Stage != text(appv1alpha1.StagePre) && request.Stage != text(appv1alpha1.StagePost):
+		return Callback{}, fmt.Errorf("the callback's defenseStageEnum is %q: it must be PRE or POST", clean(string(request.Stage), maxID))
+	case request.Verdict == nil:
+		return Callback{}, errors.New("the callback has no verdict")
+	case request.Verdict.Verdict == "":
+		return Callback{}, errors.New("the callback's verdict has no verdict text")
+	}
+	result := request.Verdict
+	parsed := decide.CheckVerdict{
+		CheckID: string(request.NodeID), Stage: appv1alpha1.CheckStage(request.Stage), Passed: !isFailure(result.Verdict),
+	}
+	if !parsed.Passed {
+		parsed.Reason = result.reason()
+	}
+	return Callback{
+		Order:   string(request.Order),
+		Batch:   said.CheckType == checkOfBatch,
+		Final:   result.AllFinish == nil || *result.AllFinish,
+		Verdict: parsed,
+	}, nil
+}
+
+// isFailure is how the server reads its verdicts: what it doesn't know, and no verdict, pass.
+func isFailure(verdict string) bool {
+	return strings.EqualFold(verdict, "fail") || strings.EqualFold(verdict, "inconc")
+}
+
+// reason is what the rules say that failed; the verdict itself hardly ever says something.
+func (v verdict) reason() string {
+	var reasons []string
+	for _, checked := range v.Rules.value {
+		rule := checked.value
+		if told := rule.told(); isFailure(string(rule.Verdict)) && rule.Ignored != "true" && told != "" {
+			reasons = append(reasons, told)
+		}
+	}
+	return clean(cmp.Or(strings.Join(reasons, "; "), string(v.Message)), maxReason)
+}
+
+func (r rule) told() string {
+	name, message := strings.TrimSpace(string(r.Name)), strings.TrimSpace(string(r.Message))
+	if name != "" && message != "" {
+		return name + ": " + message
+	}
+	return cmp.Or(name, message, string(r.ControlKey), string(r.RelationID))
+}

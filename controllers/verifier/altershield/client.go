@@ -1,0 +1,151 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+const (
+	// tolerated is how many calls may go unanswered in a row before the calls after them are not made.
+	tolerated = 3
+	// openPeriod is for how long they are not made; then one call tries whether the server is back.
+	openPeriod = 2 * time.Second
+	// heartbeatPeriod is how often the server is asked whether it wants to check.
+	heartbeatPeriod = 10 * time.Second
+)
+
+// Client makes the operator's calls of AlterShield Server, each with one attempt unless a deadlock ends it. Calls fail with an Error. While the server
+// doesn't answer, they fail at once.
+type Client struct {
+	config      Config
+	keyring     *Keyring
+	clock       clock.PassiveClock
+	metrics     *Metrics
+	http        *http.Client
+	breaker     *gobreaker.CircuitBreaker[result]
+	outage      atomic.Pointer[Error]
+	switchedOff atomic.Bool
+}
+
+// NewClient takes a configuration that is valid, and a keyring of its credentials.
+func NewClient(config Config, keyring *Keyring, clock clock.PassiveClock, metrics *Metrics) *Client {
+	return &Client{
+		config:  config,
+		keyring: keyring,
+		clock:   clock,
+		metrics: metrics,
+		http:    newHTTPClient(config.Timeout, config.Tracer),
+		breaker: newBreaker(),
+	}
+}
+
+func newBreaker() *gobreaker.CircuitBreaker[result] {
+	return gobreaker.NewCircuitBreaker[result](gobreaker.Settings{
+		Timeout:      openPeriod,
+		ReadyToTrip:  func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= tolerated },
+		IsSuccessful: func(err error) bool { return !kindOf(err).isOutage() },
+		IsExcluded:   func(err error) bool { return kindOf(err).isNoAttempt() },
+	})
+}
+
+// OpenOrder announces a release. serverID is empty where the server had the order already.
+func (c *Client) OpenOrder(ctx context.Context, order decide.Order) (serverID string, err error) {
+	opened := ordered{}
+	if err := c.post(ctx, orderOpen, c.config.openRequest(order), &opened); err != nil {
+		return "", err
+	}
+	return string(opened.OrderID), nil
+}
+
+// CloseOrder tells how a release ended: SUCCESS, ROLLBACK or CANCEL.
+func (c *Client) CloseOrder(ctx context.Context, order decide.Order, state appv1alpha1.OrderState) error {
+	return c.post(ctx, orderClose, closeRequest{inOrder: c.config.inOrder(order), FinishState: state}, nil)
+}
+
+// BeginCheck asks for the check before a batch and returns the server's id of the check. Every call begins another check.
+func (c *Client) BeginCheck(ctx context.Context, batch decide.Batch) (checkID string, err error) {
+	check := begun{}
+	if err := c.post(ctx, checkBegin, c.config.beginRequest(batch, c.clock.Now()), &check); err != nil {
+		return "", err
+	}
+	return string(check.NodeID), nil
+}
+
+// FinishCheck says that a batch has taken effect, so that the check after it can begin. It wraps decide.ErrNotYet while
+// the check before it still runs. Once the check after it is over, another call makes the server forget that.
+func (c *Client) FinishCheck(ctx context.Context, batch decide.Batch, checkID string) error {
+	return c.post(ctx, checkFinish, finishRequest{
+		inOrder: c.config.inOrder(batch.Order), NodeID: checkID, Success: true, FinishTime: c.clock.Now().UnixMilli(),
+	}, nil)
+}
+
+// Passed asks whether a stage has passed. false says nothing: server v1.0 says of checks that still run, or timed out and
+// so let the batch pass, that they failed.
+func (c *Client) Passed(ctx context.Context, batch decide.Batch, checkID string, stage appv1alpha1.CheckStage) (bool, error) {
+	seen := progress{}
+	err := c.post(ctx, checkPoll, pollRequest{inOrder: c.config.inOrder(batch.Order), NodeID: checkID, DefenseStage: stage}, &seen)
+	return err == nil && seen.passed(), err
+}
+
+// post makes a call through the circuit breaker, which keeps a server that hangs from holding up every worker.
+func (c *Client) post(ctx context.Context, call call, body any, answer answer) error {
+	outcome, err := c.breaker.Execute(func() (result, error) {
+		outcome, err := c.untangled(ctx, call, body, answer)
+		if failure, ok := errors.AsType[*Error](err); ok && failure.Kind.isOutage() {
+			c.outage.Store(failure)
+		}
+		return outcome, err
+	})
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		outage := c.outage.Load()
+		err = &Error{Call: call.action(), Kind: KindSkipped, Message: outage.Error(), err: outage}
+	}
+	c.metrics.count(call, outcome, err)
+	return err
+}
+
+// untangled makes a call again at once whose transaction was given up for that of another call, each time at another moment
+// than the others. Orders that start checks at the same time meet such deadlocks often.
+func (c *Client) untangled(ctx context.Context, call call, body any, answer answer) (result, error) {
+	outcome, err := c.exchange(ctx, call, "", body, answer)
+	for pause := deadlockBackoff(); kindOf(err) == KindDeadlock && pause.Steps > 0; {
+		select {
+		case <-ctx.Done():
+			return outcome, err
+		case <-time.After(pause.Step()):
+			outcome, err = c.exchange(ctx, call, "", body, answer)
+		}
+	}
+	return outcome, err
+}
+
+// deadlockBackoff is how long others get to end before each of four more attempts, a third of a second in all at most.
+func deadlockBackoff() wait.Backoff {
+	return wait.Backoff{Steps: 4, Duration: 10 * time.Millisecond, Factor: 2, Jitter: 1}
+}

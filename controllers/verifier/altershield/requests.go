@@ -1,0 +1,177 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield
+
+import (
+	"fmt"
+	"time"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// What the server calls the things of Kubernetes.
+const (
+	podType   = "paas.pod"
+	daily     = "00"
+	inProd    = "prod_phase"
+	lastBatch = "last"
+	notLast   = "not_last"
+	// maxTitle is the longest title that the server takes, in bytes; names have no others than one-byte characters.
+	maxTitle = 256
+	// maxField is how many bytes the operator puts into one field as JSON: the server keeps a field in a column of 65,535 bytes,
+	// and fails at a longer one each time. Names can't make the fields of an order that long, pods those of a batch.
+	maxField = 60_000
+)
+
+// inOrder says which order a request is about.
+type inOrder struct {
+	TenantCode     string `json:"tenantCode"`
+	ChangeSceneKey string `json:"changeSceneKey"`
+	BizExecOrderID string `json:"bizExecOrderId"`
+	Platform       string `json:"platform"`
+}
+
+func (c Config) inOrder(order decide.Order) inOrder {
+	return inOrder{TenantCode: c.Tenant, ChangeSceneKey: c.Scene, BizExecOrderID: order.ID, Platform: c.Platform}
+}
+
+type openRequest struct {
+	inOrder
+	ChangeTitle        string    `json:"changeTitle"`
+	Creator            string    `json:"creator"`
+	ChangeScenarioCode string    `json:"changeScenarioCode"`
+	ChangePhases       []string  `json:"changePhases"`
+	ChangeContents     []changed `json:"changeContents"`
+	ChangeParam        jsonText  `json:"changeParamJson"`
+	ChangeApps         []string  `json:"changeApps"`
+}
+
+type changed struct {
+	ContentType  contentType `json:"contentType"`
+	InstanceName string      `json:"instanceName"`
+}
+
+type contentType struct {
+	TypeName string `json:"typeName"`
+}
+
+type param struct {
+	Cluster    string `json:"cluster"`
+	Namespace  string `json:"namespace"`
+	Deployment string `json:"deployment"`
+	Version    string `json:"version"`
+	Release    int64  `json:"release"`
+}
+
+func (c Config) openRequest(order decide.Order) openRequest {
+	name := order.Namespace + "/" + order.Deployment
+	return openRequest{
+		inOrder:            c.inOrder(order),
+		ChangeTitle:        clean(fmt.Sprintf("Release %d of Deployment %s", order.Release, name), maxTitle),
+		Creator:            agent,
+		ChangeScenarioCode: daily,
+		ChangePhases:       []string{inProd},
+		ChangeContents:     []changed{{ContentType: contentType{TypeName: podType}, InstanceName: name}},
+		ChangeParam: jsonText{param{
+			Cluster: c.Cluster, Namespace: order.Namespace, Deployment: order.Deployment, Version: order.Version, Release: order.Release,
+		}},
+		ChangeApps: []string{order.Deployment},
+	}
+}
+
+type closeRequest struct {
+	inOrder
+	FinishState appv1alpha1.OrderState `json:"finishState"`
+}
+
+type beginRequest struct {
+	inOrder
+	Executor                    string     `json:"executor"`
+	StartTime                   int64      `json:"startTime"`
+	BatchNo                     int        `json:"batchNo"`
+	TotalBatchNum               int        `json:"totalBatchNum"`
+	TotalBatchNumInChangePhase  int        `json:"totalBatchNumInChangePhase"`
+	IsLastBatchTag              string     `json:"isLastBatchTag"`
+	IsLastBatchInChangePhaseTag string     `json:"isLastBatchInChangePhaseTag"`
+	ChangePhase                 string     `json:"changePhase"`
+	EffectiveTargetType         string     `json:"effectiveTargetType"`
+	EffectiveTargetLocations    []jsonText `json:"effectiveTargetLocations"`
+	ExtInfo                     workload   `json:"extInfo"`
+}
+
+type workload struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"workloadName"`
+	Type      string `json:"workloadType"`
+}
+
+func (c Config) beginRequest(batch decide.Batch, now time.Time) beginRequest {
+	tag := notLast
+	if batch.Last {
+		tag = lastBatch
+	}
+	return beginRequest{
+		inOrder:                     c.inOrder(batch.Order),
+		Executor:                    agent,
+		StartTime:                   now.UnixMilli(),
+		BatchNo:                     batch.Number,
+		TotalBatchNum:               batch.Total,
+		TotalBatchNumInChangePhase:  batch.Total,
+		IsLastBatchTag:              tag,
+		IsLastBatchInChangePhaseTag: tag,
+		ChangePhase:                 inProd,
+		EffectiveTargetType:         podType,
+		EffectiveTargetLocations:    locations(batch.Pods),
+		ExtInfo:                     workload{Namespace: batch.Order.Namespace, Name: batch.Order.Deployment, Type: "Deployment"},
+	}
+}
+
+// locations are not nil where there are none, as the server refuses null.
+func locations(summaries []appv1alpha1.PodSummary) []jsonText {
+	result := make([]jsonText, 0, len(summaries))
+	for _, pod := range summaries {
+		pod.Verdict, pod.Message, pod.FinishTimeUnix = "", "", 0
+		result = append(result, jsonText{pod})
+	}
+	return result
+}
+
+// Fits returns how many of these pods, from the first on, the server takes in one batch, which is one at least.
+func (c *Client) Fits(pods []appv1alpha1.PodSummary) int {
+	length := len("[]")
+	for count, location := range locations(pods) {
+		text, err := compact(location)
+		if length += len(text) + len(","); err == nil && length > maxField+len(",") {
+			return max(count, 1)
+		}
+	}
+	return len(pods)
+}
+
+type finishRequest struct {
+	inOrder
+	NodeID     string `json:"nodeId"`
+	Success    bool   `json:"success"`
+	FinishTime int64  `json:"finishTime"`
+}
+
+type pollRequest struct {
+	inOrder
+	NodeID       string                 `json:"nodeId"`
+	DefenseStage appv1alpha1.CheckStage `json:"defenseStage"`
+}

@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode"
+)
+
+// compact is JSON in one line without a line break at its end: the server signs the lines of a body joined. <, > and & stay
+// as they are, which is how the server writes the query that it signs.
+func compact(value any) ([]byte, error) {
+	var written bytes.Buffer
+	encoder := json.NewEncoder(&written)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(written.Bytes(), []byte("\n")), nil
+}
+
+// jsonText travels as JSON inside a string, which is how the server takes what it doesn't look into.
+type jsonText struct{ content any }
+
+func (t jsonText) MarshalJSON() ([]byte, error) {
+	inner, err := compact(t.content)
+	if err != nil {
+		return nil, err
+	}
+	return compact(string(inner))
+}
+
+// text is a string, also where the server writes a number or a boolean; anything else leaves it empty.
+type text string
+
+func (t *text) UnmarshalJSON(raw []byte) error {
+	switch raw[0] {
+	case '"':
+		return json.Unmarshal(raw, (*string)(t))
+	case 'n', '{', '[':
+		return nil
+	}
+	*t = text(raw)
+	return nil
+}
+
+// lenient is empty where the server writes something of another type.
+type lenient[T any] struct{ value T }
+
+func (l *lenient[T]) UnmarshalJSON(raw []byte) error {
+	var value T
+	if json.Unmarshal(raw, &value) == nil {
+		l.value = value
+	}
+	return nil
+}
+
+// clean makes one line of a foreign text, of so many characters at most.
+func clean(foreign string, most int) string {
+	line := strings.TrimSpace(strings.Map(func(character rune) rune {
+		if unicode.IsControl(character) {
+			return ' '
+		}
+		return character
+	}, foreign))
+	characters := []rune(line)
+	if len(characters) <= most {
+		return line
+	}
+	const ellipsis = "..."
+	return string(characters[:most-len(ellipsis)]) + ellipsis
+}
