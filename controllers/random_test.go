@@ -40,6 +40,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	opsconfig "github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/hack/mutate"
 )
 
@@ -161,16 +162,16 @@ func (r *randomRound) note(told string, err error, words ...string) {
 // restoreSettings lets the settings come back with their defaults, and the namespace be under control.
 func (r *randomRound) restoreSettings(ctx context.Context) {
 	GinkgoHelper()
-	var settings appv1alpha1.OpsConfigInfoList
-	Expect(kube.List(ctx, &settings)).To(Succeed())
-	for i := range settings.Items {
-		setting := &settings.Items[i]
+	var objects appv1alpha1.OpsConfigInfoList
+	Expect(kube.List(ctx, &objects)).To(Succeed())
+	for i := range objects.Items {
+		setting := &objects.Items[i]
 		Eventually(func() error { return assessed(ctx, setting) }).Should(Succeed(), r.story)
 	}
-	for i := range settings.Items {
-		Expect(client.IgnoreNotFound(kube.Delete(ctx, &settings.Items[i]))).To(Succeed())
+	for i := range objects.Items {
+		Expect(client.IgnoreNotFound(kube.Delete(ctx, &objects.Items[i]))).To(Succeed())
 	}
-	for name := range decide.DefaultSettings() {
+	for name := range opsconfig.Defaults() {
 		Eventually(func() string { return settingReason(ctx, name) }).Should(Equal("InEffect"), r.story)
 	}
 	optIn(ctx, r.namespace)

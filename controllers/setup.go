@@ -36,6 +36,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/pod"
 	"github.com/traas-stack/altershield-operator/controllers/record"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 // Tells in Events what becomes of releases and settings.
@@ -92,7 +93,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		return err
 	}
 	kube, recorder := mgr.GetClient(), NewRecorder(mgr)
-	live := mgr.GetAPIReader()
+	live, reader := mgr.GetAPIReader(), settings.Reader{Client: mgr.GetClient(), Namespace: options.Namespace}
 	direct, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return fmt.Errorf("making a client without a cache: %w", err)
@@ -100,12 +101,12 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Deployment": &record.Reconciler{
 			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
-			Namespace: options.Namespace, Ordered: options.Verifier != nil,
+			Settings: reader, Ordered: options.Verifier != nil,
 		},
 		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
-			Clock: options.Clock, Tracer: options.Tracer, Namespace: options.Namespace,
+			Clock: options.Clock, Tracer: options.Tracer, Settings: reader,
 			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
 		},
 		"ChangePod": &changepod.Reconciler{

@@ -41,6 +41,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 const concurrency = 5
@@ -67,8 +68,7 @@ type Rollback struct {
 	Metrics  *Metrics
 	Clock    clock.PassiveClock
 	Contact  Contact
-	// Namespace is where the OpsConfigInfo objects are.
-	Namespace string
+	Settings settings.Reader
 
 	told  *told
 	stops *stops
@@ -86,7 +86,7 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&appsv1.ReplicaSet{}, builder.WithPredicates(turned())).
 		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
-		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(settingChanged(r.Namespace))).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(settingChanged(r.Settings.Namespace))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 	if err != nil {

@@ -39,11 +39,9 @@ func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (
 	if seen.OptedIn, err = scope.OptedIn(ctx, r.Client, deployment.Namespace); err != nil {
 		return seen, err
 	}
-	automatic, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigSuspendedRollback)
-	if err != nil {
+	if seen.OnSuspension, err = r.Settings.RollsBackSuspended(ctx); err != nil {
 		return seen, err
 	}
-	seen.OnSuspension = automatic.Enable
 	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, deployment.Namespace, deployment.UID)
 	if err != nil {
 		return seen, err
@@ -59,12 +57,12 @@ func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (
 			seen.Failures = decide.Failures(workload.Status.DefenseCheckFailPods)
 		}
 	}
-	stuck, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigStuckRollback)
+	threshold, err := r.Settings.StuckThreshold(ctx)
 	if err != nil {
 		return seen, err
 	}
-	if period := decide.Period(stuck); period > 0 { // off is off for all
-		seen.Patience.Threshold, seen.Unusable = decide.StuckAfter(deployment.Annotations, period)
+	if threshold > 0 { // off is off for all
+		seen.Patience.Threshold, seen.Unusable = decide.StuckAfter(deployment.Annotations, threshold)
 	}
 	if !seen.OptedIn || seen.Over || seen.Patience.Threshold == 0 {
 		r.stops.forget(client.ObjectKeyFromObject(deployment))

@@ -44,6 +44,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -105,7 +106,7 @@ func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
 	b.Rollback = &Rollback{
 		Client: kube, Live: kube, Roller: b.roller, Recorder: b.recorder, Metrics: metrics,
 		Clock: clocktesting.NewFakePassiveClock(now), Contact: since(now.Add(-24 * time.Hour)),
-		Namespace: "altershieldoperator-system", told: newTold(), stops: newStops(),
+		Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"}, told: newTold(), stops: newStops(),
 	}
 	return b
 }

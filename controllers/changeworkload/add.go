@@ -43,6 +43,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 const (
@@ -87,9 +88,8 @@ type Reconciler struct {
 	Metrics *Metrics
 	Clock   clock.PassiveClock
 	// Tracer sends spans of what was written; nil where nothing is traced.
-	Tracer *tracing.Tracer
-	// Namespace is where the OpsConfigInfo objects are.
-	Namespace string
+	Tracer   *tracing.Tracer
+	Settings settings.Reader
 	// Verifier hears of releases; nil where there is none.
 	Verifier Verifier
 	// Cluster is the name of this cluster at the verifier.
@@ -118,7 +118,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(scope.Created())).
 		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(finishedChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
-		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(blockingChanged(r.Namespace))).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(blockingChanged(r.Settings.Namespace))).
 		WatchesRawSource(source.Func(r.turns.start)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)

@@ -95,19 +95,15 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	return result, nil
 }
 
-func (r *Reconciler) observeSettings(ctx context.Context, result *scene) error {
-	settings := map[string]appv1alpha1.ConfigValue{}
-	for _, name := range []string{appv1alpha1.ConfigBlocking, appv1alpha1.ConfigTemplateHistory, appv1alpha1.ConfigReleaseHistory} {
-		value, err := scope.Setting(ctx, r.Client, r.Namespace, name)
-		if err != nil {
-			return err
-		}
-		settings[name] = value
+func (r *Reconciler) observeSettings(ctx context.Context, result *scene) (err error) {
+	if result.Blocking, err = r.Settings.Blocking(ctx); err != nil {
+		return err
 	}
-	result.Blocking = settings[appv1alpha1.ConfigBlocking].Enable
-	result.Templates = decide.Retention(settings[appv1alpha1.ConfigTemplateHistory])
-	result.Records = decide.Retention(settings[appv1alpha1.ConfigReleaseHistory])
-	return nil
+	if result.Templates, err = r.Settings.Templates(ctx); err != nil {
+		return err
+	}
+	result.Records, err = r.Settings.Records(ctx)
+	return err
 }
 
 // observeBatches finds the ChangePods of the release and the highest number given so far. ChangePods that an earlier

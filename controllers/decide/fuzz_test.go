@@ -19,7 +19,6 @@ package decide_test
 import (
 	"encoding/json"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,109 +31,6 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
-
-// What the API server takes as the content of an enabled setting, as the CRD has it.
-var (
-	admittedBatch   = regexp.MustCompile(`^([1-9]|[1-9][0-9]|[1-4][0-9][0-9]|500)$`)
-	admittedPeriod  = regexp.MustCompile(`^[1-9][0-9]{0,4}[smh]$`)
-	admittedHistory = regexp.MustCompile(`^([1-9]|[1-9][0-9]|100)$`)
-)
-
-// Whatever an OpsConfigInfo and its status hold, the value in effect is within its limits, and a spec that is not acted by is
-// told why in words that name what is wrong.
-func FuzzTheContentOfASetting(f *testing.F) {
-	for name, spec := range decide.DefaultSettings() {
-		for _, content := range []string{"10", "500", "501", "0", "-1", "+5", "007", "1.5", "", "99999999999999999999", "2m", "90s", "99999h", "100000s", "0s", "2µ", "\x00", "abc"} {
-			f.Add(name, spec.Type, true, content, false, "")
-			f.Add(name, spec.Type, false, content, true, content)
-			f.Add(name, "isBranch", true, content, true, "7")
-		}
-	}
-	f.Add("brunch", "", true, "10", true, "\xff")
-	f.Fuzz(func(t *testing.T, name, kind string, enable bool, content string, known bool, last string) {
-		object := setting(name, kind, enable, content)
-		if known {
-			object = lastGood(object, true, last)
-		}
-		value := decide.Setting(name, object)
-		checkLimits(t, value)
-		if unusable := decide.CheckSetting(name, object.Spec); unusable == nil {
-			checkInEffect(t, name, object.Spec, value)
-		} else {
-			checkReason(t, name, object.Spec, unusable.Error())
-		}
-		isUsable := decide.DefaultSettings()[name].Type != "" && decide.CheckSetting(name, object.Spec) == nil
-		condition := decide.AssessSetting(object, "altershieldoperator-system", time.Unix(1_700_000_000, 0))
-		if (condition.Status == "True") != isUsable || condition.Message == "" {
-			t.Errorf("%+v is assessed as %+v", object.Spec, condition)
-		}
-	})
-}
-
-// checkInEffect looks at the value of a usable spec.
-func checkInEffect(t *testing.T, name string, spec appv1alpha1.OpsConfigInfoSpec, value appv1alpha1.ConfigValue) {
-	t.Helper()
-	if value != (appv1alpha1.ConfigValue{Enable: spec.Enable, Content: spec.Content}) {
-		t.Errorf("%+v is usable, and %+v in effect", spec, value)
-	}
-	if spec.Enable && lacks(name, value) {
-		t.Errorf("%s is usable with the content %q and means nothing", name, spec.Content)
-	}
-}
-
-// checkReason looks at why a spec can't be used.
-func checkReason(t *testing.T, name string, spec appv1alpha1.OpsConfigInfoSpec, reason string) {
-	t.Helper()
-	if !strings.Contains(reason, strconv.Quote(name)) || !strings.Contains(reason, "spec.type") && !strings.Contains(reason, "spec.content") {
-		t.Errorf("%q names not both the object %q and a field", reason, name)
-	}
-	if isAdmitted(name, spec) {
-		t.Errorf("the API server takes what can't be used: %s", reason)
-	}
-}
-
-func checkLimits(t *testing.T, value appv1alpha1.ConfigValue) {
-	t.Helper()
-	if size := decide.BatchSize(value); size < 1 || size > 500 || !value.Enable && size != 1 {
-		t.Errorf("%+v makes batches of %d", value, size)
-	}
-	if period := decide.Period(value); period < 0 || period > 99_999*time.Hour || !value.Enable && period != 0 {
-		t.Errorf("%+v is a time of %s", value, period)
-	}
-	if kept := decide.Retention(value); kept < 0 || kept > 100 || !value.Enable && kept != 0 {
-		t.Errorf("%+v keeps %d", value, kept)
-	}
-}
-
-// lacks says that an enabled setting that needs a number or a time gives none.
-func lacks(name string, value appv1alpha1.ConfigValue) bool {
-	switch name {
-	case "branch":
-		number, err := strconv.Atoi(value.Content)
-		return err != nil || decide.BatchSize(value) != int32(number)
-	case "stuck-rollback", "refusal":
-		return decide.Period(value) <= 0
-	case "template-history", "release-history":
-		return decide.Retention(value) < 1
-	}
-	return false
-}
-
-// isAdmitted says that the API server takes an enabled spec under the name that its type belongs to.
-func isAdmitted(name string, spec appv1alpha1.OpsConfigInfoSpec) bool {
-	if spec.Type == "" || decide.DefaultSettings()[name].Type != spec.Type {
-		return false
-	}
-	switch spec.Type {
-	case "isBranch":
-		return admittedBatch.MatchString(spec.Content)
-	case "isStuckRollback", "isRefusal":
-		return admittedPeriod.MatchString(spec.Content)
-	case "isTemplateHistory", "isReleaseHistory":
-		return admittedHistory.MatchString(spec.Content)
-	}
-	return true
-}
 
 // Whatever the annotations of a Deployment say of its release, its number is one that a record takes, the next one follows it,
 // and only what the operator itself may have written is a hold.

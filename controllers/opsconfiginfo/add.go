@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 // Creates missing settings with their defaults.
@@ -59,7 +59,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // settings has every setting looked at once when the controller starts, so that missing ones are created.
 func (r *Reconciler) settings(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	for name := range decide.DefaultSettings() {
+	for name := range settings.Defaults() {
 		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: r.Namespace, Name: name}})
 	}
 	return nil

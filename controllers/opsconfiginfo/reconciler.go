@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 // Reconcile says of an OpsConfigInfo whether it is in effect, and creates a missing one with its default.
@@ -43,7 +43,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("reading OpsConfigInfo %s: %w", request, err)
 	}
 	before := object.DeepCopy()
-	condition := decide.AssessSetting(&object, r.Namespace, r.Clock.Now())
+	condition := settings.Assess(&object, r.Namespace, r.Clock.Now())
 	if equality.Semantic.DeepEqual(before.Status, object.Status) {
 		return ctrl.Result{}, nil
 	}
@@ -62,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // restore creates a setting that is missing: at the first start, or because somebody deleted it.
 func (r *Reconciler) restore(ctx context.Context, request ctrl.Request) error {
-	spec, isSetting := decide.DefaultSettings()[request.Name]
+	spec, isSetting := settings.Defaults()[request.Name]
 	if request.Namespace != r.Namespace || !isSetting {
 		return nil
 	}

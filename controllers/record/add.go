@@ -37,6 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 const concurrency = 5
@@ -60,9 +61,8 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	// Tracer sends spans of what was written; nil where nothing is traced.
-	Tracer *tracing.Tracer
-	// Namespace is where the OpsConfigInfo objects are.
-	Namespace string
+	Tracer   *tracing.Tracer
+	Settings settings.Reader
 	// Ordered says that a verifier has to be told of the end of each release, so that its record must not go before.
 	Ordered bool
 }

@@ -88,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deploymen
 
 // record creates the ChangeWorkload of a release.
 func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, key client.ObjectKey, release decide.Release) error {
-	branch, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigBranch)
+	size, err := r.Settings.BatchSize(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, 
 			AppName:           deployment.Name,
 			Reversion:         release.Version,
 			Release:           release.Number,
-			CountThreshold:    decide.BatchSize(branch),
+			CountThreshold:    size,
 			WaitTimeThreshold: waitTimeThreshold,
 		},
 	}
@@ -134,13 +134,13 @@ func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, 
 
 // recordAgain lets the ChangeWorkload of a version that is released once more check it anew.
 func (r *Reconciler) recordAgain(ctx context.Context, deployment *appsv1.Deployment, workload *appv1alpha1.ChangeWorkload, release decide.Release) error {
-	branch, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigBranch)
+	size, err := r.Settings.BatchSize(ctx)
 	if err != nil {
 		return err
 	}
 	before := workload.DeepCopy()
 	workload.Spec.Release = release.Number
-	workload.Spec.CountThreshold = decide.BatchSize(branch)
+	workload.Spec.CountThreshold = size
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
 	decide.DescribeRelease(&workload.Spec, deployment.Annotations, release)
 	if err := r.Client.Patch(ctx, workload, client.MergeFrom(before)); err != nil {

@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 const version = "c6c45d23c098bdf181853a85b60b5d74"
@@ -79,7 +80,7 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, third).Build()
 	recorder := events.NewFakeRecorder(10)
 	r := &Reconciler{
-		Client: kube, Live: kube, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+		Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 	}
 	recorded := func(deployment *appsv1.Deployment) appv1alpha1.ChangeWorkloadSpec {
 		_, err := r.Reconcile(t.Context(), deployment)
@@ -140,7 +141,7 @@ func TestWhatTheCacheAloneStillKnowsIsNotRecorded(t *testing.T) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 			cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("1", nil)).Build()
 			r := &Reconciler{
-				Client: cached, Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there.live...).Build(),
+				Client: cached, Settings: settings.Reader{Client: cached}, Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there.live...).Build(),
 				Recorder: events.NewFakeRecorder(10), Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 			}
 			_, err := r.Reconcile(t.Context(), sleepAt("1", nil))
@@ -163,7 +164,7 @@ func TestReconcileRemovesAnIdleIgnoredSuspendOnceARelease(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("3", nil)).Build()
 	recorder := events.NewFakeRecorder(10)
 	r := &Reconciler{
-		Client: kube, Live: kube, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+		Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 	}
 	// set makes the change, lets the operator see it, and returns the Deployment and how many Events were about the label.
 	var writes bool

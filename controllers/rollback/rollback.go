@@ -40,6 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 // Reads a Deployment whole: the cache holds no pod templates.
@@ -60,9 +61,8 @@ type Roller struct {
 	Metrics  *Metrics
 	Clock    clock.PassiveClock
 	// Tracer sends spans of what was written; nil where nothing is traced.
-	Tracer *tracing.Tracer
-	// Namespace is where the OpsConfigInfo objects are.
-	Namespace string
+	Tracer   *tracing.Tracer
+	Settings settings.Reader
 }
 
 // RollBack sets the pod template of a Deployment to an earlier one, which is a release like any other, and records it. The
@@ -109,11 +109,11 @@ func (r *Roller) write(ctx context.Context, request Request, scene *scene, back 
 	if err != nil {
 		return appv1alpha1.Rollback{}, fmt.Errorf("computing the version that Deployment %s goes back to: %w", request.Deployment, err)
 	}
-	refusal, err := scope.Setting(ctx, r.Client, r.Namespace, appv1alpha1.ConfigRefusal)
+	quarantine, err := r.Settings.Quarantine(ctx)
 	if err != nil {
 		return appv1alpha1.Rollback{}, err
 	}
-	made := record(request, scene.past.Release, version, decide.Period(refusal), r.Clock.Now())
+	made := record(request, scene.past.Release, version, quarantine, r.Clock.Now())
 	made.ToRelease = decide.NextRelease(scene.deployment.Annotations) // as the webhook will count
 	patch, err := patchOf(scene.raw, back, decide.RememberRollback(scene.past.Rollbacks, made))
 	if err != nil {

@@ -52,7 +52,7 @@ func run(usage io.Reader, crds string, pages []string) error {
 	if tables["metrics"], err = metrics(); err != nil {
 		return err
 	}
-	tables["settings"] = settings()
+	tables["settings"] = settingsTable()
 	if tables["flags"] = flags(string(text)); len(tables["flags"]) == 0 {
 		return fmt.Errorf("the manager printed no flags: %s", text)
 	}

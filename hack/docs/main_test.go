@@ -42,12 +42,12 @@ func TestFlags(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	want := []string{"`stuck-rollback`", "`isStuckRollback`", "`enable: true`, `content: \"2m\"`"}
-	for _, row := range settings() {
+	for _, row := range settingsTable() {
 		if row[0] == want[0] && slices.Equal(row[:3], want) {
 			return
 		}
 	}
-	t.Errorf("%q is not among %q", want, settings())
+	t.Errorf("%q is not among %q", want, settingsTable())
 }
 
 func TestMetrics(t *testing.T) {

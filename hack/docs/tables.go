@@ -33,10 +33,10 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/buildinfo"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/runnable"
@@ -63,8 +63,8 @@ func flags(usage string) table {
 	return rows
 }
 
-func settings() table {
-	defaults := decide.DefaultSettings()
+func settingsTable() table {
+	defaults := settings.Defaults()
 	var rows table
 	for _, name := range slices.Sorted(maps.Keys(defaults)) {
 		spec := defaults[name]

@@ -32,7 +32,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Fills the cache with the namespaces that are opted in.
@@ -114,17 +113,4 @@ func IsEnding(err error) bool {
 // IsDenied says that the API server refuses a write each time, for a quota, a policy or its content: no reason to try again.
 func IsDenied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
-}
-
-// Setting is the value in effect for the setting of this name, read from the OpsConfigInfo in the operator's namespace.
-func Setting(ctx context.Context, reader client.Reader, namespace, name string) (appv1alpha1.ConfigValue, error) {
-	var object appv1alpha1.OpsConfigInfo
-	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &object, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
-		return decide.Setting(name, nil), nil
-	}
-	if err != nil {
-		return appv1alpha1.ConfigValue{}, fmt.Errorf("reading OpsConfigInfo %s/%s: %w", namespace, name, err)
-	}
-	return decide.Setting(name, &object), nil
 }

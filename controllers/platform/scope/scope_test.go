@@ -142,23 +142,6 @@ func TestAnObjectThatANamespaceOnItsWayOutRefusesIsNotTriedAgain(t *testing.T) {
 	g.Expect(scope.IsEnding(nil)).To(BeFalse())
 }
 
-func TestASettingIsReadInTheOperatorsNamespace(t *testing.T) {
-	g := NewWithT(t)
-	branch := func(namespace, content string) *appv1alpha1.OpsConfigInfo {
-		return &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "branch"},
-			Spec: appv1alpha1.OpsConfigInfoSpec{Type: "isBranch", Enable: true, Content: content}}
-	}
-	reader := readerOf(t, interceptor.Funcs{}, branch("altershieldoperator-system", "20"), branch("default", "30"))
-	g.Expect(scope.Setting(t.Context(), reader, "altershieldoperator-system", "branch")).
-		To(Equal(appv1alpha1.ConfigValue{Enable: true, Content: "20"}))
-	g.Expect(scope.Setting(t.Context(), reader, "altershieldoperator-system", "blocking")).
-		To(Equal(appv1alpha1.ConfigValue{Enable: true}), "a missing one has its default")
-	g.Expect(scope.Setting(t.Context(), reader, "altershieldoperator-system", "stuck-rollback")).
-		To(Equal(appv1alpha1.ConfigValue{Enable: true, Content: "2m"}), "a missing one has its default")
-	_, err := scope.Setting(t.Context(), readerOf(t, unreadable()), "altershieldoperator-system", "branch")
-	g.Expect(err).To(MatchError("reading OpsConfigInfo altershieldoperator-system/branch: not synced"))
-}
-
 func TestANamespaceMattersWhenItComesIntoChangeControlAndWhenItLeaves(t *testing.T) {
 	g := NewWithT(t)
 	namespace := &corev1.Namespace{}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package events_test
+package lazylog_test
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/lazylog"
 )
 
 // shown is a value that counts how often it is formatted.
@@ -35,12 +35,12 @@ func (s shown) MarshalLog() any {
 	return "shown"
 }
 
-func TestALazyLoggerFormatsItsValuesWhenALineIsWritten(t *testing.T) {
+func TestNewFormatsValuesWhenALineIsWritten(t *testing.T) {
 	g := NewWithT(t)
 	var lines []string
 	var times int
 	eager := funcr.NewJSON(func(line string) { lines = append(lines, line) }, funcr.Options{})
-	logger := events.Lazy(eager).WithName("pod").WithValues("pod", shown{&times}).WithValues("namespace", "shop")
+	logger := lazylog.New(eager).WithName("pod").WithValues("pod", shown{&times}).WithValues("namespace", "shop")
 	g.Expect(times).To(BeZero())
 
 	logger.Info("A pod is finished", "release", 3)
@@ -53,10 +53,10 @@ func TestALazyLoggerFormatsItsValuesWhenALineIsWritten(t *testing.T) {
 	}))
 }
 
-func TestTwoLoggersOfALazyOneDoNotShareTheirValues(t *testing.T) {
+func TestNewLoggersDoNotShareTheirValues(t *testing.T) {
 	g := NewWithT(t)
 	var lines []string
-	base := events.Lazy(funcr.NewJSON(func(line string) { lines = append(lines, line) }, funcr.Options{})).WithValues("a", 1)
+	base := lazylog.New(funcr.NewJSON(func(line string) { lines = append(lines, line) }, funcr.Options{})).WithValues("a", 1)
 	first, second := base.WithValues("b", 2), base.WithValues("c", 3)
 	first.Info("first")
 	second.Info("second")
@@ -66,21 +66,21 @@ func TestTwoLoggersOfALazyOneDoNotShareTheirValues(t *testing.T) {
 	}))
 }
 
-func TestALazyLoggerNamesTheLineThatCallsIt(t *testing.T) {
+func TestNewNamesTheLineOfTheCaller(t *testing.T) {
 	g := NewWithT(t)
 	var lines []string
 	eager := funcr.NewJSON(func(line string) { lines = append(lines, line) }, funcr.Options{LogCaller: funcr.All})
-	events.Lazy(eager).WithCallDepth(0).Info("here")
-	g.Expect(lines).To(HaveExactElements(ContainSubstring(`"file":"lazy_test.go"`)))
+	lazylog.New(eager).WithCallDepth(0).Info("here")
+	g.Expect(lines).To(HaveExactElements(ContainSubstring(`"file":"logger_test.go"`)))
 }
 
 // plain is a sink that knows nothing of call depths.
 type plain struct{ logr.LogSink }
 
-func TestALazyLoggerNeedsNoSinkThatNamesLines(t *testing.T) {
+func TestNewTakesASinkThatNamesNoLines(t *testing.T) {
 	g := NewWithT(t)
 	var lines []string
 	inner := funcr.NewJSON(func(line string) { lines = append(lines, line) }, funcr.Options{})
-	events.Lazy(logr.New(plain{inner.GetSink()})).WithCallDepth(2).Info("here", "a", 1)
+	lazylog.New(logr.New(plain{inner.GetSink()})).WithCallDepth(2).Info("here", "a", 1)
 	g.Expect(lines).To(Equal([]string{`{"logger":"","level":0,"msg":"here","a":1}`}))
 }

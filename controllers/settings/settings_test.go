@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package decide_test
+package settings
 
 import (
 	"fmt"
@@ -25,8 +25,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
+
+var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 func setting(name, kind string, enable bool, content string) *appv1alpha1.OpsConfigInfo {
 	return &appv1alpha1.OpsConfigInfo{
@@ -41,9 +42,9 @@ func lastGood(object *appv1alpha1.OpsConfigInfo, enable bool, content string) *a
 	return object
 }
 
-func TestSevenSettingsExistByDefaultAsDocumented(t *testing.T) {
+func TestDefaultsAreTheSevenDocumentedOnes(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(decide.DefaultSettings()).To(Equal(map[string]appv1alpha1.OpsConfigInfoSpec{
+	g.Expect(Defaults()).To(Equal(map[string]appv1alpha1.OpsConfigInfoSpec{
 		"blocking":           {Type: "isBlockingUp", Enable: true, Remark: "Enabling Blockade"},
 		"branch":             {Type: "isBranch", Enable: false, Content: "10", Remark: "Enabling Batch Protection"},
 		"stuck-rollback":     {Type: "isStuckRollback", Enable: true, Content: "2m", Remark: "Roll back releases whose pods don't run for this long"},
@@ -54,14 +55,14 @@ func TestSevenSettingsExistByDefaultAsDocumented(t *testing.T) {
 		"release-history": {Type: "isReleaseHistory", Enable: false, Content: "5",
 			Remark: "Keep this many ChangeWorkloads of past releases of each Deployment"},
 	}))
-	for name, spec := range decide.DefaultSettings() {
-		g.Expect(decide.CheckSetting(name, spec)).To(Succeed())
+	for name, spec := range Defaults() {
+		g.Expect(Check(name, spec)).To(Succeed())
 		spec.Enable = true
-		g.Expect(decide.CheckSetting(name, spec)).To(Succeed(), "to switch it on takes no content")
+		g.Expect(Check(name, spec)).To(Succeed(), "to switch it on takes no content")
 	}
 }
 
-func TestTheSettingBranchInEffect(t *testing.T) {
+func TestInEffectOfBranch(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		object  *appv1alpha1.OpsConfigInfo
@@ -88,14 +89,14 @@ func TestTheSettingBranchInEffect(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			value := decide.Setting("branch", row.object)
+			value := InEffect("branch", row.object)
 			g.Expect(value).To(Equal(appv1alpha1.ConfigValue{Enable: row.enable, Content: row.content}))
-			g.Expect(decide.BatchSize(value)).To(Equal(row.size))
+			g.Expect(batchSize(value)).To(Equal(row.size))
 		})
 	}
 }
 
-func TestTheSettingBlockingInEffect(t *testing.T) {
+func TestInEffectOfBlocking(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		object *appv1alpha1.OpsConfigInfo
@@ -109,12 +110,12 @@ func TestTheSettingBlockingInEffect(t *testing.T) {
 		{"stays off where the type became wrong later", lastGood(setting("blocking", "isBranch", true, ""), false, ""), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(decide.Setting("blocking", row.object).Enable).To(Equal(row.enable))
+			NewWithT(t).Expect(InEffect("blocking", row.object).Enable).To(Equal(row.enable))
 		})
 	}
 }
 
-func TestTheSettingsOfTimesInEffect(t *testing.T) {
+func TestInEffectOfPeriods(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		setting  string
@@ -140,30 +141,30 @@ func TestTheSettingsOfTimesInEffect(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			value := decide.Setting(row.setting, row.object)
+			value := InEffect(row.setting, row.object)
 			g.Expect(value).To(Equal(appv1alpha1.ConfigValue{Enable: row.enable, Content: row.content}))
-			g.Expect(decide.Period(value)).To(Equal(row.duration))
+			g.Expect(period(value)).To(Equal(row.duration))
 		})
 	}
 }
 
-func TestATimeIsAWholeNumberOfSecondsMinutesOrHours(t *testing.T) {
+func TestCheckTakesPeriodsOfWholeSecondsMinutesOrHours(t *testing.T) {
 	for _, content := range []string{
 		"", "0s", "-1m", "+1m", "2", "2d", "2ms", "1.5h", "1h30m", "100000s", "abc", "m", "2m ", " 2m", "2 m", "2M", "2µ", "0x2m", "99999999999999999999s",
 	} {
 		t.Run(content, func(t *testing.T) {
 			g := NewWithT(t)
 			for name, kind := range map[string]string{"stuck-rollback": "isStuckRollback", "refusal": "isRefusal"} {
-				g.Expect(decide.CheckSetting(name, setting(name, kind, true, content).Spec)).To(MatchError(fmt.Sprintf(
+				g.Expect(Check(name, setting(name, kind, true, content).Spec)).To(MatchError(fmt.Sprintf(
 					"spec.content of %q must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h, not %q", name, content)))
-				g.Expect(decide.CheckSetting(name, setting(name, kind, false, content).Spec)).To(Succeed(), "it is off")
+				g.Expect(Check(name, setting(name, kind, false, content).Spec)).To(Succeed(), "it is off")
 			}
-			g.Expect(decide.Period(appv1alpha1.ConfigValue{Enable: true, Content: content})).To(BeZero())
+			g.Expect(period(appv1alpha1.ConfigValue{Enable: true, Content: content})).To(BeZero())
 		})
 	}
 }
 
-func TestTheSettingsOfHistoriesInEffect(t *testing.T) {
+func TestInEffectOfHistories(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		setting string
@@ -187,33 +188,33 @@ func TestTheSettingsOfHistoriesInEffect(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			value := decide.Setting(row.setting, row.object)
+			value := InEffect(row.setting, row.object)
 			g.Expect(value).To(Equal(appv1alpha1.ConfigValue{Enable: row.enable, Content: row.content}))
-			g.Expect(decide.Retention(value)).To(Equal(row.kept))
+			g.Expect(retention(value)).To(Equal(row.kept))
 		})
 	}
 }
 
-func TestAHistoryKeepsFrom1To100(t *testing.T) {
+func TestCheckTakesHistoriesFrom1To100(t *testing.T) {
 	for _, content := range []string{"", "0", "-1", "101", "1.5", "abc", "10 ", "2m", "99999999999999999999"} {
 		t.Run(content, func(t *testing.T) {
 			g := NewWithT(t)
 			for name, kind := range map[string]string{"template-history": "isTemplateHistory", "release-history": "isReleaseHistory"} {
-				g.Expect(decide.CheckSetting(name, setting(name, kind, true, content).Spec)).To(MatchError(fmt.Sprintf(
+				g.Expect(Check(name, setting(name, kind, true, content).Spec)).To(MatchError(fmt.Sprintf(
 					"spec.content of %q must be a whole number from 1 to 100, not %q", name, content)))
-				g.Expect(decide.CheckSetting(name, setting(name, kind, false, content).Spec)).To(Succeed(), "it is off")
+				g.Expect(Check(name, setting(name, kind, false, content).Spec)).To(Succeed(), "it is off")
 			}
 		})
 	}
 }
 
-func TestAHistoryIsNeverOutOfBounds(t *testing.T) {
+func TestRetentionIsNeverOutOfBounds(t *testing.T) {
 	for content, kept := range map[string]int{"0": 0, "-1": 0, "abc": 0, "": 0, "101": 100, "99999999999999999999": 0} {
-		NewWithT(t).Expect(decide.Retention(appv1alpha1.ConfigValue{Enable: true, Content: content})).To(Equal(kept), content)
+		NewWithT(t).Expect(retention(appv1alpha1.ConfigValue{Enable: true, Content: content})).To(Equal(kept), content)
 	}
 }
 
-func TestTheSettingSuspendedRollbackInEffect(t *testing.T) {
+func TestInEffectOfSuspendedRollback(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		object *appv1alpha1.OpsConfigInfo
@@ -227,18 +228,18 @@ func TestTheSettingSuspendedRollbackInEffect(t *testing.T) {
 		{"stays on where the type became wrong later", lastGood(setting("suspended-rollback", "isRefusal", false, ""), true, ""), true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(decide.Setting("suspended-rollback", row.object).Enable).To(Equal(row.enable))
+			NewWithT(t).Expect(InEffect("suspended-rollback", row.object).Enable).To(Equal(row.enable))
 		})
 	}
 }
 
-func TestABatchSizeIsNeverOutOfBounds(t *testing.T) {
+func TestBatchSizeIsNeverOutOfBounds(t *testing.T) {
 	for content, size := range map[string]int32{"0": 1, "-1": 1, "abc": 1, "": 1, "501": 500, "99999999999999999999": 1} {
-		NewWithT(t).Expect(decide.BatchSize(appv1alpha1.ConfigValue{Enable: true, Content: content})).To(Equal(size), content)
+		NewWithT(t).Expect(batchSize(appv1alpha1.ConfigValue{Enable: true, Content: content})).To(Equal(size), content)
 	}
 }
 
-func TestAnOpsConfigInfoIsToldWhetherItHasAnEffect(t *testing.T) {
+func TestAssessSetsTheConditionEffective(t *testing.T) {
 	elsewhere := setting("branch", "isBranch", true, "10")
 	elsewhere.Namespace = "default"
 	strangerElsewhere := setting("brunch", "isBranch", true, "abc")
@@ -285,7 +286,7 @@ func TestAnOpsConfigInfoIsToldWhetherItHasAnEffect(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			spec := row.object.Spec
-			condition := decide.AssessSetting(row.object, "altershieldoperator-system", now)
+			condition := Assess(row.object, "altershieldoperator-system", now)
 			g.Expect(condition).To(Equal(metav1.Condition{
 				Type: "Effective", Status: row.status, Reason: row.reason, Message: row.message,
 				ObservedGeneration: 4, LastTransitionTime: metav1.NewTime(now),
@@ -298,11 +299,11 @@ func TestAnOpsConfigInfoIsToldWhetherItHasAnEffect(t *testing.T) {
 	}
 }
 
-func TestAnOpsConfigInfoIsAssessedTheSameASecondTime(t *testing.T) {
+func TestAssessTwiceChangesNothing(t *testing.T) {
 	g := NewWithT(t)
 	object := lastGood(setting("branch", "isBranch", true, "abc"), true, "7")
-	decide.AssessSetting(object, "altershieldoperator-system", now)
+	Assess(object, "altershieldoperator-system", now)
 	before := object.DeepCopy()
-	decide.AssessSetting(object, "altershieldoperator-system", now.Add(1))
+	Assess(object, "altershieldoperator-system", now.Add(1))
 	g.Expect(object).To(Equal(before))
 }

@@ -14,31 +14,25 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package decide
+// Package settings reads the OpsConfigInfo objects: their defaults, which of them are usable, and the values in effect.
+package settings
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// MaxBatchSize is the most pods that one ChangePod holds, which keeps the object far below etcd's limit of 1.5 MB.
-const MaxBatchSize = 500
+// maxBatchSize is the most pods in a ChangePod. It keeps the object far below etcd's limit of 1.5 MB.
+const maxBatchSize = 500
 
-// maxHistory is the most templates or records that are kept of a Deployment.
+// maxHistory is the most templates or records that are kept of a workload.
 const maxHistory = 100
 
-// DefaultSettings are the OpsConfigInfo specs that the operator creates where they are missing, as documented.
-func DefaultSettings() map[string]appv1alpha1.OpsConfigInfoSpec {
+// Defaults returns the documented OpsConfigInfo specs, by name. The operator creates those that are missing.
+func Defaults() map[string]appv1alpha1.OpsConfigInfoSpec {
 	return map[string]appv1alpha1.OpsConfigInfoSpec{
 		appv1alpha1.ConfigBlocking: {
 			Type: appv1alpha1.TypeBlocking, Enable: true, Remark: "Enabling Blockade",
@@ -64,9 +58,9 @@ func DefaultSettings() map[string]appv1alpha1.OpsConfigInfoSpec {
 	}
 }
 
-// CheckSetting says why the operator can't act by a spec under this name, nil where it can.
-func CheckSetting(name string, spec appv1alpha1.OpsConfigInfoSpec) error {
-	expected := DefaultSettings()[name].Type
+// Check returns why the spec is not usable as the setting of this name, nil where it is.
+func Check(name string, spec appv1alpha1.OpsConfigInfoSpec) error {
+	expected := Defaults()[name].Type
 	if spec.Type != expected {
 		return fmt.Errorf("spec.type of %q must be %q, not %q", name, expected, spec.Type)
 	}
@@ -75,7 +69,7 @@ func CheckSetting(name string, spec appv1alpha1.OpsConfigInfoSpec) error {
 	}
 	switch name {
 	case appv1alpha1.ConfigBranch:
-		return checkCount(name, spec.Content, MaxBatchSize)
+		return checkCount(name, spec.Content, maxBatchSize)
 	case appv1alpha1.ConfigTemplateHistory, appv1alpha1.ConfigReleaseHistory:
 		return checkCount(name, spec.Content, maxHistory)
 	case appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigRefusal:
@@ -107,86 +101,43 @@ func parsePeriod(content string) (time.Duration, error) {
 	return time.Duration(count) * units[unit], nil
 }
 
-// Setting is the value in effect for the setting of this name, given its object or nil: the spec where it can be used,
-// else the last value that could, else the default.
-func Setting(name string, object *appv1alpha1.OpsConfigInfo) appv1alpha1.ConfigValue {
+// InEffect returns the value in effect of the setting of this name, given its object or nil: the spec where it is usable,
+// else the last usable value, else the default.
+func InEffect(name string, object *appv1alpha1.OpsConfigInfo) appv1alpha1.ConfigValue {
 	switch {
-	case object != nil && CheckSetting(name, object.Spec) == nil:
+	case object != nil && Check(name, object.Spec) == nil:
 		return appv1alpha1.ConfigValue{Enable: object.Spec.Enable, Content: object.Spec.Content}
 	case object != nil && object.Status.Effective != nil:
 		return *object.Status.Effective
 	default:
-		spec := DefaultSettings()[name]
+		spec := Defaults()[name]
 		return appv1alpha1.ConfigValue{Enable: spec.Enable, Content: spec.Content}
 	}
 }
 
-// BatchSize is the number of pods in a batch by the value of the setting "branch": one while it is off.
-func BatchSize(branch appv1alpha1.ConfigValue) int32 {
+// batchSize returns the number of pods in a batch by the value of "branch": 1 while it is off.
+func batchSize(branch appv1alpha1.ConfigValue) int32 {
 	size, err := strconv.ParseInt(branch.Content, 10, 32)
 	if !branch.Enable || err != nil {
 		return 1
 	}
-	return int32(min(max(size, 1), MaxBatchSize))
+	return int32(min(max(size, 1), maxBatchSize))
 }
 
-// Period is the time that the value of "stuck-rollback" or "refusal" gives: 0 while it is off.
-func Period(value appv1alpha1.ConfigValue) time.Duration {
-	period, err := parsePeriod(value.Content)
+// period returns the duration in the value of "stuck-rollback" or "refusal": 0 while it is off.
+func period(value appv1alpha1.ConfigValue) time.Duration {
+	duration, err := parsePeriod(value.Content)
 	if !value.Enable || err != nil {
 		return 0
 	}
-	return period
+	return duration
 }
 
-// Retention is how many the value of "template-history" or "release-history" keeps: 0 while it is off.
-func Retention(value appv1alpha1.ConfigValue) int {
+// retention returns how many templates or records the value of "template-history" or "release-history" keeps: 0 while it is off.
+func retention(value appv1alpha1.ConfigValue) int {
 	count, err := strconv.Atoi(value.Content)
 	if !value.Enable || err != nil {
 		return 0
 	}
 	return min(max(count, 0), maxHistory)
-}
-
-// AssessSetting notes in the status of an OpsConfigInfo whether the operator, which reads its settings in this
-// namespace, acts by it, and returns the condition that says so.
-func AssessSetting(object *appv1alpha1.OpsConfigInfo, namespace string, now time.Time) metav1.Condition {
-	condition := metav1.Condition{
-		Type:               appv1alpha1.ConditionEffective,
-		Status:             metav1.ConditionFalse,
-		ObservedGeneration: object.Generation,
-		LastTransitionTime: metav1.NewTime(now),
-	}
-	_, isSetting := DefaultSettings()[object.Name]
-	unusable := CheckSetting(object.Name, object.Spec)
-	switch {
-	case object.Namespace != namespace:
-		condition.Reason = appv1alpha1.ReasonOtherNamespace
-		condition.Message = fmt.Sprintf("no effect: the operator reads its settings in namespace %s", namespace)
-	case !isSetting:
-		condition.Reason = appv1alpha1.ReasonUnknownName
-		condition.Message = fmt.Sprintf("no effect: no setting is named %q; there are %s", object.Name, strings.Join(settingNames(), ", "))
-	case unusable != nil:
-		condition.Reason = appv1alpha1.ReasonUnusableSpec
-		condition.Message = fmt.Sprintf("%s; %s stays in effect", unusable, describe(Setting(object.Name, object)))
-	default:
-		condition.Status, condition.Reason = metav1.ConditionTrue, appv1alpha1.ReasonInEffect
-		condition.Message = describe(Setting(object.Name, object)) + " is in effect"
-		object.Status.Effective = ptr.To(Setting(object.Name, object))
-	}
-	object.Status.ObservedGeneration = object.Generation
-	meta.SetStatusCondition(&object.Status.Conditions, condition)
-	return condition
-}
-
-func settingNames() []string {
-	return slices.Sorted(maps.Keys(DefaultSettings()))
-}
-
-func describe(value appv1alpha1.ConfigValue) string {
-	text := fmt.Sprintf("enable: %t", value.Enable)
-	if value.Content != "" {
-		text += fmt.Sprintf(", content: %q", value.Content)
-	}
-	return text
 }

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package events
+// Package lazylog has a logger that formats its values late.
+package lazylog
 
 import (
 	"slices"
@@ -22,45 +23,45 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// Lazy is the logger, but for the time at which values are formatted: when a line is written, not when they are given. Each
-// reconcile is given a logger with values of its own, and most write nothing.
-func Lazy(logger logr.Logger) logr.Logger {
+// New returns a logger that formats the values of WithValues when a line is written, not when they are given. Each reconcile
+// is given a logger with values of its own, and most write nothing.
+func New(logger logr.Logger) logr.Logger {
 	inner := logger.GetSink()
 	if deep, ok := inner.(logr.CallDepthLogSink); ok {
 		inner = deep.WithCallDepth(1) // of this sink's own methods
 	}
-	return logr.New(lazySink{inner: inner})
+	return logr.New(sink{inner: inner})
 }
 
-type lazySink struct {
+type sink struct {
 	inner  logr.LogSink
 	values []any
 }
 
 // Init has nothing to do: the inner sink was initialized by its own logger.
-func (s lazySink) Init(logr.RuntimeInfo) {}
+func (s sink) Init(logr.RuntimeInfo) {}
 
-func (s lazySink) Enabled(level int) bool { return s.inner.Enabled(level) }
+func (s sink) Enabled(level int) bool { return s.inner.Enabled(level) }
 
-func (s lazySink) Info(level int, message string, values ...any) {
+func (s sink) Info(level int, message string, values ...any) {
 	s.inner.Info(level, message, slices.Concat(s.values, values)...)
 }
 
-func (s lazySink) Error(err error, message string, values ...any) {
+func (s sink) Error(err error, message string, values ...any) {
 	s.inner.Error(err, message, slices.Concat(s.values, values)...)
 }
 
-func (s lazySink) WithValues(values ...any) logr.LogSink {
-	return lazySink{inner: s.inner, values: slices.Concat(s.values, values)}
+func (s sink) WithValues(values ...any) logr.LogSink {
+	return sink{inner: s.inner, values: slices.Concat(s.values, values)}
 }
 
-func (s lazySink) WithName(name string) logr.LogSink {
-	return lazySink{inner: s.inner.WithName(name), values: s.values}
+func (s sink) WithName(name string) logr.LogSink {
+	return sink{inner: s.inner.WithName(name), values: s.values}
 }
 
-func (s lazySink) WithCallDepth(depth int) logr.LogSink {
+func (s sink) WithCallDepth(depth int) logr.LogSink {
 	if deep, ok := s.inner.(logr.CallDepthLogSink); ok {
-		return lazySink{inner: deep.WithCallDepth(depth), values: s.values}
+		return sink{inner: deep.WithCallDepth(depth), values: s.values}
 	}
 	return s
 }

@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package settings
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// Reader reads the settings in effect. A missing object has its default. Errors are those of the client alone.
+type Reader struct {
+	Client client.Reader
+	// Namespace has the OpsConfigInfo objects that count.
+	Namespace string
+}
+
+// Blocking reports whether a failed check suspends the workload.
+func (r Reader) Blocking(ctx context.Context) (bool, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigBlocking)
+	return value.Enable, err
+}
+
+// BatchSize returns the number of pods in a batch, from 1 to 500.
+func (r Reader) BatchSize(ctx context.Context) (int32, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigBranch)
+	return batchSize(value), err
+}
+
+// StuckThreshold returns how long the pods of a release may fail to run before it is rolled back: 0 where it never is.
+func (r Reader) StuckThreshold(ctx context.Context) (time.Duration, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigStuckRollback)
+	return period(value), err
+}
+
+// RollsBackSuspended reports whether suspended releases are rolled back without a request.
+func (r Reader) RollsBackSuspended(ctx context.Context) (bool, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigSuspendedRollback)
+	return value.Enable, err
+}
+
+// Quarantine returns how long a version is denied after its rollback: 0 for not at all.
+func (r Reader) Quarantine(ctx context.Context) (time.Duration, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigRefusal)
+	return period(value), err
+}
+
+// Templates returns how many verified pod templates of a workload are kept, from 0 to 100.
+func (r Reader) Templates(ctx context.Context) (int, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigTemplateHistory)
+	return retention(value), err
+}
+
+// Records returns how many ChangeWorkloads of past releases of a workload are kept, from 0 to 100.
+func (r Reader) Records(ctx context.Context) (int, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigReleaseHistory)
+	return retention(value), err
+}
+
+func (r Reader) read(ctx context.Context, name string) (appv1alpha1.ConfigValue, error) {
+	var object appv1alpha1.OpsConfigInfo
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: name}, &object, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return InEffect(name, nil), nil
+	}
+	if err != nil {
+		return appv1alpha1.ConfigValue{}, fmt.Errorf("reading OpsConfigInfo %s/%s: %w", r.Namespace, name, err)
+	}
+	return InEffect(name, &object), nil
+}

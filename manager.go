@@ -1,0 +1,234 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers"
+	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
+	"github.com/traas-stack/altershield-operator/routers"
+	"github.com/traas-stack/altershield-operator/runnable"
+	"github.com/traas-stack/altershield-operator/webhooks"
+	"github.com/traas-stack/altershield-operator/webhooks/servingcert"
+)
+
+const (
+	leaderElectionID = "altershieldoperator.app.ops.cloud.alipay.com"
+	// reconciliationTimeout ends a reconcile whose API server doesn't answer; the work queue tries again.
+	reconciliationTimeout = time.Minute
+	// serverTimeout ends a call to an AlterShield Server that doesn't answer; the work queue tries again.
+	serverTimeout = 5 * time.Second
+)
+
+func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.Source) (ctrl.Manager, error) {
+	scheme := apiruntime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(appv1alpha1.AddToScheme(scheme))
+	scoped, err := scope.CacheOptions()
+	if err != nil {
+		return nil, err
+	}
+	certificate.Watch(&scoped)
+	mgr, err := ctrl.NewManager(kubeconfig, ctrl.Options{
+		Scheme: scheme,
+		Cache:  scoped,
+		Client: client.Options{
+			FieldOwner: "altershield-operator",
+			// A reconcile that doesn't see its own last write would make it again.
+			Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)},
+		},
+		Controller: config.Controller{ReconciliationTimeout: reconciliationTimeout},
+		Metrics: metricsserver.Options{
+			BindAddress:    opts.metricsAddress,
+			SecureServing:  true,
+			CertDir:        opts.webhookCertDir,
+			TLSOpts:        certificate.TLSOptions(),
+			FilterProvider: filters.WithAuthenticationAndAuthorization,
+		},
+		HealthProbeBindAddress: opts.healthProbeAddress,
+		PprofBindAddress:       opts.pprofAddress,
+		WebhookServer: webhook.NewServer(webhook.Options{
+			Port: opts.webhookPort, CertDir: opts.webhookCertDir, TLSOpts: certificate.TLSOptions(),
+		}),
+		LeaderElection:                opts.leaderElect,
+		LeaderElectionID:              leaderElectionID,
+		LeaderElectionNamespace:       opts.namespace,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &opts.gracefulShutdownTime,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// whoAmI asks for the name that the API server knows the operator by: the webhooks let its own updates pass.
+func whoAmI(ctx context.Context, kubeconfig *rest.Config) (string, error) {
+	clientset, err := kubernetes.NewForConfig(kubeconfig)
+	if err != nil {
+		return "", fmt.Errorf("creating a client: %w", err)
+	}
+	review, err := clientset.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("asking the API server for the operator's own user name: %w", err)
+	}
+	return review.Status.UserInfo.Username, nil
+}
+
+// lateBy is a context that ends some time after another one.
+func lateBy(ctx context.Context, delay time.Duration) context.Context {
+	late, end := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(delay, end) })
+	return late
+}
+
+func addChecks(mgr ctrl.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("webhooks", mgr.GetWebhookServer().StartedChecker()); err != nil {
+		return fmt.Errorf("adding the readiness check of the webhooks: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache())); err != nil {
+		return fmt.Errorf("adding the readiness check of the caches: %w", err)
+	}
+	return nil
+}
+
+func cachesSynced(informers cache.Informers) healthz.Checker {
+	return func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), 100*time.Millisecond)
+		defer cancel()
+		if !informers.WaitForCacheSync(ctx) {
+			return errors.New("the caches are not synced yet")
+		}
+		return nil
+	}
+}
+
+// addVerifier is nil where no AlterShield Server is configured.
+func addVerifier(mgr ctrl.Manager, opts options, keyring *altershield.Keyring) (controllers.Verifier, error) {
+	if opts.server.Address == "" {
+		return nil, nil
+	}
+	serverMetrics, err := altershield.NewMetrics(metrics.Registry)
+	if err != nil {
+		return nil, err
+	}
+	opts.server.Timeout = serverTimeout
+	server := altershield.NewClient(opts.server, keyring, clock.RealClock{}, serverMetrics)
+	if err := mgr.Add(server); err != nil {
+		return nil, fmt.Errorf("adding the heartbeat of AlterShield Server: %w", err)
+	}
+	return server, nil
+}
+
+// addRollback adds the Runnable that takes releases back, and returns what it does that with.
+func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *contact.Contact) (*rollback.Roller, error) {
+	rollbacks, err := rollback.NewMetrics(metrics.Registry)
+	if err != nil {
+		return nil, err
+	}
+	obstacles, err := runnable.NewMetrics(metrics.Registry)
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.Add(touch); err != nil {
+		return nil, fmt.Errorf("adding what notes when the operator leads: %w", err)
+	}
+	kube, live, recorder := mgr.GetClient(), mgr.GetAPIReader(), controllers.NewRecorder(mgr)
+	reader := settings.Reader{Client: kube, Namespace: opts.namespace}
+	roller := &rollback.Roller{
+		Client: kube, Live: live, History: &history.Keeper{Client: kube, Live: live},
+		Recorder: recorder, Metrics: rollbacks, Clock: clock.RealClock{}, Tracer: tracer,
+		Settings: reader,
+	}
+	decider := &runnable.Rollback{
+		Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
+		Settings: reader,
+	}
+	return roller, decider.SetupWithManager(mgr)
+}
+
+func addRouter(mgr ctrl.Manager, opts options, keyring *altershield.Keyring, tracer *tracing.Tracer, roller routers.Roller) error {
+	if opts.callbackAddress == "0" {
+		return nil
+	}
+	routing := routers.Options{
+		Address: opts.callbackAddress, CertDir: opts.callbackCertDir,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
+		Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer, Roller: roller,
+	}
+	if opts.server.Address != "" {
+		routing.Keyring = keyring
+	}
+	router, err := routers.New(routing)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(router); err != nil {
+		return fmt.Errorf("adding the router: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("router", router.Ready); err != nil {
+		return fmt.Errorf("adding the readiness check of the router: %w", err)
+	}
+	return nil
+}
+
+func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tracing.Tracer, operator string) error {
+	if err := webhooks.Watch(ctx, mgr.GetCache()); err != nil {
+		return err
+	}
+	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
+		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Recorder: mgr.GetEventRecorder(controllers.Reporter), Tracer: tracer, Leaving: ctx.Done(),
+	}); err != nil {
+		return err
+	}
+	return webhooks.RegisterExpiry(metrics.Registry, fmt.Sprintf("localhost:%d", opts.webhookPort))
+}

@@ -1,0 +1,147 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
+)
+
+type options struct {
+	namespace            string
+	metricsAddress       string
+	healthProbeAddress   string
+	pprofAddress         string
+	webhookPort          int
+	webhookCertDir       string
+	webhookCertSecret    string
+	leaderElect          bool
+	gracefulShutdownTime time.Duration
+	shutdownDelay        time.Duration
+	server               altershield.Config
+	failurePolicy        string
+	callbackAddress      string
+	callbackCertDir      string
+	traces               tracing.Config
+}
+
+const failurePass, failureFail = "pass", "fail"
+
+func (o *options) bind(flags *flag.FlagSet) {
+	flags.StringVar(&o.namespace, "namespace", appv1alpha1.SystemNamespace,
+		"Namespace of the operator: its settings (OpsConfigInfo objects) and its leader election lease live there.")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8089",
+		"Address of the metrics endpoint, served over TLS to users whom Kubernetes lets get /metrics. 0 turns it off.")
+	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8088",
+		"Address of /healthz and /readyz. Ready means: caches synced, webhooks and callbacks served.")
+	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0",
+		"Address of /debug/pprof. It asks nobody who they are, and shows what is in memory: bind nothing but loopback, such as 127.0.0.1:6060. 0 turns it off.")
+	flags.IntVar(&o.webhookPort, "webhook-port", 1443, "Port of the admission webhooks.")
+	flags.StringVar(&o.webhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
+		"Directory of the certificate of the webhooks and the metrics: tls.crt and tls.key, read again when they change. "+
+			"With --webhook-cert-secret: a directory for the operator to write to.")
+	flags.StringVar(&o.webhookCertSecret, "webhook-cert-secret", "",
+		"Secret of --namespace that keeps the certificate of the webhooks and the metrics. The operator fills an empty one, renews the certificate, "+
+			"and has the webhook configurations trust it. Empty: the files of --webhook-cert-dir are used.")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false,
+		"Elect a leader among several replicas: the leader reconciles, every replica serves the webhooks and the callbacks.")
+	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0,
+		"How long to go on as before when the operator is told to stop, until nobody sends it requests any more.")
+	flags.DurationVar(&o.gracefulShutdownTime, "graceful-shutdown-timeout", 30*time.Second,
+		"How long reconciles and requests may take to finish when the operator is told to stop.")
+	o.traces.Bind(flags)
+	o.bindServer(flags)
+}
+
+func (o *options) bindServer(flags *flag.FlagSet) {
+	o.server.Bind(flags)
+	flags.StringVar(&o.failurePolicy, "altershield-failure-policy", failurePass,
+		"What a batch counts as that AlterShield Server did not check, because it refused or was not there in time: pass or fail.")
+	flags.StringVar(&o.callbackAddress, "callback-bind-address", ":8080",
+		"Address of the callbacks of AlterShield Server, and of the questions and rollbacks of people, who send their token. 0 turns it off.")
+	flags.StringVar(&o.callbackCertDir, "callback-cert-dir", "",
+		"Directory of the certificate for --callback-bind-address: tls.crt and tls.key, read again when they change. Empty: no TLS, "+
+			"since AlterShield Server v1.0 sends no server name and knows only the certificate authorities of its Java.")
+}
+
+func (o *options) validate() error {
+	var problems []error
+	if faults := validation.IsDNS1123Label(o.namespace); len(faults) > 0 {
+		problems = append(problems, fmt.Errorf("--namespace %q is not the name of a namespace: %s", o.namespace, faults[0]))
+	}
+	if o.webhookPort < 1 || o.webhookPort > 65535 {
+		problems = append(problems, fmt.Errorf("--webhook-port %d is not a port: it must be from 1 to 65535", o.webhookPort))
+	}
+	if err := o.validateWebhookCert(); err != nil {
+		problems = append(problems, err)
+	}
+	if o.shutdownDelay < 0 {
+		problems = append(problems, fmt.Errorf("--shutdown-delay %s is negative", o.shutdownDelay))
+	}
+	if o.gracefulShutdownTime < 0 {
+		problems = append(problems, fmt.Errorf("--graceful-shutdown-timeout %s is negative", o.gracefulShutdownTime))
+	}
+	return errors.Join(append(problems, o.traces.Validate(), o.validateServer())...)
+}
+
+func (o *options) validateWebhookCert() error {
+	if o.webhookCertSecret == "" {
+		if err := checkCertificate(o.webhookCertDir); err != nil {
+			return fmt.Errorf("--webhook-cert-dir: the webhooks need a certificate: %w", err)
+		}
+		return nil
+	}
+	if faults := validation.IsDNS1123Subdomain(o.webhookCertSecret); len(faults) > 0 {
+		return fmt.Errorf("--webhook-cert-secret %q is not the name of a Secret: %s", o.webhookCertSecret, faults[0])
+	}
+	return nil
+}
+
+func (o *options) validateServer() error {
+	var problems []error
+	if o.server.Address != "" {
+		problems = append(problems, o.server.Validate())
+		if o.callbackAddress == "0" {
+			problems = append(problems, errors.New("--callback-bind-address=0: AlterShield Server could tell no verdict"))
+		}
+	}
+	if o.failurePolicy != failurePass && o.failurePolicy != failureFail {
+		problems = append(problems, fmt.Errorf("--altershield-failure-policy %q must be %s or %s", o.failurePolicy, failurePass, failureFail))
+	}
+	if o.callbackCertDir != "" {
+		if err := checkCertificate(o.callbackCertDir); err != nil {
+			problems = append(problems, fmt.Errorf("--callback-cert-dir: %w", err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func checkCertificate(dir string) error {
+	_, certFault := os.Stat(filepath.Join(dir, "tls.crt"))
+	_, keyFault := os.Stat(filepath.Join(dir, "tls.key"))
+	return errors.Join(certFault, keyFault)
+}
