@@ -55,24 +55,24 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.namespace, "namespace", appv1alpha1.SystemNamespace,
 		"Namespace of the operator: its settings (OpsConfigInfo objects) and its leader election lease live there.")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8089",
-		"Address of the metrics endpoint, served over TLS to users whom Kubernetes lets get /metrics. 0 turns it off.")
+		"Address of the metrics endpoint. It serves TLS, and authorizes the non-resource URL /metrics. 0 turns it off.")
 	flags.StringVar(&o.healthProbeAddress, "health-probe-bind-address", ":8088",
 		"Address of /healthz and /readyz. Ready means: caches synced, webhooks and callbacks served.")
 	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0",
-		"Address of /debug/pprof. It asks nobody who they are, and shows what is in memory: bind nothing but loopback, such as 127.0.0.1:6060. 0 turns it off.")
+		"Address of /debug/pprof. Unauthenticated, and exposes memory contents: bind it to loopback, such as 127.0.0.1:6060. 0 turns it off.")
 	flags.IntVar(&o.webhookPort, "webhook-port", 1443, "Port of the admission webhooks.")
 	flags.StringVar(&o.webhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs",
-		"Directory of the certificate of the webhooks and the metrics: tls.crt and tls.key, read again when they change. "+
-			"With --webhook-cert-secret: a directory for the operator to write to.")
+		"Directory with the certificate of the webhooks and the metrics: tls.crt and tls.key, reloaded when they change. "+
+			"With --webhook-cert-secret, the operator writes them there.")
 	flags.StringVar(&o.webhookCertSecret, "webhook-cert-secret", "",
-		"Secret of --namespace that keeps the certificate of the webhooks and the metrics. The operator fills an empty one, renews the certificate, "+
-			"and has the webhook configurations trust it. Empty: the files of --webhook-cert-dir are used.")
+		"Secret in --namespace with the certificate of the webhooks and the metrics. The operator creates and renews the certificate, "+
+			"and sets the CA bundle of the webhook configurations. Empty: the files in --webhook-cert-dir are used.")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false,
-		"Elect a leader among several replicas: the leader reconciles, every replica serves the webhooks and the callbacks.")
+		"Enable leader election. The leader reconciles; every replica serves the webhooks and the callbacks.")
 	flags.DurationVar(&o.shutdownDelay, "shutdown-delay", 0,
-		"How long to go on as before when the operator is told to stop, until nobody sends it requests any more.")
+		"How long to keep serving after SIGTERM, until no more requests are routed to this replica.")
 	flags.DurationVar(&o.gracefulShutdownTime, "graceful-shutdown-timeout", 30*time.Second,
-		"How long reconciles and requests may take to finish when the operator is told to stop.")
+		"How long reconciles and requests may take to finish on shutdown.")
 	o.traces.Bind(flags)
 	o.bindServer(flags)
 }
@@ -80,12 +80,12 @@ func (o *options) bind(flags *flag.FlagSet) {
 func (o *options) bindServer(flags *flag.FlagSet) {
 	o.server.Bind(flags)
 	flags.StringVar(&o.failurePolicy, "altershield-failure-policy", failurePass,
-		"What a batch counts as that AlterShield Server did not check, because it refused or was not there in time: pass or fail.")
+		"Verdict of a batch that AlterShield Server refused to check or did not check in time: pass or fail.")
 	flags.StringVar(&o.callbackAddress, "callback-bind-address", ":8080",
-		"Address of the callbacks of AlterShield Server, and of the questions and rollbacks of people, who send their token. 0 turns it off.")
+		"Address of the HTTP endpoints: callbacks of AlterShield Server, and user queries and rollbacks (bearer token). 0 turns them off.")
 	flags.StringVar(&o.callbackCertDir, "callback-cert-dir", "",
-		"Directory of the certificate for --callback-bind-address: tls.crt and tls.key, read again when they change. Empty: no TLS, "+
-			"since AlterShield Server v1.0 sends no server name and knows only the certificate authorities of its Java.")
+		"Directory with the certificate of --callback-bind-address: tls.crt and tls.key, reloaded when they change. Empty: no TLS. "+
+			"AlterShield Server v1.0 sends no server name, and trusts only the CAs of its Java runtime.")
 }
 
 func (o *options) validate() error {
@@ -126,7 +126,7 @@ func (o *options) validateServer() error {
 	if o.server.Address != "" {
 		problems = append(problems, o.server.Validate())
 		if o.callbackAddress == "0" {
-			problems = append(problems, errors.New("--callback-bind-address=0: AlterShield Server could tell no verdict"))
+			problems = append(problems, errors.New("--callback-bind-address=0: AlterShield Server could not send its verdicts"))
 		}
 	}
 	if o.failurePolicy != failurePass && o.failurePolicy != failureFail {

@@ -36,8 +36,8 @@ type Config struct {
 // Bind defines the flags that fill the configuration.
 func (c *Config) Bind(flags *flag.FlagSet) {
 	flags.StringVar(&c.Endpoint, "traces-endpoint", "",
-		"Host and port of an OpenTelemetry collector that takes traces of releases, OTLP over gRPC. Empty: nothing is traced. "+
-			"OTEL_EXPORTER_OTLP_CERTIFICATE, OTEL_TRACES_SAMPLER and the other variables of OpenTelemetry have their effect.")
+		"Host and port of an OpenTelemetry collector for traces of releases (OTLP over gRPC). Empty: no traces. "+
+			"OTEL_EXPORTER_OTLP_CERTIFICATE, OTEL_TRACES_SAMPLER and the other variables of OpenTelemetry apply.")
 	flags.BoolVar(&c.Insecure, "traces-insecure", false, "Send traces to --traces-endpoint without TLS.")
 }
 

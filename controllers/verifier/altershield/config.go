@@ -53,17 +53,17 @@ type Config struct {
 // Bind defines the flags that fill the configuration.
 func (c *Config) Bind(flags *flag.FlagSet) {
 	flags.StringVar(&c.Address, "altershield-address", "",
-		"URL of AlterShield Server, which checks the releases. Empty: nobody checks, every batch counts as passed.")
+		"URL of AlterShield Server, which verifies releases. Empty: no server is asked, and every batch passes.")
 	flags.StringVar(&c.Platform, "altershield-platform", "kubernetes",
-		"Name under which AlterShield Server knows the operator, at most 32 bytes.")
+		"Name of the operator (platform) at AlterShield Server, at most 32 bytes.")
 	flags.StringVar(&c.TokenFile, "altershield-token-file", "",
-		"File with the token of the platform, such as a mounted Secret; read again when it changes. Required with --altershield-address. "+
-			"Callbacks may also be signed with the token on its second line, if there is one, or with one that was in the file until 10 minutes ago.")
-	flags.StringVar(&c.Tenant, "altershield-tenant", "default", "Tenant code that AlterShield Server gets with each call, at most 64 bytes.")
+		"File with the token of the platform, such as a mounted Secret; reloaded when it changes. Required with --altershield-address. "+
+			"Callbacks may also be signed with a token on its second line, or with a token removed from the file in the last 10 minutes.")
+	flags.StringVar(&c.Tenant, "altershield-tenant", "default", "Tenant code sent with each call of AlterShield Server, at most 64 bytes.")
 	flags.StringVar(&c.Scene, "altershield-scene", "com.alipay.altershield.kubernetes.rollingupdate",
-		"Key of the change scene at AlterShield Server. Its callback URL has to lead to --callback-bind-address.")
+		"Key of the change scene at AlterShield Server. Its callback URL must lead to --callback-bind-address.")
 	flags.StringVar(&c.Cluster, "altershield-cluster", "default",
-		"Name of this cluster in the change orders: at most 63 lower-case letters, digits and dashes.")
+		"Name of this cluster in change orders: at most 63 lower-case letters, digits and dashes.")
 }
 
 // Validate names every flag that can't be right, in one error.
