@@ -45,6 +45,12 @@ RACE := $(if $(HAVE_CC),-race)
 demo: build ## Play the documented walkthrough on a cluster of its own and check every step.
 	go run ./hack/demo --manager bin/manager $(DEMO_ARGS)
 
+.PHONY: demo-svg
+demo-svg: build assets ## Record the demo as docs/demo.svg, with asciinema 2 and svg-term on the PATH.
+	asciinema rec --quiet --overwrite --cols 100 --rows 30 --command 'echo "$$ make demo"; $(MAKE) -s demo' bin/demo.cast
+	awk -v scenes="0 2 3 4 5 6 7 8 9" -v width=98 -f hack/demo/pace.awk bin/demo.cast >bin/paced.cast
+	svg-term --in bin/paced.cast --out docs/demo.svg --window --no-cursor
+
 .PHONY: test
 test: assets ## Run all tests, with the race detector where there is a C compiler.
 	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")

@@ -18,13 +18,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
-
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
 // The names below are those of the documents' sample and its repair.
@@ -81,21 +78,12 @@ func releaseIsChecked(ctx context.Context, s *stage) error {
 
 func verdictFails(ctx context.Context, s *stage) error {
 	name := release + "--x--1"
-	printed, failed, err := s.quietly(ctx, "get", "changepod", name, "-o", "json")
+	pod, failed, err := s.quietly(ctx, "get", "changepod", name, "-o", "jsonpath={.spec.podInfos[0].pod}")
 	if err != nil || failed {
-		return errors.Join(err, fmt.Errorf("reading ChangePod %s: %s", name, printed))
+		return errors.Join(err, fmt.Errorf("reading ChangePod %s: %s", name, pod))
 	}
-	var changePod appv1alpha1.ChangePod
-	if err := json.Unmarshal([]byte(printed), &changePod); err != nil {
-		return fmt.Errorf("reading ChangePod %s: %w", name, err)
-	}
-	pod := changePod.Spec.PodInfos[0]
-	pod.Verdict, pod.Message = "unpass", "find error"
-	patch, err := json.Marshal(map[string]any{"status": map[string]any{"podResults": []any{pod}, "message": "PostFinish"}})
-	if err != nil {
-		return err
-	}
-	return s.must(ctx, "patched", "patch", "changepod", "--subresource=status", name, "-p", string(patch), "--type", "merge")
+	verdict := fmt.Sprintf(`{"status":{"message":"PostFinish","podResults":[{"pod":%q,"verdict":"unpass","message":"find error"}]}}`, pod)
+	return s.must(ctx, "patched", "patch", "changepod", name, "--subresource=status", "--type=merge", "-p", verdict)
 }
 
 func releaseIsSuspended(ctx context.Context, s *stage) error {
@@ -109,10 +97,16 @@ func releaseIsSuspended(ctx context.Context, s *stage) error {
 	if err := expectFirstRow(table, release+"--x--1", "ExecuteDone", "PostFinish"); err != nil {
 		return err
 	}
-	if err := s.must(ctx, `"verdict":"unpass"`, "get", "changeworkload", release, "-o", "jsonpath={.status.defenseCheckFailPods}{\"\\n\"}"); err != nil {
-		return err
+	pods, failed, err := s.quietly(ctx, "get", "changeworkload", release, "-o", "jsonpath={.status.defenseCheckFailPods}")
+	if err != nil || failed || !strings.Contains(pods, `"verdict":"unpass"`) {
+		return errors.Join(err, fmt.Errorf("ChangeWorkload %s should have the failed pod: %s", release, pods))
 	}
-	return s.must(ctx, "altershield.defense.antgroup.com/suspend", "get", "deployment", "sleep", "-o", "jsonpath={.metadata.labels}{\"\\n\"}")
+	return s.await(ctx, func(table string) error {
+		if got := rows(table); len(got) != 1 || len(got[0]) != 6 {
+			return errors.New("the Deployment should have the label suspend")
+		}
+		return nil
+	}, "get", "deployment", "sleep", "-L", "altershield.defense.antgroup.com/suspend")
 }
 
 func expectFirstRow(table string, want ...string) error {
@@ -126,7 +120,7 @@ func expectFirstRow(table string, want ...string) error {
 const nextRelease = `{"spec":{"template":{"metadata":{"labels":{"test":"test"}}}}}`
 
 func nextReleaseIsDenied(ctx context.Context, s *stage) error {
-	printed, failed, err := s.run(ctx, "patch", "deployment", "sleep", "-p", nextRelease, "--type", "merge")
+	printed, failed, err := s.run(ctx, "patch", "deployment", "sleep", "--type=merge", "-p", nextRelease)
 	if err != nil {
 		return err
 	}
@@ -179,7 +173,7 @@ func hasRow(table string, want ...string) bool {
 }
 
 func normalReleasesWork(ctx context.Context, s *stage) error {
-	if err := s.must(ctx, "deployment.apps/sleep patched", "patch", "deployment", "sleep", "-p", nextRelease, "--type", "merge"); err != nil {
+	if err := s.must(ctx, "deployment.apps/sleep patched", "patch", "deployment", "sleep", "--type=merge", "-p", nextRelease); err != nil {
 		return err
 	}
 	return s.await(ctx, func(table string) error {
