@@ -71,7 +71,8 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 		return nil, err
 	}
 	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
-	result.Current = decide.ReleaseOf(result.deployment) == release
+	present := decide.ReleaseOf(result.deployment)
+	result.Current, result.Superseded = present == release, present.Number > release.Number
 	result.RolledBack = decide.RollbackFrom(appv1alpha1.RollbacksOf(result.deployment.Annotations), release)
 	result.Desired = ptr.Deref(result.deployment.Spec.Replicas, 1)
 	result.Paused = result.deployment.Spec.Paused
@@ -91,7 +92,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 		return nil, err
 	}
 	result.WentBack = !result.Current &&
-		decide.WentBack(append(result.Others, *workload), decide.ReleaseOf(result.deployment).Version)
+		decide.WentBack(append(result.Others, *workload), present.Version)
 	return result, nil
 }
 

@@ -67,7 +67,8 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 	order := decide.OrderOf(r.Cluster, workload)
 	var answer decide.OrderAnswer
 	if decision.Order.Close != "" {
-		answer.Err = r.Verifier.CloseOrder(ctx, decide.AnnouncedOrder(r.Cluster, workload), decision.Order.Close)
+		order = decide.OwedOrder(r.Cluster, workload)
+		answer.Err = r.Verifier.CloseOrder(ctx, order, decision.Order.Close)
 	} else {
 		if err := r.keep(ctx, workload); err != nil {
 			return 0, err
@@ -101,12 +102,12 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 		return ctrl.Result{}, nil
 	}
 	key := client.ObjectKeyFromObject(workload)
-	if state, left := decide.Farewell(workload, r.Verifier != nil, r.Clock.Now()); state != "" {
+	if state, left := decide.Farewell(before, r.Verifier != nil, r.Clock.Now()); state != "" {
 		if !r.turns.take(key) {
 			return ctrl.Result{}, nil
 		}
 		defer r.turns.give()
-		order := decide.AnnouncedOrder(r.Cluster, workload)
+		order := decide.OwedOrder(r.Cluster, before)
 		err := r.Verifier.CloseOrder(r.Tracer.InRelease(ctx, workload), order, state)
 		if decide.IsWorthRetrying(err) {
 			ctrl.LoggerFrom(ctx).Info("AlterShield Server wasn't told of the end of a release", "order", order.ID, "reason", err.Error())

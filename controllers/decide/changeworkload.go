@@ -30,6 +30,8 @@ type Observation struct {
 	OptedIn bool
 	// Current says that the Deployment is still at this release.
 	Current bool
+	// Superseded says that the Deployment is at a later release. One at an earlier release is shown late.
+	Superseded bool
 	// Desired is the number of pods that the Deployment wants.
 	Desired int32
 	// Paused says that the Deployment is paused.

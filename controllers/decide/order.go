@@ -21,6 +21,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,24 +46,56 @@ const (
 // OrderOf is the order of a workload's release: <cluster>/<namespace>/<deployment>/<hash>/<release>. The hash of what the
 // API server never gives twice makes it unique for ever: a Deployment, a version and even a count may return.
 func OrderOf(cluster string, workload *appv1alpha1.ChangeWorkload) Order {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", workload.UID, workload.Spec.CreateTimeUnix))
-	unique := "/" + hex.EncodeToString(sum[:])[:hashLength] + "/" + strconv.FormatInt(workload.Spec.Release, 10)
+	return orderOf(cluster, workload, recordedIn(workload))
+}
+
+func orderOf(cluster string, workload *appv1alpha1.ChangeWorkload, release *appv1alpha1.RecordedRelease) Order {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", workload.UID, release.CreateTimeUnix))
+	unique := "/" + hex.EncodeToString(sum[:])[:hashLength] + "/" + strconv.FormatInt(release.Release, 10)
 	return Order{
 		ID:         shorten(cluster+"/"+workload.Namespace+"/"+workload.Spec.AppName, maxOrderID-len(unique)) + unique,
 		Namespace:  workload.Namespace,
 		Deployment: workload.Spec.AppName,
 		Version:    workload.Spec.Reversion,
-		Release:    workload.Spec.Release,
+		Release:    release.Release,
 	}
+}
+
+func recordedIn(workload *appv1alpha1.ChangeWorkload) *appv1alpha1.RecordedRelease {
+	return &appv1alpha1.RecordedRelease{Release: workload.Spec.Release, CreateTimeUnix: workload.Spec.CreateTimeUnix}
 }
 
 // AnnouncedOrder is the order under which the verifier knows a release, whatever the cluster is called by now.
 func AnnouncedOrder(cluster string, workload *appv1alpha1.ChangeWorkload) Order {
 	order := OrderOf(cluster, workload)
 	if known := workload.Status.Order; known != nil {
-		order.ID = known.BizExecOrderID
+		order.ID, order.Release = known.BizExecOrderID, known.Release
 	}
 	return order
+}
+
+// OwedOrder is the order that the verifier is to be told the end of: the one that may be open.
+func OwedOrder(cluster string, workload *appv1alpha1.ChangeWorkload) Order {
+	if release := Unaccounted(workload); release != nil {
+		return orderOf(cluster, workload, release)
+	}
+	return AnnouncedOrder(cluster, workload)
+}
+
+// Unaccounted returns the release of a record whose order may be open although the status doesn't have it, nil where there is
+// none: the status is written after the call, and that may fail. There is one at most, since an order is opened only once the
+// status has the end of the one before.
+func Unaccounted(workload *appv1alpha1.ChangeWorkload) *appv1alpha1.RecordedRelease {
+	spec, order := &workload.Spec, workload.Status.Order
+	switch {
+	case !slices.Contains(workload.Finalizers, appv1alpha1.FinalizerOrder): // no order is opened without it
+		return nil
+	case order != nil && (order.Release == spec.Release || isRunning(order.State)):
+		return nil
+	case spec.Earlier != nil && (order == nil || order.Release != spec.Earlier.Release):
+		return spec.Earlier
+	}
+	return recordedIn(workload)
 }
 
 // IsWorthRetrying says whether asking a verifier again may help.
@@ -86,23 +119,37 @@ type OrderPlan struct {
 
 // planOrder announces every release that is to be checked, and tells how it ended.
 func planOrder(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus, seen Observation) OrderPlan {
-	verified := wasVerified(status)
-	mayOpen := seen.Current && seen.OptedIn && !seen.Verifier.SwitchedOff
-	order := status.Order
-	switch {
-	case !seen.Verifier.Configured:
+	if !seen.Verifier.Configured {
 		return OrderPlan{}
-	case order == nil, order.Release != workload.Spec.Release && !isRunning(order.State):
-		return OrderPlan{Open: mayOpen && !verified && status.Status != appv1alpha1.ChangeWorkloadFailed}
-	case !isRunning(order.State):
-		return OrderPlan{}
-	case order.Release != workload.Spec.Release:
-		return OrderPlan{Close: endOfEarlier(workload)} // of this version; the new one comes next
 	}
-	if end := endOf(verified, seen); end != "" {
+	verified := wasVerified(status)
+	if end := endOfOwed(workload, verified, seen); end != "" {
 		return OrderPlan{Close: end}
 	}
-	return OrderPlan{Open: order.State == appv1alpha1.OrderPending && mayOpen}
+	mayOpen := seen.Current && seen.OptedIn && !seen.Verifier.SwitchedOff
+	if order := status.Order; order != nil && order.Release == workload.Spec.Release {
+		return OrderPlan{Open: order.State == appv1alpha1.OrderPending && mayOpen}
+	}
+	return OrderPlan{Open: mayOpen && !verified && status.Status != appv1alpha1.ChangeWorkloadFailed}
+}
+
+// endOfOwed is how the release of the OwedOrder ended, empty while it has not. One of an earlier release of the version is ended
+// before the new one is opened.
+func endOfOwed(workload *appv1alpha1.ChangeWorkload, verified bool, seen Observation) appv1alpha1.OrderState {
+	order, unaccounted := workload.Status.Order, Unaccounted(workload)
+	switch {
+	case unaccounted != nil && unaccounted.Release != workload.Spec.Release:
+		return endOfEarlier(workload, unaccounted.Release)
+	case unaccounted != nil && (verified || !seen.Superseded): // a verified one had its order, or needed none
+		return ""
+	case unaccounted != nil:
+		return endOf(verified, seen)
+	case order == nil, !isRunning(order.State):
+		return ""
+	case order.Release != workload.Spec.Release:
+		return endOfEarlier(workload, order.Release)
+	}
+	return endOf(verified, seen)
 }
 
 // endOf is how a release ended, empty while it has not.
@@ -118,10 +165,10 @@ func endOf(verified bool, seen Observation) appv1alpha1.OrderState {
 	return appv1alpha1.OrderCancel
 }
 
-// endOfEarlier is how the release ended that a workload's status still speaks of.
-func endOfEarlier(workload *appv1alpha1.ChangeWorkload) appv1alpha1.OrderState {
+// endOfEarlier is how an earlier release of a workload ended.
+func endOfEarlier(workload *appv1alpha1.ChangeWorkload, release int64) appv1alpha1.OrderState {
 	status := &workload.Status
-	if wasVerified(status) && status.ObservedRelease == status.Order.Release {
+	if wasVerified(status) && status.ObservedRelease == release {
 		return appv1alpha1.OrderSuccess
 	}
 	return appv1alpha1.OrderCancel
@@ -138,7 +185,8 @@ func isRunning(state appv1alpha1.OrderState) bool {
 // operator stopped.
 func Farewell(workload *appv1alpha1.ChangeWorkload, configured bool, now time.Time) (state appv1alpha1.OrderState, left time.Duration) {
 	order := workload.Status.Order
-	if !configured || order != nil && !isRunning(order.State) || workload.DeletionTimestamp == nil {
+	hasEnded := order != nil && !isRunning(order.State) && Unaccounted(workload) == nil
+	if !configured || hasEnded || workload.DeletionTimestamp == nil {
 		return "", 0
 	}
 	state = appv1alpha1.OrderCancel
@@ -162,7 +210,7 @@ func (d *Decision) AnswerOrder(workload *appv1alpha1.ChangeWorkload, verifier Ve
 	status := d.Status
 	switch {
 	case d.Order.Close != "":
-		retry = closeOrder(&status, d.Order.Close, answer.Err, now)
+		retry = closeOrder(&status, order, d.Order.Close, answer.Err, now)
 	case d.Order.Open:
 		retry = openOrder(&status, workload, order, answer, now)
 		if status.Order.State == appv1alpha1.OrderRefused && !verifier.FailClosed {
@@ -174,8 +222,11 @@ func (d *Decision) AnswerOrder(workload *appv1alpha1.ChangeWorkload, verifier Ve
 }
 
 // closeOrder counts a refusal as the end: then the verifier doesn't have the order. One that can't be told gets an hour.
-func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, state appv1alpha1.OrderState, err error, now time.Time) (retry bool) {
-	closed := *status.Order
+func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, order Order, state appv1alpha1.OrderState, err error, now time.Time) (retry bool) {
+	closed := appv1alpha1.ChangeOrder{BizExecOrderID: order.ID, Release: order.Release, State: appv1alpha1.OrderOpen}
+	if known := status.Order; known != nil && known.Release == order.Release {
+		closed = *known
+	}
 	status.Order = &closed
 	if closed.CloseDeadline == nil && IsWorthRetrying(err) {
 		closed.CloseDeadline = afterWindow(now, closeThreshold)

@@ -79,6 +79,21 @@ func orderIn(state string, number int64) workloadOption {
 	}
 }
 
+// announced lets the record outlive its order: without that no order is opened.
+func announced(workload *appv1alpha1.ChangeWorkload) {
+	workload.Finalizers = []string{"altershield.defense.antgroup.com/change-order"}
+}
+
+// after gives the workload an earlier release whose order may be open.
+func after(number int64) workloadOption {
+	return func(workload *appv1alpha1.ChangeWorkload) {
+		workload.Spec.Earlier = &appv1alpha1.RecordedRelease{Release: number, CreateTimeUnix: 1795375695}
+	}
+}
+
+// overtaken is a release whose Deployment is at a later one.
+func overtaken(seen *decide.Observation) { seen.Current, seen.Superseded = false, true }
+
 func TestAReleaseIsAnnouncedAndItsEndIsTold(t *testing.T) {
 	for _, row := range []struct {
 		name     string
@@ -113,6 +128,21 @@ func TestAReleaseIsAnnouncedAndItsEndIsTold(t *testing.T) {
 			newWorkload(stored("Success", "True", "AllPodsPassed"), orderIn("Open", 1)), see(5, verifiedBy, wentBackFrom), decide.OrderPlan{Close: "SUCCESS"}},
 		{"the order of an earlier release of the version is ended first", newWorkload(release(3), orderIn("Open", 1)), see(5, verifiedBy), decide.OrderPlan{Close: "CANCEL"}},
 		{"and then the new one is announced", newWorkload(release(3), orderIn("CANCEL", 1)), see(5, verifiedBy), decide.OrderPlan{Open: true}},
+		{"an order whose answer was lost is ended once another release takes over", newWorkload(announced), see(5, verifiedBy, overtaken), decide.OrderPlan{Close: "CANCEL"}},
+		{"whatever came of the order of an earlier release of the version", newWorkload(announced, release(3), orderIn("CANCEL", 1)),
+			see(5, verifiedBy, overtaken), decide.OrderPlan{Close: "CANCEL"}},
+		{"or once it is rolled back", newWorkload(announced), see(5, verifiedBy, overtaken, wentBackFrom), decide.OrderPlan{Close: "ROLLBACK"}},
+		{"but not while the Deployment is shown late", newWorkload(announced), see(5, verifiedBy, moved), decide.OrderPlan{}},
+		{"nor where none was opened", newWorkload(), see(5, verifiedBy, overtaken), decide.OrderPlan{}},
+		{"nor of a release that was verified while checks were off", newWorkload(announced, stored("Success", "True", "AllPodsPassed")),
+			see(5, verifiedBy, overtaken), decide.OrderPlan{}},
+		{"what an earlier release of the version may have opened is ended first", newWorkload(announced, release(5), after(3)),
+			see(5, verifiedBy), decide.OrderPlan{Close: "CANCEL"}},
+		{"also where the status knows a still earlier one", newWorkload(announced, release(5), after(3), orderIn("CANCEL", 1)),
+			see(5, verifiedBy), decide.OrderPlan{Close: "CANCEL"}},
+		{"also while checks are switched off", newWorkload(announced, release(5), after(3)), see(5, verifiedBy, checksOff), decide.OrderPlan{Close: "CANCEL"}},
+		{"after that the new release is announced", newWorkload(announced, release(5), after(3), orderIn("CANCEL", 3)), see(5, verifiedBy), decide.OrderPlan{Open: true}},
+		{"once", newWorkload(announced, release(5), after(3), orderIn("Open", 5)), see(5, verifiedBy), decide.OrderPlan{}},
 		{"after a refused order the version may be released again", newWorkload(release(3), orderIn("Refused", 1)), see(5, verifiedBy), decide.OrderPlan{Open: true}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -219,6 +249,90 @@ func TestTheEndOfAnOrderIsWrittenOnceTheServerKnowsIt(t *testing.T) {
 	}
 }
 
+func TestAnswerOrderKeepsTheEndOfAnOrderThatTheStatusDidNotKnow(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		status  workloadOption
+		err     error
+		order   string
+		ordered string
+	}{
+		{"the first order", func(*appv1alpha1.ChangeWorkload) {}, nil, "default/sleep/3 3 CANCEL", "Ordered is True: OrderFinished"},
+		{"after another one", orderIn("CANCEL", 1), nil, "default/sleep/3 3 CANCEL", "Ordered is True: OrderFinished"},
+		{"a server that never had it", orderIn("CANCEL", 1), errRefused, "default/sleep/3 3 CANCEL", "Ordered is False: OrderUnknown"},
+		{"a server that is down", orderIn("CANCEL", 1), errDown, "default/sleep/3 3 Open", "Ordered is True: OrderUnfinished"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			workload := newWorkload(announced, release(5), after(3), row.status)
+			decision := decide.Decide(workload, see(5, verifiedBy), now)
+			decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "default/sleep/3", Release: 3}, decide.OrderAnswer{Err: row.err}, now)
+			order := decision.Status.Order
+			g.Expect(fmt.Sprintf("%s %d %s", order.BizExecOrderID, order.Release, order.State)).To(Equal(row.order))
+			g.Expect(told(decision.Status.Conditions, "Ordered")).To(Equal(row.ordered))
+			g.Expect(decision.WriteStatus).To(BeTrue())
+		})
+	}
+}
+
+func TestAnswerOrderWritesAnEndThatReadsLikeTheOneBefore(t *testing.T) {
+	g := NewWithT(t)
+	workload := newWorkload(announced, release(5), after(3))
+	cancel := func(number int64) decide.Decision {
+		decision := decide.Decide(workload, see(5, verifiedBy, overtaken), now)
+		g.Expect(decision.Order).To(Equal(decide.OrderPlan{Close: "CANCEL"}))
+		decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "order", Release: number}, decide.OrderAnswer{Err: errRefused}, now)
+		return decision
+	}
+	workload.Status = cancel(3).Status
+	second := cancel(5)
+	g.Expect(second.WriteStatus).To(BeTrue(), "else it is told again and again")
+	workload.Status = second.Status
+	g.Expect(decide.Decide(workload, see(5, verifiedBy, overtaken), now).Order).To(Equal(decide.OrderPlan{}))
+}
+
+func TestUnaccounted(t *testing.T) {
+	at := func(seconds int64) workloadOption {
+		return func(workload *appv1alpha1.ChangeWorkload) { workload.Spec.CreateTimeUnix = seconds }
+	}
+	own := &appv1alpha1.RecordedRelease{Release: 5, CreateTimeUnix: 1795375748}
+	earlier := &appv1alpha1.RecordedRelease{Release: 3, CreateTimeUnix: 1795375695}
+	for _, row := range []struct {
+		name    string
+		options []workloadOption
+		release *appv1alpha1.RecordedRelease
+	}{
+		{"its order may be open though the status has none", nil, own},
+		{"or has that of an earlier release", []workloadOption{orderIn("CANCEL", 1)}, own},
+		{"its order is known", []workloadOption{orderIn("Open", 5)}, nil},
+		{"its order has ended", []workloadOption{orderIn("CANCEL", 5)}, nil},
+		{"its order is not opened before that of an earlier release has ended", []workloadOption{orderIn("Open", 1)}, nil},
+		{"nor while that of an earlier release may be open", []workloadOption{after(3)}, earlier},
+		{"whatever was before that", []workloadOption{after(3), orderIn("CANCEL", 1)}, earlier},
+		{"that of the earlier release is ended now", []workloadOption{after(3), orderIn("Open", 3)}, nil},
+		{"that of the earlier release has ended", []workloadOption{after(3), orderIn("CANCEL", 3)}, own},
+		{"both are known of", []workloadOption{after(3), orderIn("Open", 5)}, nil},
+		{"no order is opened for a record that may go without it", []workloadOption{func(w *appv1alpha1.ChangeWorkload) { w.Finalizers = nil }}, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			workload := newWorkload(append([]workloadOption{announced, release(5), at(1795375748)}, row.options...)...)
+			NewWithT(t).Expect(decide.Unaccounted(workload)).To(Equal(row.release))
+		})
+	}
+}
+
+func TestOwedOrder(t *testing.T) {
+	g := NewWithT(t)
+	third := newWorkload(identified("uid-1"), announced, release(3), func(w *appv1alpha1.ChangeWorkload) { w.Spec.CreateTimeUnix = 1795375695 })
+	fifth := newWorkload(identified("uid-1"), announced, release(5), after(3))
+	g.Expect(decide.OwedOrder("default", third)).To(Equal(decide.OrderOf("default", third)))
+	g.Expect(decide.OwedOrder("default", fifth)).To(Equal(decide.OrderOf("default", third)), "the id is the one under which it was opened")
+	orderIn("Open", 1)(fifth)
+	fifth.Spec.Earlier = nil
+	g.Expect(decide.OwedOrder("default", fifth)).To(Equal(
+		decide.Order{ID: "order", Namespace: "default", Deployment: "sleep", Version: version, Release: 1}))
+}
+
 func TestAServerThatCanNotBeToldOfAnEndGetsAnHour(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(orderIn("Open", 1))
@@ -312,6 +426,8 @@ func TestADeletionWaitsForTheServerForFiftySecondsAtMost(t *testing.T) {
 		{"an order that has ended holds nothing up", newWorkload(deleted, orderIn("SUCCESS", 1)), true, 0, "", 0},
 		{"a refused order holds nothing up", newWorkload(deleted, orderIn("Refused", 1)), true, 0, "", 0},
 		{"an order that was opened just before the operator stopped is cancelled", newWorkload(deleted), true, 0, "CANCEL", 50 * time.Second},
+		{"also where the release before has ended", newWorkload(deleted, announced, release(3), orderIn("CANCEL", 1)), true, 0, "CANCEL", 50 * time.Second},
+		{"also one of an earlier release", newWorkload(deleted, announced, release(5), after(3), orderIn("CANCEL", 1)), true, 0, "CANCEL", 50 * time.Second},
 		{"without a server nothing is held up", newWorkload(deleted, orderIn("Open", 1)), false, 0, "", 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -197,7 +197,7 @@ func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alph
 func isNews(stored, next *appv1alpha1.ChangeWorkloadStatus) bool {
 	if stored.Status != next.Status || stored.ObservedRelease != next.ObservedRelease ||
 		stored.Counts.Failed != next.Counts.Failed || stored.Counts.Desired != next.Counts.Desired ||
-		!slices.Equal(stored.VerifiedVersions, next.VerifiedVersions) || len(stored.Conditions) != len(next.Conditions) {
+		!slices.Equal(stored.VerifiedVersions, next.VerifiedVersions) || !equality.Semantic.DeepEqual(stored.Order, next.Order) || len(stored.Conditions) != len(next.Conditions) {
 		return true
 	}
 	for _, condition := range next.Conditions {

@@ -139,11 +139,13 @@ func (r *Reconciler) recordAgain(ctx context.Context, deployment *appsv1.Deploym
 		return err
 	}
 	before := workload.DeepCopy()
+	workload.Spec.Earlier = decide.Unaccounted(before)
 	workload.Spec.Release = release.Number
 	workload.Spec.CountThreshold = size
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
 	decide.DescribeRelease(&workload.Spec, deployment.Annotations, release)
-	if err := r.Client.Patch(ctx, workload, client.MergeFrom(before)); err != nil {
+	// The lock makes sure that Earlier was decided on the status of now.
+	if err := r.Client.Patch(ctx, workload, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("recording release %d in ChangeWorkload %s/%s: %w", release.Number, workload.Namespace, workload.Name, err)
 	}
 	r.Tracer.Superseded(before, r.Clock.Now())

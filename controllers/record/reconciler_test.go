@@ -18,6 +18,7 @@ package record
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -117,6 +119,78 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 	g.Expect(spec.IgnoredSuspend).To(BeFalse())
 	g.Expect(spec.Rollback.Release).To(Equal(int64(4)))
 	g.Expect(recorder.Events).To(Receive(Equal("Normal ReleaseRecorded release 5, version " + version + ", a rollback of release 4 by bob")))
+}
+
+// newOperator has the Deployment sleep, and its ChangeWorkload at release 3 with an order of release 1.
+func newOperator(t *testing.T) (*Reconciler, client.WithWatch) {
+	t.Helper()
+	g, scheme := NewWithT(t), runtime.NewScheme()
+	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "sleep--x--" + version, UID: "cw-1", Finalizers: []string{"altershield.defense.antgroup.com/change-order"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "uid-1", Controller: ptr.To(true)}},
+	}}
+	workload.Spec = appv1alpha1.ChangeWorkloadSpec{Reversion: version, Release: 3, CreateTimeUnix: 1795255000}
+	workload.Status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: "default/default/sleep/0123456789/1", Release: 1, State: "CANCEL"}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("3", nil), workload).Build()
+	return &Reconciler{
+		Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: events.NewFakeRecorder(10), Ordered: true,
+		Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+	}, kube
+}
+
+func TestReconcileRemembersTheReleaseWhoseOrderMayBeOpen(t *testing.T) {
+	g := NewWithT(t)
+	r, kube := newOperator(t)
+	earlier := func(number string, order *appv1alpha1.ChangeOrder) *appv1alpha1.RecordedRelease {
+		var deployment appsv1.Deployment
+		g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep"}, &deployment)).To(Succeed())
+		deployment.Annotations["altershield.defense.antgroup.com/release"] = number
+		g.Expect(kube.Update(t.Context(), &deployment)).To(Succeed())
+		var workload appv1alpha1.ChangeWorkload
+		key := client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}
+		g.Expect(kube.Get(t.Context(), key, &workload)).To(Succeed())
+		workload.Status.Order = order
+		g.Expect(kube.Update(t.Context(), &workload)).To(Succeed())
+		_, err := r.Reconcile(t.Context(), &deployment)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(kube.Get(t.Context(), key, &workload)).To(Succeed())
+		g.Expect(fmt.Sprint(workload.Spec.Release)).To(Equal(number))
+		return workload.Spec.Earlier
+	}
+	order := func(number int64, state string) *appv1alpha1.ChangeOrder {
+		return &appv1alpha1.ChangeOrder{BizExecOrderID: "order", Release: number, State: appv1alpha1.OrderState(state)}
+	}
+	third := &appv1alpha1.RecordedRelease{Release: 3, CreateTimeUnix: 1795255000}
+	g.Expect(earlier("5", order(1, "CANCEL"))).To(Equal(third), "nothing is saved of the order of release 3")
+	g.Expect(earlier("7", order(1, "CANCEL"))).To(Equal(third), "that of release 5 is not opened before")
+	g.Expect(earlier("9", order(3, "CANCEL"))).To(Equal(&appv1alpha1.RecordedRelease{Release: 7, CreateTimeUnix: 1795255200}))
+	g.Expect(earlier("11", order(7, "Open"))).To(BeNil(), "that of release 9 is not opened before, and the status knows that of 7")
+	g.Expect(earlier("13", order(11, "SUCCESS"))).To(BeNil())
+}
+
+func TestReconcileRecordsNothingAgainByAStatusOfThePast(t *testing.T) {
+	g := NewWithT(t)
+	r, kube := newOperator(t)
+	r.Client = interceptor.NewClient(kube, interceptor.Funcs{
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			err := kube.Get(ctx, key, object, options...)
+			if workload, is := object.(*appv1alpha1.ChangeWorkload); is {
+				later := workload.DeepCopy()
+				later.Status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: "order", Release: 3, State: "Open"}
+				g.Expect(kube.Update(ctx, later)).To(Succeed())
+			}
+			return err
+		},
+	})
+	result, err := r.Reconcile(t.Context(), sleepAt("5", nil))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(Equal(time.Second))
+	var workload appv1alpha1.ChangeWorkload
+	g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}, &workload)).To(Succeed())
+	g.Expect(workload.Spec.Release).To(Equal(int64(3)))
 }
 
 func TestWhatTheCacheAloneStillKnowsIsNotRecorded(t *testing.T) {

@@ -74,6 +74,10 @@ type ChangeWorkloadSpec struct {
 	// rollback says that the release is a rollback, and of what.
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
+	// earlier is the release of this version whose order may be open at AlterShield Server without the status having it;
+	// absent where there is none.
+	// +optional
+	Earlier *RecordedRelease `json:"earlier,omitempty"`
 }
 
 // ChangeWorkloadStatus says how far the check of a release is.

@@ -58,6 +58,14 @@ type ChangeOrder struct {
 	State OrderState `json:"state"`
 }
 
+// RecordedRelease identifies an earlier release of a ChangeWorkload.
+type RecordedRelease struct {
+	// release is the spec.release that it had.
+	Release int64 `json:"release"`
+	// createTimeUnix is the spec.createTimeUnix that it had.
+	CreateTimeUnix int64 `json:"createTimeUnix"`
+}
+
 // CheckStage is a stage of the check of a batch.
 // +kubebuilder:validation:Enum=PRE;POST
 type CheckStage string
