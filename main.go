@@ -37,7 +37,6 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
 	"github.com/traas-stack/altershield-operator/controllers/platform/lazylog"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
-	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/webhooks/servingcert"
 )
 
@@ -102,14 +101,13 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	}
 	defer tracer.Shutdown()
 	opts.server.Tracer = tracer
-	keyring := altershield.NewKeyring(opts.server.Credentials)
-	verifier, err := addVerifier(mgr, opts, keyring)
+	verifier, receiver, err := addVerifier(mgr, opts)
 	if err != nil {
 		return err
 	}
 	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
 		Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
-		Verifier: verifier, Cluster: opts.server.Cluster, FailClosed: opts.failurePolicy == failureFail,
+		Verifier: verifier, FailClosed: opts.failurePolicy == failureFail,
 	}); err != nil {
 		return err
 	}
@@ -117,7 +115,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err != nil {
 		return err
 	}
-	if err := addRouter(mgr, opts, keyring, tracer, roller); err != nil {
+	if err := addRouter(mgr, opts, receiver, tracer, roller); err != nil {
 		return err
 	}
 	if err := addWebhooks(ctx, mgr, opts, tracer, operator); err != nil {

@@ -50,6 +50,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/runnable"
@@ -151,21 +152,21 @@ func cachesSynced(informers cache.Informers) healthz.Checker {
 	}
 }
 
-// addVerifier is nil where no AlterShield Server is configured.
-func addVerifier(mgr ctrl.Manager, opts options, keyring *altershield.Keyring) (controllers.Verifier, error) {
+// addVerifier adds AlterShield Server. The Verifier is nil and the Receiver takes nothing where none is configured.
+func addVerifier(mgr ctrl.Manager, opts options) (verifier.Verifier, verifier.Receiver, error) {
 	if opts.server.Address == "" {
-		return nil, nil
+		return nil, altershield.Callbacks{}, nil
 	}
 	serverMetrics, err := altershield.NewMetrics(metrics.Registry)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opts.server.Timeout = serverTimeout
-	server := altershield.NewClient(opts.server, keyring, clock.RealClock{}, serverMetrics)
+	server := altershield.NewClient(opts.server, altershield.NewKeyring(opts.server.Credentials), clock.RealClock{}, serverMetrics)
 	if err := mgr.Add(server); err != nil {
-		return nil, fmt.Errorf("adding the heartbeat of AlterShield Server: %w", err)
+		return nil, nil, fmt.Errorf("adding the heartbeat of AlterShield Server: %w", err)
 	}
-	return server, nil
+	return server, server, nil
 }
 
 // addRollback adds the Runnable that takes releases back, and returns what it does that with.
@@ -195,17 +196,14 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *
 	return roller, decider.SetupWithManager(mgr)
 }
 
-func addRouter(mgr ctrl.Manager, opts options, keyring *altershield.Keyring, tracer *tracing.Tracer, roller routers.Roller) error {
+func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, tracer *tracing.Tracer, roller routers.Roller) error {
 	if opts.callbackAddress == "0" {
 		return nil
 	}
 	routing := routers.Options{
-		Address: opts.callbackAddress, CertDir: opts.callbackCertDir,
+		Address: opts.callbackAddress, CertDir: opts.callbackCertDir, Receiver: receiver,
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
 		Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer, Roller: roller,
-	}
-	if opts.server.Address != "" {
-		routing.Keyring = keyring
 	}
 	router, err := routers.New(routing)
 	if err != nil {

@@ -37,6 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/pod"
 	"github.com/traas-stack/altershield-operator/controllers/record"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // Tells in Events what becomes of releases and settings.
@@ -46,12 +47,6 @@ import (
 
 // Reporter is the name that Events carry.
 const Reporter = "altershield-operator"
-
-// Verifier checks releases and their batches.
-type Verifier interface {
-	changeworkload.Verifier
-	changepod.Verifier
-}
 
 // Options are what the reconcilers need besides the manager.
 type Options struct {
@@ -63,11 +58,9 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Tracer is nil where nothing is traced.
 	Tracer *tracing.Tracer
-	// Verifier is nil where nobody checks: every batch passes.
-	Verifier Verifier
-	// Cluster is the name of this cluster at the verifier.
-	Cluster string
-	// FailClosed says that batches which could not be checked count as failed.
+	// Verifier checks the batches; nil where there is none: every batch passes.
+	Verifier verifier.Verifier
+	// FailClosed makes batches that could not be checked count as failed.
 	FailClosed bool
 }
 
@@ -101,17 +94,17 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Deployment": &record.Reconciler{
 			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
-			Settings: reader, Ordered: options.Verifier != nil,
+			Settings: reader, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
 		},
 		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
 			Clock: options.Clock, Tracer: options.Tracer, Settings: reader,
-			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
+			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},
 		"ChangePod": &changepod.Reconciler{
 			Client: kube, Live: live, Recorder: recorder, Metrics: batches, Clock: options.Clock, Tracer: options.Tracer,
-			Verifier: options.Verifier, Cluster: options.Cluster, FailClosed: options.FailClosed,
+			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},
 		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
 	}

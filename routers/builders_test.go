@@ -113,14 +113,14 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 		t.Fatal(err)
 	}
 	server, err := New(Options{
-		Address: "127.0.0.1:0",
-		Keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile}),
-		Client:  interceptor.NewClient(kube, funcs),
-		Live:    interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
-		Cache:   result.informer,
-		Roller:  result.roller,
-		Clock:   result.clock,
-		Metrics: result.registry,
+		Address:  "127.0.0.1:0",
+		Receiver: altershield.Callbacks{Keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile})},
+		Client:   interceptor.NewClient(kube, funcs),
+		Live:     interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
+		Cache:    result.informer,
+		Roller:   result.roller,
+		Clock:    result.clock,
+		Metrics:  result.registry,
 	})
 	if err != nil {
 		t.Fatal(err)

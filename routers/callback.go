@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
-	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 const (
@@ -41,11 +41,10 @@ const (
 	patience = 3 * time.Second
 )
 
-// callbacks takes the verdicts of AlterShield Server. The server never repeats one that it could deliver or not, whatever
-// the answer, but one may arrive twice.
+// callbacks takes the verdicts that the verifier sends. It need not repeat one that it could deliver or not, whatever the answer:
+// AlterShield Server never does. But one may arrive twice.
 type callbacks struct {
-	// keyring is nil where no server is configured.
-	keyring  *altershield.Keyring
+	receiver verifier.Receiver
 	client   client.Client
 	live     client.Reader
 	clock    clock.PassiveClock
@@ -81,17 +80,17 @@ func notSaved(cause error) outcome {
 
 // handle answers 200 to every callback that is authentic and well-formed, unless it can't be saved.
 func (c *callbacks) handle(w http.ResponseWriter, request *http.Request, known func()) (int, any) {
-	callback, outcome := c.receive(w, request)
+	delivery, outcome := c.receive(w, request)
 	if outcome.status == "" {
 		known()
-		outcome = c.take(request, callback)
+		outcome = c.take(request, delivery)
 	}
-	return c.answer(request, callback, outcome)
+	return c.answer(request, delivery, outcome)
 }
 
-func (c *callbacks) answer(request *http.Request, callback altershield.Callback, outcome outcome) (int, any) {
-	c.metrics.count(outcome.status, callback.Verdict)
-	report(request, callback, outcome)
+func (c *callbacks) answer(request *http.Request, delivery verifier.Delivery, outcome outcome) (int, any) {
+	c.metrics.count(outcome.status, delivery)
+	report(request, delivery, outcome)
 	return outcome.code, reply{
 		Success: outcome.code == http.StatusOK && outcome.status != statusUnknown,
 		Message: outcome.message,
@@ -104,28 +103,23 @@ func (c *callbacks) refuse(_ http.ResponseWriter, request *http.Request) (int, a
 	if outcome.status == "" {
 		return 0, nil
 	}
-	return c.answer(request, altershield.Callback{}, outcome)
+	return c.answer(request, verifier.Delivery{}, outcome)
 }
 
 // screen has no status where the body has to tell.
 func (c *callbacks) screen(request *http.Request) outcome {
-	switch {
-	case c.keyring == nil:
-		return rejected(statusFailed, http.StatusServiceUnavailable, errors.New("no AlterShield Server is configured"),
-			"the operator has no AlterShield Server configured")
-	case request.ContentLength > maxCallbackBytes:
+	if request.ContentLength > maxCallbackBytes {
 		return tooLarge(fmt.Errorf("the header Content-Length is %d", request.ContentLength))
 	}
-	if err := c.keyring.CheckHeader(request.Header, c.clock.Now()); err != nil {
-		return notGenuine(err)
+	if err := c.receiver.CheckHeader(request.Header, c.clock.Now()); err != nil {
+		return notTaken(err)
 	}
 	return outcome{}
 }
 
-// receive reads a callback, and believes nothing of it before its signature was verified. The outcome has no status where
-// there is a callback to take.
-func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (altershield.Callback, outcome) {
-	none := altershield.Callback{}
+// receive reads a callback. The outcome has no status where there is a verdict to take.
+func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (verifier.Delivery, outcome) {
+	none := verifier.Delivery{}
 	body, err := readBody(w, request, maxCallbackBytes)
 	var exceeded *http.MaxBytesError
 	switch {
@@ -134,48 +128,52 @@ func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (alter
 	case err != nil:
 		return none, rejected(statusMalformed, http.StatusBadRequest, err, "the body didn't arrive")
 	}
-	if err := c.keyring.Verify(request.Header, body, c.clock.Now()); err != nil {
-		return none, notGenuine(err)
-	}
-	callback, err := altershield.ParseCallback(body)
+	delivery, err := c.receiver.Receive(request.Header, body, c.clock.Now())
 	if err != nil {
-		return none, rejected(statusMalformed, http.StatusBadRequest, err, err.Error())
+		return none, notTaken(err)
 	}
-	return callback, outcome{}
+	return delivery, outcome{}
 }
 
 func tooLarge(cause error) outcome {
 	return rejected(statusTooLarge, http.StatusRequestEntityTooLarge, cause, "a callback has 1 MiB at most")
 }
 
-func notGenuine(cause error) outcome {
-	switch {
-	case errors.Is(cause, altershield.ErrSignature):
-		return rejected(statusUnsigned, http.StatusUnauthorized, cause, altershield.ErrSignature.Error())
-	case errors.Is(cause, altershield.ErrExpired):
-		return rejected(statusExpired, http.StatusUnauthorized, cause, altershield.ErrExpired.Error())
+// notTaken is the outcome of a message that the receiver doesn't take.
+func notTaken(cause error) outcome {
+	rejection, known := errors.AsType[*verifier.Rejection](cause)
+	if !known {
+		return rejected(statusFailed, http.StatusServiceUnavailable, cause, "the operator can't verify callbacks at present")
 	}
-	return rejected(statusFailed, http.StatusServiceUnavailable, cause, "the operator can't read its token")
+	switch rejection.Fault {
+	case verifier.Unsigned:
+		return rejected(statusUnsigned, http.StatusUnauthorized, cause, rejection.Message)
+	case verifier.Expired:
+		return rejected(statusExpired, http.StatusUnauthorized, cause, rejection.Message)
+	case verifier.Malformed:
+		return rejected(statusMalformed, http.StatusBadRequest, cause, rejection.Message)
+	}
+	return rejected(statusFailed, http.StatusServiceUnavailable, cause, rejection.Message)
 }
 
 // take brings a verdict to its ChangePod. The server doesn't send it again, so it is saved even if the server is gone.
-func (c *callbacks) take(request *http.Request, callback altershield.Callback) outcome {
-	if !callback.Batch || !callback.Final {
-		return taken(statusIgnored, client.ObjectKey{}, "only verdicts of whole batches count")
+func (c *callbacks) take(request *http.Request, delivery verifier.Delivery) outcome {
+	if delivery.Verdict.Outcome == verifier.Undecided {
+		return taken(statusIgnored, client.ObjectKey{}, delivery.Verdict.Reason)
 	}
 	saved, answered := make(chan outcome), make(chan struct{})
 	defer close(answered)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), saveWithin)
 	go func() {
 		defer cancel()
-		outcome := c.save(ctx, callback, request.Context().Done())
+		outcome := c.save(ctx, delivery, request.Context().Done())
 		select {
 		case saved <- outcome:
 		case <-answered:
 			if outcome.status != statusFailed { // which was counted when it was answered
-				c.metrics.count(outcome.status, callback.Verdict)
+				c.metrics.count(outcome.status, delivery)
 			}
-			report(request, callback, outcome)
+			report(request, delivery, outcome)
 		}
 	}()
 	timeout := time.NewTimer(answerWithin)
@@ -189,22 +187,22 @@ func (c *callbacks) take(request *http.Request, callback altershield.Callback) o
 }
 
 // save brings a verdict to its ChangePod, or parks it. gone says that the caller has stopped waiting.
-func (c *callbacks) save(ctx context.Context, callback altershield.Callback, gone <-chan struct{}) outcome {
-	changePod, err := c.await(ctx, callback.Verdict.CheckID, gone)
+func (c *callbacks) save(ctx context.Context, delivery verifier.Delivery, gone <-chan struct{}) outcome {
+	changePod, err := c.await(ctx, delivery.CheckID, gone)
 	switch {
 	case err != nil:
 		return notSaved(err)
 	case changePod == nil:
-		return c.park(ctx, callback)
+		return c.park(ctx, delivery)
 	}
-	return c.apply(ctx, changePod, callback.Verdict)
+	return c.apply(ctx, changePod, delivery)
 }
 
 // report logs what became of a callback: never its headers or body, which authenticate it.
-func report(request *http.Request, callback altershield.Callback, outcome outcome) {
+func report(request *http.Request, delivery verifier.Delivery, outcome outcome) {
 	log := ctrl.LoggerFrom(request.Context()).WithValues("status", outcome.status)
-	if verdict := callback.Verdict; verdict.CheckID != "" {
-		log = log.WithValues("check", verdict.CheckID, "order", callback.Order, "stage", verdict.Stage, "verdict", passOrFail(verdict))
+	if delivery.CheckID != "" {
+		log = log.WithValues("check", delivery.CheckID, "order", delivery.Order, "stage", delivery.Stage, "verdict", delivery.Verdict.Outcome)
 	}
 	switch {
 	case outcome.code == http.StatusInternalServerError:

@@ -235,7 +235,7 @@ func TestWithoutCredentialsNoCallbackIsTaken(t *testing.T) {
 			b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 			registry := prometheus.NewRegistry()
 			server, err := New(Options{
-				Keyring: row.keyring, Client: b.kube, Live: b.kube, Clock: clocktesting.NewFakePassiveClock(now), Metrics: registry,
+				Receiver: altershield.Callbacks{Keyring: row.keyring}, Client: b.kube, Live: b.kube, Clock: clocktesting.NewFakePassiveClock(now), Metrics: registry,
 			})
 			g.Expect(err).NotTo(HaveOccurred())
 			b.Server, b.registry = server, registry

@@ -25,6 +25,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
@@ -54,7 +56,7 @@ func FuzzACallback(f *testing.F) {
 		f.Fatal(err)
 	}
 	receiver := &callbacks{
-		keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile}), clock: clocktesting.NewFakePassiveClock(now),
+		receiver: altershield.Callbacks{Keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile})}, clock: clocktesting.NewFakePassiveClock(now),
 	}
 	f.Fuzz(func(t *testing.T, platform, timestamp, sign string, body []byte, genuine bool) {
 		if genuine {
@@ -73,18 +75,18 @@ func FuzzACallback(f *testing.F) {
 		if believed {
 			checkBelieved(t, body, received, outcome)
 		}
-		if outcome.status != "" && (received != altershield.Callback{} || outcome.message == "" || strings.Contains(outcome.message, token)) {
+		if outcome.status != "" && (!reflect.DeepEqual(received, verifier.Delivery{}) || outcome.message == "" || strings.Contains(outcome.message, token)) {
 			t.Errorf("%+v came with the answer %q", received, outcome.message)
 		}
 	})
 }
 
 // checkBelieved looks at what becomes of a body that the server has signed.
-func checkBelieved(t *testing.T, body []byte, received altershield.Callback, outcome outcome) {
+func checkBelieved(t *testing.T, body []byte, received verifier.Delivery, outcome outcome) {
 	t.Helper()
 	parsed, unreadable := altershield.ParseCallback(body)
 	switch {
-	case unreadable == nil && (outcome.status != "" || received != parsed):
+	case unreadable == nil && (outcome.status != "" || !reflect.DeepEqual(received, parsed)):
 		t.Errorf("a callback is answered with %d %q", outcome.code, outcome.message)
 	case unreadable != nil && outcome.code != http.StatusBadRequest:
 		t.Errorf("%q is answered with %d", body, outcome.code)

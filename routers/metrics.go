@@ -23,7 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // status is what became of a callback.
@@ -41,8 +41,6 @@ const (
 	statusTooLarge  status = "too_large"
 	statusFailed    status = "failed"
 )
-
-const verdictPass, verdictFail = "pass", "fail"
 
 // metrics counts callbacks and verdicts.
 type metrics struct {
@@ -81,22 +79,22 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		result.callbacks.WithLabelValues(string(status))
 	}
 	for _, stage := range []appv1alpha1.CheckStage{appv1alpha1.StagePre, appv1alpha1.StagePost} {
-		result.verdicts.WithLabelValues(string(stage), verdictPass)
-		result.verdicts.WithLabelValues(string(stage), verdictFail)
+		result.verdicts.WithLabelValues(string(stage), string(verifier.Pass))
+		result.verdicts.WithLabelValues(string(stage), string(verifier.Fail))
 	}
 	return result, nil
 }
 
-func (m *metrics) count(what status, verdict decide.CheckVerdict) {
+func (m *metrics) count(what status, delivery verifier.Delivery) {
 	m.callbacks.WithLabelValues(string(what)).Inc()
 	if what == statusApplied {
-		m.verdicts.WithLabelValues(string(verdict.Stage), passOrFail(verdict)).Inc()
+		m.verdicts.WithLabelValues(string(delivery.Stage), string(delivery.Verdict.Outcome)).Inc()
 	}
 }
 
 // decided measures how long the pods of a batch waited for the verdict that came now.
-func (m *metrics) decided(pods []appv1alpha1.PodSummary, verdict decide.CheckVerdict, now time.Time) {
-	if verdict.Stage == appv1alpha1.StagePre && verdict.Passed {
+func (m *metrics) decided(pods []appv1alpha1.PodSummary, delivery verifier.Delivery, now time.Time) {
+	if delivery.Stage == appv1alpha1.StagePre && delivery.Verdict.Outcome == verifier.Pass {
 		return
 	}
 	for _, pod := range pods {
@@ -104,11 +102,4 @@ func (m *metrics) decided(pods []appv1alpha1.PodSummary, verdict decide.CheckVer
 			m.delay.Observe(max(now.Sub(time.Unix(pod.FinishTimeUnix, 0)), 0).Seconds())
 		}
 	}
-}
-
-func passOrFail(verdict decide.CheckVerdict) string {
-	if verdict.Passed {
-		return verdictPass
-	}
-	return verdictFail
 }

@@ -44,7 +44,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
-	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // Reads what a verdict is about once more where the cache lags, and the release of a verdict that comes early.
@@ -60,8 +60,8 @@ type Options struct {
 	Address string
 	// CertDir holds tls.crt and tls.key, which are read again when they change. It is empty where there is no TLS.
 	CertDir string
-	// Keyring tells genuine callbacks; nil where no AlterShield Server is configured: then none is taken.
-	Keyring *altershield.Keyring
+	// Receiver reads the callbacks of the verifier.
+	Receiver verifier.Receiver
 	// Client reads from the cache, which has the indexes of package index, and writes.
 	Client client.Client
 	// Live reads from the API server, where the cache lags.
@@ -100,7 +100,7 @@ func New(options Options) (*Server, error) {
 	}
 	arrivals := newArrivals()
 	callbacks := &callbacks{
-		keyring: options.Keyring, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: arrivals,
+		receiver: options.Receiver, client: options.Client, live: options.Live, clock: options.Clock, metrics: metrics, arrivals: arrivals,
 		tracer: options.Tracer,
 	}
 	access := newAccess(options.Client, options.Clock)
@@ -109,10 +109,7 @@ func New(options Options) (*Server, error) {
 	// Questions of people don't take the room of callbacks.
 	server, people := newLobby(), newLobby()
 	callback := route{method: http.MethodPost, handle: callbacks.handle, refuse: callbacks.refuse, lobby: server}
-	return &Server{options: options, arrivals: arrivals, handler: newRouter(map[string]route{
-		"/openapi/altershield/callback": callback,
-		"/openapi/opscloud/callback":    callback,
-		"/openapi/callback":             callback,
+	routes := map[string]route{
 		"/openapi/altershield/suspend/deployment": {
 			method: http.MethodGet, handle: suspended.handle, refuse: access.refuse, lobby: people, timeout: peopleTimeout,
 		},
@@ -120,7 +117,11 @@ func New(options Options) (*Server, error) {
 			method: http.MethodPut, handle: rollbacks.handle, refuse: rollbacks.refuse, lobby: people, timeout: peopleTimeout,
 		},
 		"/openapi/altershield/liveTest": {method: http.MethodPost, handle: liveTest},
-	})}, nil
+	}
+	for _, path := range options.Receiver.Paths() {
+		routes[path] = callback
+	}
+	return &Server{options: options, arrivals: arrivals, handler: newRouter(routes)}, nil
 }
 
 // NeedLeaderElection is false.

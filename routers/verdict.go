@@ -31,7 +31,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
-	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 const (
@@ -63,13 +63,13 @@ func (c *callbacks) await(ctx context.Context, check string, gone <-chan struct{
 }
 
 // apply writes what a verdict makes of the status of its ChangePod.
-func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod, verdict decide.CheckVerdict) outcome {
+func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod, delivery verifier.Delivery) outcome {
 	key := client.ObjectKeyFromObject(changePod)
 	var applied bool
 	var err error
-	if decide.Awaits(changePod, verdict.Stage) {
+	if decide.Awaits(changePod, delivery.Stage) {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
-		applied, err = c.write(attempt, changePod, verdict)
+		applied, err = c.write(attempt, changePod, delivery)
 		cancel()
 	}
 	if !applied && !apierrors.IsNotFound(err) {
@@ -80,7 +80,7 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 				return err
 			}
 			var err error
-			applied, err = c.write(ctx, current, verdict)
+			applied, err = c.write(ctx, current, delivery)
 			return err
 		})
 	}
@@ -90,7 +90,7 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 	case !applied:
 		return taken(statusStale, key, "the verdict changes nothing: it is known already, or came too late")
 	}
-	c.metrics.decided(changePod.Spec.PodInfos, verdict, c.clock.Now())
+	c.metrics.decided(changePod.Spec.PodInfos, delivery, c.clock.Now())
 	saved := taken(statusApplied, key, "the verdict is saved")
 	release := decide.Release{Version: changePod.Labels[appv1alpha1.LabelVersion], Number: changePod.Spec.Release}
 	saved.about = append([]any{"namespace", key.Namespace}, events.Release(changePod.Labels[appv1alpha1.LabelDeploymentName], release, "VerdictArrived")...)
@@ -98,9 +98,9 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 }
 
 // write applies a verdict to the ChangePod as it was read; a conflict says that it has changed since.
-func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, verdict decide.CheckVerdict) (applied bool, err error) {
+func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, delivery verifier.Delivery) (applied bool, err error) {
 	now := c.clock.Now()
-	status, applies := decide.ApplyVerdict(read, verdict, now)
+	status, applies := decide.ApplyVerdict(read, delivery, now)
 	if !applies {
 		return false, nil
 	}
@@ -115,10 +115,9 @@ func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, verd
 
 // park keeps a verdict whose ChangePod is not there with the release that it belongs to. The ChangePod reconciler takes it
 // from there.
-func (c *callbacks) park(ctx context.Context, callback altershield.Callback) outcome {
-	verdict := callback.Verdict
-	unknown := taken(statusUnknown, client.ObjectKey{}, "no ChangePod has the check "+verdict.CheckID)
-	workload, err := index.ChangeWorkloadByOrder(ctx, c.client, callback.Order)
+func (c *callbacks) park(ctx context.Context, delivery verifier.Delivery) outcome {
+	unknown := taken(statusUnknown, client.ObjectKey{}, "no ChangePod has the check "+delivery.CheckID)
+	workload, err := index.ChangeWorkloadByOrder(ctx, c.client, delivery.Order)
 	switch {
 	case err != nil:
 		return notSaved(err)
@@ -126,7 +125,7 @@ func (c *callbacks) park(ctx context.Context, callback altershield.Callback) out
 		return unknown
 	}
 	key := client.ObjectKeyFromObject(workload)
-	err = persist(ctx, func(ctx context.Context) error { return c.writeEarly(ctx, key, verdict) })
+	err = persist(ctx, func(ctx context.Context) error { return c.writeEarly(ctx, key, delivery) })
 	switch {
 	case apierrors.IsNotFound(err):
 		return unknown
@@ -134,11 +133,11 @@ func (c *callbacks) park(ctx context.Context, callback altershield.Callback) out
 		return notSaved(fmt.Errorf("parking a verdict in ChangeWorkload %s: %w", key, err))
 	}
 	// The reconciler may have saved the check without having seen the parked verdict.
-	changePod, err := index.ChangePodByCheck(ctx, c.client, verdict.CheckID)
+	changePod, err := index.ChangePodByCheck(ctx, c.client, delivery.CheckID)
 	if err == nil && changePod != nil {
 		brief, cancel := context.WithTimeout(ctx, persistPause) // it is safe where it is
 		defer cancel()
-		if applied := c.apply(brief, changePod, verdict); applied.status != statusFailed {
+		if applied := c.apply(brief, changePod, delivery); applied.status != statusFailed {
 			return applied
 		}
 	}
@@ -146,12 +145,12 @@ func (c *callbacks) park(ctx context.Context, callback altershield.Callback) out
 }
 
 // writeEarly adds a verdict to those that a ChangeWorkload keeps; a conflict says that it has changed meanwhile.
-func (c *callbacks) writeEarly(ctx context.Context, key client.ObjectKey, verdict decide.CheckVerdict) error {
+func (c *callbacks) writeEarly(ctx context.Context, key client.ObjectKey, delivery verifier.Delivery) error {
 	workload := &appv1alpha1.ChangeWorkload{}
 	if err := c.live.Get(ctx, key, workload); err != nil {
 		return err
 	}
-	parked, added := withEarly(workload.Status.EarlyVerdicts, verdict, c.clock.Now())
+	parked, added := withEarly(workload.Status.EarlyVerdicts, delivery, c.clock.Now())
 	if !added {
 		return nil
 	}
@@ -162,20 +161,20 @@ func (c *callbacks) writeEarly(ctx context.Context, key client.ObjectKey, verdic
 
 // withEarly adds a verdict that arrives now to those that are kept, unless its check and stage has one. What is too old or
 // too much goes, the oldest first.
-func withEarly(kept []appv1alpha1.EarlyVerdict, verdict decide.CheckVerdict, now time.Time) (result []appv1alpha1.EarlyVerdict, added bool) {
+func withEarly(kept []appv1alpha1.EarlyVerdict, delivery verifier.Delivery, now time.Time) (result []appv1alpha1.EarlyVerdict, added bool) {
 	for _, early := range kept {
 		if now.Sub(early.Time.Time) > parkedFor {
 			continue
 		}
-		if early.ChangePodID == verdict.CheckID && early.Stage == verdict.Stage {
+		if early.ChangePodID == delivery.CheckID && early.Stage == delivery.Stage {
 			return kept, false
 		}
 		result = append(result, early)
 	}
 	arrived := appv1alpha1.EarlyVerdict{
-		ChangePodID: verdict.CheckID, Stage: verdict.Stage, Verdict: appv1alpha1.VerdictPass, Message: verdict.Reason, Time: metav1.NewMicroTime(now),
+		ChangePodID: delivery.CheckID, Stage: delivery.Stage, Verdict: appv1alpha1.VerdictPass, Message: delivery.Verdict.Reason, Time: metav1.NewMicroTime(now),
 	}
-	if !verdict.Passed {
+	if delivery.Verdict.Outcome == verifier.Fail {
 		arrived.Verdict = appv1alpha1.VerdictUnpass
 	}
 	result = append(result, arrived)

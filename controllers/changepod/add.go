@@ -39,6 +39,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 const (
@@ -63,26 +64,31 @@ type Reconciler struct {
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer *tracing.Tracer
 	// Verifier checks the batches; nil where there is none.
-	Verifier Verifier
-	// Cluster is the name of this cluster at the verifier.
-	Cluster string
-	// FailClosed says that batches which could not be checked count as failed.
+	Verifier verifier.Verifier
+	// FailClosed makes batches that could not be checked count as failed.
 	FailClosed bool
 
-	newest *monotonic.Reader
+	prepared sync.Once
+	newest   *monotonic.Reader
 	// begun has a begunCheck for the key of each ChangePod whose check could not be saved yet.
 	begun   sync.Map
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
 	// began is when this process began to reconcile, which is when it became the leader.
-	began func() time.Time
+	began time.Time
+}
+
+// prepare fills in what isn't handed in, at the first reconcile.
+func (r *Reconciler) prepare() {
+	r.prepared.Do(func() {
+		r.newest = monotonic.NewReader(r.Client, r.Live)
+		r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
+		r.began = r.Clock.Now()
+	})
 }
 
 // SetupWithManager adds the reconciler to the manager. A batch waits for the order of its release, and for verdicts that
 // overtook the id of its check: both are on the ChangeWorkload.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
-	r.newest = monotonic.NewReader(r.Client, r.Live)
-	r.began = sync.OnceValue(r.Clock.Now)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changepod").
 		For(&appv1alpha1.ChangePod{}).

@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 )
 
 func TestABatchWhoseReleaseIsNotThereIsLookedAtAgainUnlessItWasLeftOnPurpose(t *testing.T) {
@@ -52,7 +51,7 @@ func TestABatchWhoseReleaseIsNotThereIsLookedAtAgainUnlessItWasLeftOnPurpose(t *
 			scheme := runtime.NewScheme()
 			g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(batch).Build()
-			reconciler := &Reconciler{Client: kube, Clock: clock.RealClock{}, newest: monotonic.NewReader(kube, kube), began: time.Now}
+			reconciler := &Reconciler{Client: kube, Live: kube, Clock: clock.RealClock{}}
 			result, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(batch)})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(result).To(Equal(ctrl.Result{RequeueAfter: row.again}))

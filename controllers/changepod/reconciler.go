@@ -35,44 +35,30 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 )
 
-// Reconcile moves the batch on by what is known of its check, asking the verifier where that is due.
+// Reconcile moves a batch on along its check: by a verdict that came early, or by what the verifier answers now. The status is
+// written once, and what came of it is reported after that.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	r.began()
+	r.prepare()
 	changePod := &appv1alpha1.ChangePod{}
 	err := r.newest.Get(ctx, request.NamespacedName, changePod)
 	if apierrors.IsNotFound(err) || err == nil && changePod.DeletionTimestamp != nil {
-		r.backoff.Forget(request.NamespacedName)
-		r.begun.Delete(request.NamespacedName)
+		r.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading ChangePod %s: %w", request, err)
 	}
-	scene := &scene{}
-	if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {
-		if scene, err = r.observe(ctx, changePod); err != nil || scene == nil {
-			return ctrl.Result{RequeueAfter: orphanWait(changePod)}, err
-		}
+	scene, err := r.observe(ctx, changePod)
+	if err != nil || scene == nil {
+		return ctrl.Result{RequeueAfter: orphanWait(changePod)}, err
 	}
 	now := r.Clock.Now()
-	if verdict, early := r.earlyVerdict(scene, changePod); early {
-		err := r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
-			status, _ := decide.ApplyVerdict(current, verdict, now)
-			return status
-		})
-		if err == nil {
-			ctrl.LoggerFrom(ctx).Info("A verdict that came early counts", append(events.Of(scene.workload, "VerdictArrived"), "stage", verdict.Stage)...)
-		}
+	if taken, err := r.takeEarly(ctx, changePod, scene, now); taken || err != nil {
 		return ctrl.Result{}, err
 	}
-	call := decide.NextCall(changePod, scene.facts, now)
-	answer := r.ask(ctx, call, changePod, scene)
+	answer := r.ask(ctx, changePod, scene, now)
 	before := changePod.DeepCopy()
-	err = r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
-		return decide.AdvanceChangePod(current, scene.facts, answer, now)
-	})
-	r.remember(changePod, answer, err)
-	if err != nil {
+	if err := r.advance(ctx, changePod, scene, answer, now); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.tell(ctx, before, changePod, scene)
@@ -88,27 +74,36 @@ func orphanWait(changePod *appv1alpha1.ChangePod) time.Duration {
 	return 5 * time.Second
 }
 
-// remember keeps an answer that could not be saved, for as long as this process lives: the check must not begin again, nor
-// the batch be reported again unasked.
-func (r *Reconciler) remember(changePod *appv1alpha1.ChangePod, answer decide.CheckAnswer, unsaved error) {
-	key := client.ObjectKeyFromObject(changePod)
-	switch {
-	case unsaved == nil:
-		r.begun.Delete(key)
-	case answer.Call != decide.CallNone:
-		r.backoff.When(key)
-		if answer.CheckID != "" {
-			r.begun.Store(key, begunCheck{changePod: changePod.UID, id: answer.CheckID})
-		}
+// takeEarly takes a verdict that overtook the id of its check, if there is one.
+func (r *Reconciler) takeEarly(ctx context.Context, changePod *appv1alpha1.ChangePod, scene *scene, now time.Time) (taken bool, err error) {
+	if scene.workload == nil {
+		return false, nil
 	}
+	early, found := decide.EarlyVerdict(scene.workload, changePod)
+	if !found {
+		return false, nil
+	}
+	err = r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
+		status, _ := decide.ApplyVerdict(current, early, now)
+		return status
+	})
+	if err == nil {
+		ctrl.LoggerFrom(ctx).Info("A verdict that came early counts", append(events.Of(scene.workload, "VerdictArrived"), "stage", early.Stage)...)
+	}
+	return true, err
 }
 
-// earlyVerdict is a verdict that overtook the id of the check.
-func (r *Reconciler) earlyVerdict(scene *scene, changePod *appv1alpha1.ChangePod) (decide.CheckVerdict, bool) {
-	if scene.workload == nil {
-		return decide.CheckVerdict{}, false
+// advance writes what the answer makes of the batch.
+func (r *Reconciler) advance(ctx context.Context, changePod *appv1alpha1.ChangePod, scene *scene, answer decide.CheckAnswer, now time.Time) error {
+	err := r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
+		return decide.AdvanceChangePod(current, scene.facts, answer, now)
+	})
+	if err != nil {
+		r.remember(changePod, answer)
+		return err
 	}
-	return decide.EarlyVerdict(scene.workload, changePod)
+	r.begun.Delete(client.ObjectKeyFromObject(changePod))
+	return nil
 }
 
 // save writes the status that next comes to. Verdicts arrive at any moment, from the server or by hand: a status that was
@@ -140,14 +135,19 @@ func (r *Reconciler) save(ctx context.Context, changePod *appv1alpha1.ChangePod,
 	return nil
 }
 
-// wait is until the deadline, or until the verifier is worth another attempt.
+// wait is until the deadline, or until the verifier is worth another question.
 func (r *Reconciler) wait(changePod *appv1alpha1.ChangePod, answer decide.CheckAnswer, now time.Time) time.Duration {
 	key, wait := client.ObjectKeyFromObject(changePod), decide.CheckWait(changePod, now)
-	if answer.Err == nil || wait == 0 {
+	again := answer.Verdict.Again
+	if answer.Err != nil && wait > 0 {
+		again = r.backoff.When(key)
+	} else {
 		r.backoff.Forget(key)
-		return wait
 	}
-	return min(wait, r.backoff.When(key))
+	if again > 0 {
+		return min(wait, again)
+	}
+	return wait
 }
 
 // tell reports a batch that is over by something else than a callback, and one that was to be checked and was not. The Event

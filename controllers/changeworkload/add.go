@@ -44,6 +44,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 const (
@@ -90,11 +91,9 @@ type Reconciler struct {
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
 	Settings settings.Reader
-	// Verifier hears of releases; nil where there is none.
-	Verifier Verifier
-	// Cluster is the name of this cluster at the verifier.
-	Cluster string
-	// FailClosed says that what the verifier could not check counts as failed.
+	// Verifier checks the batches, and hears of releases if it is an Announcer; nil where there is none.
+	Verifier verifier.Verifier
+	// FailClosed makes what the verifier could not check count as failed.
 	FailClosed bool
 
 	// turns are at the calls of the verifier.

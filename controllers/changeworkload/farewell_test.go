@@ -34,19 +34,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // listener hears of the ends of orders.
 type listener struct {
-	Verifier
+	verifier.Announcer
 	heard []string
 	err   error
 }
 
-func (l *listener) CloseOrder(_ context.Context, order decide.Order, state appv1alpha1.OrderState) error {
-	l.heard = append(l.heard, fmt.Sprintf("%s %s", order.ID, state))
+func (l *listener) Name() string { return "AlterShield Server" }
+
+func (l *listener) Close(_ context.Context, release verifier.Release, state appv1alpha1.OrderState) error {
+	l.heard = append(l.heard, fmt.Sprintf("%s %s", release.Order, state))
 	return l.err
 }
 

@@ -31,31 +31,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 	recordcontroller "github.com/traas-stack/altershield-operator/controllers/record"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // ledger is a server that doesn't end an order which it doesn't have.
 type ledger struct {
-	Verifier
+	verifier.Announcer
 	// releases are those that have an order, by its id; orders are their states.
 	releases map[string]int64
 	orders   map[int64]string
 }
 
-func (l *ledger) SwitchedOff() bool { return false }
+func (l *ledger) Name() string { return "AlterShield Server" }
 
-func (l *ledger) Fits(pods []appv1alpha1.PodSummary) int { return len(pods) }
+func (l *ledger) OrderID(release verifier.Release) string {
+	return fmt.Sprintf("%s/%d/%d", release.Record, release.Recorded, release.Number)
+}
 
-func (l *ledger) OpenOrder(_ context.Context, order decide.Order) (string, error) {
-	l.releases[order.ID], l.orders[order.Release] = order.Release, "open"
+func (l *ledger) Open(_ context.Context, release verifier.Release) (string, error) {
+	l.releases[release.Order], l.orders[release.Number] = release.Number, "open"
 	return "order-1", nil
 }
 
-func (l *ledger) CloseOrder(_ context.Context, order decide.Order, state appv1alpha1.OrderState) error {
-	release, known := l.releases[order.ID]
+func (l *ledger) Close(_ context.Context, of verifier.Release, state appv1alpha1.OrderState) error {
+	release, known := l.releases[of.Order]
 	if !known {
-		return fmt.Errorf("none order found: %w", decide.ErrRefused)
+		return fmt.Errorf("none order found: %w", verifier.ErrRefused)
 	}
 	l.orders[release] = string(state)
 	return nil

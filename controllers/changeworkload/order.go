@@ -29,33 +29,14 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
-
-// Verifier hears of the releases whose batches it checks. Errors that wrap decide.ErrRefused are final, others are
-// worth another attempt.
-type Verifier interface {
-	// SwitchedOff says that the verifier doesn't want to be asked: everything passes.
-	SwitchedOff() bool
-	// Fits returns how many of these pods, from the first on, one batch may hold.
-	Fits(pods []appv1alpha1.PodSummary) int
-	// OpenOrder announces a release and returns the verifier's own id of it. It may be repeated.
-	OpenOrder(ctx context.Context, order decide.Order) (id string, err error)
-	// CloseOrder tells how a release ended. It may be repeated.
-	CloseOrder(ctx context.Context, order decide.Order, state appv1alpha1.OrderState) error
-}
-
-// verifier is what a decision has to know of the verifier.
-func (r *Reconciler) verifier() decide.Verifier {
-	if r.Verifier == nil {
-		return decide.Verifier{}
-	}
-	return decide.Verifier{Configured: true, SwitchedOff: r.Verifier.SwitchedOff(), FailClosed: r.FailClosed, Fits: r.Verifier.Fits}
-}
 
 // order tells the verifier what the decision says once it is the release's turn, and puts its answer into the decision. retry is
 // when to try again, 0 where that is not needed.
 func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWorkload, decision *decide.Decision) (retry time.Duration, err error) {
-	if decision.Order == (decide.OrderPlan{}) {
+	announcer, ok := r.Verifier.(verifier.Announcer)
+	if !ok || decision.Order == (decide.OrderPlan{}) {
 		return 0, nil
 	}
 	key := client.ObjectKeyFromObject(workload)
@@ -64,23 +45,35 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 	}
 	defer r.turns.give()
 	ctx = r.Tracer.InRelease(ctx, workload)
-	order := decide.OrderOf(r.Cluster, workload)
+	var release verifier.Release
 	var answer decide.OrderAnswer
 	if decision.Order.Close != "" {
-		order = decide.OwedOrder(r.Cluster, workload)
-		answer.Err = r.Verifier.CloseOrder(ctx, order, decision.Order.Close)
+		release = ordered(announcer, decide.OwedRelease(workload))
+		answer.Err = announcer.Close(ctx, release, decision.Order.Close)
 	} else {
 		if err := r.keep(ctx, workload); err != nil {
 			return 0, err
 		}
-		answer.OrderID, answer.Err = r.Verifier.OpenOrder(ctx, order)
+		release = ordered(announcer, decide.RecordedRelease(workload))
+		answer.OrderID, answer.Err = announcer.Open(ctx, release)
 	}
-	if decision.AnswerOrder(workload, r.verifier(), order, answer, r.Clock.Now()) {
+	if decision.AnswerOrder(workload, r.verifier(), release, answer, r.Clock.Now()) {
 		return r.backoff.When(key), nil
 	}
 	r.backoff.Forget(key)
 	return 0, nil
 }
+
+// ordered returns a release with the order under which the verifier knows it, or is about to.
+func ordered(announcer verifier.Announcer, release verifier.Release) verifier.Release {
+	if release.Order == "" {
+		release.Order = announcer.OrderID(release)
+	}
+	return release
+}
+
+// verifier returns what a decision has to know of the verifier.
+func (r *Reconciler) verifier() verifier.State { return verifier.StateOf(r.Verifier, r.FailClosed) }
 
 // keep makes sure that the record of a release outlives its order. Records that were created while no verifier was
 // configured have no finalizer.
@@ -102,15 +95,16 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 		return ctrl.Result{}, nil
 	}
 	key := client.ObjectKeyFromObject(workload)
-	if state, left := decide.Farewell(before, r.Verifier != nil, r.Clock.Now()); state != "" {
+	announcer, announced := r.Verifier.(verifier.Announcer)
+	if state, left := decide.Farewell(before, announced, r.Clock.Now()); state != "" {
 		if !r.turns.take(key) {
 			return ctrl.Result{}, nil
 		}
 		defer r.turns.give()
-		order := decide.OwedOrder(r.Cluster, before)
-		err := r.Verifier.CloseOrder(r.Tracer.InRelease(ctx, workload), order, state)
+		release := ordered(announcer, decide.OwedRelease(before))
+		err := announcer.Close(r.Tracer.InRelease(ctx, workload), release, state)
 		if decide.IsWorthRetrying(err) {
-			ctrl.LoggerFrom(ctx).Info("AlterShield Server wasn't told of the end of a release", "order", order.ID, "reason", err.Error())
+			ctrl.LoggerFrom(ctx).Info(announcer.Name()+" wasn't told of the end of a release", "order", release.Order, "reason", err.Error())
 			if left > 0 {
 				return ctrl.Result{RequeueAfter: min(r.backoff.When(key), left)}, nil
 			}

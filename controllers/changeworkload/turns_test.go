@@ -37,6 +37,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 func keyOf(name string) client.ObjectKey { return client.ObjectKey{Namespace: "shop", Name: name} }
@@ -149,7 +150,7 @@ func TestTurnsRememberNothingOnceAllWereHad(t *testing.T) {
 
 // slowServer takes calls, and answers none before it may.
 type slowServer struct {
-	Verifier
+	verifier.Announcer
 	calls  chan string
 	answer chan struct{}
 }
@@ -168,8 +169,8 @@ func (s *slowServer) take(ctx context.Context, name string) error {
 	}
 }
 
-func (s *slowServer) CloseOrder(ctx context.Context, order decide.Order, _ appv1alpha1.OrderState) error {
-	return s.take(ctx, order.Version)
+func (s *slowServer) Close(ctx context.Context, release verifier.Release, _ appv1alpha1.OrderState) error {
+	return s.take(ctx, release.Version)
 }
 
 func TestReconcileLeavesTheReservedWorkersFreeOfFarewells(t *testing.T) {
@@ -230,7 +231,7 @@ func TestReconcileLeavesTheReservedWorkersFreeOfFarewells(t *testing.T) {
 func TestOrderWaitsForItsTurnWithoutATimer(t *testing.T) {
 	g := NewWithT(t)
 	queue := newQueue(t)
-	reconciler := &Reconciler{}
+	reconciler := &Reconciler{Verifier: newSlowServer()}
 	g.Expect(reconciler.turns.start(t.Context(), queue)).To(Succeed())
 	for i := range 15 {
 		g.Expect(reconciler.turns.take(keyOf(fmt.Sprint(i)))).To(BeTrue())

@@ -25,6 +25,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 func TestAVerdictCountsOnceAndAtItsStage(t *testing.T) {
@@ -55,7 +56,7 @@ func TestAVerdictCountsOnceAndAtItsStage(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			batch := newBatch(pods(1, 2), row.options...)
-			verdict := decide.CheckVerdict{CheckID: "node-1", Stage: appv1alpha1.CheckStage(row.stage), Passed: row.passed, Reason: "error rate: 5xx above 1%"}
+			verdict := verifier.Delivery{CheckID: "node-1", Stage: appv1alpha1.CheckStage(row.stage), Verdict: verifier.Verdict{Outcome: outcome(row.passed), Reason: "error rate: 5xx above 1%"}}
 			status, applied := decide.ApplyVerdict(&batch, verdict, now)
 			if row.status == "" {
 				g.Expect(applied).To(BeFalse())
@@ -89,18 +90,18 @@ func TestAVerdictIsForOneCheckAlone(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1), in("PostSubmitted"))
 	for _, id := range []string{"node-2", ""} {
-		_, applied := decide.ApplyVerdict(&batch, decide.CheckVerdict{CheckID: id, Stage: "POST"}, now)
+		_, applied := decide.ApplyVerdict(&batch, verifier.Delivery{CheckID: id, Stage: "POST", Verdict: verifier.Verdict{Outcome: "fail"}}, now)
 		g.Expect(applied).To(BeFalse())
 	}
 	batch.Status.ChangePodID = ""
-	_, applied := decide.ApplyVerdict(&batch, decide.CheckVerdict{Stage: "POST"}, now)
+	_, applied := decide.ApplyVerdict(&batch, verifier.Delivery{Stage: "POST", Verdict: verifier.Verdict{Outcome: "fail"}}, now)
 	g.Expect(applied).To(BeFalse(), "no id is nobody's id")
 }
 
 func TestWhatSomebodyFailedByHandStaysFailed(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 2), in("PostSubmitted"), result("sleep-2", "unpass", "seen by eye"), result("stranger", "unpass", "typed"))
-	batch.Status, _ = decide.ApplyVerdict(&batch, decide.CheckVerdict{CheckID: "node-1", Stage: "POST", Passed: true}, now)
+	batch.Status, _ = decide.ApplyVerdict(&batch, verifier.Delivery{CheckID: "node-1", Stage: "POST", Verdict: verifier.Verdict{Outcome: "pass"}}, now)
 	judgement := decide.Judge(&batch)
 	g.Expect(namesOf(judgement.Passed)).To(Equal([]string{"sleep-1"}))
 	g.Expect(namesOf(judgement.Failed)).To(Equal([]string{"sleep-2", "stranger"}))
@@ -110,9 +111,9 @@ func TestWhatSomebodyFailedByHandStaysFailed(t *testing.T) {
 func TestALatePassReplacesAFailureByPolicy(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1), in("PostSubmitted"), deadlineOver)
-	batch.Status = decide.AdvanceChangePod(&batch, checked(failureFails), decide.CheckAnswer{Call: "poll POST"}, now)
+	batch.Status = decide.AdvanceChangePod(&batch, checked(failureFails), decide.CheckAnswer{Call: "ask POST"}, now)
 	g.Expect(decide.Judge(&batch).Failed).To(HaveLen(1))
-	batch.Status, _ = decide.ApplyVerdict(&batch, decide.CheckVerdict{CheckID: "node-1", Stage: "POST", Passed: true}, now)
+	batch.Status, _ = decide.ApplyVerdict(&batch, verifier.Delivery{CheckID: "node-1", Stage: "POST", Verdict: verifier.Verdict{Outcome: "pass"}}, now)
 	g.Expect(decide.Judge(&batch).Passed).To(HaveLen(1))
 	g.Expect(batch.Status.Conditions).To(haveCondition("Verified", "True", "PodsPassed"))
 }
@@ -120,7 +121,7 @@ func TestALatePassReplacesAFailureByPolicy(t *testing.T) {
 func TestAReasonFitsIntoAPodSummary(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1), in("PostSubmitted"))
-	verdict := decide.CheckVerdict{CheckID: "node-1", Stage: "POST", Reason: strings.Repeat("发", 1000)}
+	verdict := verifier.Delivery{CheckID: "node-1", Stage: "POST", Verdict: verifier.Verdict{Outcome: "fail", Reason: strings.Repeat("发", 1000)}}
 	status, _ := decide.ApplyVerdict(&batch, verdict, now)
 	g.Expect(len(status.PodResults[0].Message)).To(BeNumerically("<=", 1024))
 	g.Expect(status.PodResults[0].Message).To(HaveSuffix("发..."))
@@ -136,15 +137,15 @@ func TestAVerdictThatOvertookItsCheckIsFoundOnTheChangeWorkload(t *testing.T) {
 		name  string
 		early []appv1alpha1.EarlyVerdict
 		found bool
-		want  decide.CheckVerdict
+		want  verifier.Delivery
 	}{
 		{"a pass", []appv1alpha1.EarlyVerdict{early("node-7", "PRE", "unpass"), early("node-1", "PRE", "pass")}, true,
-			decide.CheckVerdict{CheckID: "node-1", Stage: "PRE", Passed: true, Reason: "why"}},
+			verifier.Delivery{CheckID: "node-1", Stage: "PRE", Verdict: verifier.Verdict{Outcome: "pass", Reason: "why"}}},
 		{"a fail", []appv1alpha1.EarlyVerdict{early("node-1", "PRE", "unpass")}, true,
-			decide.CheckVerdict{CheckID: "node-1", Stage: "PRE", Reason: "why"}},
-		{"of another check", []appv1alpha1.EarlyVerdict{early("node-7", "PRE", "unpass")}, false, decide.CheckVerdict{}},
-		{"of a stage that is not awaited", []appv1alpha1.EarlyVerdict{early("node-1", "POST", "unpass")}, false, decide.CheckVerdict{}},
-		{"none", nil, false, decide.CheckVerdict{}},
+			verifier.Delivery{CheckID: "node-1", Stage: "PRE", Verdict: verifier.Verdict{Outcome: "fail", Reason: "why"}}},
+		{"of another check", []appv1alpha1.EarlyVerdict{early("node-7", "PRE", "unpass")}, false, verifier.Delivery{}},
+		{"of a stage that is not awaited", []appv1alpha1.EarlyVerdict{early("node-1", "POST", "unpass")}, false, verifier.Delivery{}},
+		{"none", nil, false, verifier.Delivery{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

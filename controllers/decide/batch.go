@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // plan says which batches to open now and when to look at the rest.
@@ -45,7 +46,7 @@ func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, ta
 	size := max(int(workload.Spec.CountThreshold), 1)
 	for len(waiting) > 0 && len(waiting) >= min(size, missing) {
 		batch := waiting[:min(size, len(waiting))]
-		result.batches = append(result.batches, seen.Verifier.split(batch)...)
+		result.batches = append(result.batches, split(batch, seen.Verifier.Fits)...)
 		waiting, missing = waiting[len(batch):], missing-len(batch)
 		result.reachedThreshold = true
 	}
@@ -65,20 +66,20 @@ func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, ta
 	}
 	result.timedOut = true
 	if len(waiting) > 0 {
-		result.batches = append(result.batches, seen.Verifier.split(waiting)...)
+		result.batches = append(result.batches, split(waiting, seen.Verifier.Fits)...)
 		result.deadline = afterWindow(now, window)
 	}
 	return result
 }
 
 // split makes batches of pods that are there together, several where the verifier doesn't take them all in one request.
-func (v Verifier) split(pods []appv1alpha1.PodSummary) [][]appv1alpha1.PodSummary {
-	if v.Fits == nil {
+func split(pods []appv1alpha1.PodSummary, fits func([]appv1alpha1.PodSummary) int) [][]appv1alpha1.PodSummary {
+	if fits == nil {
 		return [][]appv1alpha1.PodSummary{pods}
 	}
 	var batches [][]appv1alpha1.PodSummary
 	for len(pods) > 0 {
-		size := max(v.Fits(pods), 1)
+		size := max(fits(pods), 1)
 		batches, pods = append(batches, pods[:size]), pods[size:]
 	}
 	return batches
@@ -119,7 +120,7 @@ func afterWindow(now time.Time, window time.Duration) *metav1.Time {
 }
 
 // BatchOf describes the batch of a ChangePod to the verifier, by what is known of its release and of its siblings.
-func BatchOf(order Order, workload *appv1alpha1.ChangeWorkload, siblings []appv1alpha1.ChangePod, changePod *appv1alpha1.ChangePod) Batch {
+func BatchOf(release verifier.Release, workload *appv1alpha1.ChangeWorkload, siblings []appv1alpha1.ChangePod, changePod *appv1alpha1.ChangePod) verifier.Batch {
 	own, before, claimed := ChangePodNumber(changePod.Name), 0, len(changePod.Spec.PodInfos)
 	for i := range siblings {
 		if siblings[i].Spec.Release == changePod.Spec.Release && ChangePodNumber(siblings[i].Name) < own {
@@ -129,11 +130,11 @@ func BatchOf(order Order, workload *appv1alpha1.ChangeWorkload, siblings []appv1
 	}
 	size := max(int(workload.Spec.CountThreshold), 1)
 	missing := max(int(workload.Status.Counts.Desired)-claimed, 0)
-	return Batch{
-		Order:  order,
-		Number: before,
-		Total:  before + 1 + (missing+size-1)/size,
-		Last:   missing == 0,
-		Pods:   changePod.Spec.PodInfos,
+	return verifier.Batch{
+		Release: release,
+		Number:  before,
+		Total:   before + 1 + (missing+size-1)/size,
+		Last:    missing == 0,
+		Pods:    changePod.Spec.PodInfos,
 	}
 }

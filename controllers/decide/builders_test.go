@@ -30,6 +30,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // now is when every decision of these tests is made, unless a test says otherwise.
@@ -137,6 +138,19 @@ func done(batch *appv1alpha1.ChangePod) {
 // withoutServer is what a batch comes to where no AlterShield Server is configured.
 func withoutServer(batch *appv1alpha1.ChangePod, now time.Time) appv1alpha1.ChangePodStatus {
 	return decide.AdvanceChangePod(batch, decide.CheckFacts{}, decide.CheckAnswer{}, now)
+}
+
+// aServer is what a decision knows of an AlterShield Server that answers.
+func aServer() verifier.State {
+	return verifier.State{Configured: true, Name: "AlterShield Server", Announced: true, Delivers: true}
+}
+
+// outcome is that of a verdict.
+func outcome(passed bool) verifier.Outcome {
+	if passed {
+		return verifier.Pass
+	}
+	return verifier.Fail
 }
 
 func openedAt(at time.Time) batchOption {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // checkThreshold is how long each stage of a check may take, in seconds, as documented.
@@ -27,32 +28,32 @@ const checkThreshold = 120
 
 // CheckFacts is what the check of a batch depends on besides the batch.
 type CheckFacts struct {
-	Verifier
-	// Order is the state of the release's order; empty where it is not known yet.
+	verifier.State
+	// Order is the state of the release's order; empty where it is not known yet, Open where the verifier needs none.
 	Order appv1alpha1.OrderState
-	// Over says that the release has ended and nothing is left to ask under.
+	// Over reports whether the release has ended and nothing is left to ask under.
 	Over bool
-	// Asked says that the verifier was asked for what the batch waits for, and didn't take it.
+	// Asked reports whether the verifier was asked for what the batch waits for, and didn't take it.
 	Asked bool
 	// Since is when the operator began to look after batches: what it didn't do before is not the verifier's fault.
 	Since time.Time
 }
 
-// CheckCall is a question to the verifier.
-type CheckCall string
-
-const (
-	// CallNone asks nothing.
-	CallNone CheckCall = ""
-	// CallBegin asks for the check before the batch.
-	CallBegin CheckCall = "begin"
-	// CallFinish says that the batch has taken effect and asks for the check after it.
-	CallFinish CheckCall = "finish"
-	// CallPollPre asks whether the check before the batch has passed, whose verdict didn't come.
-	CallPollPre CheckCall = "poll PRE"
-	// CallPollPost asks the same of the check after the batch.
-	CallPollPost CheckCall = "poll POST"
-)
+// FactsOf returns what the record of its release tells of the check of a batch.
+func FactsOf(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod, of verifier.State) CheckFacts {
+	facts, own := CheckFacts{State: of}, changePod.Spec.Release
+	order, isCurrent := workload.Status.Order, workload.Spec.Release == own
+	switch {
+	case !of.Configured:
+	case of.Announced && order != nil && order.Release == own:
+		facts.Order = order.State
+	case !of.Announced && isCurrent:
+		facts.Order = appv1alpha1.OrderOpen
+	default:
+		facts.Over = !isCurrent
+	}
+	return facts
+}
 
 // CheckAnswer is what the verifier answered.
 type CheckAnswer struct {
@@ -60,38 +61,34 @@ type CheckAnswer struct {
 	Call CheckCall
 	// CheckID is the id of the check that CallBegin began.
 	CheckID string
-	// Passed says that the stage is known to have passed: by a poll, or because CallFinish found that out.
-	Passed bool
-	// Err says why there is no answer.
+	// Verdict is that of the stage, where it is known: it was asked for, or CallFinish found it out.
+	Verdict verifier.Verdict
+	// Err is why there is no answer.
 	Err error
 }
 
-// NextCall is the question to ask about a batch at now. The verdicts come by themselves; only at the end of a wait is the
-// verifier asked, for a verdict that got lost.
+// NextCall returns the question to ask about a batch at now. A verifier that delivers its verdicts is asked for one only at the
+// end of a wait: it may have got lost.
 func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time) CheckCall {
 	if !facts.Configured || facts.Over {
 		return CallNone
 	}
-	expired := isExpired(changePod, now)
-	switch changePod.Status.Status {
-	case appv1alpha1.ChangePodInit, appv1alpha1.ChangePodPreWait:
+	expired, call := isExpired(changePod, now), edgesOf(changePod.Status.Status).call
+	switch call {
+	case CallBegin:
 		if facts.mayBegin(changePod, now) {
-			return CallBegin
+			return call
 		}
-	case appv1alpha1.ChangePodPreSubmitted:
-		if expired {
-			return CallPollPre
-		}
-	case appv1alpha1.ChangePodPostWait:
+	case CallFinish:
 		if expired && (facts.Asked || facts.SwitchedOff) {
-			return CallPollPost // the batch may have been reported, and only the answer been lost
+			return CallAskPost // the batch may have been reported, and only the answer been lost
 		}
 		if !facts.SwitchedOff {
-			return CallFinish
+			return call
 		}
-	case appv1alpha1.ChangePodPostSubmitted:
-		if expired {
-			return CallPollPost
+	case CallAskPre, CallAskPost:
+		if expired || !facts.Delivers {
+			return call
 		}
 	}
 	return CallNone
@@ -101,7 +98,7 @@ func (f CheckFacts) mayBegin(changePod *appv1alpha1.ChangePod, now time.Time) bo
 	return f.Order == appv1alpha1.OrderOpen && !f.SwitchedOff && !f.isLate(changePod, now)
 }
 
-// isLate says that a batch waited for the verifier long enough. Time that it spent in the operator's own queue, or while
+// isLate reports whether a batch waited for the verifier long enough. Time that it spent in the operator's own queue, or while
 // there was no operator, doesn't count.
 func (f CheckFacts) isLate(changePod *appv1alpha1.ChangePod, now time.Time) bool {
 	if !isExpired(changePod, now) {
@@ -113,25 +110,24 @@ func (f CheckFacts) isLate(changePod *appv1alpha1.ChangePod, now time.Time) bool
 	return !now.Before(f.Since.Add(checkThreshold * time.Second))
 }
 
-// AdvanceChangePod is the status that a batch comes to at now, given the answer to NextCall. A batch that is done is
+// AdvanceChangePod returns the status that a batch comes to at now, given the answer to NextCall. A batch that is done is
 // judged again, since verdicts may be set by hand.
 func AdvanceChangePod(changePod *appv1alpha1.ChangePod, facts CheckFacts, answer CheckAnswer, now time.Time) appv1alpha1.ChangePodStatus {
-	call := NextCall(changePod, facts, now)
-	if answer.Call != call {
-		call = CallNone
+	if answer.Call != NextCall(changePod, facts, now) {
+		answer = CheckAnswer{}
 	}
-	next := advance{status: *changePod.Status.DeepCopy(), batch: changePod, facts: facts, now: now}
+	next := advance{status: *changePod.Status.DeepCopy(), batch: changePod, facts: facts, answer: answer, now: now}
 	if next.status.Status != appv1alpha1.ChangePodExecuteDone {
 		next.status.PreTimeoutThreshold, next.status.PostTimeoutThreshold = thresholds(&next.status)
+		next.step()
 	}
-	next.step(call, answer)
 	return concludeChangePod(changePod, next.status, now)
 }
 
 // overdueWait is when to look again at a batch that waits beyond its deadline, as its release was not announced yet.
 const overdueWait = 5 * time.Second
 
-// CheckWait is how long a status may stay as it is, 0 where only an event can change it.
+// CheckWait returns how long a status may stay as it is, 0 where only an event can change it.
 func CheckWait(changePod *appv1alpha1.ChangePod, now time.Time) time.Duration {
 	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone {
 		return 0

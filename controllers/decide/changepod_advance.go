@@ -22,8 +22,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // advance is one step of a batch.
@@ -31,133 +33,99 @@ type advance struct {
 	status appv1alpha1.ChangePodStatus
 	batch  *appv1alpha1.ChangePod
 	facts  CheckFacts
+	answer CheckAnswer
 	now    time.Time
 }
 
-func (a *advance) step(call CheckCall, answer CheckAnswer) {
-	phase := a.status.Status
+// step takes a batch that is not done along one of the edges of its phase, or leaves it where it is.
+func (a *advance) step() {
+	ways := edgesOf(a.status.Status)
+	next := ways.after(a.answer.Verdict.Outcome)
 	switch {
-	case phase == appv1alpha1.ChangePodExecuteDone:
+	case ways.call == CallNone: // a phase that is passed through, left by somebody's hand
+		enter(&a.status, a.status.Status, a.now)
 	case a.facts.Over:
-		a.release(unchecked(phase))
-	case phase == appv1alpha1.ChangePodInit, phase == appv1alpha1.ChangePodPreWait:
-		a.fromPreWait(call, answer)
-	case phase == appv1alpha1.ChangePodPreSubmitted:
-		a.fromPreSubmitted(call, answer)
-	case phase == appv1alpha1.ChangePodPostWait:
-		a.fromPostWait(call, answer)
-	case phase == appv1alpha1.ChangePodPostSubmitted:
-		a.fromPostSubmitted(call, answer)
-	default: // a phase that is passed through, left by somebody's hand
-		finishCheck(&a.status, phase)
-	}
-}
-
-// unchecked is the phase through which a batch ends that gets no further than phase.
-func unchecked(phase appv1alpha1.ChangePodPhase) appv1alpha1.ChangePodPhase {
-	switch phase {
-	case appv1alpha1.ChangePodPreSubmitted:
-		return appv1alpha1.ChangePodPreTimeout
-	case appv1alpha1.ChangePodPostWait:
-		return appv1alpha1.ChangePodPostFailed
-	case appv1alpha1.ChangePodPostSubmitted:
-		return appv1alpha1.ChangePodPostTimeout
-	}
-	return appv1alpha1.ChangePodPreFailed
-}
-
-func (a *advance) fromPreWait(call CheckCall, answer CheckAnswer) {
-	const failed = appv1alpha1.ChangePodPreFailed
-	switch {
-	case a.needsNoCheck(failed):
-	case a.facts.Order == appv1alpha1.OrderRefused:
-		a.giveUp(failed, appv1alpha1.ReasonOrderRefused, "AlterShield Server refused the change order of the release")
-	case hasEnded(a.facts.Order):
-		a.release(failed)
-	case call == CallBegin && answer.Err == nil:
-		a.status.Status, a.status.ChangePodID = appv1alpha1.ChangePodPreSubmitted, answer.CheckID
-		a.status.PreSubmitTime, a.status.PreSubmitTimeUnix = Stamp(a.now)
-		a.status.Deadline = afterSeconds(a.now, a.status.PreTimeoutThreshold)
-	case call == CallBegin:
-		a.hold(appv1alpha1.ChangePodPreWait, failed, answer.Err)
-	case a.facts.isLate(a.batch, a.now):
-		a.giveUpWaiting(failed)
-	case a.facts.Order == appv1alpha1.OrderPending:
-		a.wait(appv1alpha1.ChangePodPreWait, appv1alpha1.ReasonAwaitingOrder, "AlterShield Server has not taken the change order of the release yet")
-	}
-}
-
-func (a *advance) fromPreSubmitted(call CheckCall, answer CheckAnswer) {
-	const timeout = appv1alpha1.ChangePodPreTimeout
-	switch {
+		a.release(ways.unchecked)
 	case !a.facts.Configured:
-		a.needsNoCheck(timeout)
-	case call == CallPollPre && answer.Err == nil && answer.Passed:
-		goOn(&a.status, a.now)
-	case call == CallPollPre:
-		a.giveUp(timeout, appv1alpha1.ReasonCheckTimeout,
-			fmt.Sprintf("the check before the batch gave no verdict within %d seconds", a.status.PreTimeoutThreshold))
-	}
-}
-
-func (a *advance) fromPostWait(call CheckCall, answer CheckAnswer) {
-	const failed = appv1alpha1.ChangePodPostFailed
-	switch {
-	case a.pollPassed(call, answer):
-	case a.needsNoCheck(failed):
-	case call == CallFinish && answer.Err == nil:
-		a.status.Status = appv1alpha1.ChangePodPostSubmitted
-		a.status.PostSubmitTime, a.status.PostSubmitTimeUnix = Stamp(a.now)
-		a.status.Deadline = afterSeconds(a.now, a.status.PostTimeoutThreshold)
-	case call == CallFinish:
-		a.hold(appv1alpha1.ChangePodPostWait, failed, answer.Err)
-	case call == CallPollPost:
-		a.giveUpWaiting(failed)
-	}
-}
-
-func (a *advance) fromPostSubmitted(call CheckCall, answer CheckAnswer) {
-	const timeout = appv1alpha1.ChangePodPostTimeout
-	switch {
-	case a.pollPassed(call, answer):
-	case !a.facts.Configured:
-		a.needsNoCheck(timeout)
-	case call == CallPollPost:
-		a.giveUp(timeout, appv1alpha1.ReasonCheckTimeout,
-			fmt.Sprintf("the check after the batch gave no verdict within %d seconds", a.status.PostTimeoutThreshold))
-	}
-}
-
-// pollPassed takes a polled pass for the verdict. A polled fail is none: the server answers so while the check still runs.
-func (a *advance) pollPassed(call CheckCall, answer CheckAnswer) bool {
-	if call == CallNone || answer.Err != nil || !answer.Passed {
-		return false
-	}
-	a.status.PodResults = resultsOf(a.batch, CheckVerdict{Passed: true})
-	finishCheck(&a.status, appv1alpha1.ChangePodPostFinish)
-	return true
-}
-
-// needsNoCheck ends the check where nobody wants it.
-func (a *advance) needsNoCheck(last appv1alpha1.ChangePodPhase) bool {
-	switch {
-	case !a.facts.Configured:
-		a.excuse(last, appv1alpha1.ReasonCheckNotConfigured, "no AlterShield Server is configured: the pods count as passed")
-	case a.facts.SwitchedOff:
-		a.excuse(last, appv1alpha1.ReasonCheckSwitchedOff, "AlterShield Server has switched its checks off: the pods count as passed")
+		a.excuse(ways.unchecked, appv1alpha1.ReasonCheckNotConfigured, "no AlterShield Server is configured: the pods count as passed")
+	case a.answer.Err == nil && next != "":
+		a.conclude(next)
+	case ways.call == CallBegin:
+		a.begin(ways)
+	case ways.call == CallFinish:
+		a.finish(ways)
 	default:
-		return false
+		a.await(ways)
 	}
-	return true
+}
+
+// conclude takes the verdict that the verifier answered. A fail has the time of its arrival, as one that is delivered.
+func (a *advance) conclude(next appv1alpha1.ChangePodPhase) {
+	if a.answer.Verdict.Outcome == verifier.Fail {
+		arrived := metav1.NewMicroTime(a.now)
+		a.status.VerdictTime = &arrived
+	}
+	conclude(&a.status, a.batch, a.answer.Verdict, next, a.now)
+}
+
+// begin waits for the verifier to take the check before the batch.
+func (a *advance) begin(ways edges) {
+	switch {
+	case a.facts.SwitchedOff:
+		a.switchedOff(ways)
+	case a.facts.Order == appv1alpha1.OrderRefused:
+		a.giveUp(ways.unchecked, appv1alpha1.ReasonOrderRefused, a.facts.Name+" refused the change order of the release")
+	case hasEnded(a.facts.Order):
+		a.release(ways.unchecked)
+	case a.answer.Call == CallBegin && a.answer.Err == nil:
+		a.status.ChangePodID = a.answer.CheckID
+		enter(&a.status, ways.taken, a.now)
+	case a.answer.Call == CallBegin:
+		a.hold(appv1alpha1.ChangePodPreWait, ways, a.answer.Err)
+	case a.facts.isLate(a.batch, a.now):
+		a.giveUpWaiting(ways.unchecked)
+	case a.facts.Order == appv1alpha1.OrderPending:
+		a.wait(appv1alpha1.ChangePodPreWait, appv1alpha1.ReasonAwaitingOrder, a.facts.Name+" has not taken the change order of the release yet")
+	}
+}
+
+// finish waits for the verifier to take the check after the batch.
+func (a *advance) finish(ways edges) {
+	switch {
+	case a.facts.SwitchedOff:
+		a.switchedOff(ways)
+	case a.answer.Call == CallFinish && a.answer.Err == nil:
+		enter(&a.status, ways.taken, a.now)
+	case a.answer.Call == CallFinish:
+		a.hold(appv1alpha1.ChangePodPostWait, ways, a.answer.Err)
+	case a.answer.Call == CallAskPost:
+		a.giveUpWaiting(ways.unchecked)
+	}
+}
+
+// await waits for a verdict, until the deadline.
+func (a *advance) await(ways edges) {
+	if a.answer.Call == CallNone || !isExpired(a.batch, a.now) {
+		return
+	}
+	when, seconds := "before", a.status.PreTimeoutThreshold
+	if ways.stage == appv1alpha1.StagePost {
+		when, seconds = "after", a.status.PostTimeoutThreshold
+	}
+	a.giveUp(ways.unchecked, appv1alpha1.ReasonCheckTimeout, fmt.Sprintf("the check %s the batch gave no verdict within %d seconds", when, seconds))
+}
+
+func (a *advance) switchedOff(ways edges) {
+	a.excuse(ways.unchecked, appv1alpha1.ReasonCheckSwitchedOff, a.facts.Name+" has switched its checks off: the pods count as passed")
 }
 
 // hold keeps a batch waiting for a verifier that can't be asked, and ends the check where it refuses.
-func (a *advance) hold(phase, failed appv1alpha1.ChangePodPhase, err error) {
-	if errors.Is(err, ErrRefused) {
-		a.giveUp(failed, appv1alpha1.ReasonCheckRefused, err.Error())
+func (a *advance) hold(phase appv1alpha1.ChangePodPhase, ways edges, err error) {
+	if errors.Is(err, verifier.ErrRefused) {
+		a.giveUp(ways.unchecked, appv1alpha1.ReasonCheckRefused, err.Error())
 		return
 	}
-	if errors.Is(err, ErrNotYet) && a.status.Status == phase {
+	if errors.Is(err, verifier.ErrNotYet) && a.status.Status == phase {
 		return
 	}
 	a.wait(phase, troubleReason(err), err.Error())
@@ -179,7 +147,7 @@ func (a *advance) wait(phase appv1alpha1.ChangePodPhase, reason, message string)
 
 // giveUpWaiting ends a wait for the verifier to take the check, with what is known of why it did not.
 func (a *advance) giveUpWaiting(last appv1alpha1.ChangePodPhase) {
-	reason, message := appv1alpha1.ReasonServerUnavailable, "AlterShield Server did not take the check in time"
+	reason, message := appv1alpha1.ReasonServerUnavailable, a.facts.Name+" did not take the check in time"
 	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
 	if known != nil && isHeldUp(known.Reason) {
 		message += ": " + known.Message
@@ -198,7 +166,7 @@ func (a *advance) giveUp(last appv1alpha1.ChangePodPhase, reason, message string
 		a.excuse(last, reason, message+": the pods count as passed")
 		return
 	}
-	a.status.PodResults = resultsOf(a.batch, CheckVerdict{Reason: notCheckedByPolicy + message})
+	a.status.PodResults = resultsOf(a.batch, verifier.Verdict{Outcome: verifier.Fail, Reason: notCheckedByPolicy + message})
 	a.excuse(last, reason, message+": the pods count as failed")
 }
 
@@ -210,7 +178,7 @@ func (a *advance) release(last appv1alpha1.ChangePodPhase) {
 // excuse ends a check without a verdict.
 func (a *advance) excuse(last appv1alpha1.ChangePodPhase, reason, message string) {
 	explain(&a.status, reason, shortText(message), a.now)
-	finishCheck(&a.status, last)
+	enter(&a.status, last, a.now)
 }
 
 func hasEnded(state appv1alpha1.OrderState) bool {

@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // Observation is what was seen of a release and its Deployment.
@@ -54,8 +55,8 @@ type Observation struct {
 	Templates int
 	// Records is how many ChangeWorkloads of older releases are kept, 0 where none are.
 	Records int
-	// Verifier is what is known of who checks the batches.
-	Verifier Verifier
+	// Verifier is what is known of what checks the batches.
+	Verifier verifier.State
 	// Finished are the finished pods of this release, without those that are being replaced, in the order in which they go into
 	// batches.
 	Finished []appv1alpha1.PodSummary
@@ -67,19 +68,6 @@ type Observation struct {
 	LastNumber int64
 	// Others are the ChangeWorkloads of the Deployment's other versions.
 	Others []appv1alpha1.ChangeWorkload
-}
-
-// Verifier is what is known of who checks batches.
-type Verifier struct {
-	// Configured says that there is one.
-	Configured bool
-	// SwitchedOff says that it doesn't want to be asked: everything passes.
-	SwitchedOff bool
-	// FailClosed says that what it could not check counts as failed.
-	FailClosed bool
-	// Fits returns how many of these pods, from the first on, one batch may hold, by what the verifier takes in one request;
-	// nil where it takes any.
-	Fits func(pods []appv1alpha1.PodSummary) int
 }
 
 // Decision is what is to be made true.

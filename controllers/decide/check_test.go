@@ -27,11 +27,12 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // checked is how a server that answers looks to a batch whose release it knows.
 func checked(changes ...func(*decide.CheckFacts)) decide.CheckFacts {
-	facts := decide.CheckFacts{Verifier: decide.Verifier{Configured: true}, Order: "Open"}
+	facts := decide.CheckFacts{State: aServer(), Order: "Open"}
 	for _, change := range changes {
 		change(&facts)
 	}
@@ -91,15 +92,15 @@ func TestWhatTheServerIsAskedFollowsFromThePhase(t *testing.T) {
 		{"but where nobody asked since the operator came back", []batchOption{in("PreWait"), deadlineOver}, checked(), "begin"},
 		{"nothing is asked of a release that is over", []batchOption{in("PostWait")}, checked(over), ""},
 		{"a verdict that is awaited comes by itself", []batchOption{in("PreSubmitted")}, checked(), ""},
-		{"a verdict that did not come is asked for", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), "poll PRE"},
+		{"a verdict that did not come is asked for", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), "ask PRE"},
 		{"a batch that may go on is reported", []batchOption{in("PostWait")}, checked(), "finish"},
 		{"a batch is reported after its release has ended: the server waits for it", []batchOption{in("PostWait")}, checked(ordered("SUCCESS")), "finish"},
 		{"a batch isn't reported while checks are switched off", []batchOption{in("PostWait")}, checked(switchedOff), ""},
-		{"a report without an answer may have arrived", []batchOption{in("PostWait"), deadlineOver}, checked(asked), "poll POST"},
+		{"a report without an answer may have arrived", []batchOption{in("PostWait"), deadlineOver}, checked(asked), "ask POST"},
 		{"a batch that nobody reported is reported late", []batchOption{in("PostWait"), deadlineOver}, checked(), "finish"},
-		{"one that isn't reported any more is asked about", []batchOption{in("PostWait"), deadlineOver}, checked(switchedOff), "poll POST"},
+		{"one that isn't reported any more is asked about", []batchOption{in("PostWait"), deadlineOver}, checked(switchedOff), "ask POST"},
 		{"the second verdict comes by itself, too", []batchOption{in("PostSubmitted")}, checked(), ""},
-		{"the second verdict is asked for at its deadline", []batchOption{in("PostSubmitted"), deadlineOver}, checked(), "poll POST"},
+		{"the second verdict is asked for at its deadline", []batchOption{in("PostSubmitted"), deadlineOver}, checked(), "ask POST"},
 		{"nothing is asked about a batch that is done", []batchOption{doneWith("PostFinish")}, checked(), ""},
 		{"nobody is asked without a server", []batchOption{in("PostWait")}, checked(unconfigured), ""},
 	} {
@@ -112,7 +113,7 @@ func TestWhatTheServerIsAskedFollowsFromThePhase(t *testing.T) {
 
 var (
 	errDown    = errors.New("connection refused")
-	errRefused = fmt.Errorf("101: no such scene: %w", decide.ErrRefused)
+	errRefused = fmt.Errorf("101: no such scene: %w", verifier.ErrRefused)
 )
 
 func TestABatchMovesOnByTheAnswers(t *testing.T) {
@@ -135,7 +136,7 @@ func TestABatchMovesOnByTheAnswers(t *testing.T) {
 		{"an order that is not open yet makes it wait", []batchOption{opened}, checked(ordered("Pending")), decide.CheckAnswer{},
 			"PreWait", "", "Unknown", "AwaitingOrder", "AlterShield Server has not taken the change order of the release yet"},
 		{"a server that doesn't know the operator makes it wait", []batchOption{opened}, checked(),
-			decide.CheckAnswer{Call: "begin", Err: fmt.Errorf("102: authentication request fail: %w", decide.ErrUnauthorized)},
+			decide.CheckAnswer{Call: "begin", Err: fmt.Errorf("102: authentication request fail: %w", verifier.ErrUnauthorized)},
 			"PreWait", "", "Unknown", "Unauthorized", "102: authentication request fail: unauthorized"},
 		{"a server that is back ends the wait", []batchOption{in("PreWait"), waitsFor("ServerUnavailable", "connection refused")}, checked(), begun,
 			"PreSubmitted", "", "Unknown", "Verifying", "the check before the batch is under way"},
@@ -163,39 +164,39 @@ func TestABatchMovesOnByTheAnswers(t *testing.T) {
 			"ExecuteDone", "PostFailed", "True", "ReleaseEnded", "the release ended before the batch was checked"},
 		{"and for the verdict after it", []batchOption{in("PostSubmitted")}, checked(over, failureFails), decide.CheckAnswer{},
 			"ExecuteDone", "PostTimeout", "True", "ReleaseEnded", "the release ended before the batch was checked"},
-		{"a timeout after the release has ended fails nothing, whatever the policy", []batchOption{in("PostSubmitted"), deadlineOver}, checked(ordered("CANCEL"), failureFails), decide.CheckAnswer{Call: "poll POST"},
+		{"a timeout after the release has ended fails nothing, whatever the policy", []batchOption{in("PostSubmitted"), deadlineOver}, checked(ordered("CANCEL"), failureFails), decide.CheckAnswer{Call: "ask POST"},
 			"ExecuteDone", "PostTimeout", "True", "ReleaseEnded", "the release ended before the batch was checked"},
-		{"a missed pass before the batch is picked up", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), decide.CheckAnswer{Call: "poll PRE", Passed: true},
+		{"a missed pass before the batch is picked up", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), decide.CheckAnswer{Call: "ask PRE", Verdict: verifier.Verdict{Outcome: "pass"}},
 			"PostWait", "", "Unknown", "Verifying", "the batch is about to be checked"},
-		{"a polled fail before the batch is no verdict", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), decide.CheckAnswer{Call: "poll PRE"},
+		{"a polled fail before the batch is no verdict", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), decide.CheckAnswer{Call: "ask PRE"},
 			"ExecuteDone", "PreTimeout", "True", "CheckTimeout", "the check before the batch gave no verdict within 120 seconds: the pods count as passed"},
-		{"no answer to a poll is a timeout", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), decide.CheckAnswer{Call: "poll PRE", Err: errDown},
+		{"no answer to a poll is a timeout", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), decide.CheckAnswer{Call: "ask PRE", Err: errDown},
 			"ExecuteDone", "PreTimeout", "True", "CheckTimeout", "the check before the batch gave no verdict within 120 seconds: the pods count as passed"},
 		{"a server that is removed from the configuration ends the check", []batchOption{in("PreSubmitted")}, checked(unconfigured), decide.CheckAnswer{},
 			"ExecuteDone", "PreTimeout", "True", "CheckNotConfigured", "no AlterShield Server is configured: the pods count as passed"},
 		{"the check after the batch begins", []batchOption{in("PostWait")}, checked(), decide.CheckAnswer{Call: "finish"},
 			"PostSubmitted", "", "Unknown", "Verifying", "the check after the batch is under way"},
-		{"a report that had arrived before and passed is the end", []batchOption{in("PostWait")}, checked(), decide.CheckAnswer{Call: "finish", Passed: true},
+		{"a report that had arrived before and passed is the end", []batchOption{in("PostWait")}, checked(), decide.CheckAnswer{Call: "finish", Verdict: verifier.Verdict{Outcome: "pass"}},
 			"ExecuteDone", "PostFinish", "True", "PodsPassed", "no pod failed"},
 		{"a server that is down at the report makes it wait", []batchOption{in("PostWait")}, checked(), decide.CheckAnswer{Call: "finish", Err: errDown},
 			"PostWait", "", "Unknown", "ServerUnavailable", "connection refused"},
-		{"a check before the batch that still runs makes the report wait quietly", []batchOption{in("PostWait")}, checked(), decide.CheckAnswer{Call: "finish", Err: decide.ErrNotYet},
+		{"a check before the batch that still runs makes the report wait quietly", []batchOption{in("PostWait")}, checked(), decide.CheckAnswer{Call: "finish", Err: verifier.ErrNotYet},
 			"PostWait", "", "Unknown", "Verifying", "the batch is about to be checked"},
 		{"a refused report passes", []batchOption{in("PostWait")}, checked(), decide.CheckAnswer{Call: "finish", Err: errRefused},
 			"ExecuteDone", "PostFailed", "True", "CheckRefused", "101: no such scene: refused: the pods count as passed"},
-		{"a report without an answer until its deadline passes", []batchOption{in("PostWait"), deadlineOver}, checked(asked), decide.CheckAnswer{Call: "poll POST"},
+		{"a report without an answer until its deadline passes", []batchOption{in("PostWait"), deadlineOver}, checked(asked), decide.CheckAnswer{Call: "ask POST"},
 			"ExecuteDone", "PostFailed", "True", "ServerUnavailable", "AlterShield Server did not take the check in time: the pods count as passed"},
 		{"switching off ends a check before its report", []batchOption{in("PostWait")}, checked(switchedOff), decide.CheckAnswer{},
 			"ExecuteDone", "PostFailed", "True", "CheckSwitchedOff", "AlterShield Server has switched its checks off: the pods count as passed"},
-		{"a missed pass after the batch is picked up", []batchOption{in("PostSubmitted"), deadlineOver}, checked(), decide.CheckAnswer{Call: "poll POST", Passed: true},
+		{"a missed pass after the batch is picked up", []batchOption{in("PostSubmitted"), deadlineOver}, checked(), decide.CheckAnswer{Call: "ask POST", Verdict: verifier.Verdict{Outcome: "pass"}},
 			"ExecuteDone", "PostFinish", "True", "PodsPassed", "no pod failed"},
-		{"a polled fail after the batch is no verdict", []batchOption{in("PostSubmitted"), deadlineOver}, checked(), decide.CheckAnswer{Call: "poll POST"},
+		{"a polled fail after the batch is no verdict", []batchOption{in("PostSubmitted"), deadlineOver}, checked(), decide.CheckAnswer{Call: "ask POST"},
 			"ExecuteDone", "PostTimeout", "True", "CheckTimeout", "the check after the batch gave no verdict within 120 seconds: the pods count as passed"},
-		{"a timeout fails by policy", []batchOption{in("PostSubmitted"), deadlineOver}, checked(failureFails), decide.CheckAnswer{Call: "poll POST"},
+		{"a timeout fails by policy", []batchOption{in("PostSubmitted"), deadlineOver}, checked(failureFails), decide.CheckAnswer{Call: "ask POST"},
 			"ExecuteDone", "PostTimeout", "False", "PodsFailed", "pod sleep-1 failed its check: not checked, and the failure policy is fail: the check after the batch gave no verdict within 120 seconds"},
 		{"a server that is removed ends the check after the batch", []batchOption{in("PostSubmitted")}, checked(unconfigured), decide.CheckAnswer{},
 			"ExecuteDone", "PostTimeout", "True", "CheckNotConfigured", "no AlterShield Server is configured: the pods count as passed"},
-		{"the answer to another question counts for nothing", []batchOption{in("PostWait")}, checked(), decide.CheckAnswer{Call: "poll PRE", Passed: true},
+		{"the answer to another question counts for nothing", []batchOption{in("PostWait")}, checked(), decide.CheckAnswer{Call: "ask PRE", Verdict: verifier.Verdict{Outcome: "pass"}},
 			"PostWait", "", "Unknown", "Verifying", "the batch is about to be checked"},
 		{"a phase that somebody set by hand ends the check", []batchOption{in("PostFailed")}, checked(), decide.CheckAnswer{},
 			"ExecuteDone", "PostFailed", "True", "CheckWithdrawn", "the batch was not checked, and no pod is failed"},
@@ -244,7 +245,7 @@ func TestEachWaitHasItsDeadlineInTheStatus(t *testing.T) {
 	g.Expect(batch.Status.Deadline.Time).To(BeTemporally("==", later.Add(120*time.Second)))
 	g.Expect(decide.CheckWait(&batch, later.Add(time.Minute))).To(Equal(time.Minute))
 
-	status, applied := decide.ApplyVerdict(&batch, decide.CheckVerdict{CheckID: "node-1", Stage: "PRE", Passed: true}, later)
+	status, applied := decide.ApplyVerdict(&batch, verifier.Delivery{CheckID: "node-1", Stage: "PRE", Verdict: verifier.Verdict{Outcome: "pass"}}, later)
 	g.Expect(applied).To(BeTrue())
 	g.Expect(status.Deadline.Time).To(BeTemporally("==", later.Add(120*time.Second)))
 	batch.Status = status
@@ -254,7 +255,7 @@ func TestEachWaitHasItsDeadlineInTheStatus(t *testing.T) {
 	g.Expect(batch.Status.Deadline.Time).To(BeTemporally("==", later.Add(3*time.Minute)))
 	g.Expect(decide.CheckWait(&batch, later.Add(time.Hour))).To(Equal(5*time.Second), "a batch that waits for its release beyond its deadline")
 
-	batch.Status, _ = decide.ApplyVerdict(&batch, decide.CheckVerdict{CheckID: "node-1", Stage: "POST", Passed: true}, later)
+	batch.Status, _ = decide.ApplyVerdict(&batch, verifier.Delivery{CheckID: "node-1", Stage: "POST", Verdict: verifier.Verdict{Outcome: "pass"}}, later)
 	g.Expect(batch.Status.Deadline).To(BeNil())
 	g.Expect(decide.CheckWait(&batch, later)).To(BeZero())
 }
@@ -280,11 +281,11 @@ func TestABatchThatWasNotCheckedIsWorthTelling(t *testing.T) {
 		g.Expect(missed).To(Equal(row.note != ""))
 	}
 	bad := newBatch(pods(1, 1), in("PreSubmitted"))
-	bad.Status, _ = decide.ApplyVerdict(&bad, decide.CheckVerdict{CheckID: "node-1", Stage: "PRE"}, now)
+	bad.Status, _ = decide.ApplyVerdict(&bad, verifier.Delivery{CheckID: "node-1", Stage: "PRE", Verdict: verifier.Verdict{Outcome: "fail"}}, now)
 	_, missedBefore := decide.MissedCheck(&bad)
 	NewWithT(t).Expect(missedBefore).To(BeFalse(), "a bad verdict before the batch is not a missed check")
 	finished := newBatch(pods(1, 1), in("PostSubmitted"))
-	finished.Status, _ = decide.ApplyVerdict(&finished, decide.CheckVerdict{CheckID: "node-1", Stage: "POST"}, now)
+	finished.Status, _ = decide.ApplyVerdict(&finished, verifier.Delivery{CheckID: "node-1", Stage: "POST", Verdict: verifier.Verdict{Outcome: "fail"}}, now)
 	_, missed := decide.MissedCheck(&finished)
 	NewWithT(t).Expect(missed).To(BeFalse(), "a verdict is not a missed check")
 }

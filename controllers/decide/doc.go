@@ -16,4 +16,23 @@ limitations under the License.
 
 // Package decide decides what becomes of a release. Everything in it is a function of objects, facts and the time:
 // no client, no clock, no logger.
+//
+// # The check of a batch
+//
+// A ChangePod is a state machine. edgesOf is its table; NextCall, AdvanceChangePod and ApplyVerdict read it.
+//
+//	phase             call       taken           pass         fail         unchecked
+//	"", PreWait       begin      PreSubmitted    -            -            PreFailed *
+//	PreSubmitted      ask PRE    -               PostWait     PreFailed *  PreTimeout *
+//	PostWait          finish     PostSubmitted   PostFinish * PostFinish * PostFailed *
+//	PostSubmitted     ask POST   -               PostFinish * PostFinish * PostTimeout *
+//	PreTimeout *      -          -               -            PreFailed *  -
+//	PostFailed *      -          -               PostFinish * PostFinish * -
+//	PostTimeout *     -          -               PostFinish * PostFinish * -
+//	PreFailed *       -          -               -            -            -
+//	PostFinish *      -          -               -            -            -
+//
+// A phase with a star is an end: the status is ExecuteDone, and the phase is its message. The columns are the events: the verifier
+// took the call, the verdict of the stage is known, or the check ends without one, as nobody wants it, the verifier refuses, or
+// the deadline has passed. A call that is not taken leaves the batch where it is until its deadline.
 package decide

@@ -37,7 +37,7 @@ const (
 // beginning of its name and a hash of all of it.
 func ChangeWorkloadName(deployment, version string) string {
 	room := validation.DNS1123SubdomainMaxLength - maxNumberLength - len(separator) - len(version)
-	return shorten(deployment, room) + separator + version
+	return ShortName(deployment, room) + separator + version
 }
 
 // ChangePodName is <changeworkload>--x--<number>.
@@ -62,10 +62,11 @@ func BatchOfLabel(changeWorkload types.UID, release int64) string {
 
 // LabelValue is the name where it fits into a label value, its beginning and a hash of all of it where it does not.
 func LabelValue(name string) string {
-	return shorten(name, validation.LabelValueMaxLength)
+	return ShortName(name, validation.LabelValueMaxLength)
 }
 
-func shorten(name string, room int) string {
+// ShortName returns a name of room bytes at most: a longer one keeps its beginning and gets a hash of all of it.
+func ShortName(name string, room int) string {
 	if len(name) <= room {
 		return name
 	}

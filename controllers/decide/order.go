@@ -17,23 +17,19 @@ limitations under the License.
 package decide
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 const (
-	// maxOrderID is the most bytes that AlterShield Server takes as a bizExecOrderId.
-	maxOrderID = 128
 	// orderThreshold is how long the verifier may not know the operator before its order counts as refused.
 	orderThreshold = 120 * time.Second
 	// farewellThreshold is how long the verifier gets to hear of the end of a release that is being deleted; with the call
@@ -43,21 +39,19 @@ const (
 	closeThreshold = time.Hour
 )
 
-// OrderOf is the order of a workload's release: <cluster>/<namespace>/<deployment>/<hash>/<release>. The hash of what the
-// API server never gives twice makes it unique for ever: a Deployment, a version and even a count may return.
-func OrderOf(cluster string, workload *appv1alpha1.ChangeWorkload) Order {
-	return orderOf(cluster, workload, recordedIn(workload))
+// RecordedRelease returns the release of a workload as it is to be announced to the verifier, without an order.
+func RecordedRelease(workload *appv1alpha1.ChangeWorkload) verifier.Release {
+	return recordedAs(workload, recordedIn(workload))
 }
 
-func orderOf(cluster string, workload *appv1alpha1.ChangeWorkload, release *appv1alpha1.RecordedRelease) Order {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", workload.UID, release.CreateTimeUnix))
-	unique := "/" + hex.EncodeToString(sum[:])[:hashLength] + "/" + strconv.FormatInt(release.Release, 10)
-	return Order{
-		ID:         shorten(cluster+"/"+workload.Namespace+"/"+workload.Spec.AppName, maxOrderID-len(unique)) + unique,
-		Namespace:  workload.Namespace,
-		Deployment: workload.Spec.AppName,
-		Version:    workload.Spec.Reversion,
-		Release:    release.Release,
+func recordedAs(workload *appv1alpha1.ChangeWorkload, release *appv1alpha1.RecordedRelease) verifier.Release {
+	return verifier.Release{
+		Namespace: workload.Namespace,
+		Name:      workload.Spec.AppName,
+		Version:   workload.Spec.Reversion,
+		Number:    release.Release,
+		Record:    workload.UID,
+		Recorded:  release.CreateTimeUnix,
 	}
 }
 
@@ -65,21 +59,23 @@ func recordedIn(workload *appv1alpha1.ChangeWorkload) *appv1alpha1.RecordedRelea
 	return &appv1alpha1.RecordedRelease{Release: workload.Spec.Release, CreateTimeUnix: workload.Spec.CreateTimeUnix}
 }
 
-// AnnouncedOrder is the order under which the verifier knows a release, whatever the cluster is called by now.
-func AnnouncedOrder(cluster string, workload *appv1alpha1.ChangeWorkload) Order {
-	order := OrderOf(cluster, workload)
+// AnnouncedRelease returns the release of a workload with the order under which the verifier knows it, whatever the operator would
+// call it by now.
+func AnnouncedRelease(workload *appv1alpha1.ChangeWorkload) verifier.Release {
+	release := RecordedRelease(workload)
 	if known := workload.Status.Order; known != nil {
-		order.ID, order.Release = known.BizExecOrderID, known.Release
+		release.Order, release.Number = known.BizExecOrderID, known.Release
 	}
-	return order
+	return release
 }
 
-// OwedOrder is the order that the verifier is to be told the end of: the one that may be open.
-func OwedOrder(cluster string, workload *appv1alpha1.ChangeWorkload) Order {
+// OwedRelease returns the release that the verifier is to be told the end of: the one whose order may be open. It has an order where
+// that is known.
+func OwedRelease(workload *appv1alpha1.ChangeWorkload) verifier.Release {
 	if release := Unaccounted(workload); release != nil {
-		return orderOf(cluster, workload, release)
+		return recordedAs(workload, release)
 	}
-	return AnnouncedOrder(cluster, workload)
+	return AnnouncedRelease(workload)
 }
 
 // Unaccounted returns the release of a record whose order may be open although the status doesn't have it, nil where there is
@@ -98,8 +94,8 @@ func Unaccounted(workload *appv1alpha1.ChangeWorkload) *appv1alpha1.RecordedRele
 	return recordedIn(workload)
 }
 
-// IsWorthRetrying says whether asking a verifier again may help.
-func IsWorthRetrying(err error) bool { return err != nil && !errors.Is(err, ErrRefused) }
+// IsWorthRetrying reports whether asking a verifier again may help.
+func IsWorthRetrying(err error) bool { return err != nil && !errors.Is(err, verifier.ErrRefused) }
 
 // OrderTrouble says why the order of a release is not open.
 func OrderTrouble(workload *appv1alpha1.ChangeWorkload) string {
@@ -119,7 +115,7 @@ type OrderPlan struct {
 
 // planOrder announces every release that is to be checked, and tells how it ended.
 func planOrder(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus, seen Observation) OrderPlan {
-	if !seen.Verifier.Configured {
+	if !seen.Verifier.Announced {
 		return OrderPlan{}
 	}
 	verified := wasVerified(status)
@@ -179,14 +175,14 @@ func isRunning(state appv1alpha1.OrderState) bool {
 	return state == appv1alpha1.OrderOpen || state == appv1alpha1.OrderPending
 }
 
-// Farewell is how the order ends of a release whose record is being deleted, empty where nobody has to hear of it, and how long the
+// Farewell returns how the order ends of a release whose record is being deleted, empty where nobody has to hear of it, and how long the
 // verifier may be told so again if that fails. At 0 this is the last time, and then the record goes: the deletion may have been
 // seen late, so that it is the first as well. An order that is not known of may have been opened all the same, just before the
 // operator stopped.
-func Farewell(workload *appv1alpha1.ChangeWorkload, configured bool, now time.Time) (state appv1alpha1.OrderState, left time.Duration) {
+func Farewell(workload *appv1alpha1.ChangeWorkload, announced bool, now time.Time) (state appv1alpha1.OrderState, left time.Duration) {
 	order := workload.Status.Order
 	hasEnded := order != nil && !isRunning(order.State) && Unaccounted(workload) == nil
-	if !configured || hasEnded || workload.DeletionTimestamp == nil {
+	if !announced || hasEnded || workload.DeletionTimestamp == nil {
 		return "", 0
 	}
 	state = appv1alpha1.OrderCancel
@@ -206,15 +202,15 @@ type OrderAnswer struct {
 
 // AnswerOrder puts what the verifier answered to the decision's OrderPlan into the decision. retry says that it has to be
 // asked again.
-func (d *Decision) AnswerOrder(workload *appv1alpha1.ChangeWorkload, verifier Verifier, order Order, answer OrderAnswer, now time.Time) (retry bool) {
+func (d *Decision) AnswerOrder(workload *appv1alpha1.ChangeWorkload, of verifier.State, release verifier.Release, answer OrderAnswer, now time.Time) (retry bool) {
 	status := d.Status
 	switch {
 	case d.Order.Close != "":
-		retry = closeOrder(&status, order, d.Order.Close, answer.Err, now)
+		retry = closeOrder(&status, of.Name, release, d.Order.Close, answer.Err, now)
 	case d.Order.Open:
-		retry = openOrder(&status, workload, order, answer, now)
-		if status.Order.State == appv1alpha1.OrderRefused && !verifier.FailClosed {
-			d.fail(&status)
+		retry = openOrder(&status, of.Name, workload, release, answer, now)
+		if status.Order.State == appv1alpha1.OrderRefused && !of.FailClosed {
+			d.fail(&status, of.Name)
 		}
 	}
 	d.finish(workload, status, now)
@@ -222,9 +218,9 @@ func (d *Decision) AnswerOrder(workload *appv1alpha1.ChangeWorkload, verifier Ve
 }
 
 // closeOrder counts a refusal as the end: then the verifier doesn't have the order. One that can't be told gets an hour.
-func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, order Order, state appv1alpha1.OrderState, err error, now time.Time) (retry bool) {
-	closed := appv1alpha1.ChangeOrder{BizExecOrderID: order.ID, Release: order.Release, State: appv1alpha1.OrderOpen}
-	if known := status.Order; known != nil && known.Release == order.Release {
+func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, name string, release verifier.Release, state appv1alpha1.OrderState, err error, now time.Time) (retry bool) {
+	closed := appv1alpha1.ChangeOrder{BizExecOrderID: release.Order, Release: release.Number, State: appv1alpha1.OrderOpen}
+	if known := status.Order; known != nil && known.Release == release.Number {
 		closed = *known
 	}
 	status.Order = &closed
@@ -233,13 +229,13 @@ func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, order Order, state app
 	}
 	if IsWorthRetrying(err) && now.Before(closed.CloseDeadline.Time) {
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderUnfinished,
-			shortText(fmt.Sprintf("AlterShield Server is still to be told that the release ended with %s: %v", state, err)))
+			shortText(fmt.Sprintf("%s is still to be told that the release ended with %s: %v", name, state, err)))
 		return true
 	}
 	closed.State, closed.CloseDeadline = state, nil
 	if err != nil {
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionFalse, appv1alpha1.ReasonOrderUnknown,
-			shortText(fmt.Sprintf("the release ended with %s, which AlterShield Server doesn't know: %v", state, err)))
+			shortText(fmt.Sprintf("the release ended with %s, which %s doesn't know: %v", state, name, err)))
 		return false
 	}
 	setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderFinished,
@@ -247,16 +243,16 @@ func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, order Order, state app
 	return false
 }
 
-func openOrder(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, order Order, answer OrderAnswer, now time.Time) (retry bool) {
-	status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: order.ID, OrderID: answer.OrderID, Release: order.Release, State: appv1alpha1.OrderOpen}
+func openOrder(status *appv1alpha1.ChangeWorkloadStatus, name string, workload *appv1alpha1.ChangeWorkload, release verifier.Release, answer OrderAnswer, now time.Time) (retry bool) {
+	status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: release.Order, OrderID: answer.OrderID, Release: release.Number, State: appv1alpha1.OrderOpen}
 	if answer.Err == nil {
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderOpen,
-			"AlterShield Server has the order "+order.ID)
+			name+" has the order "+release.Order)
 		return false
 	}
 	message := shortText(answer.Err.Error())
 	due := time.Unix(workload.Spec.CreateTimeUnix, 0).Add(orderThreshold)
-	if !errors.Is(answer.Err, ErrRefused) && (!errors.Is(answer.Err, ErrUnauthorized) || now.Before(due)) {
+	if !errors.Is(answer.Err, verifier.ErrRefused) && (!errors.Is(answer.Err, verifier.ErrUnauthorized) || now.Before(due)) {
 		status.Order.State = appv1alpha1.OrderPending
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionUnknown, troubleReason(answer.Err), message)
 		return true
@@ -268,19 +264,19 @@ func openOrder(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.C
 
 // fail ends a release that the verifier doesn't take. By default only an explicit verdict fails a pod, so nothing is
 // suspended; what is suspended already stays so.
-func (d *Decision) fail(status *appv1alpha1.ChangeWorkloadStatus) {
+func (d *Decision) fail(status *appv1alpha1.ChangeWorkloadStatus, name string) {
 	d.Batches = nil
 	if status.Status == appv1alpha1.ChangeWorkloadSuspend {
 		return
 	}
 	status.Status, status.WaitDeadline, d.Wait = appv1alpha1.ChangeWorkloadFailed, nil, 0
 	setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonOrderRefused,
-		"AlterShield Server refused the change order, so the release is not checked: the next change of the template is a new order")
+		name+" refused the change order, so the release is not checked: the next change of the template is a new order")
 }
 
 // troubleReason tells a server that doesn't know the operator, which somebody has to mend, from one that can't be reached.
 func troubleReason(err error) string {
-	if errors.Is(err, ErrUnauthorized) {
+	if errors.Is(err, verifier.ErrUnauthorized) {
 		return appv1alpha1.ReasonUnauthorized
 	}
 	return appv1alpha1.ReasonServerUnavailable

@@ -19,7 +19,6 @@ package decide_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,37 +28,22 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-func TestAnOrderIsUniqueForEverAndCarriesWhereItIsFrom(t *testing.T) {
+func TestRecordedReleaseIsWhatIsToBeAnnounced(t *testing.T) {
 	g := NewWithT(t)
-	workload := newWorkload(identified("uid-1"), release(7))
-	order := decide.OrderOf("hangzhou-1", workload)
-	g.Expect(order.ID).To(MatchRegexp(`^hangzhou-1/default/sleep/[0-9a-f]{10}/7$`))
-	g.Expect(order).To(Equal(decide.Order{ID: order.ID, Namespace: "default", Deployment: "sleep", Version: version, Release: 7}))
-	g.Expect(decide.OrderOf("hangzhou-1", workload)).To(Equal(order), "it is the same each time it is sent")
-
-	different := map[string]bool{order.ID: true}
-	for _, other := range []*appv1alpha1.ChangeWorkload{
-		newWorkload(identified("uid-1"), release(8)),
-		newWorkload(identified("uid-2"), release(7)),
-		newWorkload(identified("uid-1"), release(7), func(w *appv1alpha1.ChangeWorkload) { w.Spec.CreateTimeUnix = 1 }),
-	} {
-		different[decide.OrderOf("hangzhou-1", other).ID] = true
-	}
-	g.Expect(different).To(HaveLen(4), "a release counter may return, a record and its time never do")
+	workload := newWorkload(identified("uid-1"), release(7), orderIn("CANCEL", 5), func(w *appv1alpha1.ChangeWorkload) { w.Spec.CreateTimeUnix = 1795375748 })
+	recorded := verifier.Release{Namespace: "default", Name: "sleep", Version: version, Number: 7, Record: "uid-1", Recorded: 1795375748}
+	g.Expect(decide.RecordedRelease(workload)).To(Equal(recorded))
 }
 
-func TestAnOrderFitsInto128BytesWhateverTheNames(t *testing.T) {
+func TestAnnouncedReleaseHasTheOrderThatTheVerifierKnows(t *testing.T) {
 	g := NewWithT(t)
-	workload := newWorkload(identified("uid-1"), release(9223372036854775807), func(w *appv1alpha1.ChangeWorkload) {
-		w.Namespace, w.Spec.AppName = strings.Repeat("n", 63), strings.Repeat("d", 253)
-	})
-	order := decide.OrderOf(strings.Repeat("c", 63), workload)
-	g.Expect(len(order.ID)).To(BeNumerically("<=", 128))
-	g.Expect(order.ID).To(HaveSuffix("/9223372036854775807"))
-	workload.Spec.AppName = strings.Repeat("d", 252) + "e"
-	g.Expect(decide.OrderOf(strings.Repeat("c", 63), workload).ID).NotTo(Equal(order.ID))
+	workload := newWorkload(identified("uid-1"), release(7))
+	g.Expect(decide.AnnouncedRelease(workload)).To(Equal(decide.RecordedRelease(workload)))
+	orderIn("Open", 7)(workload)
+	g.Expect(decide.AnnouncedRelease(workload).Order).To(Equal("order"))
 }
 
 func identified(uid types.UID) workloadOption {
@@ -67,7 +51,7 @@ func identified(uid types.UID) workloadOption {
 }
 
 // verifiedBy is a server that the operator is configured for.
-func verifiedBy(seen *decide.Observation) { seen.Verifier.Configured = true }
+func verifiedBy(seen *decide.Observation) { seen.Verifier = aServer() }
 
 func checksOff(seen *decide.Observation) { seen.Verifier.SwitchedOff = true }
 func wentBack(seen *decide.Observation)  { seen.Current, seen.WentBack = false, true }
@@ -153,7 +137,7 @@ func TestAReleaseIsAnnouncedAndItsEndIsTold(t *testing.T) {
 
 func TestTheAnswerToAnOrderIsKept(t *testing.T) {
 	late := now.Add(2 * time.Minute)
-	unauthorized := fmt.Errorf("102: authentication request fail: %w", decide.ErrUnauthorized)
+	unauthorized := fmt.Errorf("102: authentication request fail: %w", verifier.ErrUnauthorized)
 	for _, row := range []struct {
 		name    string
 		answer  decide.OrderAnswer
@@ -183,7 +167,7 @@ func TestTheAnswerToAnOrderIsKept(t *testing.T) {
 			workload := newWorkload(func(w *appv1alpha1.ChangeWorkload) { w.Spec.CreateTimeUnix = now.Unix() })
 			decision := decide.Decide(workload, see(5, verifiedBy, finished(pods(1, 1))), row.at)
 			g.Expect(decision.Batches).NotTo(BeEmpty())
-			retry := decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "o-1", Release: 1}, row.answer, row.at)
+			retry := decision.AnswerOrder(workload, aServer(), verifier.Release{Order: "o-1", Number: 1}, row.answer, row.at)
 			g.Expect(retry).To(Equal(row.retry))
 			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
 			g.Expect(*decision.Status.Order).To(Equal(appv1alpha1.ChangeOrder{
@@ -205,7 +189,7 @@ func TestARefusedReleaseStaysFailedUntilTheNextOne(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload()
 	decision := decide.Decide(workload, see(5, verifiedBy), now)
-	decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "o-1", Release: 1}, decide.OrderAnswer{Err: errRefused}, now)
+	decision.AnswerOrder(workload, aServer(), verifier.Release{Order: "o-1", Number: 1}, decide.OrderAnswer{Err: errRefused}, now)
 	workload.Status = decision.Status
 	decision = decide.Decide(workload, see(5, verifiedBy, finished(pods(1, 5))), now.Add(time.Hour))
 	g.Expect(string(decision.Status.Status)).To(Equal("Failed"))
@@ -231,14 +215,14 @@ func TestTheEndOfAnOrderIsWrittenOnceTheServerKnowsIt(t *testing.T) {
 		{"a server that is told", nil, false, "SUCCESS", "Ordered is True: OrderFinished", "the order was finished with SUCCESS"},
 		{"a server that is down", errDown, true, "Open", "Ordered is True: OrderUnfinished",
 			"AlterShield Server is still to be told that the release ended with SUCCESS: connection refused"},
-		{"a server that doesn't know the order", fmt.Errorf("101: none order found: %w", decide.ErrRefused), false, "SUCCESS",
+		{"a server that doesn't know the order", fmt.Errorf("101: none order found: %w", verifier.ErrRefused), false, "SUCCESS",
 			"Ordered is False: OrderUnknown", "the release ended with SUCCESS, which AlterShield Server doesn't know: 101: none order found: refused"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			workload := newWorkload(orderIn("Open", 1))
 			decision := decide.Decide(workload, see(5, verifiedBy, passed(1, 5)), now)
-			retry := decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "order", Release: 1}, decide.OrderAnswer{Err: row.err}, now)
+			retry := decision.AnswerOrder(workload, aServer(), verifier.Release{Order: "order", Number: 1}, decide.OrderAnswer{Err: row.err}, now)
 			g.Expect(retry).To(Equal(row.retry))
 			g.Expect(string(decision.Status.Status)).To(Equal("Success"), "a server that is down doesn't hold up the release")
 			g.Expect(string(decision.Status.Order.State)).To(Equal(row.order))
@@ -266,7 +250,7 @@ func TestAnswerOrderKeepsTheEndOfAnOrderThatTheStatusDidNotKnow(t *testing.T) {
 			g := NewWithT(t)
 			workload := newWorkload(announced, release(5), after(3), row.status)
 			decision := decide.Decide(workload, see(5, verifiedBy), now)
-			decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "default/sleep/3", Release: 3}, decide.OrderAnswer{Err: row.err}, now)
+			decision.AnswerOrder(workload, aServer(), verifier.Release{Order: "default/sleep/3", Number: 3}, decide.OrderAnswer{Err: row.err}, now)
 			order := decision.Status.Order
 			g.Expect(fmt.Sprintf("%s %d %s", order.BizExecOrderID, order.Release, order.State)).To(Equal(row.order))
 			g.Expect(told(decision.Status.Conditions, "Ordered")).To(Equal(row.ordered))
@@ -281,7 +265,7 @@ func TestAnswerOrderWritesAnEndThatReadsLikeTheOneBefore(t *testing.T) {
 	cancel := func(number int64) decide.Decision {
 		decision := decide.Decide(workload, see(5, verifiedBy, overtaken), now)
 		g.Expect(decision.Order).To(Equal(decide.OrderPlan{Close: "CANCEL"}))
-		decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "order", Release: number}, decide.OrderAnswer{Err: errRefused}, now)
+		decision.AnswerOrder(workload, aServer(), verifier.Release{Order: "order", Number: number}, decide.OrderAnswer{Err: errRefused}, now)
 		return decision
 	}
 	workload.Status = cancel(3).Status
@@ -321,16 +305,16 @@ func TestUnaccounted(t *testing.T) {
 	}
 }
 
-func TestOwedOrder(t *testing.T) {
+func TestOwedRelease(t *testing.T) {
 	g := NewWithT(t)
 	third := newWorkload(identified("uid-1"), announced, release(3), func(w *appv1alpha1.ChangeWorkload) { w.Spec.CreateTimeUnix = 1795375695 })
 	fifth := newWorkload(identified("uid-1"), announced, release(5), after(3))
-	g.Expect(decide.OwedOrder("default", third)).To(Equal(decide.OrderOf("default", third)))
-	g.Expect(decide.OwedOrder("default", fifth)).To(Equal(decide.OrderOf("default", third)), "the id is the one under which it was opened")
+	g.Expect(decide.OwedRelease(third)).To(Equal(decide.RecordedRelease(third)))
+	g.Expect(decide.OwedRelease(fifth)).To(Equal(decide.RecordedRelease(third)), "the id is the one under which it was opened")
 	orderIn("Open", 1)(fifth)
 	fifth.Spec.Earlier = nil
-	g.Expect(decide.OwedOrder("default", fifth)).To(Equal(
-		decide.Order{ID: "order", Namespace: "default", Deployment: "sleep", Version: version, Release: 1}))
+	g.Expect(decide.OwedRelease(fifth).Order).To(Equal("order"))
+	g.Expect(decide.OwedRelease(fifth).Number).To(BeEquivalentTo(1))
 }
 
 func TestAServerThatCanNotBeToldOfAnEndGetsAnHour(t *testing.T) {
@@ -338,7 +322,7 @@ func TestAServerThatCanNotBeToldOfAnEndGetsAnHour(t *testing.T) {
 	workload := newWorkload(orderIn("Open", 1))
 	tell := func(at time.Time) bool {
 		decision := decide.Decide(workload, see(5, verifiedBy, passed(1, 5)), at)
-		retry := decision.AnswerOrder(workload, decide.Verifier{Configured: true}, decide.Order{ID: "order", Release: 1}, decide.OrderAnswer{Err: errDown}, at)
+		retry := decision.AnswerOrder(workload, aServer(), verifier.Release{Order: "order", Number: 1}, decide.OrderAnswer{Err: errDown}, at)
 		workload.Status = decision.Status
 		return retry
 	}
@@ -368,23 +352,23 @@ func TestARefusedOrderSuspendsNothingByItself(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		seen     decide.Observation
-		verifier decide.Verifier
+		verifier verifier.State
 		status   string
 		verified string
 		batches  int
 	}{
-		{"by default the release is not checked", see(5, verifiedBy, finished(pods(2, 2))), decide.Verifier{Configured: true},
+		{"by default the release is not checked", see(5, verifiedBy, finished(pods(2, 2))), aServer(),
 			"Failed", "Verified is Unknown: OrderRefused", 0},
-		{"what failed before stays failed", see(5, verifiedBy, failed, finished(pods(2, 2))), decide.Verifier{Configured: true},
+		{"what failed before stays failed", see(5, verifiedBy, failed, finished(pods(2, 2))), aServer(),
 			"Suspend", "Verified is False: PodsFailed", 0},
-		{"where what isn't checked fails, the batches tell", see(5, verifiedBy, finished(pods(2, 2))), decide.Verifier{Configured: true, FailClosed: true},
+		{"where what isn't checked fails, the batches tell", see(5, verifiedBy, finished(pods(2, 2))), verifier.State{Configured: true, Name: "AlterShield Server", Announced: true, FailClosed: true},
 			"Running", "Verified is Unknown: Verifying", 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			workload := newWorkload()
 			decision := decide.Decide(workload, row.seen, now)
-			g.Expect(decision.AnswerOrder(workload, row.verifier, decide.Order{ID: "o-1", Release: 1}, refused, now)).To(BeFalse())
+			g.Expect(decision.AnswerOrder(workload, row.verifier, verifier.Release{Order: "o-1", Number: 1}, refused, now)).To(BeFalse())
 			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
 			g.Expect(told(decision.Status.Conditions, "Verified")).To(Equal(row.verified))
 			g.Expect(decision.Batches).To(HaveLen(row.batches))
@@ -398,7 +382,7 @@ func TestASuccessTellsOfPodsThatNobodyChecked(t *testing.T) {
 	missed := newBatch(pods(1, 2), opened)
 	missed.Status = decide.AdvanceChangePod(&missed, checked(), decide.CheckAnswer{Call: "begin", Err: errRefused}, now)
 	checkedOnes := newBatch(pods(3, 3), in("PostSubmitted"))
-	checkedOnes.Status, _ = decide.ApplyVerdict(&checkedOnes, decide.CheckVerdict{CheckID: "node-1", Stage: "POST", Passed: true}, now)
+	checkedOnes.Status, _ = decide.ApplyVerdict(&checkedOnes, verifier.Delivery{CheckID: "node-1", Stage: "POST", Verdict: verifier.Verdict{Outcome: "pass"}}, now)
 	workload := newWorkload()
 	decision := decide.Decide(workload, see(3, verifiedBy, finished(pods(1, 3)), batches(missed, checkedOnes)), now)
 	g.Expect(decision.Unchecked).To(Equal(2))
@@ -443,7 +427,7 @@ func TestOnlyARefusalIsFinal(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(decide.IsWorthRetrying(nil)).To(BeFalse())
 	g.Expect(decide.IsWorthRetrying(errRefused)).To(BeFalse())
-	g.Expect(decide.IsWorthRetrying(decide.ErrUnauthorized)).To(BeTrue())
+	g.Expect(decide.IsWorthRetrying(verifier.ErrUnauthorized)).To(BeTrue())
 	g.Expect(decide.IsWorthRetrying(errors.New("timeout"))).To(BeTrue())
 }
 
@@ -465,7 +449,7 @@ func TestABatchKnowsItsPlaceInTheRelease(t *testing.T) {
 	earlier.Spec.Release = 7
 	siblings := []appv1alpha1.ChangePod{batch(10, 7, 9), batch(4, 4, 6), earlier, batch(3, 1, 3), batch(11, 10, 10)}
 	workload := newWorkload(batchesOf(3), func(w *appv1alpha1.ChangeWorkload) { w.Status.Counts.Desired = 10 })
-	order := decide.Order{ID: "o-1"}
+	order := verifier.Release{Order: "o-1"}
 	for _, row := range []struct {
 		batch         appv1alpha1.ChangePod
 		number, total int
@@ -478,8 +462,8 @@ func TestABatchKnowsItsPlaceInTheRelease(t *testing.T) {
 		{batch(12, 11, 11), 4, 5, true},
 	} {
 		t.Run(row.batch.Name, func(t *testing.T) {
-			NewWithT(t).Expect(decide.BatchOf(order, workload, siblings, &row.batch)).To(Equal(decide.Batch{
-				Order: order, Number: row.number, Total: row.total, Last: row.last, Pods: row.batch.Spec.PodInfos,
+			NewWithT(t).Expect(decide.BatchOf(order, workload, siblings, &row.batch)).To(Equal(verifier.Batch{
+				Release: order, Number: row.number, Total: row.total, Last: row.last, Pods: row.batch.Spec.PodInfos,
 			}))
 		})
 	}

@@ -30,7 +30,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
@@ -41,7 +41,7 @@ func refusal(code, message string) string {
 func TestAnOrderThatExistsAlreadyIsOpen(t *testing.T) {
 	g := NewWithT(t)
 	operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, refusal("106", "duplicate bizOrderId")).URL))
-	id, err := operator.OpenOrder(t.Context(), release())
+	id, err := operator.Open(t.Context(), release())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(id).To(BeEmpty())
 	g.Expect(operator.calls("order_open", "exists")).To(BeEquivalentTo(1))
@@ -50,7 +50,7 @@ func TestAnOrderThatExistsAlreadyIsOpen(t *testing.T) {
 func TestAnOrderWithoutAnIDIsOpen(t *testing.T) {
 	g := NewWithT(t)
 	operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, `{"success":true,"resultCode":null}`).URL))
-	id, err := operator.OpenOrder(t.Context(), release())
+	id, err := operator.Open(t.Context(), release())
 	g.Expect(err).NotTo(HaveOccurred(), "success decides, not the resultCode")
 	g.Expect(id).To(BeEmpty())
 }
@@ -71,7 +71,7 @@ func expect(t *testing.T, operator operator, call string, err error, expected ou
 	failure, ok := errors.AsType[*altershield.Error](err)
 	g.Expect(ok).To(BeTrue())
 	g.Expect(failure.Kind).To(Equal(expected.kind))
-	for _, reason := range []error{decide.ErrRefused, decide.ErrUnauthorized, decide.ErrNotYet} {
+	for _, reason := range []error{verifier.ErrRefused, verifier.ErrUnauthorized, verifier.ErrNotYet} {
 		g.Expect(errors.Is(err, reason)).To(Equal(errors.Is(reason, expected.reason)), reason.Error())
 	}
 	g.Expect(operator.calls(call, expected.result)).To(BeEquivalentTo(1))
@@ -96,9 +96,9 @@ func TestWhatTheServerWillNotDoIsNotAskedAgain(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			operator := newOperator(t, configFor(t, newServer(t, row.status, row.answer).URL))
-			_, err := operator.BeginCheck(t.Context(), batch())
+			_, err := operator.Begin(t.Context(), batch())
 			expect(t, operator, "check_begin", err, outcome{
-				decide.ErrRefused, "refused", "refused", "AlterShield Server refused " + begin + ": " + row.said, 1,
+				verifier.ErrRefused, "refused", "refused", "AlterShield Server refused " + begin + ": " + row.said, 1,
 			})
 		})
 	}
@@ -106,9 +106,9 @@ func TestWhatTheServerWillNotDoIsNotAskedAgain(t *testing.T) {
 
 func TestTheServerMayNotKnowTheOperator(t *testing.T) {
 	operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, refusal("102", "authentication request fail")).URL))
-	_, err := operator.BeginCheck(t.Context(), batch())
+	_, err := operator.Begin(t.Context(), batch())
 	expect(t, operator, "check_begin", err, outcome{
-		decide.ErrUnauthorized, "unauthorized", "unauthorized", "AlterShield Server doesn't let the operator use " + begin +
+		verifier.ErrUnauthorized, "unauthorized", "unauthorized", "AlterShield Server doesn't let the operator use " + begin +
 			": 102: authentication request fail; compare --altershield-platform and the token with the server's", 1,
 	})
 }
@@ -126,7 +126,7 @@ func TestWhatTheServerFailedAtMayBeAskedAgain(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, row.answer).URL))
-			_, err := operator.BeginCheck(t.Context(), batch())
+			_, err := operator.Begin(t.Context(), batch())
 			expect(t, operator, "check_begin", err, outcome{
 				nil, "failed", "unavailable", "AlterShield Server failed at " + begin + ": " + row.said, 1,
 			})
@@ -151,17 +151,17 @@ func exception(class, caused string) string {
 
 const tooLong, deadlock = "Data truncation: Data too long for column 'value' at row 1", "Deadlock found when trying to get lock; try restarting transaction"
 
-func TestBeginCheckIsRefusedForGoodWhereTheServerHasNoRoomForTheBatch(t *testing.T) {
+func TestBeginIsRefusedForGoodWhereTheServerHasNoRoomForTheBatch(t *testing.T) {
 	server := newServer(t, http.StatusOK, refusal("901", exception("MysqlDataTruncation", tooLong)))
 	operator := newOperator(t, configFor(t, server.URL))
-	_, err := operator.BeginCheck(t.Context(), batch())
+	_, err := operator.Begin(t.Context(), batch())
 	expect(t, operator, "check_begin", err, outcome{
-		decide.ErrRefused, "refused", "refused", "AlterShield Server refused " + begin + ": 901: MysqlDataTruncation: Data truncation: Data too long", 1,
+		verifier.ErrRefused, "refused", "refused", "AlterShield Server refused " + begin + ": 901: MysqlDataTruncation: Data truncation: Data too long", 1,
 	})
 	server.last(t, 1)
 }
 
-func TestBeginCheckIsRepeatedWhereTheServerMetADeadlock(t *testing.T) {
+func TestBeginIsRepeatedWhereTheServerMetADeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		operator := newOperator(t, configFor(t, "http://altershield.example"))
@@ -172,7 +172,7 @@ func TestBeginCheckIsRepeatedWhereTheServerMetADeadlock(t *testing.T) {
 			}
 			return reply{200, []byte(begun)}.RoundTrip(request)
 		}))
-		id, err := operator.BeginCheck(t.Context(), batch())
+		id, err := operator.Begin(t.Context(), batch())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(id).To(Equal("node-1"))
 		g.Expect(asked).To(Equal(5))
@@ -182,17 +182,17 @@ func TestBeginCheckIsRepeatedWhereTheServerMetADeadlock(t *testing.T) {
 	})
 }
 
-func TestBeginCheckGivesUpOnDeadlocksForThisTime(t *testing.T) {
+func TestBeginGivesUpOnDeadlocksForThisTime(t *testing.T) {
 	server := newServer(t, http.StatusOK, refusal("901", exception("MySQLTransactionRollbackException", deadlock)))
 	operator := newOperator(t, configFor(t, server.URL))
-	_, err := operator.BeginCheck(t.Context(), batch())
+	_, err := operator.Begin(t.Context(), batch())
 	expect(t, operator, "check_begin", err, outcome{
 		nil, "deadlock", "unavailable", "AlterShield Server failed at " + begin + ": 901: MySQLTransactionRollbackException: " + deadlock, 1,
 	})
 	server.last(t, 5)
 }
 
-func TestBeginCheckIsNotRepeatedForACallerWhoIsGone(t *testing.T) {
+func TestBeginIsNotRepeatedForACallerWhoIsGone(t *testing.T) {
 	g := NewWithT(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	operator := newOperator(t, configFor(t, "http://altershield.example"))
@@ -202,7 +202,7 @@ func TestBeginCheckIsNotRepeatedForACallerWhoIsGone(t *testing.T) {
 		cancel()
 		return reply{200, []byte(refusal("901", exception("MySQLTransactionRollbackException", deadlock)))}.RoundTrip(request)
 	}))
-	_, err := operator.BeginCheck(ctx, batch())
+	_, err := operator.Begin(ctx, batch())
 	g.Expect(err).To(HaveOccurred())
 	g.Expect(asked).To(Equal(1))
 }
@@ -225,7 +225,7 @@ func TestErrorHoldsTheCauseOfAMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, refusal("998", row.message)).URL))
-			_, err := operator.BeginCheck(t.Context(), batch())
+			_, err := operator.Begin(t.Context(), batch())
 			NewWithT(t).Expect(err).To(MatchError("AlterShield Server failed at " + begin + ": 998: " + row.said))
 		})
 	}
@@ -252,7 +252,7 @@ func TestWhatIsNoAnswerOfTheServersMayBeAskedAgain(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			operator := newOperator(t, configFor(t, newServer(t, row.status, row.answer).URL))
-			id, err := operator.BeginCheck(t.Context(), batch())
+			id, err := operator.Begin(t.Context(), batch())
 			NewWithT(t).Expect(id).To(BeEmpty())
 			expect(t, operator, "check_begin", err, outcome{
 				nil, "unusable", "unavailable", "AlterShield Server answered " + row.said + " to " + begin, 0,
@@ -265,13 +265,13 @@ func TestTheLongestIDOfACheckIsTaken(t *testing.T) {
 	g := NewWithT(t)
 	longest := strings.Repeat("n", 256)
 	operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, `{"success":true,"domain":{"nodeId":"`+longest+`"}}`).URL))
-	g.Expect(operator.BeginCheck(t.Context(), batch())).To(Equal(longest))
+	g.Expect(operator.Begin(t.Context(), batch())).To(Equal(longest))
 }
 
 func TestAnOrderWithAnIDThatDoesNotFitIsOpenedAgain(t *testing.T) {
 	g := NewWithT(t)
 	answer := `{"success":true,"domain":{"orderId":"` + strings.Repeat("o", 257) + `"}}`
-	id, err := newOperator(t, configFor(t, newServer(t, http.StatusOK, answer).URL)).OpenOrder(t.Context(), release())
+	id, err := newOperator(t, configFor(t, newServer(t, http.StatusOK, answer).URL)).Open(t.Context(), release())
 	g.Expect(err).To(MatchError("AlterShield Server answered with an orderId of more than 256 bytes to submitChangeExecOrder"))
 	g.Expect(id).To(BeEmpty())
 }
@@ -288,16 +288,16 @@ func TestWhatTheServerSaysOfABatchThatHasTakenEffect(t *testing.T) {
 	} {
 		t.Run(row.state, func(t *testing.T) {
 			operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, refusal("103", unsupported(row.state))).URL))
-			err := operator.FinishCheck(t.Context(), batch(), "node-1")
+			err := operator.Finish(t.Context(), batch(), "node-1")
 			switch row.result {
 			case "accepted":
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				NewWithT(t).Expect(operator.calls("check_finish", "accepted")).To(BeEquivalentTo(1))
 			case "not_yet":
-				expect(t, operator, "check_finish", err, outcome{decide.ErrNotYet, "not_yet", "not_yet",
+				expect(t, operator, "check_finish", err, outcome{verifier.ErrNotYet, "not_yet", "not_yet",
 					"AlterShield Server can't take " + finish + " yet: 103: " + unsupported(row.state), 1})
 			default:
-				expect(t, operator, "check_finish", err, outcome{decide.ErrRefused, "refused", "refused",
+				expect(t, operator, "check_finish", err, outcome{verifier.ErrRefused, "refused", "refused",
 					"AlterShield Server refused " + finish + ": 103: " + unsupported(row.state), 1})
 			}
 		})
@@ -308,49 +308,49 @@ func TestAStateMeansSomethingToABatchThatHasTakenEffectAlone(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, refusal("103", "402:[402:change service dose not support this operate]unsupported operation in POST_AOP, nodeId=node-1"))
 	operator := newOperator(t, configFor(t, server.URL))
-	_, err := operator.BeginCheck(t.Context(), batch())
-	g.Expect(err).To(MatchError(decide.ErrRefused))
+	_, err := operator.Begin(t.Context(), batch())
+	g.Expect(err).To(MatchError(verifier.ErrRefused))
 	server.says(http.StatusOK, refusal("101", "exeNodeStateMachine is null by state POST_AOP_IGNORE"))
-	g.Expect(operator.FinishCheck(t.Context(), batch(), "node-1")).To(MatchError(decide.ErrRefused), "not with another code")
+	g.Expect(operator.Finish(t.Context(), batch(), "node-1")).To(MatchError(verifier.ErrRefused), "not with another code")
 }
 
-func TestAPolledPassIsTheOnlyThingThatAPollTells(t *testing.T) {
+func TestAskDecidesNothingButAPass(t *testing.T) {
 	for _, row := range []struct {
 		name, domain string
-		passed       bool
+		outcome      verifier.Outcome
 	}{
-		{"the stage passed", `{"finished":true,"verdict":{"verdict":"pass"}}`, true},
-		{"the stage passed, in another case", `{"finished":true,"verdict":{"verdict":"PASS","rules":null}}`, true},
-		{"v1.0: the stage still runs, was not begun, timed out or failed", `{"finished":true,"verdict":{"verdict":"fail"}}`, false},
-		{"a mended server: the stage still runs", `{"finished":false,"verdict":null}`, false},
-		{"a mended server: the stage still runs, with a verdict so far", `{"finished":false,"verdict":{"verdict":"pass"}}`, false},
-		{"finished without a verdict", `{"finished":true,"verdict":null}`, false},
-		{"finished with no verdict", `{"finished":true,"verdict":{"verdict":"none"}}`, false},
-		{"finished with a verdict that nobody knows", `{"finished":true,"verdict":{"verdict":"inconc"}}`, false},
-		{"nothing", `null`, false},
+		{"the stage passed", `{"finished":true,"verdict":{"verdict":"pass"}}`, "pass"},
+		{"the stage passed, in another case", `{"finished":true,"verdict":{"verdict":"PASS","rules":null}}`, "pass"},
+		{"v1.0: the stage still runs, was not begun, timed out or failed", `{"finished":true,"verdict":{"verdict":"fail"}}`, ""},
+		{"a mended server: the stage still runs", `{"finished":false,"verdict":null}`, ""},
+		{"a mended server: the stage still runs, with a verdict so far", `{"finished":false,"verdict":{"verdict":"pass"}}`, ""},
+		{"finished without a verdict", `{"finished":true,"verdict":null}`, ""},
+		{"finished with no verdict", `{"finished":true,"verdict":{"verdict":"none"}}`, ""},
+		{"finished with a verdict that nobody knows", `{"finished":true,"verdict":{"verdict":"inconc"}}`, ""},
+		{"nothing", `null`, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, `{"success":true,"domain":`+row.domain+`}`).URL))
-			passed, err := operator.Passed(t.Context(), batch(), "node-1", "POST")
+			verdict, err := operator.Ask(t.Context(), batch(), "node-1", "POST")
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(passed).To(Equal(row.passed))
+			g.Expect(verdict).To(Equal(verifier.Verdict{Outcome: row.outcome}))
 		})
 	}
 }
 
-func TestAPollThatIsRefusedIsAnError(t *testing.T) {
+func TestAskFailsWhereTheServerRefuses(t *testing.T) {
 	g := NewWithT(t)
 	operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, refusal("103", "node not found")).URL))
-	passed, err := operator.Passed(t.Context(), batch(), "node-1", "POST")
-	g.Expect(err).To(MatchError(decide.ErrRefused))
-	g.Expect(passed).To(BeFalse())
+	verdict, err := operator.Ask(t.Context(), batch(), "node-1", "POST")
+	g.Expect(err).To(MatchError(verifier.ErrRefused))
+	g.Expect(verdict).To(BeZero())
 }
 
 func TestWhatTheServerSaysIsMadeAShortLine(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, refusal("101", `a\u0000b\r\n`+strings.Repeat("发", 600)))
-	err := newOperator(t, configFor(t, server.URL)).CloseOrder(t.Context(), release(), "CANCEL")
+	err := newOperator(t, configFor(t, server.URL)).Close(t.Context(), release(), "CANCEL")
 	g.Expect(err).To(MatchError("AlterShield Server refused finishChangeExecOrderAction: 101: a b  " + strings.Repeat("发", 512-5-3) + "..."))
 }
 
@@ -361,10 +361,10 @@ func TestATokenThatCannotBeReadKeepsCallsFromBeingSent(t *testing.T) {
 	operator := newOperator(t, config)
 	g.Expect(os.Remove(config.TokenFile)).To(Succeed())
 	for range 4 { // The circuit breaker learns nothing of the server by that.
-		_, err := operator.OpenOrder(t.Context(), release())
+		_, err := operator.Open(t.Context(), release())
 		g.Expect(err).To(MatchError(os.ErrNotExist))
 		g.Expect(err).To(MatchError(HavePrefix("submitChangeExecOrder was not sent to AlterShield Server: reading the token: ")))
-		g.Expect(err).NotTo(Or(MatchError(decide.ErrRefused), MatchError(decide.ErrUnauthorized)), "the token may come back")
+		g.Expect(err).NotTo(Or(MatchError(verifier.ErrRefused), MatchError(verifier.ErrUnauthorized)), "the token may come back")
 	}
 	g.Expect(operator.calls("order_open", "unavailable")).To(BeEquivalentTo(4))
 	g.Expect(operator.timed()).To(BeZero())

@@ -30,7 +30,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
@@ -95,7 +95,7 @@ func wired(t *testing.T, answer string) (operator, *wire) {
 }
 
 func open(t *testing.T, client *altershield.Client) error {
-	_, err := client.OpenOrder(t.Context(), release())
+	_, err := client.Open(t.Context(), release())
 	return err
 }
 
@@ -112,9 +112,9 @@ func TestAServerThatDoesNotAnswerThreeTimesIsLeftAloneForTwoSeconds(t *testing.T
 		}
 		err := open(t, operator.Client)
 		g.Expect(err).To(MatchError(skipped))
-		g.Expect(err).NotTo(MatchError(decide.ErrRefused))
+		g.Expect(err).NotTo(MatchError(verifier.ErrRefused))
 		g.Expect(wire.count()).To(Equal(4))
-		g.Expect(operator.CloseOrder(t.Context(), release(), "CANCEL")).To(MatchError(skipped), "whatever the call")
+		g.Expect(operator.Close(t.Context(), release(), "CANCEL")).To(MatchError(skipped), "whatever the call")
 		g.Expect(operator.calls("order_open", "unavailable")).To(BeEquivalentTo(3))
 		g.Expect(operator.calls("order_open", "skipped")).To(BeEquivalentTo(1))
 		g.Expect(operator.calls("order_close", "skipped")).To(BeEquivalentTo(1))
@@ -179,7 +179,7 @@ func TestAnswersThatSettleACallLeaveTheServerReachable(t *testing.T) {
 	} {
 		operator, wire := wired(t, answer)
 		for range 5 {
-			NewWithT(t).Expect(operator.FinishCheck(t.Context(), batch(), "node-1")).NotTo(MatchError(ContainSubstring("not reachable")))
+			NewWithT(t).Expect(operator.Finish(t.Context(), batch(), "node-1")).NotTo(MatchError(ContainSubstring("not reachable")))
 		}
 		NewWithT(t).Expect(wire.count()).To(Equal(5))
 	}
@@ -189,7 +189,7 @@ func TestAnswersThatSettleNothingCountAsOutages(t *testing.T) {
 	for _, answer := range []string{"<html>", `{"success":true}`} {
 		operator, wire := wired(t, answer)
 		for range 5 {
-			_, err := operator.BeginCheck(t.Context(), batch())
+			_, err := operator.Begin(t.Context(), batch())
 			NewWithT(t).Expect(err).To(HaveOccurred())
 		}
 		NewWithT(t).Expect(wire.count()).To(Equal(3))
@@ -206,7 +206,7 @@ func TestACallerWhoGivesUpDoesNotEndTheCountOfOutages(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		wire.hold(make(chan struct{}))
 		time.AfterFunc(time.Second, cancel)
-		_, err := operator.OpenOrder(ctx, release())
+		_, err := operator.Open(ctx, release())
 		g.Expect(err).To(MatchError(ctx.Err()))
 		wire.hold(nil)
 		g.Expect(open(t, operator.Client)).To(MatchError(outage))

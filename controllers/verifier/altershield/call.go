@@ -125,7 +125,7 @@ func (c *Client) exchange(ctx context.Context, call call, query string, signed a
 
 // newRequest has a query and no body, or a body and no query. Every attempt is signed anew.
 func (c *Client) newRequest(ctx context.Context, call call, query string, signed any) (*http.Request, error) {
-	token, err := c.keyring.Token(c.clock.Now())
+	token, err := c.Keyring.Token(c.clock.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
@@ -37,7 +37,7 @@ func TestAServerThatIsGoneIsUnreachable(t *testing.T) {
 	address := server.Listener.Addr().String()
 	operator := newOperator(t, configFor(t, server.URL))
 	server.Close()
-	_, err := operator.OpenOrder(t.Context(), release())
+	_, err := operator.Open(t.Context(), release())
 	expect(t, operator, "order_open", err, outcome{nil, "unreachable", "unavailable",
 		"AlterShield Server didn't answer submitChangeExecOrder: dial tcp " + address + ": connect: connection refused", 0})
 }
@@ -60,7 +60,7 @@ func TestASlowServerIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
 	config := configFor(t, address)
 	config.Timeout = 50 * time.Millisecond
 	operator := newOperator(t, config)
-	_, err := operator.OpenOrder(t.Context(), release())
+	_, err := operator.Open(t.Context(), release())
 	expect(t, operator, "order_open", err, outcome{nil, "unreachable", "unavailable",
 		"AlterShield Server didn't answer submitChangeExecOrder: no answer within 50ms", 0})
 }
@@ -78,7 +78,7 @@ func TestAnAnswerThatDoesNotEndIsNotWaitedFor(t *testing.T) {
 	config := configFor(t, server.URL)
 	config.Timeout = 50 * time.Millisecond
 	operator := newOperator(t, config)
-	_, err := operator.OpenOrder(t.Context(), release())
+	_, err := operator.Open(t.Context(), release())
 	expect(t, operator, "order_open", err, outcome{nil, "unreachable", "unavailable",
 		"AlterShield Server didn't answer submitChangeExecOrder: no answer within 50ms", 0})
 }
@@ -93,10 +93,10 @@ func TestACallerWhoGivesUpIsNotTheServersFault(t *testing.T) {
 			<-asked
 			cancel()
 		}()
-		_, err := operator.OpenOrder(ctx, release())
+		_, err := operator.Open(ctx, release())
 		g.Expect(err).To(MatchError(context.Canceled))
 		g.Expect(err).To(MatchError("submitChangeExecOrder was given up before AlterShield Server answered: context canceled"))
-		g.Expect(err).NotTo(MatchError(decide.ErrRefused))
+		g.Expect(err).NotTo(MatchError(verifier.ErrRefused))
 	}
 	for _, result := range []string{"ok", "unavailable", "skipped", ""} {
 		g.Expect(operator.calls("order_open", result)).To(BeZero(), result)
@@ -110,7 +110,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
 		server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, status))
 		t.Cleanup(server.Close)
-		_, err := newOperator(t, configFor(t, server.URL)).OpenOrder(t.Context(), release())
+		_, err := newOperator(t, configFor(t, server.URL)).Open(t.Context(), release())
 		g.Expect(err).To(MatchError("AlterShield Server answered with HTTP " + map[int]string{
 			302: "302 Found", 307: "307 Temporary Redirect",
 		}[status] + " to submitChangeExecOrder"))
@@ -121,7 +121,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 func TestOneAttemptIsMadePerCall(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusServiceUnavailable, "")
-	_, err := newOperator(t, configFor(t, server.URL)).OpenOrder(t.Context(), release())
+	_, err := newOperator(t, configFor(t, server.URL)).Open(t.Context(), release())
 	g.Expect(err).To(HaveOccurred())
 	server.last(t, 1)
 }
@@ -132,7 +132,7 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 	operator := newOperator(t, configFor(t, server.URL))
 	for _, status := range []int{http.StatusOK, http.StatusBadGateway, http.StatusBadRequest, http.StatusOK} {
 		server.says(status, opened)
-		_, err := operator.OpenOrder(t.Context(), release())
+		_, err := operator.Open(t.Context(), release())
 		g.Expect(err == nil).To(Equal(status == http.StatusOK))
 	}
 	connection := server.last(t, 4).RemoteAddr
@@ -148,7 +148,7 @@ func TestTwoFailuresOfTheSameCauseReadTheSame(t *testing.T) {
 	for port := range 2 {
 		here := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 40000 + port}
 		wire.fault = &net.OpError{Op: "read", Net: "tcp", Source: here, Addr: there, Err: errors.New("connection reset by peer")}
-		_, err := operator.OpenOrder(t.Context(), release())
+		_, err := operator.Open(t.Context(), release())
 		g.Expect(err).To(MatchError("AlterShield Server didn't answer submitChangeExecOrder: read tcp 10.0.0.2:8080: connection reset by peer"))
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"strings"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 const (
@@ -33,17 +33,6 @@ const (
 	// maxReason is how many characters a verdict's reason takes.
 	maxReason = 1024
 )
-
-// Callback is what the server tells of a check.
-type Callback struct {
-	// Order is the operator's id of the order.
-	Order string
-	// Batch says that the check is that of a batch, and not that of an order.
-	Batch bool
-	// Final says that no other verdict of the stage will come.
-	Final   bool
-	Verdict decide.CheckVerdict
-}
 
 // callback is the body that the server sends. It leaves fields out that are null.
 type callback struct {
@@ -73,38 +62,40 @@ type rule struct {
 	Ignored    text `json:"ignored"`
 }
 
-// ParseCallback reads what the server sends when a check ends. The error says what is missing or malformed.
-func ParseCallback(body []byte) (Callback, error) {
+// ParseCallback reads what the server sends when a check ends. The verdict is Undecided where the check is not that of a batch, or
+// another verdict of the stage will come. The error names what is missing or malformed.
+func ParseCallback(body []byte) (verifier.Delivery, error) {
 	said := callback{}
 	if err := json.Unmarshal(body, &said); err != nil {
-		return Callback{}, fmt.Errorf("the callback is malformed: %w", err)
+		return verifier.Delivery{}, fmt.Errorf("the callback is malformed: %w", err)
 	}
 	request := said.Request
 	switch {
 	case request == nil:
-		return Callback{}, errors.New("the callback has no callbackRequest")
+		return verifier.Delivery{}, errors.New("the callback has no callbackRequest")
 	case request.NodeID == "" || len(request.NodeID) > maxID:
-		return Callback{}, fmt.Errorf("the callback's nodeId has %d bytes: it must have 1 to %d", len(request.NodeID), maxID)
+		return verifier.Delivery{}, fmt.Errorf("the callback's nodeId has %d bytes: it must have 1 to %d", len(request.NodeID), maxID)
 	case request.Stage != text(appv1alpha1.StagePre) && request.Stage != text(appv1alpha1.StagePost):
-		return Callback{}, fmt.Errorf("the callback's defenseStageEnum is %q: it must be PRE or POST", clean(string(request.Stage), maxID))
+		return verifier.Delivery{}, fmt.Errorf("the callback's defenseStageEnum is %q: it must be PRE or POST", clean(string(request.Stage), maxID))
 	case request.Verdict == nil:
-		return Callback{}, errors.New("the callback has no verdict")
+		return verifier.Delivery{}, errors.New("the callback has no verdict")
 	case request.Verdict.Verdict == "":
-		return Callback{}, errors.New("the callback's verdict has no verdict text")
+		return verifier.Delivery{}, errors.New("the callback's verdict has no verdict text")
 	}
-	result := request.Verdict
-	parsed := decide.CheckVerdict{
-		CheckID: string(request.NodeID), Stage: appv1alpha1.CheckStage(request.Stage), Passed: !isFailure(result.Verdict),
-	}
-	if !parsed.Passed {
-		parsed.Reason = result.reason()
-	}
-	return Callback{
-		Order:   string(request.Order),
-		Batch:   said.CheckType == checkOfBatch,
-		Final:   result.AllFinish == nil || *result.AllFinish,
-		Verdict: parsed,
+	return verifier.Delivery{
+		Order: string(request.Order), CheckID: string(request.NodeID), Stage: appv1alpha1.CheckStage(request.Stage), Verdict: said.verdict(),
 	}, nil
+}
+
+func (c callback) verdict() verifier.Verdict {
+	result := c.Request.Verdict
+	switch {
+	case c.CheckType != checkOfBatch, result.AllFinish != nil && !*result.AllFinish:
+		return verifier.Verdict{Reason: "only verdicts of whole batches count"}
+	case isFailure(result.Verdict):
+		return verifier.Verdict{Outcome: verifier.Fail, Reason: result.reason()}
+	}
+	return verifier.Verdict{Outcome: verifier.Pass}
 }
 
 // isFailure is how the server reads its verdicts: what it doesn't know, and no verdict, pass.

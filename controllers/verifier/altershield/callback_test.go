@@ -18,6 +18,7 @@ package altershield_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode"
@@ -25,7 +26,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
@@ -41,9 +42,8 @@ func TestACallbackTellsTheVerdictOfABatch(t *testing.T) {
 		"rules":[{"ruleExeId":"r-1","resultJsn":"{}","controlKey":"defender_assert_false_plugin","status":"FAIL","verdict":"FAIL",
 		"msg":"assert false","url":"","relationId":"17","stage":"POST","grayStatus":true,"riskLevel":"BLOCK","name":"no errors",
 		"owner":"admin","allowIgnore":true,"ignored":false,"gmtStart":1700000000000,"externalRuleId":"e"}],"verdict":"fail"}`)))).
-		To(Equal(altershield.Callback{
-			Order: "o1", Batch: true, Final: true,
-			Verdict: decide.CheckVerdict{CheckID: "node-1", Stage: "POST", Passed: false, Reason: "no errors: assert false"},
+		To(Equal(verifier.Delivery{
+			Order: "o1", CheckID: "node-1", Stage: "POST", Verdict: verifier.Verdict{Outcome: "fail", Reason: "no errors: assert false"},
 		}))
 }
 
@@ -53,34 +53,36 @@ func TestACallbackMayBeOfAnOrder(t *testing.T) {
 		body := strings.Replace(callback(`{"verdict":"pass"}`), "CHANGE_BATCH", kind, 1)
 		parsed, err := altershield.ParseCallback([]byte(strings.Replace(body, "POST", "PRE", 1)))
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(parsed.Batch).To(BeFalse(), kind)
-		g.Expect(parsed.Verdict.Stage).To(BeEquivalentTo("PRE"))
+		g.Expect(parsed.Verdict).To(Equal(verifier.Verdict{Reason: "only verdicts of whole batches count"}), kind)
+		g.Expect(parsed.Stage).To(BeEquivalentTo("PRE"))
 	}
 }
 
 func TestWhatAVerdictSays(t *testing.T) {
 	for _, row := range []struct {
-		verdict       string
-		passed, final bool
+		verdict string
+		outcome verifier.Outcome
+		reason  string
 	}{
-		{`{"verdict":"pass"}`, true, true},
-		{`{"verdict":"PASS","allFinish":true}`, true, true},
-		{`{"verdict":"pass","allFinish":false}`, true, false},
-		{`{"verdict":"pass","allFinish":null}`, true, true},
-		{`{"verdict":"none"}`, true, true},
-		{`{"verdict":"passed with honours"}`, true, true},
-		{`{"verdict":"fail"}`, false, true},
-		{`{"verdict":"Fail"}`, false, true},
-		{`{"verdict":"inconc"}`, false, true},
-		{`{"verdict":"INCONC","checkPass":true}`, false, true},
-		{`{"verdict":"fail","allFinish":false}`, false, false},
+		{`{"verdict":"pass"}`, "pass", ""},
+		{`{"verdict":"PASS","allFinish":true}`, "pass", ""},
+		{`{"verdict":"pass","allFinish":false}`, "", "only verdicts of whole batches count"},
+		{`{"verdict":"pass","allFinish":null}`, "pass", ""},
+		{`{"verdict":"none"}`, "pass", ""},
+		{`{"verdict":"passed with honours"}`, "pass", ""},
+		{`{"verdict":"fail"}`, "fail", ""},
+		{`{"verdict":"Fail"}`, "fail", ""},
+		{`{"verdict":"inconc"}`, "fail", ""},
+		{`{"verdict":"INCONC","checkPass":true}`, "fail", ""},
+		{`{"verdict":"fail","allFinish":false}`, "", "only verdicts of whole batches count"},
 	} {
 		t.Run(row.verdict, func(t *testing.T) {
 			g := NewWithT(t)
 			parsed, err := altershield.ParseCallback([]byte(callback(row.verdict)))
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(parsed.Final).To(Equal(row.final))
-			g.Expect(parsed.Verdict).To(Equal(decide.CheckVerdict{CheckID: "node-1", Stage: "POST", Passed: row.passed}))
+			g.Expect(parsed).To(Equal(verifier.Delivery{
+				Order: "o1", CheckID: "node-1", Stage: "POST", Verdict: verifier.Verdict{Outcome: row.outcome, Reason: row.reason},
+			}))
 		})
 	}
 }
@@ -117,7 +119,7 @@ func TestAVerdictThatPassedHasNoReason(t *testing.T) {
 	g := NewWithT(t)
 	parsed, err := altershield.ParseCallback([]byte(callback(`{"verdict":"pass","msg":"time out","rules":[{"verdict":"FAIL","name":"on trial"}]}`)))
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(parsed.Verdict).To(Equal(decide.CheckVerdict{CheckID: "node-1", Stage: "POST", Passed: true}))
+	g.Expect(parsed.Verdict).To(Equal(verifier.Verdict{Outcome: "pass"}))
 }
 
 func TestACallbackThatCannotBeReadSaysWhy(t *testing.T) {
@@ -156,7 +158,7 @@ func TestTheLongestIDIsTaken(t *testing.T) {
 	body := strings.Replace(callback(`{"verdict":"pass"}`), "node-1", strings.Repeat("n", 256), 1)
 	parsed, err := altershield.ParseCallback([]byte(body))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	NewWithT(t).Expect(parsed.Verdict.CheckID).To(HaveLen(256))
+	NewWithT(t).Expect(parsed.CheckID).To(HaveLen(256))
 }
 
 func FuzzParseCallback(f *testing.F) {
@@ -173,14 +175,14 @@ func FuzzParseCallback(f *testing.F) {
 		parsed, err := altershield.ParseCallback(body)
 		verdict := parsed.Verdict
 		switch {
-		case err != nil && parsed != altershield.Callback{}:
+		case err != nil && !reflect.DeepEqual(parsed, verifier.Delivery{}):
 			t.Errorf("%+v came with the error %v", parsed, err)
 		case err != nil:
-		case verdict.CheckID == "" || len(verdict.CheckID) > 256:
-			t.Errorf("the id has %d bytes", len(verdict.CheckID))
-		case verdict.Stage != "PRE" && verdict.Stage != "POST":
-			t.Errorf("the stage is %q", verdict.Stage)
-		case verdict.Passed && verdict.Reason != "":
+		case parsed.CheckID == "" || len(parsed.CheckID) > 256:
+			t.Errorf("the id has %d bytes", len(parsed.CheckID))
+		case parsed.Stage != "PRE" && parsed.Stage != "POST":
+			t.Errorf("the stage is %q", parsed.Stage)
+		case verdict.Outcome == verifier.Pass && verdict.Reason != "":
 			t.Errorf("a pass has the reason %q", verdict.Reason)
 		case utf8.RuneCountInString(verdict.Reason) > 1024 || strings.ContainsFunc(verdict.Reason, unicode.IsControl):
 			t.Errorf("the reason is %q", verdict.Reason)

@@ -28,7 +28,7 @@ import (
 	"k8s.io/utils/clock"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 const (
@@ -43,8 +43,8 @@ const (
 // Client makes the operator's calls of AlterShield Server, each with one attempt unless a deadlock ends it. Calls fail with an Error. While the server
 // doesn't answer, they fail at once.
 type Client struct {
+	Callbacks
 	config      Config
-	keyring     *Keyring
 	clock       clock.PassiveClock
 	metrics     *Metrics
 	http        *http.Client
@@ -53,15 +53,22 @@ type Client struct {
 	switchedOff atomic.Bool
 }
 
+var (
+	_ verifier.Announcer = &Client{}
+	_ verifier.Switch    = &Client{}
+	_ verifier.Limiter   = &Client{}
+	_ verifier.Receiver  = &Client{}
+)
+
 // NewClient takes a configuration that is valid, and a keyring of its credentials.
 func NewClient(config Config, keyring *Keyring, clock clock.PassiveClock, metrics *Metrics) *Client {
 	return &Client{
-		config:  config,
-		keyring: keyring,
-		clock:   clock,
-		metrics: metrics,
-		http:    newHTTPClient(config.Timeout, config.Tracer),
-		breaker: newBreaker(),
+		Callbacks: Callbacks{Keyring: keyring},
+		config:    config,
+		clock:     clock,
+		metrics:   metrics,
+		http:      newHTTPClient(config.Timeout, config.Tracer),
+		breaker:   newBreaker(),
 	}
 }
 
@@ -74,22 +81,28 @@ func newBreaker() *gobreaker.CircuitBreaker[result] {
 	})
 }
 
-// OpenOrder announces a release. serverID is empty where the server had the order already.
-func (c *Client) OpenOrder(ctx context.Context, order decide.Order) (serverID string, err error) {
+// Name returns AlterShield Server.
+func (c *Client) Name() string { return "AlterShield Server" }
+
+// OrderID returns the bizExecOrderId of a release.
+func (c *Client) OrderID(release verifier.Release) string { return c.config.orderID(release) }
+
+// Open announces a release. serverID is empty where the server had the order already.
+func (c *Client) Open(ctx context.Context, release verifier.Release) (serverID string, err error) {
 	opened := ordered{}
-	if err := c.post(ctx, orderOpen, c.config.openRequest(order), &opened); err != nil {
+	if err := c.post(ctx, orderOpen, c.config.openRequest(release), &opened); err != nil {
 		return "", err
 	}
 	return string(opened.OrderID), nil
 }
 
-// CloseOrder tells how a release ended: SUCCESS, ROLLBACK or CANCEL.
-func (c *Client) CloseOrder(ctx context.Context, order decide.Order, state appv1alpha1.OrderState) error {
-	return c.post(ctx, orderClose, closeRequest{inOrder: c.config.inOrder(order), FinishState: state}, nil)
+// Close reports how a release ended: SUCCESS, ROLLBACK or CANCEL.
+func (c *Client) Close(ctx context.Context, release verifier.Release, end appv1alpha1.OrderState) error {
+	return c.post(ctx, orderClose, closeRequest{inOrder: c.config.inOrder(release), FinishState: end}, nil)
 }
 
-// BeginCheck asks for the check before a batch and returns the server's id of the check. Every call begins another check.
-func (c *Client) BeginCheck(ctx context.Context, batch decide.Batch) (checkID string, err error) {
+// Begin asks for the check before a batch and returns the server's id of the check. Every call begins another check.
+func (c *Client) Begin(ctx context.Context, batch verifier.Batch) (checkID string, err error) {
 	check := begun{}
 	if err := c.post(ctx, checkBegin, c.config.beginRequest(batch, c.clock.Now()), &check); err != nil {
 		return "", err
@@ -97,20 +110,23 @@ func (c *Client) BeginCheck(ctx context.Context, batch decide.Batch) (checkID st
 	return string(check.NodeID), nil
 }
 
-// FinishCheck says that a batch has taken effect, so that the check after it can begin. It wraps decide.ErrNotYet while
+// Finish reports that a batch has taken effect, so that the check after it can begin. The error wraps verifier.ErrNotYet while
 // the check before it still runs. Once the check after it is over, another call makes the server forget that.
-func (c *Client) FinishCheck(ctx context.Context, batch decide.Batch, checkID string) error {
+func (c *Client) Finish(ctx context.Context, batch verifier.Batch, checkID string) error {
 	return c.post(ctx, checkFinish, finishRequest{
-		inOrder: c.config.inOrder(batch.Order), NodeID: checkID, Success: true, FinishTime: c.clock.Now().UnixMilli(),
+		inOrder: c.config.inOrder(batch.Release), NodeID: checkID, Success: true, FinishTime: c.clock.Now().UnixMilli(),
 	}, nil)
 }
 
-// Passed asks whether a stage has passed. false says nothing: server v1.0 says of checks that still run, or timed out and
-// so let the batch pass, that they failed.
-func (c *Client) Passed(ctx context.Context, batch decide.Batch, checkID string, stage appv1alpha1.CheckStage) (bool, error) {
+// Ask returns Pass for a stage that has passed, else Undecided: server v1.0 says of checks that still run, or timed out and so let
+// the batch pass, that they failed.
+func (c *Client) Ask(ctx context.Context, batch verifier.Batch, checkID string, stage appv1alpha1.CheckStage) (verifier.Verdict, error) {
 	seen := progress{}
-	err := c.post(ctx, checkPoll, pollRequest{inOrder: c.config.inOrder(batch.Order), NodeID: checkID, DefenseStage: stage}, &seen)
-	return err == nil && seen.passed(), err
+	err := c.post(ctx, checkPoll, pollRequest{inOrder: c.config.inOrder(batch.Release), NodeID: checkID, DefenseStage: stage}, &seen)
+	if err != nil || !seen.passed() {
+		return verifier.Verdict{}, err
+	}
+	return verifier.Verdict{Outcome: verifier.Pass}, nil
 }
 
 // post makes a call through the circuit breaker, which keeps a server that hangs from holding up every worker.

@@ -19,7 +19,7 @@ package altershield
 import (
 	"fmt"
 
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // Kind says why a call was not done.
@@ -51,7 +51,7 @@ const (
 // maxMessage is how many characters of the server's an error takes.
 const maxMessage = 512
 
-// Error says what came of a call that was not done. It wraps decide.ErrRefused, ErrUnauthorized or ErrNotYet where one of
+// Error says what came of a call that was not done. It wraps verifier.ErrRefused, ErrUnauthorized or ErrNotYet where one of
 // them applies; without them the call is worth another attempt. It never holds the token or a signature.
 type Error struct {
 	// Call is the call's name in the server's API.
@@ -73,7 +73,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf(e.Kind.format(), e.Call, said)
 }
 
-// Unwrap gives the reason that package decide knows, or the cause.
+// Unwrap gives the reason that package verifier knows, or the cause.
 func (e *Error) Unwrap() error { return e.err }
 
 // format takes the call and what was said of it.
@@ -103,11 +103,11 @@ func (k Kind) format() string {
 func (k Kind) reason() error {
 	switch k {
 	case KindRefused:
-		return decide.ErrRefused
+		return verifier.ErrRefused
 	case KindUnauthorized:
-		return decide.ErrUnauthorized
+		return verifier.ErrUnauthorized
 	case KindNotYet:
-		return decide.ErrNotYet
+		return verifier.ErrNotYet
 	}
 	return nil
 }

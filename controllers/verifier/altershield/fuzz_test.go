@@ -33,7 +33,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
@@ -128,11 +128,11 @@ func FuzzTheAnswersOfTheServer(f *testing.F) {
 		}
 		ids := map[string]string{}
 		asked := map[string]error{}
-		ids["order"], asked["submitChangeExecOrder"] = client().OpenOrder(t.Context(), release())
-		ids["check"], asked["submitChangeExecBatchStartNotify"] = client().BeginCheck(t.Context(), batch())
-		asked["submitChangeFinishNotify"] = client().FinishCheck(t.Context(), batch(), "node-1")
-		asked["finishChangeExecOrderAction"] = client().CloseOrder(t.Context(), release(), "SUCCESS")
-		passed, fault := client().Passed(t.Context(), batch(), "node-1", "POST")
+		ids["order"], asked["submitChangeExecOrder"] = client().Open(t.Context(), release())
+		ids["check"], asked["submitChangeExecBatchStartNotify"] = client().Begin(t.Context(), batch())
+		asked["submitChangeFinishNotify"] = client().Finish(t.Context(), batch(), "node-1")
+		asked["finishChangeExecOrderAction"] = client().Close(t.Context(), release(), "SUCCESS")
+		verdict, fault := client().Ask(t.Context(), batch(), "node-1", "POST")
 		asked["retrieveChangeCheck"] = fault
 		for call, err := range asked {
 			if err != nil {
@@ -150,7 +150,7 @@ func FuzzTheAnswersOfTheServer(f *testing.F) {
 		if asked["submitChangeExecBatchStartNotify"] == nil && ids["check"] == "" {
 			t.Errorf("%q began a check without an id", body)
 		}
-		if passed && (fault != nil || !bytes.Contains(bytes.ToLower(body), []byte("pass"))) {
+		if verdict.Outcome == verifier.Pass && (fault != nil || !bytes.Contains(bytes.ToLower(body), []byte("pass"))) {
 			t.Errorf("%q passed a check, with the error %v", body, fault)
 		}
 	})
@@ -169,7 +169,7 @@ func checkError(t *testing.T, call string, err error) {
 		t.Errorf("the error of %s has %d bytes", call, len(err.Error()))
 	case strings.ContainsFunc(err.Error(), unicode.IsControl) || !strings.Contains(err.Error(), call):
 		t.Errorf("the error of %s can't be read: %q", call, err.Error())
-	case failure.Kind == altershield.KindRefused != errors.Is(err, decide.ErrRefused):
+	case failure.Kind == altershield.KindRefused != errors.Is(err, verifier.ErrRefused):
 		t.Errorf("the error of %s is %s and wraps %v", call, failure.Kind, failure.Unwrap())
 	}
 }
@@ -202,7 +202,7 @@ func FuzzTheBodyOfARequest(f *testing.F) {
 		}))
 		of := batch()
 		of.Pods[0].Pod = pod
-		if _, err := client.BeginCheck(t.Context(), of); err != nil {
+		if _, err := client.Begin(t.Context(), of); err != nil {
 			t.Errorf("the pod %q keeps a check from beginning: %v", pod, err)
 		}
 	})

@@ -33,7 +33,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
@@ -46,14 +46,14 @@ const (
 // today is 1700000000000 in milliseconds.
 func today() time.Time { return time.UnixMilli(1_700_000_000_000) }
 
-func release() decide.Order {
-	return decide.Order{
-		ID: "kind/default/sleep/0123456789/3", Namespace: "default", Deployment: "sleep", Version: "9b4d4f7c", Release: 3,
+func release() verifier.Release {
+	return verifier.Release{
+		Order: "kind/default/sleep/0123456789/3", Namespace: "default", Name: "sleep", Version: "9b4d4f7c", Number: 3,
 	}
 }
 
-func batch() decide.Batch {
-	return decide.Batch{Order: release(), Number: 1, Total: 5, Pods: []appv1alpha1.PodSummary{{
+func batch() verifier.Batch {
+	return verifier.Batch{Release: release(), Number: 1, Total: 5, Pods: []appv1alpha1.PodSummary{{
 		App: "sleep", HostName: "sleep-1", IP: "10.244.1.198", Namespace: "default", Pod: "sleep-1", WorkSpace: "default",
 		Verdict: "unpass", Message: "of an earlier check",
 	}}}
@@ -175,10 +175,10 @@ func (s *server) last(t *testing.T, count int) arrival {
 // every is each call of the client but the heartbeat, with the name of its metrics.
 func every(client *altershield.Client) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"order_open":   func(ctx context.Context) error { _, err := client.OpenOrder(ctx, release()); return err },
-		"order_close":  func(ctx context.Context) error { return client.CloseOrder(ctx, release(), "SUCCESS") },
-		"check_begin":  func(ctx context.Context) error { _, err := client.BeginCheck(ctx, batch()); return err },
-		"check_finish": func(ctx context.Context) error { return client.FinishCheck(ctx, batch(), "node-1") },
-		"check_poll":   func(ctx context.Context) error { _, err := client.Passed(ctx, batch(), "node-1", "POST"); return err },
+		"order_open":   func(ctx context.Context) error { _, err := client.Open(ctx, release()); return err },
+		"order_close":  func(ctx context.Context) error { return client.Close(ctx, release(), "SUCCESS") },
+		"check_begin":  func(ctx context.Context) error { _, err := client.Begin(ctx, batch()); return err },
+		"check_finish": func(ctx context.Context) error { return client.Finish(ctx, batch(), "node-1") },
+		"check_poll":   func(ctx context.Context) error { _, err := client.Ask(ctx, batch(), "node-1", "POST"); return err },
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // What the server calls the things of Kubernetes.
@@ -46,8 +46,8 @@ type inOrder struct {
 	Platform       string `json:"platform"`
 }
 
-func (c Config) inOrder(order decide.Order) inOrder {
-	return inOrder{TenantCode: c.Tenant, ChangeSceneKey: c.Scene, BizExecOrderID: order.ID, Platform: c.Platform}
+func (c Config) inOrder(release verifier.Release) inOrder {
+	return inOrder{TenantCode: c.Tenant, ChangeSceneKey: c.Scene, BizExecOrderID: release.Order, Platform: c.Platform}
 }
 
 type openRequest struct {
@@ -78,19 +78,19 @@ type param struct {
 	Release    int64  `json:"release"`
 }
 
-func (c Config) openRequest(order decide.Order) openRequest {
-	name := order.Namespace + "/" + order.Deployment
+func (c Config) openRequest(release verifier.Release) openRequest {
+	name := release.Namespace + "/" + release.Name
 	return openRequest{
-		inOrder:            c.inOrder(order),
-		ChangeTitle:        clean(fmt.Sprintf("Release %d of Deployment %s", order.Release, name), maxTitle),
+		inOrder:            c.inOrder(release),
+		ChangeTitle:        clean(fmt.Sprintf("Release %d of Deployment %s", release.Number, name), maxTitle),
 		Creator:            agent,
 		ChangeScenarioCode: daily,
 		ChangePhases:       []string{inProd},
 		ChangeContents:     []changed{{ContentType: contentType{TypeName: podType}, InstanceName: name}},
 		ChangeParam: jsonText{param{
-			Cluster: c.Cluster, Namespace: order.Namespace, Deployment: order.Deployment, Version: order.Version, Release: order.Release,
+			Cluster: c.Cluster, Namespace: release.Namespace, Deployment: release.Name, Version: release.Version, Release: release.Number,
 		}},
-		ChangeApps: []string{order.Deployment},
+		ChangeApps: []string{release.Name},
 	}
 }
 
@@ -120,13 +120,13 @@ type workload struct {
 	Type      string `json:"workloadType"`
 }
 
-func (c Config) beginRequest(batch decide.Batch, now time.Time) beginRequest {
+func (c Config) beginRequest(batch verifier.Batch, now time.Time) beginRequest {
 	tag := notLast
 	if batch.Last {
 		tag = lastBatch
 	}
 	return beginRequest{
-		inOrder:                     c.inOrder(batch.Order),
+		inOrder:                     c.inOrder(batch.Release),
 		Executor:                    agent,
 		StartTime:                   now.UnixMilli(),
 		BatchNo:                     batch.Number,
@@ -137,7 +137,7 @@ func (c Config) beginRequest(batch decide.Batch, now time.Time) beginRequest {
 		ChangePhase:                 inProd,
 		EffectiveTargetType:         podType,
 		EffectiveTargetLocations:    locations(batch.Pods),
-		ExtInfo:                     workload{Namespace: batch.Order.Namespace, Name: batch.Order.Deployment, Type: "Deployment"},
+		ExtInfo:                     workload{Namespace: batch.Release.Namespace, Name: batch.Release.Name, Type: "Deployment"},
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
@@ -37,7 +38,7 @@ func TestAnOrderTellsTheServerOfARelease(t *testing.T) {
 	server := newServer(t, http.StatusOK, opened)
 	operator := newOperator(t, configFor(t, server.URL))
 
-	id, err := operator.OpenOrder(t.Context(), release())
+	id, err := operator.Open(t.Context(), release())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(id).To(Equal("order-1"))
 
@@ -58,9 +59,9 @@ func TestATitleIsNotLongerThanTheServerTakes(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, opened)
 	long := release()
-	long.Namespace, long.Deployment = strings.Repeat("n", 63), strings.Repeat("d", 253)
+	long.Namespace, long.Name = strings.Repeat("n", 63), strings.Repeat("d", 253)
 
-	_, err := newOperator(t, configFor(t, server.URL)).OpenOrder(t.Context(), long)
+	_, err := newOperator(t, configFor(t, server.URL)).Open(t.Context(), long)
 	g.Expect(err).NotTo(HaveOccurred())
 	title := "Release 3 of Deployment " + long.Namespace + "/" + strings.Repeat("d", 256-24-64-3) + "..."
 	g.Expect(title).To(HaveLen(256))
@@ -74,7 +75,7 @@ func TestTheEndOfAReleaseIsTold(t *testing.T) {
 			server := newServer(t, http.StatusOK, `{"success":true,"resultCode":"000","msg":null,"domain":null}`)
 			operator := newOperator(t, configFor(t, server.URL))
 
-			g.Expect(operator.CloseOrder(t.Context(), release(), appv1alpha1.OrderState(state))).To(Succeed())
+			g.Expect(operator.Close(t.Context(), release(), appv1alpha1.OrderState(state))).To(Succeed())
 			sent := server.last(t, 1)
 			g.Expect(sent.URL.Path).To(Equal("/openapi/v1/exe/finishChangeExecOrderAction"))
 			g.Expect(string(sent.body)).To(MatchJSON(`{"tenantCode": "default", "changeSceneKey": "com.example.rolling",
@@ -96,7 +97,7 @@ func TestABatchTellsTheServerOfItsPodsWithoutWhatAnEarlierCheckSaid(t *testing.T
 	server := newServer(t, http.StatusOK, begun)
 	operator := newOperator(t, configFor(t, server.URL))
 
-	id, err := operator.BeginCheck(t.Context(), batch())
+	id, err := operator.Begin(t.Context(), batch())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(id).To(Equal("node-1"))
 
@@ -113,7 +114,7 @@ func TestALastBatchWithoutPodsIsTagged(t *testing.T) {
 	last := batch()
 	last.Last, last.Pods = true, nil
 
-	_, err := newOperator(t, configFor(t, server.URL)).BeginCheck(t.Context(), last)
+	_, err := newOperator(t, configFor(t, server.URL)).Begin(t.Context(), last)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(server.last(t, 1).body)).To(MatchJSON(fmt.Sprintf(beginBody, "last", "")), "the server refuses null instead of []")
 }
@@ -123,7 +124,7 @@ func TestABatchThatHasTakenEffectIsTold(t *testing.T) {
 	server := newServer(t, http.StatusOK, `{"success":true,"resultCode":"000","domain":{"nodeId":"node-1","skipCheck":true}}`)
 	operator := newOperator(t, configFor(t, server.URL))
 
-	g.Expect(operator.FinishCheck(t.Context(), batch(), "node-1")).To(Succeed(), "skipCheck means nothing here")
+	g.Expect(operator.Finish(t.Context(), batch(), "node-1")).To(Succeed(), "skipCheck means nothing here")
 	sent := server.last(t, 1)
 	g.Expect(sent.URL.Path).To(Equal("/openapi/v1/exe/submitChangeFinishNotify"))
 	g.Expect(string(sent.body)).To(MatchJSON(`{"tenantCode": "default", "changeSceneKey": "com.example.rolling",
@@ -137,7 +138,7 @@ func TestAPollNamesTheCheckAndItsStage(t *testing.T) {
 	server := newServer(t, http.StatusOK, `{"success":true,"domain":{"finished":true,"verdict":{"verdict":"pass"}}}`)
 	operator := newOperator(t, configFor(t, server.URL))
 
-	g.Expect(operator.Passed(t.Context(), batch(), "node-1", "PRE")).To(BeTrue())
+	g.Expect(operator.Ask(t.Context(), batch(), "node-1", "PRE")).To(Equal(verifier.Verdict{Outcome: "pass"}))
 	sent := server.last(t, 1)
 	g.Expect(sent.URL.Path).To(Equal("/openapi/v1/exe/retrieveChangeCheck"))
 	g.Expect(string(sent.body)).To(MatchJSON(`{"tenantCode": "default", "changeSceneKey": "com.example.rolling",
@@ -170,7 +171,7 @@ func TestWhatTheServerReadsIsNotEscaped(t *testing.T) {
 	config := configFor(t, server.URL)
 	config.Tenant = "R&D <发布>"
 
-	_, err := newOperator(t, config).OpenOrder(t.Context(), release())
+	_, err := newOperator(t, config).Open(t.Context(), release())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(server.last(t, 1).body)).To(HavePrefix(`{"tenantCode":"R&D <发布>",`))
 }
@@ -180,7 +181,7 @@ func TestThePathOfTheAddressComesFirst(t *testing.T) {
 		t.Run(suffix, func(t *testing.T) {
 			g := NewWithT(t)
 			server := newServer(t, http.StatusOK, opened)
-			_, err := newOperator(t, configFor(t, server.URL+suffix)).OpenOrder(t.Context(), release())
+			_, err := newOperator(t, configFor(t, server.URL+suffix)).Open(t.Context(), release())
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(server.last(t, 1).URL.String()).To(Equal("/shield/openapi/v1/exe/submitChangeExecOrder"))
 		})
@@ -194,7 +195,7 @@ func TestATokenThatChangesIsReadAgain(t *testing.T) {
 	operator := newOperator(t, config)
 	for count, token := range []string{"the first", "the second"} {
 		g.Expect(os.WriteFile(config.TokenFile, []byte(token), 0o600)).To(Succeed())
-		_, err := operator.OpenOrder(t.Context(), release())
+		_, err := operator.Open(t.Context(), release())
 		g.Expect(err).NotTo(HaveOccurred())
 		sent := server.last(t, count+1)
 		g.Expect(sent.Header.Get("X-AlterShield-Sign")).To(Equal(altershield.Sign("1700000000000", sent.body, token)))
@@ -251,14 +252,14 @@ func TestFitsIsWhatABeginRequestMayHold(t *testing.T) {
 
 			most := batch()
 			most.Pods = pods[:fits]
-			_, err := operator.BeginCheck(t.Context(), most)
+			_, err := operator.Begin(t.Context(), most)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(fieldsOf(t, server.last(t, 1).body)).To(HaveKeyWithValue("effectiveTargetLocations", BeNumerically("<=", 60_000)))
 			if fits == len(pods) {
 				return
 			}
 			most.Pods = pods[:fits+1]
-			_, err = operator.BeginCheck(t.Context(), most)
+			_, err = operator.Begin(t.Context(), most)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(fieldsOf(t, server.last(t, 2).body)).To(HaveKeyWithValue("effectiveTargetLocations", BeNumerically(">", 60_000)))
 		})
@@ -278,8 +279,8 @@ func TestNoNameMakesAFieldOfAnOrderTooLong(t *testing.T) {
 	config := configFor(t, server.URL)
 	config.Cluster = strings.Repeat("c", 63)
 	long := release()
-	long.Namespace, long.Deployment, long.Version, long.Release = strings.Repeat("n", 63), strings.Repeat("d", 253), strings.Repeat("v", 32), math.MaxInt64
-	_, err := newOperator(t, config).OpenOrder(t.Context(), long)
+	long.Namespace, long.Name, long.Version, long.Number = strings.Repeat("n", 63), strings.Repeat("d", 253), strings.Repeat("v", 32), math.MaxInt64
+	_, err := newOperator(t, config).Open(t.Context(), long)
 	g.Expect(err).NotTo(HaveOccurred())
 	for field, length := range fieldsOf(t, server.last(t, 1).body) {
 		g.Expect(length).To(BeNumerically("<", 60_000), field)

@@ -1,0 +1,42 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package altershield
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
+)
+
+const (
+	// maxOrderID is the most bytes that the server takes as a bizExecOrderId.
+	maxOrderID = 128
+	// uniqueLength is how many hexadecimal digits of the hash an id has.
+	uniqueLength = 10
+)
+
+// orderID returns <cluster>/<namespace>/<deployment>/<hash>/<release>. The hash of what the API server never gives twice makes it
+// unique forever: a Deployment, a version and even a count may return.
+func (c Config) orderID(release verifier.Release) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", release.Record, release.Recorded))
+	unique := "/" + hex.EncodeToString(sum[:])[:uniqueLength] + "/" + strconv.FormatInt(release.Number, 10)
+	return decide.ShortName(c.Cluster+"/"+release.Namespace+"/"+release.Name, maxOrderID-len(unique)) + unique
+}
