@@ -17,6 +17,7 @@ limitations under the License.
 package routers
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -24,6 +25,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
@@ -246,6 +248,27 @@ func TestWithoutCredentialsNoCallbackIsTaken(t *testing.T) {
 			g.Expect(b.changePod(t).Status.Status).To(BeEquivalentTo("PostSubmitted"))
 		})
 	}
+}
+
+// broken is a receiver that fails for a reason of its own.
+type broken struct{ altershield.Callbacks }
+
+func (broken) CheckHeader(http.Header, time.Time) error {
+	return errors.New("the key store at 10.0.0.7 is sealed")
+}
+
+func TestHandleKeepsTheReasonsOfAReceiverToItself(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
+	registry := prometheus.NewRegistry()
+	server, err := New(Options{Receiver: broken{}, Client: b.kube, Live: b.kube, Clock: clocktesting.NewFakePassiveClock(now), Metrics: registry})
+	g.Expect(err).NotTo(HaveOccurred())
+	b.Server, b.registry = server, registry
+	answer := b.callBack(t, bodyOf("POST", "fail"))
+	g.Expect(answer.Code).To(Equal(503))
+	g.Expect(answer.Body.String()).To(beFailure("the operator can't verify callbacks at present"))
+	g.Expect(string(b.log.Contents())).To(ContainSubstring("the key store at 10.0.0.7 is sealed"))
+	g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{failed} 1"))
 }
 
 func TestAnAppliedVerdictIsLoggedInOneLine(t *testing.T) {

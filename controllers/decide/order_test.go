@@ -53,8 +53,9 @@ func identified(uid types.UID) workloadOption {
 // verifiedBy is a server that the operator is configured for.
 func verifiedBy(seen *decide.Observation) { seen.Verifier = aServer() }
 
-func checksOff(seen *decide.Observation) { seen.Verifier.SwitchedOff = true }
-func wentBack(seen *decide.Observation)  { seen.Current, seen.WentBack = false, true }
+func checksOff(seen *decide.Observation)   { seen.Verifier.SwitchedOff = true }
+func unannounced(seen *decide.Observation) { seen.Verifier.Announced = false }
+func wentBack(seen *decide.Observation)    { seen.Current, seen.WentBack = false, true }
 
 // orderIn gives the workload an order that was sent for a release.
 func orderIn(state string, number int64) workloadOption {
@@ -88,6 +89,7 @@ func TestAReleaseIsAnnouncedAndItsEndIsTold(t *testing.T) {
 		{"a new release is announced", newWorkload(), see(5, verifiedBy), decide.OrderPlan{Open: true}},
 		{"a release without pods is announced", newWorkload(), see(0, verifiedBy), decide.OrderPlan{Open: true}},
 		{"not without a server", newWorkload(), see(5), decide.OrderPlan{}},
+		{"not to a verifier that needs no order", newWorkload(), see(5, verifiedBy, unannounced), decide.OrderPlan{}},
 		{"not while checks are switched off", newWorkload(), see(5, verifiedBy, checksOff), decide.OrderPlan{}},
 		{"not in a namespace that opted out", newWorkload(), see(5, verifiedBy, optedOut), decide.OrderPlan{}},
 		{"not after the Deployment has moved on", newWorkload(), see(5, verifiedBy, moved), decide.OrderPlan{}},

@@ -115,7 +115,7 @@ func ReleasesInProgress(ctx context.Context, reader client.Reader) ([]appv1alpha
 	return list.Items, nil
 }
 
-// ChangePodByCheck is the ChangePod whose check has this id at AlterShield Server, nil where the cache shows none. It is
+// ChangePodByCheck returns the ChangePod whose check has this id at the verifier, nil where the cache shows none. It is
 // shared with the cache: read it only.
 func ChangePodByCheck(ctx context.Context, reader client.Reader, check string) (*appv1alpha1.ChangePod, error) {
 	var list appv1alpha1.ChangePodList
@@ -129,7 +129,7 @@ func ChangePodByCheck(ctx context.Context, reader client.Reader, check string) (
 	return &list.Items[0], nil
 }
 
-// ChangeWorkloadByOrder is the ChangeWorkload whose change order has this bizExecOrderId, nil where the cache shows none.
+// ChangeWorkloadByOrder returns the ChangeWorkload whose change order has this id, nil where the cache shows none.
 // It is shared with the cache: read it only.
 func ChangeWorkloadByOrder(ctx context.Context, reader client.Reader, order string) (*appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package monotonic keeps controllers from acting on the past: what they tell AlterShield Server can't be taken back.
+// Package monotonic keeps controllers from acting on the past: what they report to a verifier can't be taken back.
 package monotonic
 
 import (

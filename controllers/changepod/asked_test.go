@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changepod
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
+)
+
+// rules judge inside the operator: they need no change order, and are asked for each verdict.
+type rules struct {
+	calls []string
+	post  verifier.Verdict
+	err   error
+}
+
+func (r *rules) Name() string { return "Rules" }
+
+func (r *rules) Begin(_ context.Context, batch verifier.Batch) (string, error) {
+	r.calls = append(r.calls, fmt.Sprintf("begin %s of %d", batch.Release.Name, batch.Total))
+	return "check-1", nil
+}
+
+func (r *rules) Finish(_ context.Context, _ verifier.Batch, checkID string) error {
+	r.calls = append(r.calls, "finish "+checkID)
+	return nil
+}
+
+func (r *rules) Ask(_ context.Context, _ verifier.Batch, checkID string, stage appv1alpha1.CheckStage) (verifier.Verdict, error) {
+	r.calls = append(r.calls, fmt.Sprintf("ask %s %s", stage, checkID))
+	if stage == appv1alpha1.StagePre {
+		return verifier.Verdict{Outcome: verifier.Pass}, nil
+	}
+	return r.post, r.err
+}
+
+// indexed lets index.Setup register its indexes with the fake client.
+type indexed struct{ builder *fake.ClientBuilder }
+
+func (i indexed) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
+	i.builder.WithIndex(object, field, extract)
+	return nil
+}
+
+func TestReconcileAsksAVerifierThatSendsNoVerdicts(t *testing.T) {
+	g := NewWithT(t)
+	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--1", UID: "1"}}
+	record.Spec.AppName, record.Spec.Release, record.Spec.CountThreshold = "web", 1, 1
+	batch := &appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--1--x--1", OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "app.ops.cloud.alipay.com/v1alpha1", Kind: "ChangeWorkload", Name: "web--x--1", UID: "1", Controller: ptr.To(true)},
+	}}}
+	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+	batch.Spec = appv1alpha1.ChangePodSpec{ChangeWorkloadID: "web--x--1", Release: 1, PodInfos: []appv1alpha1.PodSummary{{Pod: "web-a"}}, CreateTimeUnix: clock.Now().Unix()}
+	scheme := runtime.NewScheme()
+	g.Expect(errors.Join(appv1alpha1.AddToScheme(scheme), clientgoscheme.AddToScheme(scheme))).To(Succeed())
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(record, batch).WithStatusSubresource(batch)
+	g.Expect(index.Setup(t.Context(), indexed{builder})).To(Succeed())
+	kube, asked := builder.Build(), &rules{}
+	reconciler := &Reconciler{Client: kube, Live: kube, Clock: clock, Verifier: asked, Recorder: events.NewFakeRecorder(10)}
+	for number, step := range []struct {
+		post  verifier.Verdict
+		err   error
+		calls []string
+		state string
+		wait  time.Duration
+	}{
+		{calls: []string{"begin web of 1"}, state: "PreSubmitted ", wait: 120 * time.Second},
+		{calls: []string{"ask PRE check-1"}, state: "PostWait ", wait: 120 * time.Second},
+		{calls: []string{"finish check-1"}, state: "PostSubmitted ", wait: 120 * time.Second},
+		{post: verifier.Verdict{Again: 15 * time.Second}, calls: []string{"ask POST check-1"}, state: "PostSubmitted ", wait: 15 * time.Second},
+		{err: errors.New("no such series"), calls: []string{"ask POST check-1"}, state: "PostSubmitted ", wait: 200 * time.Millisecond},
+		{post: verifier.Verdict{Outcome: verifier.Fail, Reason: "it restarts"}, calls: []string{"ask POST check-1"}, state: "ExecuteDone PostFinish"},
+	} {
+		asked.post, asked.err, asked.calls = step.post, step.err, nil
+		result, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(batch)})
+		g.Expect(err).NotTo(HaveOccurred(), "step %d", number+1)
+		g.Expect(asked.calls).To(Equal(step.calls), "step %d", number+1)
+		g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(batch), batch)).To(Succeed())
+		g.Expect(string(batch.Status.Status)+" "+batch.Status.Message).To(Equal(step.state), "step %d", number+1)
+		g.Expect(result).To(Equal(ctrl.Result{RequeueAfter: step.wait}), "step %d", number+1)
+	}
+	g.Expect(batch.Status.PodResults).To(Equal([]appv1alpha1.PodSummary{{Pod: "web-a", Verdict: "unpass", Message: "it restarts"}}))
+}
