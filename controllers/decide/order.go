@@ -129,7 +129,7 @@ func planOrder(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeW
 	return OrderPlan{Open: mayOpen && !verified && status.Status != appv1alpha1.ChangeWorkloadFailed}
 }
 
-// endOfOwed is how the release of the OwedOrder ended, empty while it has not. One of an earlier release of the version is ended
+// endOfOwed is how the release of OwedRelease ended, empty while it has not. One of an earlier release of the version is ended
 // before the new one is opened.
 func endOfOwed(workload *appv1alpha1.ChangeWorkload, verified bool, seen Observation) appv1alpha1.OrderState {
 	order, unaccounted := workload.Status.Order, Unaccounted(workload)
