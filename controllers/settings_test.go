@@ -70,6 +70,7 @@ var _ = Describe("Settings", Serial, func() {
 			"refusal":            {Type: "isRefusal", Enable: true, Content: "24h", Remark: "Refuse versions that were rolled back for this long"},
 			"template-history":   {Type: "isTemplateHistory", Enable: true, Content: "10", Remark: "Keep this many verified pod templates of each Deployment"},
 			"release-history":    {Type: "isReleaseHistory", Enable: false, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each Deployment"},
+			"finished-label":     {Type: "isFinishedLabel", Enable: true, Remark: "Label finished pods"},
 		} {
 			var setting appv1alpha1.OpsConfigInfo
 			key := client.ObjectKey{Namespace: system, Name: name}

@@ -96,7 +96,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
 			Settings: reader, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
 		},
-		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock},
+		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock, Settings: reader},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
 			Clock: options.Clock, Tracer: options.Tracer, Settings: reader,

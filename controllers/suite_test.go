@@ -83,7 +83,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	kube, err = client.NewWithWatch(plane.Config(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	for _, setting := range []string{"blocking", "branch", "stuck-rollback", "suspended-rollback", "refusal", "template-history", "release-history"} {
+	for _, setting := range []string{"blocking", "branch", "stuck-rollback", "suspended-rollback", "refusal", "template-history", "release-history", "finished-label"} {
 		Eventually(func() string { return settingReason(ctx, setting) }).Should(Equal("InEffect"))
 	}
 })

@@ -86,7 +86,7 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&appsv1.ReplicaSet{}, builder.WithPredicates(turned())).
 		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
-		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(settingChanged(r.Settings.Namespace))).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigSuspendedRollback))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 	if err != nil {
@@ -149,13 +149,6 @@ func phaseChanged() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool { return phase(e.ObjectOld) != phase(e.ObjectNew) },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
-}
-
-func settingChanged(namespace string) predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(object client.Object) bool {
-		return object.GetNamespace() == namespace &&
-			(object.GetName() == appv1alpha1.ConfigStuckRollback || object.GetName() == appv1alpha1.ConfigSuspendedRollback)
-	})
 }
 
 func (r *Rollback) ofPod(ctx context.Context, pod client.Object) []reconcile.Request {

@@ -86,7 +86,12 @@ func (r *Rollback) observePods(ctx context.Context, deployment *appsv1.Deploymen
 	if err != nil {
 		return err
 	}
+	batches, err := index.ChangePodsOf(ctx, r.Client, deployment.Namespace, decide.ChangeWorkloadName(deployment.Name, seen.Release.Version))
+	if err != nil {
+		return err
+	}
 	now := r.Clock.Now()
+	seen.Patience.Batched = decide.BatchedPods(batches)
 	seen.Patience.Since = r.Contact.Since()
 	seen.Patience.Stopped = r.stops.note(client.ObjectKeyFromObject(deployment), pods, seen.Patience.Threshold, now)
 	past := decide.Past{Release: seen.Release, Workloads: workloads, Rollbacks: seen.Rollbacks}

@@ -101,6 +101,9 @@ func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
 	for _, kind := range []client.Object{&appsv1.ReplicaSet{}, &corev1.Pod{}, &appv1alpha1.ChangeWorkload{}} {
 		building.WithIndex(kind, "metadata.controller.uid", owner)
 	}
+	building.WithIndex(&appv1alpha1.ChangePod{}, "spec.changeWorkloadId", func(object client.Object) []string {
+		return []string{object.(*appv1alpha1.ChangePod).Spec.ChangeWorkloadID}
+	})
 	kube := building.Build()
 	b := &bench{roller: &roller{answers: answers}, recorder: events.NewFakeRecorder(5)}
 	b.Rollback = &Rollback{
@@ -164,7 +167,7 @@ func TestAStuckReleaseIsRolledBackAtItsDeadline(t *testing.T) {
 	g.Expect(late.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(late.roller.requests).To(HaveExactElements(rollback.Request{
 		Deployment: sleepKey.NamespacedName, From: decide.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: it is pending",
-		Patience: decide.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[decide.Container]time.Time{}},
+		Patience: decide.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[decide.Container]time.Time{}, Batched: map[string]appv1alpha1.PodSummary{}},
 	}))
 	g.Expect(late.events()).To(BeEmpty(), "whoever rolls back tells it")
 }
@@ -430,7 +433,7 @@ func TestTheRunnableLooks(t *testing.T) {
 	setting := func(namespace, name string) *appv1alpha1.OpsConfigInfo {
 		return &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	}
-	settings := settingChanged("altershieldoperator-system")
+	settings := settings.Reader{Namespace: "altershieldoperator-system"}.Changed("stuck-rollback", "suspended-rollback")
 	for _, row := range []struct {
 		name  string
 		on    predicate.Predicate

@@ -19,6 +19,7 @@ limitations under the License.
 package changeworkload
 
 import (
+	"context"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -115,9 +116,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			&appv1alpha1.ChangeWorkload{}, handler.OnlyControllerOwner()), hasFailed), builder.WithPredicates(verdictChanged())).
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(releaseChanged())).
 		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(scope.Created())).
-		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(finishedChanged())).
+		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(r.finishChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
-		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(blockingChanged(r.Settings.Namespace))).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigBlocking))).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOnes), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
 		WatchesRawSource(source.Func(r.turns.start)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
@@ -150,21 +152,17 @@ func releaseChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }
 
-// finishedChanged passes pods that finish, and finished pods that go or are evicted.
-func finishedChanged() predicate.Predicate {
-	finished := func(object client.Object) bool {
+// finishChanged passes pods that finish, and finished pods that go or are evicted. Where pods are not labelled, it passes those that
+// become ready or unready. An event that comes before that of the setting is not lost: the setting brings all releases in progress.
+func (r *Reconciler) finishChanged() predicate.Predicate {
+	mayFinish := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
-		return ok && decide.IsFinished(pod)
+		labelled, err := r.Settings.LabelsFinished(context.Background())
+		return ok && decide.FinishRule{Labelled: labelled && err == nil}.MayFinish(pod)
 	}
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return finished(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return finished(e.ObjectOld) != finished(e.ObjectNew) },
-		DeleteFunc: func(e event.DeleteEvent) bool { return finished(e.Object) },
+		CreateFunc: func(e event.CreateEvent) bool { return mayFinish(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return mayFinish(e.ObjectOld) != mayFinish(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return mayFinish(e.Object) },
 	}
-}
-
-func blockingChanged(namespace string) predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(object client.Object) bool {
-		return object.GetNamespace() == namespace && object.GetName() == appv1alpha1.ConfigBlocking
-	})
 }

@@ -22,6 +22,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -39,28 +40,38 @@ func TestABatchWithABadVerdictIsUrgent(t *testing.T) {
 	g.Expect(hasFailed(changePod)).To(BeTrue())
 }
 
-func TestFinishedChanged(t *testing.T) {
+func TestFinishChanged(t *testing.T) {
+	ready := []corev1.PodCondition{{Type: "Ready", Status: "True"}}
 	going := metav1.Now()
 	labels := map[string]string{"altershield.defense.antgroup.com/operate-finished": "1795255200"}
 	unfinished := &corev1.Pod{Status: corev1.PodStatus{Phase: "Running"}}
 	finished := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Status: corev1.PodStatus{Phase: "Running"}}
 	evicted := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Status: corev1.PodStatus{Phase: "Failed"}}
 	leaving := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels, DeletionTimestamp: &going}, Status: corev1.PodStatus{Phase: "Running"}}
+	isReady := &corev1.Pod{Status: corev1.PodStatus{Phase: "Running", Conditions: ready}}
+	labelledLater := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Status: isReady.Status}
 	for _, row := range []struct {
 		name          string
 		before, after *corev1.Pod
 		passes        bool
+		unlabelled    bool
 	}{
-		{"it finishes", unfinished, finished, true},
-		{"it is evicted after it finished", finished, evicted, true},
-		{"it is deleted after it finished", finished, leaving, true},
-		{"it stays finished", finished, finished, false},
-		{"it stays evicted", evicted, evicted, false},
-		{"it is evicted before it finished", unfinished, evicted, false},
+		{"it finishes", unfinished, finished, true, true},
+		{"it is evicted after it finished", finished, evicted, true, true},
+		{"it is deleted after it finished", finished, leaving, true, true},
+		{"it stays finished", finished, finished, false, false},
+		{"it stays evicted", evicted, evicted, false, false},
+		{"it is evicted before it finished", unfinished, evicted, false, false},
+		{"it becomes ready", unfinished, isReady, false, true},
+		{"it becomes unready", isReady, unfinished, false, true},
+		{"it is labelled after it became ready", isReady, labelledLater, true, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			update := event.UpdateEvent{ObjectOld: row.before, ObjectNew: row.after}
-			NewWithT(t).Expect(finishedChanged().Update(update)).To(Equal(row.passes))
+			g := NewWithT(t)
+			for label, passes := range map[bool]bool{true: row.passes, false: row.unlabelled} {
+				changed := newPlane(t, []client.Object{labelSetting(label)}, nil).finishChanged()
+				g.Expect(changed.Update(event.UpdateEvent{ObjectOld: row.before, ObjectNew: row.after})).To(Equal(passes), "labelled: %t", label)
+			}
 		})
 	}
 }

@@ -74,10 +74,15 @@ func (r *Reconciler) ofDeployment(ctx context.Context, object client.Object) []r
 }
 
 func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return r.list(ctx, client.InNamespace(namespace.GetName()), func(workload *appv1alpha1.ChangeWorkload) bool {
-		return !decide.IsSettled(workload)
-	})
+	return r.list(ctx, client.InNamespace(namespace.GetName()), isUnsettled)
 }
+
+// unsettledOnes are those that the setting "finished-label" makes a difference to.
+func (r *Reconciler) unsettledOnes(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.list(ctx, client.InNamespace(""), isUnsettled)
+}
+
+func isUnsettled(workload *appv1alpha1.ChangeWorkload) bool { return !decide.IsSettled(workload) }
 
 // suspendedOnes are those that the setting "blocking" makes a difference to.
 func (r *Reconciler) suspendedOnes(ctx context.Context, _ client.Object) []reconcile.Request {

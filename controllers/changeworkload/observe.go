@@ -17,13 +17,11 @@ limitations under the License.
 package changeworkload
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -47,6 +45,9 @@ type scene struct {
 	stale bool
 	// lost says that ChangePods are gone.
 	lost bool
+	// finish decides which pods have finished; finishing is when the next one does that is ready for too short a time, 0 for none.
+	finish    decide.FinishRule
+	finishing time.Duration
 }
 
 // observe is nil where the Deployment is gone: then the garbage collector removes the ChangeWorkload. All but the records comes
@@ -83,6 +84,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	if err := r.observeBatches(ctx, workload, records, result); err != nil {
 		return nil, err
 	}
+	result.finish.MinReadySeconds = result.deployment.Spec.MinReadySeconds
 	if result.Current {
 		if err := r.observePods(ctx, workload, result); err != nil {
 			return nil, err
@@ -101,6 +103,9 @@ func (r *Reconciler) observeSettings(ctx context.Context, result *scene) (err er
 		return err
 	}
 	if result.Templates, err = r.Settings.Templates(ctx); err != nil {
+		return err
+	}
+	if result.finish.Labelled, err = r.Settings.LabelsFinished(ctx); err != nil {
 		return err
 	}
 	result.Records, err = r.Settings.Records(ctx)
@@ -159,20 +164,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 	if err != nil {
 		return err
 	}
-	var finished []*corev1.Pod
-	for i := range pods {
-		if decide.IsFinished(&pods[i]) {
-			finished = append(finished, &pods[i])
-		}
-	}
-	slices.SortFunc(finished, func(a, b *corev1.Pod) int {
-		return cmp.Or(
-			cmp.Compare(a.Labels[appv1alpha1.LabelOperateFinished], b.Labels[appv1alpha1.LabelOperateFinished]),
-			cmp.Compare(a.Name, b.Name))
-	})
-	for _, pod := range finished {
-		result.Finished = append(result.Finished, decide.Summarize(result.deployment.Name, pod))
-	}
+	result.Finished, result.finishing = decide.FinishedPods(result.deployment.Name, pods, result.Batches, result.finish, r.Clock.Now())
 	return nil
 }
 

@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if opened < len(decision.Batches) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
-	return ctrl.Result{RequeueAfter: sooner(decision.Wait, retry)}, nil
+	return ctrl.Result{RequeueAfter: sooner(scene.finishing, sooner(decision.Wait, retry))}, nil
 }
 
 // decide decides by what the cache shows, and where that can't be taken back once more by what the API server has, which counts

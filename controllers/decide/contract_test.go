@@ -79,6 +79,8 @@ func TestTheWireContractNeverChanges(t *testing.T) {
 		"isTemplateHistory":                                   appv1alpha1.TypeTemplateHistory,
 		"release-history":                                     appv1alpha1.ConfigReleaseHistory,
 		"isReleaseHistory":                                    appv1alpha1.TypeReleaseHistory,
+		"finished-label":                                      appv1alpha1.ConfigFinishedLabel,
+		"isFinishedLabel":                                     appv1alpha1.TypeFinishedLabel,
 		"RolledBack":                                          appv1alpha1.ConditionRolledBack,
 		"PodsNotRunning":                                      string(appv1alpha1.RollbackPodsNotRunning),
 		"Requested":                                           string(appv1alpha1.RollbackRequested),

@@ -36,6 +36,8 @@ type Patience struct {
 	Stopped map[Container]time.Time
 	// Excused is until when pods don't count, as something else keeps them from running.
 	Excused map[types.UID]time.Time
+	// Batched are the pods in the batches of the release, by their names: they completed it, labelled or not.
+	Batched map[string]appv1alpha1.PodSummary
 }
 
 // Container names a container of a pod.
@@ -89,7 +91,7 @@ func (p *Patience) deadline(pod *corev1.Pod, now time.Time) (deadline time.Time,
 	case !isCounted(pod):
 		return time.Time{}, false
 	case pod.Status.Phase != corev1.PodRunning:
-		since, idle = p.begin(pod), !IsFinished(pod)
+		since, idle = p.begin(pod), !p.hasFinished(pod)
 	default:
 		for _, status := range containersOf(pod) {
 			if began, stopped := p.stoppedSince(pod, status, now); stopped && (!idle || began.Before(since)) {
@@ -126,12 +128,18 @@ func (p *Patience) stoppedSince(pod *corev1.Pod, status *corev1.ContainerStatus,
 	}
 	stop := lastStop(status)
 	if stop.IsZero() {
-		return p.begin(pod), !IsFinished(pod)
+		return p.begin(pod), !p.hasFinished(pod)
 	}
 	if first, seen := p.Stopped[Container{Pod: pod.UID, Name: status.Name}]; seen {
 		stop = first
 	}
-	return stop, !IsFinished(pod) || !stop.After(pod.CreationTimestamp.Add(2*p.Threshold))
+	return stop, !p.hasFinished(pod) || !stop.After(pod.CreationTimestamp.Add(2*p.Threshold))
+}
+
+// hasFinished reports whether a pod is known to have completed its release.
+func (p *Patience) hasFinished(pod *corev1.Pod) bool {
+	_, batched := p.Batched[pod.Name]
+	return batched || IsFinished(pod)
 }
 
 // isTroubled reports whether a container doesn't run, or stopped more than once and has not run for longer yet than the last time.

@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
@@ -198,4 +199,22 @@ func TestStuckAfter(t *testing.T) {
 		})
 	}
 	NewWithT(t).Expect(decide.StuckAfter(nil, 2*time.Minute)).To(Equal(2 * time.Minute))
+}
+
+func TestFindStuckExcusesPodsThatAreInABatch(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		batched string
+		message string
+	}{
+		{"a pod of another batch has not finished", "sleep-2", "pod sleep-1: it is pending"},
+		{"a pod of a batch has finished", "sleep-1", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			patience := aMinute
+			patience.Batched = map[string]appv1alpha1.PodSummary{row.batched: {Pod: row.batched}}
+			pod := podOfAge(time.Hour, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending })
+			NewWithT(t).Expect(decide.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{pod}, patience, now).Message).To(Equal(row.message))
+		})
+	}
 }

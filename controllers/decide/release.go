@@ -124,11 +124,16 @@ func PodFinished(pod *corev1.Pod, minReadySeconds int32, now time.Time) (finishe
 	if ready == nil {
 		return false, 0
 	}
-	since := ready.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second)
+	since := finishTime(ready, minReadySeconds)
 	if minReadySeconds == 0 || !now.Before(since) {
 		return true, 0
 	}
 	return false, since.Sub(now)
+}
+
+// finishTime is when a pod that stays ready completes its release.
+func finishTime(ready *corev1.PodCondition, minReadySeconds int32) time.Time {
+	return ready.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second)
 }
 
 // IsReady reports whether a pod is ready.

@@ -37,6 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 const concurrency = 10
@@ -44,10 +45,12 @@ const concurrency = 10
 // Labels pods that completed their release.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=patch
 
-// Reconciler sets the Finished label on pods that completed their release.
+// Reconciler sets the Finished label on pods that completed their release, while the setting "finished-label" is on.
 type Reconciler struct {
 	Client client.Client
 	Clock  clock.PassiveClock
+	// Settings are those of the operator.
+	Settings settings.Reader
 }
 
 // SetupWithManager adds the reconciler to the manager.
@@ -59,6 +62,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(minReadyChanged())).
 		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(adopted())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created())).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(reconcile.AsReconciler(r.Client, r))
 }
@@ -122,11 +126,22 @@ func (r *Reconciler) ofReplicaSet(ctx context.Context, replicaSet client.Object)
 }
 
 func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	return r.list(ctx, client.InNamespace(namespace.GetName()))
+}
+
+// everywhere brings all pods where the setting "finished-label" is switched on.
+func (r *Reconciler) everywhere(ctx context.Context, _ client.Object) []reconcile.Request {
+	if labelled, err := r.Settings.LabelsFinished(ctx); err == nil && !labelled {
+		return nil
+	}
+	return r.list(ctx, client.InNamespace(""))
+}
+
+func (r *Reconciler) list(ctx context.Context, in client.InNamespace) []reconcile.Request {
 	var pods corev1.PodList
-	err := r.Client.List(ctx, &pods, client.InNamespace(namespace.GetName()),
-		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	err := r.Client.List(ctx, &pods, in, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the pods of a namespace that was opted in", "namespace", namespace.GetName())
+		ctrl.LoggerFrom(ctx).Error(err, "Listing pods under change control", "namespace", string(in))
 		return nil
 	}
 	return requests(pods.Items)

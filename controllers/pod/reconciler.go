@@ -36,6 +36,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 	if decide.IsFinished(pod) {
 		return ctrl.Result{}, nil
 	}
+	if labelled, err := r.Settings.LabelsFinished(ctx); err != nil || !labelled {
+		return ctrl.Result{}, err
+	}
 	optedIn, err := scope.OptedIn(ctx, r.Client, pod.Namespace)
 	if err != nil || !optedIn {
 		return ctrl.Result{}, err

@@ -24,11 +24,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
 const finishedLabel = "altershield.defense.antgroup.com/operate-finished"
@@ -65,8 +66,8 @@ func TestReconcile(t *testing.T) {
 			if row.before != "" {
 				pod.Labels[finishedLabel] = row.before
 			}
-			kube := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(namespace, deployment, replicaSet, pod).Build()
-			reconciler := &Reconciler{Client: kube, Clock: clocktesting.NewFakePassiveClock(now)}
+			kube := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(namespace, deployment, replicaSet, pod).Build()
+			reconciler := &Reconciler{Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
 
 			g.Expect(unfinished().Create(event.CreateEvent{Object: pod})).To(Equal(row.passes), "its event")
 			_, err := reconciler.Reconcile(t.Context(), pod)

@@ -19,10 +19,12 @@ package settings
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -74,6 +76,19 @@ func (r Reader) Templates(ctx context.Context) (int, error) {
 func (r Reader) Records(ctx context.Context) (int, error) {
 	value, err := r.read(ctx, appv1alpha1.ConfigReleaseHistory)
 	return retention(value), err
+}
+
+// LabelsFinished reports whether pods that completed their release get the Finished label.
+func (r Reader) LabelsFinished(ctx context.Context) (bool, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigFinishedLabel)
+	return value.Enable, err
+}
+
+// Changed passes the OpsConfigInfos of these names that count.
+func (r Reader) Changed(names ...string) predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(object client.Object) bool {
+		return object.GetNamespace() == r.Namespace && slices.Contains(names, object.GetName())
+	})
 }
 
 func (r Reader) read(ctx context.Context, name string) (appv1alpha1.ConfigValue, error) {

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -56,6 +57,7 @@ func TestReaderReadsEachSettingInItsNamespace(t *testing.T) {
 		"refusal":            {Type: "isRefusal", Enable: true, Content: "2h"},
 		"template-history":   {Type: "isTemplateHistory", Enable: true, Content: "3"},
 		"release-history":    {Type: "isReleaseHistory", Enable: true, Content: "7"},
+		"finished-label":     {Type: "isFinishedLabel"},
 	} {
 		objects = append(objects, setting(name, spec.Type, spec.Enable, spec.Content))
 	}
@@ -67,6 +69,7 @@ func TestReaderReadsEachSettingInItsNamespace(t *testing.T) {
 	g.Expect(reader.Quarantine(ctx)).To(Equal(2 * time.Hour))
 	g.Expect(reader.Templates(ctx)).To(Equal(3))
 	g.Expect(reader.Records(ctx)).To(Equal(7))
+	g.Expect(reader.LabelsFinished(ctx)).To(BeFalse())
 }
 
 func TestReaderFallsBackToTheDefaults(t *testing.T) {
@@ -78,6 +81,7 @@ func TestReaderFallsBackToTheDefaults(t *testing.T) {
 	g.Expect(reader.Quarantine(ctx)).To(Equal(24 * time.Hour))
 	g.Expect(reader.Templates(ctx)).To(Equal(10))
 	g.Expect(reader.Records(ctx)).To(Equal(0))
+	g.Expect(reader.LabelsFinished(ctx)).To(BeTrue())
 }
 
 func TestReaderNamesTheObjectThatItCannotRead(t *testing.T) {
@@ -88,4 +92,23 @@ func TestReaderNamesTheObjectThatItCannotRead(t *testing.T) {
 	})
 	_, err := reader.BatchSize(t.Context())
 	NewWithT(t).Expect(err).To(MatchError("reading OpsConfigInfo altershieldoperator-system/branch: not synced"))
+}
+
+func TestReaderChanged(t *testing.T) {
+	changed := Reader{Namespace: "altershieldoperator-system"}.Changed("branch", "blocking")
+	elsewhere := setting("branch", "isBranch", true, "10")
+	elsewhere.Namespace = "default"
+	for _, row := range []struct {
+		name   string
+		object client.Object
+		passes bool
+	}{
+		{"a setting that is asked for", setting("blocking", "isBlockingUp", true, ""), true},
+		{"another setting", setting("refusal", "isRefusal", true, "24h"), false},
+		{"an object in another namespace", elsewhere, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(changed.Update(event.UpdateEvent{ObjectOld: row.object, ObjectNew: row.object})).To(Equal(row.passes))
+		})
+	}
 }

@@ -55,6 +55,9 @@ func Defaults() map[string]appv1alpha1.OpsConfigInfoSpec {
 		appv1alpha1.ConfigReleaseHistory: {
 			Type: appv1alpha1.TypeReleaseHistory, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each Deployment",
 		},
+		appv1alpha1.ConfigFinishedLabel: {
+			Type: appv1alpha1.TypeFinishedLabel, Enable: true, Remark: "Label finished pods",
+		},
 	}
 }
 

@@ -42,7 +42,7 @@ func lastGood(object *appv1alpha1.OpsConfigInfo, enable bool, content string) *a
 	return object
 }
 
-func TestDefaultsAreTheSevenDocumentedOnes(t *testing.T) {
+func TestDefaultsAreTheEightDocumentedOnes(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(Defaults()).To(Equal(map[string]appv1alpha1.OpsConfigInfoSpec{
 		"blocking":           {Type: "isBlockingUp", Enable: true, Remark: "Enabling Blockade"},
@@ -54,6 +54,7 @@ func TestDefaultsAreTheSevenDocumentedOnes(t *testing.T) {
 			Remark: "Keep this many verified pod templates of each Deployment"},
 		"release-history": {Type: "isReleaseHistory", Enable: false, Content: "5",
 			Remark: "Keep this many ChangeWorkloads of past releases of each Deployment"},
+		"finished-label": {Type: "isFinishedLabel", Enable: true, Remark: "Label finished pods"},
 	}))
 	for name, spec := range Defaults() {
 		g.Expect(Check(name, spec)).To(Succeed())
@@ -262,7 +263,7 @@ func TestAssessSetsTheConditionEffective(t *testing.T) {
 			"False", "OtherNamespace", "no effect: the operator reads its settings in namespace altershieldoperator-system", nil},
 		{"one of another name is told the names there are", setting("brunch", "isBranch", true, "20"),
 			"False", "UnknownName", `no effect: no setting is named "brunch"; there are ` +
-				"blocking, branch, refusal, release-history, stuck-rollback, suspended-rollback, template-history", nil},
+				"blocking, branch, finished-label, refusal, release-history, stuck-rollback, suspended-rollback, template-history", nil},
 		{"one with unusable content is told what stays in effect", lastGood(setting("branch", "isBranch", true, "abc"), true, "7"),
 			"False", "UnusableSpec",
 			`spec.content of "branch" must be a whole number from 1 to 500, not "abc"; enable: true, content: "7" stays in effect`,

@@ -51,7 +51,7 @@ func walkthrough() []scene {
 }
 
 func settingsAreThere(ctx context.Context, s *stage) error {
-	return s.await(ctx, expectRows([]string{"blocking"}, []string{"branch"}, []string{"refusal"}, []string{"release-history"},
+	return s.await(ctx, expectRows([]string{"blocking"}, []string{"branch"}, []string{"finished-label"}, []string{"refusal"}, []string{"release-history"},
 		[]string{"stuck-rollback"}, []string{"suspended-rollback"}, []string{"template-history"}),
 		"get", "opsconfiginfo", "-n", "altershieldoperator-system")
 }

@@ -48,6 +48,10 @@ const (
 	ConfigReleaseHistory = "release-history"
 	// TypeReleaseHistory is the type of ConfigReleaseHistory.
 	TypeReleaseHistory = "isReleaseHistory"
+	// ConfigFinishedLabel decides whether finished pods are labelled, or count as finished by their condition Ready alone.
+	ConfigFinishedLabel = "finished-label"
+	// TypeFinishedLabel is the type of ConfigFinishedLabel.
+	TypeFinishedLabel = "isFinishedLabel"
 )
 
 // OpsConfigInfoSpec is one setting.
@@ -57,7 +61,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['isTemplateHistory', 'isReleaseHistory'] && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|100)$'))",message="content must be a whole number from 1 to 100 while isTemplateHistory or isReleaseHistory is enabled: how many are kept of each Deployment"
 type OpsConfigInfoSpec struct {
 	// type says which setting this is: isBlockingUp, isBranch, isStuckRollback, isSuspendedRollback, isRefusal,
-	// isTemplateHistory or isReleaseHistory.
+	// isTemplateHistory, isReleaseHistory or isFinishedLabel.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Type string `json:"type"`

@@ -1,0 +1,86 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// FinishRule decides which pods completed their release.
+type FinishRule struct {
+	// Labelled is the setting "finished-label": a pod counts once it carries the label. Otherwise it counts once it is ready for
+	// long enough. Labelled pods, and those that a batch holds, count by either rule, so that a switch loses none.
+	Labelled bool
+	// MinReadySeconds is that of the Deployment.
+	MinReadySeconds int32
+}
+
+// FinishedPods summarizes those of a release's pods that completed it, in the order in which they did. Where only time is
+// missing for another one, wait is how much; it is 0 where only an event can change the result.
+func FinishedPods(deployment string, pods []corev1.Pod, batches []appv1alpha1.ChangePod, rule FinishRule, now time.Time) (finished []appv1alpha1.PodSummary, wait time.Duration) {
+	batched := BatchedPods(batches)
+	for i := range pods {
+		pod := &pods[i]
+		summary := Summarize(deployment, pod)
+		known, isBatched := batched[pod.Name]
+		switch {
+		case isReplaced(pod):
+			continue
+		case IsFinished(pod):
+		case isBatched:
+			summary.FinishTimeUnix = known.FinishTimeUnix
+		case rule.Labelled:
+			continue
+		default:
+			done, left := PodFinished(pod, rule.MinReadySeconds, now)
+			if !done {
+				if left > 0 && (wait == 0 || left < wait) {
+					wait = left
+				}
+				continue
+			}
+			summary.FinishTimeUnix = finishTime(readyCondition(pod), rule.MinReadySeconds).Unix()
+		}
+		finished = append(finished, summary)
+	}
+	slices.SortFunc(finished, func(a, b appv1alpha1.PodSummary) int {
+		return cmp.Or(cmp.Compare(a.FinishTimeUnix, b.FinishTimeUnix), cmp.Compare(a.Pod, b.Pod))
+	})
+	return finished, wait
+}
+
+// MayFinish reports whether a pod counts as finished, or will without another event.
+func (r FinishRule) MayFinish(pod *corev1.Pod) bool {
+	return IsFinished(pod) || !r.Labelled && IsReady(pod)
+}
+
+// BatchedPods maps the names of the pods that batches hold to their summaries.
+func BatchedPods(batches []appv1alpha1.ChangePod) map[string]appv1alpha1.PodSummary {
+	pods := make(map[string]appv1alpha1.PodSummary, len(batches))
+	for i := range batches {
+		for _, pod := range batches[i].Spec.PodInfos {
+			pods[pod.Pod] = pod
+		}
+	}
+	return pods
+}
