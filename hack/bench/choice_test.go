@@ -46,6 +46,10 @@ func TestSetupsAreSizesOfBatchesWithoutAndWithTheServer(t *testing.T) {
 	g := NewWithT(t)
 	setups, err := parseSetups("1,server-10")
 	g.Expect(err).NotTo(HaveOccurred())
+	unlabelled, err := parseSetups("unlabelled-10,server-unlabelled-10")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(unlabelled).To(Equal([]setup{{batch: 10, unlabelled: true}, {batch: 10, server: true, unlabelled: true}}))
+	g.Expect(unlabelled[1].String()).To(Equal("batches of 10, label off, server"))
 	g.Expect(setups).To(Equal([]setup{{batch: 1}, {batch: 10, server: true}}))
 	g.Expect(setups[1].String()).To(Equal("batches of 10, server"))
 	g.Expect(setup{}.String()).To(Equal("native"))
@@ -53,7 +57,7 @@ func TestSetupsAreSizesOfBatchesWithoutAndWithTheServer(t *testing.T) {
 		{batch: 1}, {batch: 10, server: true}, {batch: 1, manager: "/before"}, {batch: 10, server: true, manager: "/before"},
 	}))
 	g.Expect(setup{batch: 10, server: true, manager: "/before"}.String()).To(Equal("batches of 10, server, other manager"))
-	for _, wrong := range []string{"", "0", "ten", "server-", "1,,2"} {
+	for _, wrong := range []string{"", "0", "ten", "server-", "unlabelled-", "1,,2"} {
 		_, err := parseSetups(wrong)
 		g.Expect(err).To(HaveOccurred(), wrong)
 	}

@@ -49,6 +49,8 @@ type Report struct {
 	Figures []Figure `json:"figures"`
 	// Writes are the operator's writes of the last round, by load and setup, then by verb and kind.
 	Writes map[string]map[string]int `json:"writes,omitempty"`
+	// Reads are its reads of the same round.
+	Reads map[string]map[string]int `json:"reads,omitempty"`
 }
 
 // judge adds the goals.

@@ -54,7 +54,7 @@ type bench struct {
 func main() {
 	b := &bench{log: os.Stderr}
 	loads := flag.String("loads", "", "what to measure, separated by commas: "+strings.Join(loadNames(), ", ")+"; empty: what takes a quarter of an hour")
-	setups := flag.String("setups", "1,10", "sizes of batches, separated by commas; server-10 has the test server check batches of 10")
+	setups := flag.String("setups", "1,10,unlabelled-10", "sizes of batches, separated by commas; server-10 has the test server check batches of 10, unlabelled-10 has finished pods get no label")
 	full := flag.Bool("full", false, "measure everything, with and without the test server, in batches of 1, 10 and 100; takes some three hours")
 	out := flag.String("json", "bin/bench.json", "`file` to write the figures to")
 	flag.IntVar(&b.report.Rounds, "rounds", 2, "rounds that count; one more comes before them and is dropped")
@@ -106,6 +106,7 @@ func (b *bench) run(ctx context.Context, names, setups, out string) error {
 		}
 	}
 	b.report.Began, b.report.Machine, b.report.Writes = time.Now().UTC(), thisMachine(), map[string]map[string]int{}
+	b.report.Reads = map[string]map[string]int{}
 	b.logf("%s; load average %.2f", b.report.Machine, b.report.Machine.Load)
 	for _, load := range chosen {
 		begin := time.Now()

@@ -74,6 +74,7 @@ func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
 		figures = append(figures, figuresOf(r.name, s, controlled, samples[i], samples[0])...)
 		if last := samples[i][r.rounds-1]; !s.native() {
 			b.report.Writes[r.name+", "+s.String()] = writesOf(last.requests, controlled.namespace)
+			b.report.Reads[r.name+", "+s.String()] = readsOf(last.requests)
 		}
 	}
 	return figures, nil

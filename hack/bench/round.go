@@ -150,7 +150,7 @@ func figuresOf(name string, s setup, rolled fleet, rounds, native []sample) []Fi
 	add("Events per pod", "", summarize(pick(rounds, func(s sample) float64 {
 		return float64(writesOf(s.requests, rolled.namespace)["events"]) / pods
 	})))
-	add("GET and LIST per pod", "", summarize(pick(rounds, func(s sample) float64 { return float64(readsOf(s.requests)) / pods })))
+	add("GET and LIST per pod", "", summarize(pick(rounds, func(s sample) float64 { return float64(total(readsOf(s.requests))) / pods })))
 	for _, controller := range []string{"deployment", "pod", "changeworkload", "changepod"} {
 		add(fmt.Sprintf("reconciles per pod, %s", controller), "", summarize(pick(rounds, func(s sample) float64 {
 			return s.reconciles[controller] / pods

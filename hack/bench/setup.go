@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
@@ -33,6 +34,8 @@ type setup struct {
 	batch int
 	// server says that the test server checks them.
 	server bool
+	// unlabelled says that finished pods get no label.
+	unlabelled bool
 	// manager is the manager's program, empty for that of the lab; it is compared with that.
 	manager string
 }
@@ -44,6 +47,9 @@ func (s setup) String() string {
 		return "native"
 	}
 	name := fmt.Sprintf("batches of %d", s.batch)
+	if s.unlabelled {
+		name += ", label off"
+	}
 	if s.server {
 		name += ", server"
 	}
@@ -68,11 +74,12 @@ func parseSetups(text string) ([]setup, error) {
 	var setups []setup
 	for name := range strings.SplitSeq(text, ",") {
 		size, server := strings.CutPrefix(name, "server-")
+		size, unlabelled := strings.CutPrefix(size, "unlabelled-")
 		batch, err := strconv.Atoi(size)
 		if err != nil || batch < 1 {
-			return nil, fmt.Errorf("setup %q is neither the size of a batch nor server- and one", name)
+			return nil, fmt.Errorf("setup %q is neither the size of a batch nor server-, unlabelled- or server-unlabelled- and one", name)
 		}
-		setups = append(setups, setup{batch: batch, server: server})
+		setups = append(setups, setup{batch: batch, server: server, unlabelled: unlabelled})
 	}
 	return setups, nil
 }
@@ -102,6 +109,9 @@ func (s setup) prepare(ctx context.Context, l *lab.Lab, args ...string) error {
 		return err
 	}
 	if err := l.SetBatch(ctx, s.batch); err != nil {
+		return err
+	}
+	if err := l.Set(ctx, appv1alpha1.ConfigFinishedLabel, !s.unlabelled, ""); err != nil {
 		return err
 	}
 	return l.Quiet(ctx)

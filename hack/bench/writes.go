@@ -63,13 +63,13 @@ func total(counts map[string]int) int {
 	return sum
 }
 
-// readsOf counts the requests that read and are no watch.
-func readsOf(requests []auditv1.Event) int {
-	count := 0
+// readsOf counts the requests that read and are no watch, by verb and kind.
+func readsOf(requests []auditv1.Event) map[string]int {
+	counts := map[string]int{}
 	for _, request := range requests {
-		if request.Verb == "get" || request.Verb == "list" {
-			count++
+		if request.ObjectRef != nil && (request.Verb == "get" || request.Verb == "list") {
+			counts[request.Verb+" "+request.ObjectRef.Resource]++
 		}
 	}
-	return count
+	return counts
 }
