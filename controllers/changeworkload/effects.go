@@ -129,7 +129,7 @@ func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.Chan
 		case err != nil:
 			return opened, fmt.Errorf("creating ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)
 		}
-		r.numbers.raise(recordOf(workload), number)
+		r.numbers.open(recordOf(workload), number, r.Clock.Now())
 		r.Metrics.batches.Inc()
 		ctrl.LoggerFrom(ctx).Info("A batch is opened", append(events.Of(workload, "BatchOpened"), "changePod", changePod.Name, "pods", len(pods))...)
 		opened++

@@ -18,6 +18,7 @@ package changeworkload
 
 import (
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -54,15 +55,36 @@ type numbers struct {
 
 func newNumbers() *numbers { return &numbers{highest: lru.New(maxRemembered)} }
 
-// raise notes a number and returns the highest so far.
+// given is a number that a ChangePod has.
+type given struct {
+	number int64
+	// opened is when this process created the ChangePod, zero where it only saw it.
+	opened time.Time
+}
+
+// raise notes a number that was seen, and returns the highest so far.
 func (n *numbers) raise(of record, number int64) int64 {
+	return n.note(of, given{number: number}).number
+}
+
+// open notes the number of a ChangePod that was created now.
+func (n *numbers) open(of record, number int64, now time.Time) {
+	n.note(of, given{number: number, opened: now})
+}
+
+// opened is when this process created the ChangePod with the highest number, zero where it only saw it.
+func (n *numbers) opened(of record, highest int64) time.Time {
+	return n.note(of, given{number: highest}).opened
+}
+
+func (n *numbers) note(of record, latest given) given {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	if known, found := n.highest.Get(of); found {
-		number = max(number, known.(int64))
+	if known, found := n.highest.Get(of); found && known.(given).number >= latest.number {
+		latest = known.(given)
 	}
-	n.highest.Add(of, number)
-	return number
+	n.highest.Add(of, latest)
+	return latest
 }
 
 // forget drops what is known of a record that is over.

@@ -135,10 +135,16 @@ func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.C
 	return nil
 }
 
+// cacheLag is how long the cache may take to show a ChangePod before the API server is asked whether it is still there.
+const cacheLag = time.Second
+
 // isStale reports whether the cache lags behind our own writes. Otherwise a missing ChangePod was deleted by hand.
 func (r *Reconciler) isStale(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene) (bool, error) {
 	if scene.highest == scene.LastNumber || decide.NumbersGiven(workload, scene.LastNumber) == 0 {
 		return false, nil
+	}
+	if opened := r.numbers.opened(recordOf(workload), scene.LastNumber); !opened.IsZero() && r.Clock.Since(opened) < cacheLag {
+		return true, nil
 	}
 	newest := client.ObjectKey{Namespace: workload.Namespace, Name: decide.ChangePodName(workload.Name, scene.LastNumber)}
 	err := r.Live.Get(ctx, newest, &appv1alpha1.ChangePod{})

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -298,6 +300,38 @@ func TestObserveBatches(t *testing.T) {
 			g.Expect(seen.earlier).To(HaveLen(row.earlier))
 			g.Expect(seen.Earlier).To(Equal(row.earlier > 0))
 			g.Expect([]bool{seen.lost, stale, live.asked}).To(Equal([]bool{row.lost, row.stale, row.live}), "lost, stale, live")
+		})
+	}
+}
+
+func TestIsStaleAsksForItsOwnBatchOnlyWhenTheCacheHadTimeToShowIt(t *testing.T) {
+	opened := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	for _, row := range []struct {
+		name        string
+		number      int64
+		after       time.Duration
+		there       []client.Object
+		stale, live bool
+	}{
+		{"at once", 3, 0, nil, true, false},
+		{"just before the time is over", 3, 999 * time.Millisecond, nil, true, false},
+		{"later, where it is there", 3, time.Second, []client.Object{batch(3, "u-1", 7, "u-1.7")}, true, true},
+		{"later, where it is gone", 3, time.Second, nil, false, true},
+		{"a batch after it that another process opened", 2, 0, nil, false, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			workload := recordOfRelease(7)
+			workload.Status.ObservedRelease, workload.Status.FirstChangePod, workload.Status.LastChangePod = 7, 1, 3
+			r := newRemoval(t, nil, batch(1, "u-1", 7, "u-1.7"))
+			live := &lagging{Reader: newRemoval(t, nil, row.there...).api}
+			r.Live, r.Clock = live, clocktesting.NewFakePassiveClock(opened.Add(row.after))
+			r.numbers.open(recordOf(workload), row.number, opened)
+			seen := &scene{}
+			g.Expect(r.observeBatches(t.Context(), workload, cachedRecords{r.Client}, seen)).To(Succeed())
+			stale, err := r.isStale(t.Context(), workload, seen)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect([]bool{stale, live.asked}).To(Equal([]bool{row.stale, row.live}), "stale, live")
 		})
 	}
 }
