@@ -51,12 +51,24 @@ func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
 	if err := r.fill(ctx, l, bystanders, controlled); err != nil {
 		return nil, err
 	}
+	peers := r.fleet
+	peers.namespace, peers.rollouts = "peers", true
+	for _, s := range r.setups {
+		if s.peer != nil {
+			if err := s.peer.fill(ctx, l, peers); err != nil {
+				return nil, err
+			}
+		}
+	}
 	samples := make([][]sample, len(setups))
 	for round := range r.rounds + 1 {
 		for _, i := range order(len(setups), round) {
 			rolled := controlled
-			if setups[i].native() {
+			switch {
+			case setups[i].native():
 				rolled = bystanders
+			case setups[i].peer != nil:
+				rolled = peers
 			}
 			one, err := r.round(ctx, b, l, setups[i], rolled, fmt.Sprintf("round-%d-%d", round, i))
 			if err != nil {
@@ -72,7 +84,7 @@ func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
 	var figures []Figure
 	for i, s := range setups {
 		figures = append(figures, figuresOf(r.name, s, controlled, samples[i], samples[0])...)
-		if last := samples[i][r.rounds-1]; !s.native() {
+		if last := samples[i][r.rounds-1]; s.batch > 0 {
 			b.report.Writes[r.name+", "+s.String()] = writesOf(last.requests, controlled.namespace)
 			b.report.Reads[r.name+", "+s.String()] = readsOf(last.requests)
 		}
@@ -100,6 +112,9 @@ func (r rolling) fill(ctx context.Context, l *lab.Lab, bystanders, controlled fl
 
 // round rolls the fleet once.
 func (r rolling) round(ctx context.Context, b *bench, l *lab.Lab, s setup, rolled fleet, note string) (sample, error) {
+	if s.peer != nil {
+		return s.peer.round(ctx, l, rolled, note)
+	}
 	if err := s.prepare(ctx, l, b.managerArgs()...); err != nil {
 		return sample{}, err
 	}

@@ -25,6 +25,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -47,6 +48,8 @@ type fleet struct {
 	// late says that its pods take one second to be ready in the first Deployment, two in the next, five at most. Were it left to
 	// chance, the slowest Deployment would be another one each time.
 	late bool
+	// rollouts says that Argo Rollouts has them, as Rollouts in place of Deployments.
+	rollouts bool
 }
 
 func (f fleet) pods() int { return f.deployments * f.replicas }
@@ -67,22 +70,43 @@ func (f fleet) create(ctx context.Context, l *lab.Lab, controlled bool) (times, 
 		if f.late {
 			deployment.Spec.Template.Annotations["local.altershield.io/ready-after"] = fmt.Sprintf("%ds", 1+i%5)
 		}
-		return l.Kube.Create(ctx, deployment)
+		if !f.rollouts {
+			return l.Kube.Create(ctx, deployment)
+		}
+		rollout, err := rolloutOf(deployment)
+		if err != nil {
+			return err
+		}
+		return l.Kube.Create(ctx, rollout)
 	})
 }
 
 // roll releases all Deployments at once and waits until they are complete, and verified if they are controlled.
 func (f fleet) roll(ctx context.Context, l *lab.Lab, controlled bool, note string) (times, error) {
 	return f.follow(ctx, l, controlled, note, func(ctx context.Context, i int) error {
+		if f.rollouts {
+			return l.ReleaseRollout(ctx, f.namespace, f.name(i), note)
+		}
 		return l.Release(ctx, f.namespace, f.name(i), note)
 	})
+}
+
+// list is an empty list of what is rolled out.
+func (f fleet) list() client.ObjectList {
+	if !f.rollouts {
+		return &appsv1.DeploymentList{}
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("argoproj.io/v1alpha1")
+	list.SetKind("RolloutList")
+	return list
 }
 
 // follow releases each Deployment and watches until all are through.
 func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note string, release func(context.Context, int) error) (times, error) {
 	ctx, cancel := context.WithTimeout(ctx, rolloutTimeout)
 	defer cancel()
-	deployments, err := l.Kube.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(f.namespace))
+	deployments, err := l.Kube.Watch(ctx, f.list(), client.InNamespace(f.namespace))
 	if err != nil {
 		return times{}, fmt.Errorf("watch Deployments: %w", err)
 	}
@@ -131,6 +155,8 @@ func (p *progress) next(ctx context.Context, deployments, workloads <-chan watch
 	switch object := event.Object.(type) {
 	case *appsv1.Deployment:
 		p.sawDeployment(object)
+	case *unstructured.Unstructured:
+		p.sawRollout(object)
 	case *appv1alpha1.ChangeWorkload:
 		if event.Type != watch.Deleted {
 			p.sawWorkload(object)

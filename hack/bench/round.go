@@ -137,10 +137,13 @@ func figuresOf(name string, s setup, rolled fleet, rounds, native []sample) []Fi
 		return figures
 	}
 	add(rollRatio, "", ratio(pick(rounds, roll), pick(native, roll)))
-	add(verifiedTime, "s", summarize(pick(rounds, verified)))
-	add(verifiedRatio, "", ratio(pick(rounds, verified), pick(native, roll)))
 	add(cpuTime, "s", summarize(pick(rounds, func(s sample) float64 { return s.used.CPU.Seconds() })))
 	add(peakMemory, "MiB", summarize(pick(rounds, func(s sample) float64 { return float64(s.used.Peak) / mebibyte })))
+	if s.peer != nil {
+		return figures
+	}
+	add(verifiedTime, "s", summarize(pick(rounds, verified)))
+	add(verifiedRatio, "", ratio(pick(rounds, verified), pick(native, roll)))
 	add(writesPerPod, "", summarize(pick(rounds, func(s sample) float64 {
 		return float64(total(writesOf(s.requests, rolled.namespace))) / pods
 	})))

@@ -38,13 +38,18 @@ type setup struct {
 	unlabelled bool
 	// manager is the manager's program, empty for that of the lab; it is compared with that.
 	manager string
+	// peer runs instead of the operator, nil for none.
+	peer *peer
 }
 
-func (s setup) native() bool { return s.batch == 0 }
+func (s setup) native() bool { return s.batch == 0 && s.peer == nil }
 
 func (s setup) String() string {
-	if s.native() {
+	switch {
+	case s.native():
 		return "native"
+	case s.peer != nil:
+		return s.peer.name
 	}
 	name := fmt.Sprintf("batches of %d", s.batch)
 	if s.unlabelled {

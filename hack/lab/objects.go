@@ -73,11 +73,24 @@ func (l *Lab) ReleaseStuck(ctx context.Context, namespace, name string) error {
 	return l.patchTemplate(ctx, namespace, name, fmt.Sprintf(`{"labels":{%q:"never"}}`, StartLabel))
 }
 
+// ReleaseRollout changes the pod template of a Rollout of Argo Rollouts by an annotation.
+func (l *Lab) ReleaseRollout(ctx context.Context, namespace, name, note string) error {
+	rollout := &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+	}
+	return l.patch(ctx, rollout, fmt.Sprintf(`{"annotations":{"note":%q}}`, note))
+}
+
 func (l *Lab) patchTemplate(ctx context.Context, namespace, name, metadata string) error {
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	return l.patch(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, metadata)
+}
+
+// patch changes the metadata of a workload's pod template.
+func (l *Lab) patch(ctx context.Context, workload client.Object, metadata string) error {
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":%s}}}`, metadata)
-	if err := l.Kube.Patch(ctx, deployment, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
-		return fmt.Errorf("release Deployment %s/%s: %w", namespace, name, err)
+	if err := l.Kube.Patch(ctx, workload, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		return fmt.Errorf("release %T %s: %w", workload, client.ObjectKeyFromObject(workload), err)
 	}
 	return nil
 }
