@@ -168,6 +168,19 @@ var _ = Describe("Settings", Serial, func() {
 		verified(ctx, namespace, "sleep")
 	})
 
+	It("let pods finish without a label while finished-label is off", func(ctx context.Context) {
+		configure(ctx, "finished-label", `{"spec":{"enable":false}}`)
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace, replicas(2), func(deployment *appsv1.Deployment) { deployment.Spec.MinReadySeconds = 2 }))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		Expect(finishedPods(ctx, namespace)).To(BeZero())
+
+		By("turning it on again")
+		output, err := kubectl(ctx, "-n", system, "patch", "opsconfiginfo", "finished-label", "--type", "merge", "-p", `{"spec":{"enable":true}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(func() int { return finishedPods(ctx, namespace) }).Should(Equal(2))
+	})
+
 	It("stop new suspensions when blocking is off, and free nobody", func(ctx context.Context) {
 		before := controlledNamespace(ctx)
 		suspended(ctx, before)

@@ -160,7 +160,7 @@ func (p *planner) recreated(at *place) []Action {
 // disturbance is something that happens to the cluster as a whole. Lost verdicts and the like don't come so late that the end
 // would have to wait for them, unless there is nothing but an end.
 func (p *planner) disturbance() (Action, bool) {
-	switch p.IntN(10) {
+	switch p.IntN(11) {
 	case 0:
 		return Action{Kind: Restart, Name: p.pick(Leader, Leader, Standby), Text: p.pick("SIGTERM", "SIGKILL")}, p.options.Restarts
 	case 1:
@@ -174,6 +174,8 @@ func (p *planner) disturbance() (Action, bool) {
 	case 3:
 		return Action{Kind: Setting, Name: "suspended-rollback", Text: p.pick("on", "off", "off")}, true
 	case 4:
+		return Action{Kind: Setting, Name: "finished-label", Text: p.pick("on", "off")}, true
+	case 5:
 		return Action{Kind: Clear}, true
 	}
 	kinds := []string{"callback-twice", "callback-early", "callback-late", "down", "drop", "hang", "status", "stage-timeout"}
