@@ -68,7 +68,7 @@ func (p *peer) build(ctx context.Context, dir string) error {
 		return fmt.Errorf("download %s: %w", p.module, err)
 	}
 	p.source, p.program = module.Dir, filepath.Join(dir, filepath.Base(p.pkg))
-	build := exec.CommandContext(ctx, "go", "build", "-C", p.source, "-trimpath", "-o", p.program, p.pkg)
+	build := exec.CommandContext(ctx, "go", "build", "-C", p.source, "-o", p.program, p.pkg)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if output, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", p.module, err, output)
