@@ -63,7 +63,7 @@ func main() {
 	flag.StringVar(&b.config, "config", "config/local", "kustomization `folder` to install")
 	flag.StringVar(&b.other, "other", "", "another manager's `program`, such as that of the commit before, to measure beside it; empty: none")
 	flag.StringVar(&b.profiles, "profiles", "", "`folder` for profiles of the manager in each round, which makes it slower; empty: none")
-	peers := flag.Bool("peers", false, "measure Argo Rollouts beside the operator, built from its Go module, which takes some minutes the first time")
+	peers := flag.Bool("peers", false, "measure Argo Rollouts and Kruise Rollouts beside the operator, built from their Go modules, which takes some minutes the first time")
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -92,11 +92,13 @@ func (b *bench) run(ctx context.Context, names, setups, out string, peers bool) 
 		b.setups = withOther(b.setups, b.other)
 	}
 	if peers {
-		argo := argoRollouts()
-		if err := argo.build(ctx, filepath.Dir(out)); err != nil {
-			return err
+		for _, p := range []*peer{argoRollouts(), kruiseRollouts()} {
+			b.logf("building %s", p.name)
+			if err := p.build(ctx, filepath.Dir(out)); err != nil {
+				return err
+			}
+			b.setups = append(b.setups, setup{peer: p})
 		}
-		b.setups = append(b.setups, setup{peer: argo})
 	}
 	if b.report.Rounds < 1 {
 		return errors.New("--rounds must be 1 or more")

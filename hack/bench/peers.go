@@ -24,11 +24,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
@@ -38,17 +40,39 @@ import (
 // peerGrace is how long a peer gets to end.
 const peerGrace = 10 * time.Second
 
+// peerTimeout is how long the rollouts of a peer may take together: not all of them end.
+const peerTimeout = 150 * time.Second
+
 // peer is another operator for releases, built from its Go module. It runs as the cluster's administrator.
 type peer struct {
 	name string
-	// module is pinned; pkg is its program, crds the kustomization of its kinds.
-	module, pkg, crds string
-	// source is where the module is, program what was built of it.
+	// module is pinned; pkg is its main package, config the kustomization of what it needs in the cluster.
+	module, pkg, config string
+	// flags are its arguments, of which %d is a port; env is its environment, of which %d is the port of its webhooks.
+	flags, env []string
+	// objects are what it rolls out the pods of a Deployment by; replaced says that the Deployment is not among them.
+	objects  func(deployment *appsv1.Deployment) ([]client.Object, error)
+	replaced bool
+	// source is where the module is, program what was built of it, webhooks the port of its webhooks.
 	source, program string
+	webhooks        int
 }
 
 func argoRollouts() *peer {
-	return &peer{name: "Argo Rollouts", module: "github.com/argoproj/argo-rollouts@v1.8.3", pkg: "./cmd/rollouts-controller", crds: "manifests/crds"}
+	return &peer{
+		name: "Argo Rollouts", module: "github.com/argoproj/argo-rollouts@v1.8.3", pkg: "./cmd/rollouts-controller", config: "manifests/crds",
+		flags:   []string{"--leader-elect=false", "--metricsport=%d", "--healthzPort=%d"},
+		objects: argoRollout, replaced: true,
+	}
+}
+
+func kruiseRollouts() *peer {
+	return &peer{
+		name: "Kruise Rollouts", module: "github.com/openkruise/rollouts@v0.6.0", pkg: ".", config: "config/default",
+		flags:   []string{"--feature-gates=AdvancedDeployment=true", "--metrics-bind-address=127.0.0.1:%d", "--health-probe-bind-address=127.0.0.1:%d"},
+		env:     []string{"WEBHOOK_HOST=127.0.0.1", "WEBHOOK_PORT=%d"},
+		objects: kruiseRollout,
+	}
 }
 
 // build downloads the module and builds its program in dir.
@@ -67,7 +91,7 @@ func (p *peer) build(ctx context.Context, dir string) error {
 	if err := json.Unmarshal(output, &module); err != nil {
 		return fmt.Errorf("download %s: %w", p.module, err)
 	}
-	p.source, p.program = module.Dir, filepath.Join(dir, filepath.Base(p.pkg))
+	p.source, p.program = module.Dir, filepath.Join(dir, strings.ToLower(strings.ReplaceAll(p.name, " ", "-")))
 	build := exec.CommandContext(ctx, "go", "build", "-C", p.source, "-o", p.program, p.pkg)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if output, err := build.CombinedOutput(); err != nil {
@@ -76,22 +100,30 @@ func (p *peer) build(ctx context.Context, dir string) error {
 	return nil
 }
 
-// install makes the peer's kinds known.
-func (p *peer) install(ctx context.Context, l *lab.Lab) error {
-	return l.Plane.Install(ctx, filepath.Join(p.source, p.crds), cluster.WebhookEndpoint{})
+// install installs what the peer needs in the cluster. It gives its webhooks their authority by itself.
+func (p *peer) install(ctx context.Context, l *lab.Lab) (err error) {
+	if p.webhooks, err = cluster.FreePort(); err != nil {
+		return err
+	}
+	return l.Plane.Install(ctx, filepath.Join(p.source, p.config), cluster.WebhookEndpoint{Port: p.webhooks})
 }
 
 // start starts the peer, as it is shipped but for the election of a leader.
 func (p *peer) start(l *lab.Lab) (*process.Process, error) {
-	argv := []string{p.program, "--kubeconfig=" + l.Plane.Kubeconfig(), "--leader-elect=false"}
-	for _, flag := range []string{"--metricsport=", "--healthzPort="} {
+	dir := filepath.Dir(l.Plane.Kubeconfig())
+	argv := []string{p.program, "--kubeconfig=" + l.Plane.Kubeconfig()}
+	for _, flag := range p.flags {
 		port, err := cluster.FreePort()
 		if err != nil {
 			return nil, err
 		}
-		argv = append(argv, flag+strconv.Itoa(port))
+		argv = append(argv, strings.Replace(flag, "%d", strconv.Itoa(port), 1))
 	}
-	return process.Start(process.Spec{Dir: filepath.Dir(l.Plane.Kubeconfig()), Name: filepath.Base(p.program), Argv: argv})
+	env := []string{"WEBHOOK_CERT_DIR=" + filepath.Join(dir, filepath.Base(p.program))}
+	for _, variable := range p.env {
+		env = append(env, strings.Replace(variable, "%d", strconv.Itoa(p.webhooks), 1))
+	}
+	return process.Start(process.Spec{Dir: dir, Name: filepath.Base(p.program), Argv: argv, Env: env})
 }
 
 // during runs the peer while something is done, in place of the operator.
@@ -135,18 +167,26 @@ func (p *peer) round(ctx context.Context, l *lab.Lab, rolled fleet, note string)
 		if err != nil {
 			return err
 		}
-		if result, err = measure(ctx, l, func() (times, error) { return rolled.roll(ctx, l, false, note) }); err != nil {
-			return err
-		}
-		result.used, err = running.Usage()
+		var used process.Usage
+		result, err = measure(ctx, l, func() (times, error) {
+			took, err := rolled.roll(ctx, l, false, note)
+			if err != nil {
+				return took, err
+			}
+			if used, err = running.Usage(); err != nil || took.missing == 0 {
+				return took, err
+			}
+			return took, running.Stop(ctx, peerGrace) // it would go on
+		})
+		result.used = used
 		result.used.CPU -= before.CPU
 		return err
 	})
 	return result, err
 }
 
-// rolloutOf is a Rollout of Argo Rollouts for the pods of a Deployment. It has no steps, so that it rolls as a Deployment does.
-func rolloutOf(deployment *appsv1.Deployment) (*unstructured.Unstructured, error) {
+// argoRollout is a Rollout in place of a Deployment. It has no steps, so that it rolls as a Deployment does.
+func argoRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(deployment)
 	if err != nil {
 		return nil, fmt.Errorf("make a Rollout: %w", err)
@@ -155,7 +195,22 @@ func rolloutOf(deployment *appsv1.Deployment) (*unstructured.Unstructured, error
 	rollout := &unstructured.Unstructured{Object: fields}
 	rollout.SetAPIVersion("argoproj.io/v1alpha1")
 	rollout.SetKind("Rollout")
-	return rollout, unstructured.SetNestedMap(fields, map[string]any{"canary": map[string]any{}}, "spec", "strategy")
+	return []client.Object{rollout}, unstructured.SetNestedMap(fields, map[string]any{"canary": map[string]any{}}, "spec", "strategy")
+}
+
+// kruiseRollout is a Deployment and a Rollout beside it, of one step.
+func kruiseRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
+	rollout := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment.Name},
+		"strategy": map[string]any{"canary": map[string]any{
+			"steps": []any{map[string]any{"replicas": "100%", "pause": map[string]any{"duration": int64(0)}}},
+		}},
+	}}}
+	rollout.SetAPIVersion("rollouts.kruise.io/v1beta1")
+	rollout.SetKind("Rollout")
+	rollout.SetNamespace(deployment.Namespace)
+	rollout.SetName(deployment.Name)
+	return []client.Object{deployment, rollout}, nil
 }
 
 // sawRollout takes note of what a Rollout of Argo Rollouts looks like now.

@@ -25,15 +25,29 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-func TestRolloutOf(t *testing.T) {
+func TestArgoRollout(t *testing.T) {
 	g := NewWithT(t)
-	rollout, err := rolloutOf(lab.Deployment("peers", "app-1", 2))
+	objects, err := argoRollout(lab.Deployment("peers", "app-1", 2))
 	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(objects).To(HaveLen(1))
+	rollout := objects[0].(*unstructured.Unstructured)
 	g.Expect(rollout.GetAPIVersion() + " " + rollout.GetKind()).To(Equal("argoproj.io/v1alpha1 Rollout"))
 	g.Expect(rollout.GetName()).To(Equal("app-1"))
 	g.Expect(rollout.Object["spec"]).To(And(HaveKeyWithValue("replicas", int64(2)), HaveKey("selector"), HaveKey("template"),
 		HaveKeyWithValue("strategy", map[string]any{"canary": map[string]any{}})))
 	g.Expect(rollout.Object).NotTo(HaveKey("status"))
+}
+
+func TestKruiseRollout(t *testing.T) {
+	g := NewWithT(t)
+	deployment := lab.Deployment("peers", "app-1", 2)
+	objects, err := kruiseRollout(deployment)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(objects).To(HaveLen(2))
+	g.Expect(objects[0]).To(BeIdenticalTo(deployment))
+	rollout := objects[1].(*unstructured.Unstructured)
+	g.Expect(rollout.GetAPIVersion() + " " + rollout.GetKind()).To(Equal("rollouts.kruise.io/v1beta1 Rollout"))
+	g.Expect(rollout.Object["spec"]).To(HaveKeyWithValue("workloadRef", HaveKeyWithValue("name", "app-1")))
 }
 
 func TestProgressSawRollout(t *testing.T) {
@@ -81,5 +95,5 @@ func TestFiguresOfAPeer(t *testing.T) {
 		g.Expect(figure.Setup).To(Equal("Argo Rollouts"))
 		names = append(names, figure.Name)
 	}
-	g.Expect(names).To(Equal([]string{"roll time", "CPU of the control plane", "roll time / native", "CPU of the manager", "peak memory of the manager"}))
+	g.Expect(names).To(Equal([]string{"roll time", "CPU of the control plane", "roll time / native", "CPU of the manager", "peak memory of the manager", "rollouts complete"}))
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -51,11 +52,9 @@ func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
 	if err := r.fill(ctx, l, bystanders, controlled); err != nil {
 		return nil, err
 	}
-	peers := r.fleet
-	peers.namespace, peers.rollouts = "peers", true
 	for _, s := range r.setups {
 		if s.peer != nil {
-			if err := s.peer.fill(ctx, l, peers); err != nil {
+			if err := s.peer.fill(ctx, l, r.peers(s.peer)); err != nil {
 				return nil, err
 			}
 		}
@@ -68,7 +67,7 @@ func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
 			case setups[i].native():
 				rolled = bystanders
 			case setups[i].peer != nil:
-				rolled = peers
+				rolled = r.peers(setups[i].peer)
 			}
 			one, err := r.round(ctx, b, l, setups[i], rolled, fmt.Sprintf("round-%d-%d", round, i))
 			if err != nil {
@@ -122,4 +121,11 @@ func (r rolling) round(ctx context.Context, b *bench, l *lab.Lab, s setup, rolle
 		defer b.profile(ctx, s, r.name+"-"+note)()
 		return rolled.roll(ctx, l, !s.native(), note)
 	})
+}
+
+// peers is the fleet of a peer.
+func (r rolling) peers(p *peer) fleet {
+	peers := r.fleet
+	peers.namespace, peers.peer = strings.ToLower(strings.ReplaceAll(p.name, " ", "-")), p
+	return peers
 }

@@ -48,8 +48,8 @@ type fleet struct {
 	// late says that its pods take one second to be ready in the first Deployment, two in the next, five at most. Were it left to
 	// chance, the slowest Deployment would be another one each time.
 	late bool
-	// rollouts says that Argo Rollouts has them, as Rollouts in place of Deployments.
-	rollouts bool
+	// peer rolls them out, nil for none.
+	peer *peer
 }
 
 func (f fleet) pods() int { return f.deployments * f.replicas }
@@ -60,6 +60,8 @@ func (f fleet) name(i int) string { return fmt.Sprintf("app-%d", i) }
 type times struct {
 	// rolled is until all rollouts were complete, verified until all were verified, zero where nobody verifies.
 	rolled, verified time.Duration
+	// missing is how many rollouts of a peer were not complete in time.
+	missing int
 }
 
 // create creates the Deployments at once and waits until they are complete, and verified if they are controlled.
@@ -70,30 +72,33 @@ func (f fleet) create(ctx context.Context, l *lab.Lab, controlled bool) (times, 
 		if f.late {
 			deployment.Spec.Template.Annotations["local.altershield.io/ready-after"] = fmt.Sprintf("%ds", 1+i%5)
 		}
-		if !f.rollouts {
+		if f.peer == nil {
 			return l.Kube.Create(ctx, deployment)
 		}
-		rollout, err := rolloutOf(deployment)
-		if err != nil {
-			return err
+		objects, err := f.peer.objects(deployment)
+		for i := 0; i < len(objects) && err == nil; i++ {
+			err = l.Kube.Create(ctx, objects[i])
 		}
-		return l.Kube.Create(ctx, rollout)
+		return err
 	})
 }
 
 // roll releases all Deployments at once and waits until they are complete, and verified if they are controlled.
 func (f fleet) roll(ctx context.Context, l *lab.Lab, controlled bool, note string) (times, error) {
 	return f.follow(ctx, l, controlled, note, func(ctx context.Context, i int) error {
-		if f.rollouts {
+		if f.hasRollouts() {
 			return l.ReleaseRollout(ctx, f.namespace, f.name(i), note)
 		}
 		return l.Release(ctx, f.namespace, f.name(i), note)
 	})
 }
 
+// hasRollouts reports whether there are Rollouts of Argo Rollouts in place of Deployments.
+func (f fleet) hasRollouts() bool { return f.peer != nil && f.peer.replaced }
+
 // list is an empty list of what is rolled out.
 func (f fleet) list() client.ObjectList {
-	if !f.rollouts {
+	if !f.hasRollouts() {
 		return &appsv1.DeploymentList{}
 	}
 	list := &unstructured.UnstructuredList{}
@@ -104,7 +109,11 @@ func (f fleet) list() client.ObjectList {
 
 // follow releases each Deployment and watches until all are through.
 func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note string, release func(context.Context, int) error) (times, error) {
-	ctx, cancel := context.WithTimeout(ctx, rolloutTimeout)
+	limit := rolloutTimeout
+	if f.peer != nil {
+		limit = peerTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	deployments, err := l.Kube.Watch(ctx, f.list(), client.InNamespace(f.namespace))
 	if err != nil {
@@ -140,7 +149,11 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note str
 		}
 		return nil
 	})
-	if err := group.Wait(); err != nil {
+	err = group.Wait()
+	if f.peer != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return times{rolled: limit, missing: f.deployments - len(seen.rolled)}, nil
+	}
+	if err != nil {
 		return times{}, fmt.Errorf("%d of %d rollouts in namespace %s are complete: %w", len(seen.rolled), f.deployments, f.namespace, err)
 	}
 	return took, nil

@@ -140,6 +140,7 @@ func figuresOf(name string, s setup, rolled fleet, rounds, native []sample) []Fi
 	add(cpuTime, "s", summarize(pick(rounds, func(s sample) float64 { return s.used.CPU.Seconds() })))
 	add(peakMemory, "MiB", summarize(pick(rounds, func(s sample) float64 { return float64(s.used.Peak) / mebibyte })))
 	if s.peer != nil {
+		add("rollouts complete", "", summarize(pick(rounds, func(s sample) float64 { return float64(rolled.deployments - s.missing) })))
 		return figures
 	}
 	add(verifiedTime, "s", summarize(pick(rounds, verified)))
