@@ -19,8 +19,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -47,29 +47,14 @@ func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
 		}
 	}
 	setups := append([]setup{{}}, r.setups...)
-	controlled, bystanders := r.fleet, r.fleet
-	controlled.namespace, bystanders.namespace = "controlled", "native"
-	if err := r.fill(ctx, l, bystanders, controlled); err != nil {
+	controlled := r.fleetOf(setup{batch: 1})
+	if err := r.fill(ctx, l, r.fleetOf(setup{}), controlled); err != nil {
 		return nil, err
-	}
-	for _, s := range r.setups {
-		if s.peer != nil {
-			if err := s.peer.fill(ctx, l, r.peers(s.peer)); err != nil {
-				return nil, err
-			}
-		}
 	}
 	samples := make([][]sample, len(setups))
 	for round := range r.rounds + 1 {
 		for _, i := range order(len(setups), round) {
-			rolled := controlled
-			switch {
-			case setups[i].native():
-				rolled = bystanders
-			case setups[i].peer != nil:
-				rolled = r.peers(setups[i].peer)
-			}
-			one, err := r.round(ctx, b, l, setups[i], rolled, fmt.Sprintf("round-%d-%d", round, i))
+			one, err := r.round(ctx, b, l, setups[i], r.fleetOf(setups[i]), fmt.Sprintf("round-%d-%d", round, i))
 			if err != nil {
 				return nil, fmt.Errorf("%s, round %d: %w", setups[i], round, err)
 			}
@@ -91,7 +76,7 @@ func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
 	return figures, nil
 }
 
-// fill creates the fleet twice: in a namespace that nobody looks at, and in one under change control.
+// fill creates the fleet twice: in a namespace that nobody looks at, and in one under change control; and once for each peer.
 func (r rolling) fill(ctx context.Context, l *lab.Lab, bystanders, controlled fleet) error {
 	if err := l.Namespace(ctx, bystanders.namespace, false); err != nil {
 		return err
@@ -105,8 +90,18 @@ func (r rolling) fill(ctx context.Context, l *lab.Lab, bystanders, controlled fl
 	if err := (setup{batch: 100}).prepare(ctx, l); err != nil {
 		return err
 	}
-	_, err := controlled.create(ctx, l, true)
-	return err
+	if _, err := controlled.create(ctx, l, true); err != nil {
+		return err
+	}
+	for _, s := range r.setups {
+		if s.peer == nil {
+			continue
+		}
+		if err := s.peer.fill(ctx, l, r.fleetOf(s)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // round rolls the fleet once.
@@ -123,9 +118,15 @@ func (r rolling) round(ctx context.Context, b *bench, l *lab.Lab, s setup, rolle
 	})
 }
 
-// peers is the fleet of a peer.
-func (r rolling) peers(p *peer) fleet {
-	peers := r.fleet
-	peers.namespace, peers.peer = strings.ToLower(strings.ReplaceAll(p.name, " ", "-")), p
-	return peers
+// fleetOf is what is rolled out with a setup.
+func (r rolling) fleetOf(s setup) fleet {
+	rolled := r.fleet
+	rolled.namespace, rolled.peer = "controlled", s.peer
+	switch {
+	case s.native():
+		rolled.namespace = "native"
+	case s.peer != nil:
+		rolled.namespace = filepath.Base(s.peer.program)
+	}
+	return rolled
 }

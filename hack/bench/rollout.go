@@ -93,6 +93,14 @@ func (f fleet) roll(ctx context.Context, l *lab.Lab, controlled bool, note strin
 	})
 }
 
+// timeout is how long all of it may take.
+func (f fleet) timeout() time.Duration {
+	if f.peer != nil {
+		return peerTimeout
+	}
+	return rolloutTimeout
+}
+
 // hasRollouts reports whether there are Rollouts of Argo Rollouts in place of Deployments.
 func (f fleet) hasRollouts() bool { return f.peer != nil && f.peer.replaced }
 
@@ -109,11 +117,7 @@ func (f fleet) list() client.ObjectList {
 
 // follow releases each Deployment and watches until all are through.
 func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note string, release func(context.Context, int) error) (times, error) {
-	limit := rolloutTimeout
-	if f.peer != nil {
-		limit = peerTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, f.timeout())
 	defer cancel()
 	deployments, err := l.Kube.Watch(ctx, f.list(), client.InNamespace(f.namespace))
 	if err != nil {
@@ -151,7 +155,7 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note str
 	})
 	err = group.Wait()
 	if f.peer != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return times{rolled: limit, missing: f.deployments - len(seen.rolled)}, nil
+		return times{rolled: f.timeout(), missing: f.deployments - len(seen.rolled)}, nil
 	}
 	if err != nil {
 		return times{}, fmt.Errorf("%d of %d rollouts in namespace %s are complete: %w", len(seen.rolled), f.deployments, f.namespace, err)
