@@ -179,7 +179,7 @@ tidy: ## Tidy go.mod.
 	go mod tidy
 
 .PHONY: verify
-verify: tidy generate fmt vet lint licenses check-alerts ## Regenerate, format, vet, lint, check licences and alerts; fail if that leaves the work tree dirty.
+verify: tidy generate fmt vet lint licenses sbom check-alerts ## Regenerate, format, vet, lint, check licences and alerts; fail if that leaves the work tree dirty.
 	@dirty=$$(git status --porcelain); if [ -n "$$dirty" ]; then \
 		echo "The work tree is dirty. Commit what was generated or formatted:"; echo "$$dirty"; git --no-pager diff | head -100; exit 1; fi
 
@@ -189,13 +189,22 @@ verify: tidy generate fmt vet lint licenses check-alerts ## Regenerate, format, 
 vulncheck: ## Look for known vulnerabilities that PKG, the manager unless told otherwise, calls. Asks vuln.go.dev, or GOVULNDB.
 	$(GOVULNCHECK) $(if $(GOVULNDB),-db $(GOVULNDB)) $(or $(PKG),.)
 
+# What others' code asks for: its text goes with the program, with Apache-2.0 a NOTICE file too; a changed file under MPL-2.0 has to
+# be published. GOFLAGS and CGO_ENABLED are those of `make build`.
+ALLOWED_LICENSES ?= Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT,MPL-2.0
+GO_LICENSES = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -tags=grpcnotrace" $(TOOL) go-licenses --logtostderr=false --stderrthreshold=ERROR --log_file=/dev/null
+
+# Two texts that go-licenses doesn't copy: of the standard library, and the second one of a package with two.
 .PHONY: licenses
-licenses: build ## Check the licences of all that is linked into the manager, and write their texts to bin/third-party-licenses.txt.
-	@go run ./hack/supplychain licenses --out bin/third-party-licenses.txt
+licenses: ## Check the licences of all that is linked into the manager, and copy their texts and notices to bin/third-party-licenses.
+	@$(GO_LICENSES) check . --allowed_licenses=$(ALLOWED_LICENSES)
+	@$(GO_LICENSES) save . --force --save_path=bin/third-party-licenses
+	@mkdir bin/third-party-licenses/std && cp "$$(go env GOROOT)/LICENSE" bin/third-party-licenses/std
+	@cp "$$(go list -m -f '{{.Dir}}' go.yaml.in/yaml/v2)/LICENSE.libyaml" bin/third-party-licenses/go.yaml.in/yaml/v2
 
 .PHONY: sbom
 sbom: build ## Write the manager's bill of materials (CycloneDX) to bin/sbom.cdx.json.
-	@go run ./hack/supplychain sbom --out bin/sbom.cdx.json --version "$(VERSION)" --commit "$(COMMIT)" --date "$(SOURCE_DATE_EPOCH)"
+	@CGO_ENABLED=0 $(TOOL) cyclonedx-gomod bin -json -std -version "$(VERSION)" -output bin/sbom.cdx.json bin/manager
 
 ##@ Image
 

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+// Package supplychain tests the targets of the Makefile that judge what is linked into the manager.
+package supplychain
 
 import (
 	"os/exec"
@@ -27,19 +28,33 @@ import (
 // The databases of others can't be asked in a test: this one has a flaw of os.OpenFile, and one of strings.ToUpper that was
 // fixed long ago.
 func TestMakeVulncheckFailsForWhatIsCalledAndNotFixed(t *testing.T) {
-	database, err := filepath.Abs("testdata/vulndb")
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	vulncheck := func(pkg string) (string, error) {
-		command := exec.CommandContext(t.Context(), "make", "vulncheck", "GOVULNDB=file://"+database, "PKG=./hack/supplychain/testdata/"+pkg)
-		command.Dir = "../.."
-		output, err := command.CombinedOutput()
-		return string(output), err
-	}
 	g := NewWithT(t)
+	database, err := filepath.Abs("testdata/vulndb")
+	g.Expect(err).NotTo(HaveOccurred())
+	vulncheck := func(pkg string) (string, error) {
+		return runMake(t, "vulncheck", "GOVULNDB=file://"+database, "PKG=./hack/supplychain/testdata/"+pkg)
+	}
 	found, err := vulncheck("called")
 	g.Expect(err).To(HaveOccurred())
 	g.Expect(found).To(ContainSubstring("called.main calls os.OpenFile"))
 	found, err = vulncheck("uncalled")
 	g.Expect(err).NotTo(HaveOccurred(), found)
 	g.Expect(found).To(ContainSubstring("No vulnerabilities found"))
+}
+
+func TestMakeLicensesFailsForALicenceThatIsNotAllowed(t *testing.T) {
+	g := NewWithT(t)
+	found, err := runMake(t, "licenses", "ALLOWED_LICENSES=Apache-2.0,BSD-2-Clause,BSD-3-Clause,MIT")
+	g.Expect(err).To(HaveOccurred())
+	g.Expect(found).To(ContainSubstring("Not allowed license 'ISC' found for library 'github.com/davecgh/go-spew/spew'."))
+	g.Expect(found).NotTo(ContainSubstring("'MIT'"))
+}
+
+// runMake runs make in the root of the repository.
+func runMake(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "make", args...)
+	command.Dir = "../.."
+	output, err := command.CombinedOutput()
+	return string(output), err
 }
