@@ -140,7 +140,7 @@ certs: ## Make a certificate in certs/ for a manager that is debugged on this ma
 	@go run ./hack/local certs --dir certs --hosts "$(HOSTS)"
 
 .PHONY: generate
-generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/permissions.md and the tables of docs/reference.md from the code, and the Helm chart.
+generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/permissions.md and the tables of docs/reference.md from the code, and copy to the Helm chart what it takes over.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt crd rbac:roleName=manager-role webhook \
 		paths=./apis/... paths=./controllers/... paths=./webhooks/... paths=./routers/... paths=./runnable/... \
 		output:crd:artifacts:config=config/crd/bases \
@@ -149,11 +149,9 @@ generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/perm
 	$(KUSTOMIZE) build config/default | \
 		go run ./hack/permissions --out docs/permissions.md apis controllers routers runnable webhooks config/rbac
 	CGO_ENABLED=0 go run -tags grpcnotrace . -h 2>&1 | CGO_ENABLED=0 go run ./hack/docs docs/reference.md docs/zh/reference.md
-	@$(MAKE) --no-print-directory chart
-
-.PHONY: chart
-chart: ## Make the templates of the Helm chart in config/chart from the kustomizations beside it.
-	go run ./hack/chart
+	$(KUSTOMIZE) build config/crd >config/chart/files/crds.yaml
+	$(KUSTOMIZE) build config/admission-policy >config/chart/files/admission-policy.yaml
+	cp config/rbac/role.yaml config/prometheus/rules.yaml config/prometheus/dashboard.json config/chart/files/
 
 .PHONY: fmt
 fmt: ## Format the code.

@@ -14,33 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+// Package chart tests the Helm chart in config/chart.
+package chart
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
-
-func TestTheChartIsWhatTheKustomizationsMakeOfIt(t *testing.T) {
-	inRepository(t)
-	g := NewWithT(t)
-	files, err := made(t.Context())
-	g.Expect(err).NotTo(HaveOccurred())
-
-	committed := map[string]string{}
-	paths, err := filepath.Glob(filepath.Join(templatesDir, "*.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		g.Expect(err).NotTo(HaveOccurred())
-		committed[filepath.Base(path)] = string(text)
-	}
-	g.Expect(committed).To(Equal(files), "run make chart")
-}
 
 func TestTheChartRendersTheObjectsOfKustomize(t *testing.T) {
 	inRepository(t)
@@ -55,9 +37,7 @@ func TestTheChartRendersTheObjectsOfKustomize(t *testing.T) {
 	} {
 		t.Run(dir, func(t *testing.T) {
 			g := NewWithT(t)
-			objects, err := kustomize(t.Context(), dir)
-			g.Expect(err).NotTo(HaveOccurred())
-			wanted := byName(g, objects)
+			wanted := kustomize(t, dir)
 			g.Expect(wanted).To(HaveKey("Namespace altershieldoperator-system"))
 			delete(wanted, "Namespace altershieldoperator-system")
 			rendered := render(t, "altershieldoperator-system", values...)

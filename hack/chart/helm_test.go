@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+package chart
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ const (
 	manager = ".spec.template.spec.containers[0]"
 )
 
-// inRepository has a test work in the repository, as the command does.
+// inRepository has a test work in the root of the repository.
 func inRepository(t *testing.T) {
 	t.Helper()
 	t.Chdir("../..")
@@ -90,6 +90,15 @@ func tryHelm(t *testing.T, args ...string) (output, problems string, err error) 
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
 	return stdout.String(), stderr.String(), err
+}
+
+// kustomize builds a folder.
+func kustomize(t *testing.T, dir string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	g := NewWithT(t)
+	objects, err := manifests.Build(exec.CommandContext(t.Context(), "go", "tool", "-modfile=hack/tools/kustomize/go.mod", "kustomize", "build", dir), dir)
+	g.Expect(err).NotTo(HaveOccurred())
+	return byName(g, objects)
 }
 
 // render is what the chart installs, by kind and name.

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+package chart
 
 import (
 	"context"
@@ -97,7 +97,7 @@ func olderChart(t *testing.T) string {
 	g := NewWithT(t)
 	dir := filepath.Join(t.TempDir(), "chart")
 	g.Expect(os.CopyFS(dir, os.DirFS(chartDir))).To(Succeed())
-	definition := filepath.Join(dir, "templates", "customresourcedefinition-opsconfiginfoes.app.ops.cloud.alipay.com.yaml")
+	definition := filepath.Join(dir, "files", "crds.yaml")
 	text, err := os.ReadFile(definition)
 	g.Expect(err).NotTo(HaveOccurred())
 	older := strings.Replace(string(text), "    - opscfg\n", "    - oldname\n", 1)

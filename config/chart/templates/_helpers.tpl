@@ -1,3 +1,9 @@
+{{- define "altershield-operator.labels" -}}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/name: altershield-operator
+app.kubernetes.io/part-of: altershield
+{{- end }}
+
 {{- define "altershield-operator.image" -}}
 {{- with .Values.image -}}
 {{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
