@@ -27,6 +27,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 )
 
@@ -43,6 +46,7 @@ Commands:
 `
 
 func main() {
+	ctrl.SetLogger(logr.Discard()) // the library would complain about having none
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	stop()

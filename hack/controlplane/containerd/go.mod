@@ -2,7 +2,7 @@ module github.com/traas-stack/altershield-operator/hack/controlplane/containerd
 
 go 1.26.0
 
-require github.com/containerd/containerd/v2 v2.2.1
+require github.com/containerd/containerd/v2 v2.2.1 // indirect
 
 require (
 	dario.cat/mergo v1.0.2 // indirect
@@ -152,4 +152,10 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 	tags.cncf.io/container-device-interface v1.1.0 // indirect
 	tags.cncf.io/container-device-interface/specs-go v1.1.0 // indirect
+)
+
+tool (
+	github.com/containerd/containerd/v2/cmd/containerd
+	github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2
+	github.com/containerd/containerd/v2/cmd/ctr
 )

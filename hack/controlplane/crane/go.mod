@@ -2,7 +2,7 @@ module github.com/traas-stack/altershield-operator/hack/controlplane/crane
 
 go 1.26.0
 
-require github.com/google/go-containerregistry v0.22.1
+require github.com/google/go-containerregistry v0.22.1 // indirect
 
 require (
 	github.com/docker/cli v29.7.2+incompatible // indirect
@@ -19,3 +19,5 @@ require (
 	golang.org/x/sys v0.47.0 // indirect
 	gotest.tools/v3 v3.5.2 // indirect
 )
+
+tool github.com/google/go-containerregistry/cmd/crane

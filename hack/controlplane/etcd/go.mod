@@ -2,7 +2,7 @@ module github.com/traas-stack/altershield-operator/hack/controlplane/etcd
 
 go 1.26.0
 
-require go.etcd.io/etcd/server/v3 v3.6.16
+require go.etcd.io/etcd/server/v3 v3.6.16 // indirect
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -69,3 +69,5 @@ require (
 	sigs.k8s.io/json v0.0.0-20211020170558-c049b76a60c6 // indirect
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )
+
+tool go.etcd.io/etcd/server/v3

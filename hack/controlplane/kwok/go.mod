@@ -2,7 +2,7 @@ module github.com/traas-stack/altershield-operator/hack/controlplane/kwok
 
 go 1.26.0
 
-require sigs.k8s.io/kwok v0.8.0
+require sigs.k8s.io/kwok v0.8.0 // indirect
 
 require (
 	cel.dev/expr v0.25.1 // indirect
@@ -112,3 +112,5 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+tool sigs.k8s.io/kwok/cmd/kwok
