@@ -146,11 +146,12 @@ generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/perm
 		output:crd:artifacts:config=config/crd/bases \
 		output:rbac:artifacts:config=config/rbac \
 		output:webhook:artifacts:config=config/webhook
-	$(KUSTOMIZE) build config/default | \
-		go run ./hack/permissions --out docs/permissions.md apis controllers routers runnable webhooks config/rbac
+	{ $(KUSTOMIZE) build config/default && echo --- && cat config/uninstall/role.yaml; } | \
+		go run ./hack/permissions --out docs/permissions.md apis controllers routers runnable webhooks config/rbac config/uninstall
 	CGO_ENABLED=0 go run -tags grpcnotrace . -h 2>&1 | CGO_ENABLED=0 go run ./hack/docs docs/reference.md docs/zh/reference.md
 	$(KUSTOMIZE) build config/crd >config/chart/files/crds.yaml
 	$(KUSTOMIZE) build config/admission-policy >config/chart/files/admission-policy.yaml
+	cp config/uninstall/role.yaml config/chart/files/uninstall-role.yaml
 	cp config/rbac/role.yaml config/prometheus/rules.yaml config/prometheus/dashboard.json config/chart/files/
 
 .PHONY: fmt
@@ -258,12 +259,12 @@ install: ## Install the CRDs alone.
 	$(KUBECTL) apply -k config/crd
 
 .PHONY: uninstall
-uninstall: ## Remove the CRDs, and with them all ChangeWorkloads, ChangePods and OpsConfigInfos.
-	@go run ./hack/undeploy --records-only
+uninstall: build ## Remove the CRDs, and with them all ChangeWorkloads, ChangePods and OpsConfigInfos.
+	@bin/manager uninstall --records-only
 
 .PHONY: undeploy
-undeploy: ## Remove the operator and say what it leaves. Workloads run on.
-	@go run ./hack/undeploy
+undeploy: build ## Remove the operator and list what it leaves. Workloads run on.
+	@bin/manager uninstall
 
 ##@ Help
 

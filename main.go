@@ -47,6 +47,10 @@ var (
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == uninstallCommand {
+		uninstallMain(os.Args[2:])
+		return
+	}
 	var opts options
 	logging := zap.Options{}
 	opts.bind(flag.CommandLine)

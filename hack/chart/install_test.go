@@ -18,6 +18,8 @@ package chart
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -28,9 +30,14 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/manifests"
+	"github.com/traas-stack/altershield-operator/hack/permissions/audit"
+	"github.com/traas-stack/altershield-operator/hack/permissions/grant"
 )
 
 // The life of a release in a real API server, whose nodes only say that they run its pods.
@@ -40,7 +47,8 @@ func TestAReleaseIsInstalledUpgradedAndUninstalled(t *testing.T) {
 	}
 	inRepository(t)
 	g := NewWithT(t)
-	kubectl := startCluster(t)
+	plane := startCluster(t)
+	kubectl := plane.kubectl(t)
 	setting := filepath.Join(t.TempDir(), "setting.yaml")
 	g.Expect(os.WriteFile(setting, []byte(`{apiVersion: app.ops.cloud.alipay.com/v1alpha1, kind: OpsConfigInfo,
   metadata: {name: blocking, namespace: elsewhere}, spec: {type: isBlockingUp, enable: true}}`), 0o600)).To(Succeed())
@@ -63,30 +71,109 @@ func TestAReleaseIsInstalledUpgradedAndUninstalled(t *testing.T) {
 	g.Expect(kubectl("get", "secret", "webhook-server-cert", "-n=elsewhere", `-o=jsonpath={.data.ca\.crt}`)).NotTo(BeEmpty())
 	g.Expect(kubectl("get", "mutatingwebhookconfigurations", "-o=jsonpath={.items[*].webhooks[*].clientConfig.caBundle}")).NotTo(BeEmpty())
 
+	plane.playHook(t)
 	helm(t, "uninstall", "altershield", "--namespace=elsewhere", "--wait", "--timeout=5m")
 	g.Eventually(func() []string { return added(before, everything(kubectl)) }, time.Minute, time.Second).Should(ConsistOf(
 		"Namespace <none> elsewhere", "ServiceAccount elsewhere default", "ConfigMap elsewhere kube-root-ca.crt",
 		"CustomResourceDefinition <none> changepods.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> changeworkloads.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> opsconfiginfoes.app.ops.cloud.alipay.com",
-		"APIService <none> v1alpha1.app.ops.cloud.alipay.com", "OpsConfigInfo elsewhere blocking",
+		"APIService <none> v1alpha1.app.ops.cloud.alipay.com", "OpsConfigInfo elsewhere blocking", "ChangeWorkload elsewhere stuck",
 	))
 }
 
-// startCluster has kubectl and Helm work on a cluster of the test's own.
-func startCluster(t *testing.T) (kubectl func(args ...string) string) {
+// playHook does what the chart's hook does before Helm removes a release, with the permissions of the hook: on nodes that only
+// say that they run its pod, the hook itself does nothing.
+func (p testPlane) playHook(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	kubectl, dir := p.kubectl(t), t.TempDir()
+	hooks, err := manifests.Decode(strings.NewReader(helm(t, "get", "hooks", "altershield", "--namespace=elsewhere")))
+	g.Expect(err).NotTo(HaveOccurred())
+	var args []string
+	for i, object := range hooks {
+		g.Expect(isHook(object)).To(BeTrue())
+		if object.GetKind() == "Job" {
+			g.Expect(json.Unmarshal([]byte(at(g, object, ".spec.template.spec.containers[0].args")), &args)).To(Succeed())
+			g.Expect(at(g, object, ".spec.template.spec.serviceAccountName")).To(Equal(hook.Name))
+			continue
+		}
+		text, err := object.MarshalJSON()
+		g.Expect(err).NotTo(HaveOccurred())
+		file := filepath.Join(dir, fmt.Sprint(i))
+		g.Expect(os.WriteFile(file, text, 0o600)).To(Succeed())
+		kubectl("apply", "--filename="+file)
+	}
+	record := filepath.Join(dir, "record.yaml")
+	g.Expect(os.WriteFile(record, []byte(`{apiVersion: app.ops.cloud.alipay.com/v1alpha1, kind: ChangeWorkload, metadata: {name: stuck,
+  namespace: elsewhere, finalizers: [altershield.defense.antgroup.com/change-order]}, spec: {changeWorkloadId: stuck, serviceName: sleep,
+  appName: sleep, reversion: 0123456789abcdef0123456789abcdef, createTime: "2026-01-01 00:00:00", createTimeUnix: 1767225600}}`), 0o600)).To(Succeed())
+	kubectl("apply", "--filename="+record)
+
+	kubeconfig, manager := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "manager")
+	g.Expect(p.ServiceAccountKubeconfig(t.Context(), hook.Namespace, hook.Name, kubeconfig, nil)).To(Succeed())
+	output, err := exec.CommandContext(t.Context(), "go", "build", "-tags=grpcnotrace", "-o", manager, ".").CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred(), string(output))
+	for range 2 { // the second run finds nothing to do
+		command := exec.CommandContext(t.Context(), manager, args...)
+		command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+		output, err = command.CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), string(output))
+		g.Expect(string(output)).To(ContainSubstring("AlterShield Operator is removed. Workloads run on."))
+	}
+	g.Expect(string(output)).NotTo(ContainSubstring("deleted "))
+	g.Expect(kubectl("get", "changeworkload", "stuck", "--namespace=elsewhere", "-o=jsonpath={.metadata.finalizers}")).To(BeEmpty())
+	g.Expect(added(nil, everything(kubectl))).NotTo(ContainElement(MatchRegexp("^(Pod|ReplicaSet|Deployment|[A-Za-z]+WebhookConfiguration|ValidatingAdmissionPolicy.*) ")))
+	p.expectLeastPrivilege(t)
+	kubectl("delete", "serviceaccount,role,rolebinding,networkpolicy,clusterrole,clusterrolebinding", hook.Name, "--namespace=elsewhere")
+}
+
+// expectLeastPrivilege compares what the hook asked for with what it is granted.
+func (p testPlane) expectLeastPrivilege(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	log, err := os.Open(p.AuditLog())
+	g.Expect(err).NotTo(HaveOccurred())
+	defer log.Close()
+	asked, err := audit.Read(log, hookUser)
+	g.Expect(err).NotTo(HaveOccurred())
+	reader, err := client.New(p.Config(), client.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	objects, err := grant.List(t.Context(), reader)
+	g.Expect(err).NotTo(HaveOccurred())
+	granted := objects.Of(hook)
+	g.Expect(granted).NotTo(BeEmpty())
+	g.Expect(audit.Forbidden(asked)).To(BeEmpty())
+	g.Expect(audit.Unused(granted, asked, nil)).To(BeEmpty())
+}
+
+// testPlane is a cluster of the test's own.
+type testPlane struct{ *cluster.Cluster }
+
+// hook is the account of the chart's pre-delete hook.
+var hook = types.NamespacedName{Namespace: "elsewhere", Name: "altershieldoperator-uninstall"}
+
+const hookUser = "system:serviceaccount:elsewhere:altershieldoperator-uninstall"
+
+// startCluster has Helm work on a cluster of the test's own.
+func startCluster(t *testing.T) testPlane {
 	t.Helper()
 	g := NewWithT(t)
 	programs, err := assets.Ensure(t.Context(), io.Discard)
 	g.Expect(err).NotTo(HaveOccurred())
-	plane, err := cluster.Start(t.Context(), cluster.Options{Dir: t.TempDir(), Assets: programs})
+	plane, err := cluster.Start(t.Context(), cluster.Options{Dir: t.TempDir(), Assets: programs, AuditLog: true, AuditReadsOf: hookUser})
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { g.Expect(plane.Stop(context.Background())).To(Succeed()) })
 	t.Setenv("KUBECONFIG", plane.Kubeconfig())
+	return testPlane{plane}
+}
+
+// kubectl runs kubectl commands that have to succeed.
+func (p testPlane) kubectl(t *testing.T) func(args ...string) string {
 	return func(args ...string) string {
 		t.Helper()
-		output, err := exec.CommandContext(t.Context(), plane.Kubectl(), args...).CombinedOutput()
-		g.Expect(err).NotTo(HaveOccurred(), string(output))
+		output, err := exec.CommandContext(t.Context(), p.Kubectl(), args...).CombinedOutput()
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), string(output))
 		return string(output)
 	}
 }

@@ -60,7 +60,7 @@ func TestTheDocumentedNames(t *testing.T) {
 	find(t, withCertManager, "Issuer", "altershieldoperator-selfsigned-issuer")
 }
 
-// make undeploy removes by name what is outside of namespaces.
+// manager uninstall removes by name what is outside of namespaces.
 func TestEveryObjectIsInTheNamespaceOrHasTheOperatorsName(t *testing.T) {
 	for _, dir := range kustomizations(t) {
 		if dir == "crd" || strings.HasPrefix(dir, "rbac") || dir == "manager" || dir == "webhook" || dir == "network-policy" {

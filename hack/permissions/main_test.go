@@ -209,7 +209,8 @@ Given by Role ` + "`altershieldoperator-manager-role`" + `.
 
 ## What others get
 
-These roles come with the operator and are not its own.
+These roles come with the operator and are not its own. The roles ` + "`uninstall`" + ` are those of the Helm chart's pre-delete hook
+and exist only while a release is uninstalled.
 
 | Role | API group | Resource | Verb | What for |
 |---|---|---|---|---|

@@ -41,7 +41,8 @@ Besides, the operator asks the API server once for its own user name, as every u
 const othersIntro = `
 ## What others get
 
-These roles come with the operator and are not its own.
+These roles come with the operator and are not its own. The roles ` + "`uninstall`" + ` are those of the Helm chart's pre-delete hook
+and exist only while a release is uninstalled.
 `
 
 // page shows the permissions of a ServiceAccount, and those that the installation has for others.

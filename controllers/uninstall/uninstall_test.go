@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+package uninstall
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ type bench struct {
 	options operator.Options
 }
 
-func TestUndeploy(t *testing.T) {
+func TestUninstaller(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}
@@ -72,7 +72,8 @@ func TestUndeploy(t *testing.T) {
 
 	t.Run("removes a running operator and leaves workloads running and deletable", b.removesARunningOperator)
 	t.Run("lets the records of a dead operator go", b.letsRecordsOfADeadOperatorGo)
-	t.Run("waits no longer than told for an operator that hangs", b.waitsNoLongerThanToldForAHangingOperator)
+	t.Run("waits no longer than its patience for an operator that hangs", b.waitsNoLongerThanItsPatienceForAHangingOperator)
+	t.Run("leaves the records of an operator that another program removes, and nothing that keeps them", b.keepsRecords)
 	t.Run("removes half an operator, and nothing twice", b.removesHalfAnOperator)
 }
 
@@ -93,7 +94,7 @@ func (b *bench) removesARunningOperator(t *testing.T) {
 	b.kubectl(t, "-n shop patch --type=merge -p {\"metadata\":{\"finalizers\":[\"altershield.defense.antgroup.com/change-order\"]}} "+name)
 	pods := b.kubectl(t, "-n shop get pods -o name")
 
-	said := b.undeploy(t, patience)
+	said := b.uninstall(t, patience)
 	g.Expect(said).To(MatchRegexp(`(?s)^deleted Mutating.* Validating.* CustomResource.*waiting for the operator to let its records go.* Namespace .* ClusterRole`))
 	g.Expect(said).NotTo(ContainSubstring("took off its finalizer"), "the operator is there to do that")
 	b.expectNothingLeft(t)
@@ -126,20 +127,39 @@ func (b *bench) letsRecordsOfADeadOperatorGo(t *testing.T) {
 		"-n altershieldoperator-system rollout status deployment/altershieldoperator-controller-manager --timeout=3m")
 	b.record(t)
 
-	said := b.undeploy(t, patience)
+	said := b.uninstall(t, patience)
 	g.Expect(said).To(ContainSubstring("ChangeWorkload default/stuck: took off its finalizer"))
 	g.Expect(said).NotTo(ContainSubstring("waiting for the operator"))
 	b.expectNothingLeft(t)
 }
 
-func (b *bench) waitsNoLongerThanToldForAHangingOperator(t *testing.T) {
+func (b *bench) waitsNoLongerThanItsPatienceForAHangingOperator(t *testing.T) {
 	g := NewWithT(t)
 	b.install(t)
 	b.record(t)
 
-	said := b.undeploy(t, time.Second)
+	said := b.uninstall(t, time.Second)
 	g.Expect(said).To(MatchRegexp(`(?s)go, 1s at most\nthe operator doesn't let them go in time\nChangeWorkload default/stuck: took off its finalizer`))
 	b.expectNothingLeft(t)
+}
+
+func (b *bench) keepsRecords(t *testing.T) {
+	g := NewWithT(t)
+	b.install(t)
+	b.record(t)
+	b.kubectl(t, "create deployment sleep --image=busybox",
+		"annotate deployment sleep altershield.defense.antgroup.com/release=1 altershield.defense.antgroup.com/held=1", "rollout pause deployment sleep")
+
+	said := b.run(t, Options{Namespace: operator.Namespace, KeepRecords: true})
+	g.Expect(said).To(MatchRegexp(`(?s)^deleted Mutating.* Validating.* Deployment .*ChangeWorkload default/stuck: took off its finalizer`))
+	g.Expect(said).To(ContainSubstring("\n  kubectl -n default rollout resume deployment/sleep\n"))
+	g.Expect(b.kubectl(t, "get changeworkload stuck -o jsonpath={.metadata.finalizers}")).To(BeEmpty())
+	g.Expect(b.kubectl(t, "-n altershieldoperator-system get deployments,pods -o name")).To(BeEmpty())
+	g.Expect(b.run(t, Options{Namespace: operator.Namespace, KeepRecords: true})).NotTo(ContainSubstring("deleted "))
+
+	b.uninstall(t, patience)
+	b.expectNothingLeft(t)
+	b.kubectl(t, "delete deployment sleep --timeout=3m")
 }
 
 func (b *bench) removesHalfAnOperator(t *testing.T) {
@@ -149,12 +169,12 @@ func (b *bench) removesHalfAnOperator(t *testing.T) {
 		"delete crd changeworkloads.app.ops.cloud.alipay.com opsconfiginfoes.app.ops.cloud.alipay.com",
 		"delete mutatingwebhookconfiguration altershieldoperator-mutating-webhook-configuration")
 
-	g.Expect(b.undeploy(t, patience)).To(And(
+	g.Expect(b.uninstall(t, patience)).To(And(
 		ContainSubstring("deleted ValidatingWebhookConfiguration altershieldoperator-validating-webhook-configuration\n"),
 		ContainSubstring("deleted CustomResourceDefinition changepods.app.ops.cloud.alipay.com\n"),
 		ContainSubstring("deleted ClusterRole altershieldoperator-manager-role\n")))
 	b.expectNothingLeft(t)
-	g.Expect(b.undeploy(t, patience)).To(BeEmpty(), "nothing was left to remove")
+	g.Expect(b.uninstall(t, patience)).NotTo(ContainSubstring("deleted "), "nothing was left to remove")
 }
 
 // install installs the operator and waits for what stands for its pods.
@@ -188,21 +208,26 @@ spec:
 	b.kubectl(t, "create -f "+file)
 }
 
-// undeploy removes the operator and returns what is said meanwhile.
-func (b *bench) undeploy(t *testing.T, patience time.Duration) string {
+// uninstall removes the operator and returns what is printed meanwhile.
+func (b *bench) uninstall(t *testing.T, patience time.Duration) string {
+	t.Helper()
+	return b.run(t, Options{Namespace: operator.Namespace, Patience: patience})
+}
+
+func (b *bench) run(t *testing.T, options Options) string {
 	t.Helper()
 	g := NewWithT(t)
-	var said bytes.Buffer
-	u, err := newUndeployer(b.plane.Config(), &said, patience)
+	var printed bytes.Buffer
+	u, err := New(b.plane.Config(), options, &printed)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(u.removeAll(t.Context())).To(Succeed(), said.String())
-	return said.String()
+	g.Expect(u.Run(t.Context())).To(Succeed(), printed.String())
+	return printed.String()
 }
 
 func (b *bench) leftovers(t *testing.T) leftovers {
 	t.Helper()
 	g := NewWithT(t)
-	u, err := newUndeployer(b.plane.Config(), io.Discard, 0)
+	u, err := New(b.plane.Config(), Options{Namespace: operator.Namespace}, io.Discard)
 	g.Expect(err).NotTo(HaveOccurred())
 	left, err := u.survey(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
@@ -231,7 +256,23 @@ func (b *bench) kubectl(t *testing.T, commands ...string) string {
 	return last
 }
 
-func TestAPausedRolloutIsNamedOnlyIfTheOperatorPausedIt(t *testing.T) {
+func TestOptionsValidate(t *testing.T) {
+	for name, c := range map[string]struct {
+		options Options
+		problem string
+	}{
+		"no name of a namespace": {Options{Namespace: "No Name"}, `--namespace "No Name" is not the name of a namespace`},
+		"no patience":            {Options{Namespace: "system", Patience: -time.Second}, "--patience -1s is negative"},
+		"all and nothing":        {Options{Namespace: "system", RecordsOnly: true, KeepRecords: true}, "--records-only and --keep-records exclude each other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(c.options.Validate()).To(MatchError(ContainSubstring(c.problem)))
+		})
+	}
+	NewWithT(t).Expect((&Options{Namespace: "system"}).Validate()).To(Succeed())
+}
+
+func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
 	deployment := func(paused bool, annotations ...string) *appsv1.Deployment {
 		d := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: paused}}
 		d.Namespace, d.Name, d.Annotations = "shop", "sleep", map[string]string{}
@@ -260,14 +301,14 @@ func TestAPausedRolloutIsNamedOnlyIfTheOperatorPausedIt(t *testing.T) {
 	}
 }
 
-func TestNothingIsSaidToBeLeftWhereNothingIs(t *testing.T) {
+func TestLeftoversAreNoneWhereNothingIs(t *testing.T) {
 	g := NewWithT(t)
 	var left leftovers
 	left.add(&appsv1.Deployment{})
 	g.Expect(left.String()).To(Equal("\nAlterShield Operator is removed. Workloads run on.\n"))
 }
 
-func TestWhatKeepsANamespaceIsSaid(t *testing.T) {
+func TestObstaclesAreWhatKeepsANamespace(t *testing.T) {
 	namespace := &corev1.Namespace{Status: corev1.NamespaceStatus{Conditions: []corev1.NamespaceCondition{
 		{Type: corev1.NamespaceContentRemaining, Status: corev1.ConditionTrue, Message: "Some resources are remaining: pods. has 1 resource instances"},
 		{Type: corev1.NamespaceDeletionDiscoveryFailure, Status: corev1.ConditionFalse, Message: "All resources successfully discovered"},

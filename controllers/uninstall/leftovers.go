@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+package uninstall
 
 import (
 	"context"
@@ -41,7 +41,7 @@ type leftovers struct {
 }
 
 // survey looks for what the operator leaves.
-func (u *undeployer) survey(ctx context.Context) (leftovers, error) {
+func (u *Uninstaller) survey(ctx context.Context) (leftovers, error) {
 	var left leftovers
 	var deployments appsv1.DeploymentList
 	if err := u.client.List(ctx, &deployments); err != nil {
@@ -98,12 +98,12 @@ func deploymentAnnotations() []string {
 	}
 }
 
-// String says what is left and how to remove it.
+// String is what is left, and how to remove it.
 func (l leftovers) String() string {
 	var text strings.Builder
 	text.WriteString("\nAlterShield Operator is removed. Workloads run on.\n")
 	if len(l.held) > 0 {
-		fmt.Fprintf(&text, "\nPAUSED ROLLOUTS: the operator paused %d because their releases failed. Nobody else resumes them:\n", len(l.held))
+		fmt.Fprintf(&text, "\nPAUSED ROLLOUTS: the operator paused %d because their releases failed. Resume them yourself:\n", len(l.held))
 		for _, key := range l.held {
 			fmt.Fprintf(&text, "  kubectl -n %s rollout resume deployment/%s\n", key.Namespace, key.Name)
 		}

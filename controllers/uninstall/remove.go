@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+package uninstall
 
 import (
 	"context"
@@ -27,11 +27,16 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -48,24 +53,56 @@ const (
 	poll = 500 * time.Millisecond
 	// releaseTimeout is how long the API server may take to remove records that nothing keeps any more.
 	releaseTimeout = time.Minute
+	// stopTimeout is how long the pods of the operator may take to be gone.
+	stopTimeout = 2 * time.Minute
 	// namespaceTimeout is how long a namespace may take to be gone: its pods end gracefully.
 	namespaceTimeout = 3 * time.Minute
 )
 
-// undeployer removes the operator from a cluster.
-type undeployer struct {
+// Uninstaller removes the operator from a cluster.
+type Uninstaller struct {
 	client client.Client
 	out    io.Writer
-	// patience is how long a running operator gets to let its records go.
-	patience time.Duration
+	Options
+}
+
+// New returns an Uninstaller that reports to out.
+func New(config *rest.Config, options Options, out io.Writer) (*Uninstaller, error) {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(apiextensionsv1.AddToScheme(scheme)) // the client deletes no kinds that it doesn't know
+	writer, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return &Uninstaller{client: writer, out: out, Options: options}, nil
+}
+
+// Run removes what the options ask for, and prints what it leaves. What it removed before an error stays removed; the next run
+// goes on from there.
+func (u *Uninstaller) Run(ctx context.Context) error {
+	if u.RecordsOnly {
+		return u.removeRecords(ctx)
+	}
+	remove := u.removeAll
+	if u.KeepRecords {
+		remove = u.release
+	}
+	if err := remove(ctx); err != nil {
+		return err
+	}
+	left, err := u.survey(ctx)
+	if err != nil {
+		return fmt.Errorf("the operator is removed, but what it leaves can't be listed: %w", err)
+	}
+	fmt.Fprint(u.out, left)
+	return nil
 }
 
 // removeAll removes the operator: first what the API server asks about releases, so that none is denied on the way; then its
 // records, while it is there to let them go; then itself; its rights last.
-func (u *undeployer) removeAll(ctx context.Context) error {
-	const admission, rbac = "admissionregistration.k8s.io", "rbac.authorization.k8s.io"
-	if err := u.removeKinds(ctx, admission, "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
-		"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"); err != nil {
+func (u *Uninstaller) removeAll(ctx context.Context) error {
+	if err := u.removeAdmission(ctx); err != nil {
 		return err
 	}
 	if err := u.removeRecords(ctx); err != nil {
@@ -74,11 +111,28 @@ func (u *undeployer) removeAll(ctx context.Context) error {
 	if err := u.removeNamespace(ctx); err != nil {
 		return err
 	}
-	return u.removeKinds(ctx, rbac, "ClusterRoleBinding", "ClusterRole")
+	return u.removeKinds(ctx, "rbac.authorization.k8s.io", "ClusterRoleBinding", "ClusterRole")
+}
+
+// release removes what would act or be waited for without the operator: its admission, itself, and its finalizers, which it
+// would put back. The records stay: an operator that is installed again goes on with them.
+func (u *Uninstaller) release(ctx context.Context) error {
+	if err := u.removeAdmission(ctx); err != nil {
+		return err
+	}
+	if err := u.removeManager(ctx); err != nil {
+		return err
+	}
+	return u.await(ctx, releaseTimeout, u.letRecordsGo)
+}
+
+func (u *Uninstaller) removeAdmission(ctx context.Context) error {
+	return u.removeKinds(ctx, "admissionregistration.k8s.io", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+		"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy")
 }
 
 // removeKinds removes the operator's objects of some kinds outside of namespaces.
-func (u *undeployer) removeKinds(ctx context.Context, group string, kinds ...string) error {
+func (u *Uninstaller) removeKinds(ctx context.Context, group string, kinds ...string) error {
 	for _, kind := range kinds {
 		_, err := u.remove(ctx, schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind},
 			func(name string) bool { return strings.HasPrefix(name, prefix) })
@@ -91,7 +145,7 @@ func (u *undeployer) removeKinds(ctx context.Context, group string, kinds ...str
 
 // remove deletes the objects of a kind whose names belong to the operator, and returns them. A kind that the API server
 // doesn't know has none.
-func (u *undeployer) remove(ctx context.Context, kind schema.GroupVersionKind, ours func(name string) bool) ([]*metav1.PartialObjectMetadata, error) {
+func (u *Uninstaller) remove(ctx context.Context, kind schema.GroupVersionKind, ours func(name string) bool) ([]*metav1.PartialObjectMetadata, error) {
 	found, err := u.list(ctx, kind)
 	if err != nil {
 		return nil, err
@@ -110,7 +164,7 @@ func (u *undeployer) remove(ctx context.Context, kind schema.GroupVersionKind, o
 	return removed, nil
 }
 
-func (u *undeployer) list(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) ([]*metav1.PartialObjectMetadata, error) {
+func (u *Uninstaller) list(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) ([]*metav1.PartialObjectMetadata, error) {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	err := u.client.List(ctx, &list, options...)
@@ -128,15 +182,15 @@ func (u *undeployer) list(ctx context.Context, kind schema.GroupVersionKind, opt
 	return objects, nil
 }
 
-// isOurs knows the operator's CustomResourceDefinitions by their names: others may have put theirs into its group.
+// isOurs recognizes the operator's CustomResourceDefinitions by their names: others may have put theirs into its group.
 func isOurs(name string) bool {
 	resource, group, _ := strings.Cut(name, ".")
 	return group == appv1alpha1.GroupVersion.Group && slices.Contains([]string{"changeworkloads", "changepods", "opsconfiginfoes"}, resource)
 }
 
-// removeRecords removes the CustomResourceDefinitions and with them all their objects. A running operator gets time to tell
-// AlterShield Server how its releases end; after that, or without one, the records are let go untold.
-func (u *undeployer) removeRecords(ctx context.Context) error {
+// removeRecords removes the CustomResourceDefinitions and with them all their objects. A running operator gets time to report
+// to AlterShield Server how its releases end; after that, or without one, their orders stay open there.
+func (u *Uninstaller) removeRecords(ctx context.Context) error {
 	runs, err := u.operatorRuns(ctx)
 	if err != nil {
 		return err
@@ -147,8 +201,8 @@ func (u *undeployer) removeRecords(ctx context.Context) error {
 		return err
 	}
 	if runs {
-		fmt.Fprintf(u.out, "waiting for the operator to let its records go, %s at most\n", u.patience)
-		switch err := u.await(ctx, u.patience, func(ctx context.Context) (bool, error) { return u.allGone(ctx, definitions) }); {
+		fmt.Fprintf(u.out, "waiting for the operator to let its records go, %s at most\n", u.Patience)
+		switch err := u.await(ctx, u.Patience, func(ctx context.Context) (bool, error) { return u.allGone(ctx, definitions) }); {
 		case err == nil:
 			return nil
 		case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
@@ -157,7 +211,7 @@ func (u *undeployer) removeRecords(ctx context.Context) error {
 		fmt.Fprintln(u.out, "the operator doesn't let them go in time")
 	}
 	err = u.await(ctx, releaseTimeout, func(ctx context.Context) (bool, error) {
-		if err := u.letRecordsGo(ctx); err != nil {
+		if _, err := u.letRecordsGo(ctx); err != nil {
 			return false, err
 		}
 		return u.allGone(ctx, definitions)
@@ -168,22 +222,23 @@ func (u *undeployer) removeRecords(ctx context.Context) error {
 	return nil
 }
 
-// operatorRuns says whether there is a manager that can act.
-func (u *undeployer) operatorRuns(ctx context.Context) (bool, error) {
+// operatorRuns reports whether there is a manager that can act.
+func (u *Uninstaller) operatorRuns(ctx context.Context) (bool, error) {
 	var manager appsv1.Deployment
-	key := client.ObjectKey{Namespace: appv1alpha1.SystemNamespace, Name: operatorName}
+	key := client.ObjectKey{Namespace: u.Namespace, Name: operatorName}
 	if err := u.client.Get(ctx, key, &manager); client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("look at Deployment %s: %w", key, err)
 	}
 	return manager.Status.ReadyReplicas > 0, nil
 }
 
-// letRecordsGo takes the operator's finalizer off its records.
-func (u *undeployer) letRecordsGo(ctx context.Context) error {
+// letRecordsGo takes the operator's finalizer off its records, and reports whether none has it any more.
+func (u *Uninstaller) letRecordsGo(ctx context.Context) (bool, error) {
 	records, err := u.list(ctx, appv1alpha1.GroupVersion.WithKind("ChangeWorkload"))
 	if err != nil {
-		return err
+		return false, err
 	}
+	done := true
 	for _, record := range records {
 		before := record.DeepCopy()
 		if !controllerutil.RemoveFinalizer(record, appv1alpha1.FinalizerOrder) {
@@ -192,17 +247,18 @@ func (u *undeployer) letRecordsGo(ctx context.Context) error {
 		err := u.client.Patch(ctx, record, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		switch {
 		case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-			continue // changed or gone in between: the next look tells
+			done = false // changed or gone in between: the next look settles it
+			continue
 		case err != nil:
-			return fmt.Errorf("take the finalizer off ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
+			return false, fmt.Errorf("take the finalizer off ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
 		}
 		fmt.Fprintf(u.out, "ChangeWorkload %s/%s: took off its finalizer; if it had an order at AlterShield Server, that stays open there\n",
 			record.Namespace, record.Name)
 	}
-	return nil
+	return done, nil
 }
 
-func (u *undeployer) allGone(ctx context.Context, objects []*metav1.PartialObjectMetadata) (bool, error) {
+func (u *Uninstaller) allGone(ctx context.Context, objects []*metav1.PartialObjectMetadata) (bool, error) {
 	for _, object := range objects {
 		err := u.client.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy())
 		if err == nil {
@@ -215,9 +271,30 @@ func (u *undeployer) allGone(ctx context.Context, objects []*metav1.PartialObjec
 	return true, nil
 }
 
+// removeManager removes the operator's Deployment and waits until its pods are gone.
+func (u *Uninstaller) removeManager(ctx context.Context) error {
+	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: operatorName}}
+	err := u.client.Delete(ctx, manager, client.PropagationPolicy(metav1.DeletePropagationForeground))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete Deployment %s/%s: %w", u.Namespace, operatorName, err)
+	}
+	fmt.Fprintf(u.out, "deleted Deployment %s, waiting for its pods to be gone\n", operatorName)
+	err = u.await(ctx, stopTimeout, func(ctx context.Context) (bool, error) {
+		err := u.client.Get(ctx, client.ObjectKeyFromObject(manager), manager)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the pods of Deployment %s/%s to be gone: %w", u.Namespace, operatorName, err)
+	}
+	return nil
+}
+
 // removeNamespace removes the namespace with all that is in it.
-func (u *undeployer) removeNamespace(ctx context.Context) error {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: appv1alpha1.SystemNamespace}}
+func (u *Uninstaller) removeNamespace(ctx context.Context) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: u.Namespace}}
 	err := u.client.Delete(ctx, namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -236,7 +313,7 @@ func (u *undeployer) removeNamespace(ctx context.Context) error {
 	return nil
 }
 
-// obstacles says what keeps a namespace.
+// obstacles returns what keeps a namespace.
 func obstacles(namespace *corev1.Namespace) string {
 	var text strings.Builder
 	for _, condition := range namespace.Status.Conditions {
@@ -248,6 +325,6 @@ func obstacles(namespace *corev1.Namespace) string {
 }
 
 // await asks until the answer is yes; an error ends it.
-func (u *undeployer) await(ctx context.Context, timeout time.Duration, done wait.ConditionWithContextFunc) error {
+func (u *Uninstaller) await(ctx context.Context, timeout time.Duration, done wait.ConditionWithContextFunc) error {
 	return wait.PollUntilContextTimeout(ctx, poll, timeout, true, done)
 }

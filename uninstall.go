@@ -1,0 +1,67 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/traas-stack/altershield-operator/controllers/uninstall"
+)
+
+// uninstallCommand, as the first argument, removes the operator from the cluster.
+const uninstallCommand = "uninstall"
+
+func uninstallMain(args []string) {
+	if err := uninstallOperator(ctrl.SetupSignalHandler(), flag.CommandLine, args); err != nil {
+		fmt.Fprintf(os.Stderr, "altershield-operator: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func uninstallOperator(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	var options uninstall.Options
+	options.Bind(flags)
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
+	}
+	if err := options.Validate(); err != nil {
+		return err
+	}
+	ctrl.SetLogger(logr.Discard()) // the library would complain about having none
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the API server: %w", err)
+	}
+	fmt.Printf("Removing AlterShield Operator from %s\n", config.Host)
+	uninstaller, err := uninstall.New(config, options, os.Stdout)
+	if err != nil {
+		return err
+	}
+	if err := uninstaller.Run(ctx); err != nil {
+		return fmt.Errorf("uninstalling; what is removed stays removed, run it again to go on: %w", err)
+	}
+	return nil
+}
