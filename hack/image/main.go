@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Command image builds the operator's container image without a container engine: the image that the Dockerfile builds, for
-// several platforms, as a tarball with an OCI layout or straight into a registry.
+// several platforms, as a tarball with an OCI layout or straight into a registry. It runs in the root of the repository.
 package main
 
 import (
@@ -101,7 +101,7 @@ func run(ctx context.Context, root string, args []string, getenv func(string) st
 // parse reads the flags; SOURCE_DATE_EPOCH of the environment is the time of everything in the image.
 func parse(args []string, getenv func(string) string) (options, error) {
 	var opts options
-	flags := flag.NewFlagSet("go run ./hack/image", flag.ContinueOnError)
+	flags := flag.NewFlagSet("bin/image", flag.ContinueOnError)
 	flags.StringVar(&opts.stamp.version, "version", "dev", "version to stamp")
 	flags.StringVar(&opts.stamp.commit, "commit", "unknown", "commit to stamp")
 	flags.StringVar(&opts.output, "output", "", "tarball to write, an OCI image layout")
