@@ -25,17 +25,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/altershield"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
-	"github.com/traas-stack/altershield-operator/hack/local/cluster"
-	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
 func main() {
@@ -71,77 +68,34 @@ func onCluster(ctx context.Context, kubeconfig, samples string, out io.Writer) e
 // demo runs on a cluster in a temporary folder, which is gone afterwards.
 func demo(ctx context.Context, manager, config, samples string, out io.Writer) (err error) {
 	begin := time.Now()
-	programs, err := assets.Ensure(ctx, out)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "altershield-demo-")
-	if err != nil {
+	if _, err := assets.Ensure(ctx, out); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "Starting a control plane with fake nodes, and the operator beside it.")
-	plane, err := cluster.Start(ctx, cluster.Options{Dir: dir, Assets: programs})
+	l, err := lab.Open(ctx, lab.Options{Manager: manager, Config: config})
 	if err != nil {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, plane.Stop(context.WithoutCancel(ctx)), os.RemoveAll(dir))
+		err = errors.Join(err, l.Close(ctx))
 		if err == nil {
 			fmt.Fprintf(out, "\nEvery step went as documented. The cluster is gone. %s in all.\n", time.Since(begin).Round(time.Second))
 		}
 	}()
-	if manager, err = filepath.Abs(manager); err != nil {
+	stage := &stage{kubectl: l.Plane.Kubectl(), kubeconfig: l.Plane.Kubeconfig(), samples: samples, out: out}
+	// Without a server all batches count as passed, and verdicts are set by hand.
+	if err := l.StartOperator(ctx); err != nil {
 		return err
 	}
-	stage := &stage{kubectl: plane.Kubectl(), kubeconfig: plane.Kubeconfig(), samples: samples, out: out}
-	options := operator.Options{Dir: dir, Binary: manager, Config: config}
-	if err := withoutServer(ctx, plane, options, stage); err != nil {
+	if err := stage.play(ctx, append(walkthrough(), selfHealing()...)); err != nil {
 		return err
 	}
-	return withServer(ctx, plane, options, stage)
-}
-
-// withoutServer plays the documented walkthrough, in which nobody checks but verdicts are set by hand.
-func withoutServer(ctx context.Context, plane *cluster.Cluster, options operator.Options, stage *stage) (err error) {
-	running, err := operator.Install(ctx, plane, options)
-	if err != nil {
+	fmt.Fprintf(out, "\nThe operator restarts with --altershield-address and --altershield-token-file: AlterShield Server checks from now on.\n")
+	if err := l.Serve(ctx, altershield.Options{}); err != nil {
 		return err
 	}
-	if err := running.Start(ctx); err != nil {
+	if err := l.StartOperator(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, running.Stop(context.WithoutCancel(ctx))) }()
-	return stage.play(ctx, append(walkthrough(), selfHealing()...))
-}
-
-// withServer plays releases that a test server checks.
-func withServer(ctx context.Context, plane *cluster.Cluster, options operator.Options, stage *stage) (err error) {
-	token := filepath.Join(options.Dir, "altershield-token")
-	if err := os.WriteFile(token, []byte("altershield-operator\n"), 0o600); err != nil {
-		return err
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	options.Args = []string{"--altershield-address=http://" + listener.Addr().String(), "--altershield-token-file=" + token}
-	running, err := operator.Install(ctx, plane, options)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	server := altershield.New(altershield.Options{Token: "altershield-operator", CallbackURL: running.CallbackURL()})
-	defer server.Close()
-	serving, stop := context.WithCancel(ctx)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(serving, listener) }()
-	defer func() {
-		stop()
-		err = errors.Join(err, <-served)
-	}()
-	fmt.Fprintf(stage.out, "\nThe operator restarts with --altershield-address and --altershield-token-file: AlterShield Server checks from now on.\n")
-	if err := running.Start(ctx); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, running.Stop(context.WithoutCancel(ctx))) }()
-	return stage.play(ctx, checkedReleases(server))
+	return stage.play(ctx, checkedReleases(l.Server))
 }
