@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package testkit has what component tests share: a real API server that knows the operator's kinds, clients of it, a stub of
+// AlterShield Server, and objects to begin with.
+package testkit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
+)
+
+// APIServer is an etcd and a kube-apiserver for the tests of one package. It starts with the first test that needs it. The zero
+// value is ready to use.
+type APIServer struct {
+	once        sync.Once
+	environment envtest.Environment
+	config      *rest.Config
+	err         error
+}
+
+// Run runs the tests and stops what was started for them; it returns the exit code.
+func (s *APIServer) Run(tests *testing.M) int {
+	code := tests.Run()
+	if s.config == nil {
+		return code
+	}
+	if err := s.environment.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stopping the API server:", err)
+		return 1
+	}
+	return code
+}
+
+// Client returns a client of a cluster admin.
+func (s *APIServer) Client(t *testing.T) client.WithWatch {
+	t.Helper()
+	g := NewWithT(t)
+	s.once.Do(func() { s.config, s.err = s.start(t.Context()) })
+	g.Expect(s.err).NotTo(HaveOccurred())
+	kube, err := client.NewWithWatch(s.config, client.Options{Scheme: Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	return kube
+}
+
+func (s *APIServer) start(ctx context.Context) (*rest.Config, error) {
+	programs, err := assets.Ensure(context.WithoutCancel(ctx), os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	s.environment = envtest.Environment{
+		BinaryAssetsDirectory: programs.Dir,
+		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd", "bases")},
+		ErrorIfCRDPathMissing: true,
+	}
+	return s.environment.Start()
+}
+
+// moduleRoot is the directory above the tests that has go.mod.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("finding the module: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("finding the module: no directory above the tests has a go.mod")
+		}
+		dir = parent
+	}
+}
+
+// Namespace makes a namespace for one test, which is under change control where it says so.
+func Namespace(t *testing.T, kube client.Client, controlled bool) string {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	if controlled {
+		namespace.Labels = map[string]string{"admission-webhook-altershield": "enabled"}
+	}
+	NewWithT(t).Expect(kube.Create(t.Context(), namespace)).To(Succeed())
+	return namespace.Name
+}
