@@ -70,14 +70,13 @@ type Rollback struct {
 	Contact  Contact
 	Settings settings.Reader
 
-	told  *told
-	stops *stops
+	told  told
+	stops stops
 }
 
 // SetupWithManager adds the Runnable to the manager. Every event is mapped to the key of the Deployment, so that none is ever
 // rolled back twice at a time.
 func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
-	r.told, r.stops = newTold(), newStops()
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("rollback").
 		For(&appsv1.Deployment{}, builder.WithPredicates(predicate.Or(

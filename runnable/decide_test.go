@@ -82,7 +82,7 @@ func TestADeployment(t *testing.T) {
 
 func TestAnObstacleIsToldOnceForEachRelease(t *testing.T) {
 	g := NewWithT(t)
-	told := newTold()
+	told := &told{}
 	sleep, other := client.ObjectKey{Name: "sleep"}, client.ObjectKey{Name: "other"}
 	first, second := decide.Release{Version: "a", Number: 1}, decide.Release{Version: "b", Number: 2}
 	g.Expect(told.meet(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
@@ -99,7 +99,7 @@ func TestAnObstacleIsToldOnceForEachRelease(t *testing.T) {
 
 func TestAnObstacleIsLookedForAgainAfterAMinute(t *testing.T) {
 	g := NewWithT(t)
-	told, sleep := newTold(), client.ObjectKey{Name: "sleep"}
+	told, sleep := &told{}, client.ObjectKey{Name: "sleep"}
 	second := decide.Release{Version: "b", Number: 2}
 	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, false, now)).To(BeZero())
 	told.meet(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now)

@@ -29,15 +29,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -45,6 +42,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -80,36 +78,16 @@ type bench struct {
 
 func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, appv1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	metrics, err := NewMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner := func(object client.Object) []string {
-		controller := metav1.GetControllerOfNoCopy(object)
-		if controller == nil {
-			return nil
-		}
-		return []string{string(controller.UID)}
-	}
-	building := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
-	for _, kind := range []client.Object{&appsv1.ReplicaSet{}, &corev1.Pod{}, &appv1alpha1.ChangeWorkload{}} {
-		building.WithIndex(kind, "metadata.controller.uid", owner)
-	}
-	building.WithIndex(&appv1alpha1.ChangePod{}, "spec.changeWorkloadId", func(object client.Object) []string {
-		return []string{object.(*appv1alpha1.ChangePod).Spec.ChangeWorkloadID}
-	})
-	kube := building.Build()
+	kube := testkit.NewFake(t, objects...)
 	b := &bench{roller: &roller{answers: answers}, recorder: events.NewFakeRecorder(5)}
 	b.Rollback = &Rollback{
 		Client: kube, Live: kube, Roller: b.roller, Recorder: b.recorder, Metrics: metrics,
 		Clock: clocktesting.NewFakePassiveClock(now), Contact: since(now.Add(-24 * time.Hour)),
-		Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"}, told: newTold(), stops: newStops(),
+		Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 	}
 	return b
 }
@@ -404,7 +382,7 @@ func TestADeploymentThatIsGoneIsForgotten(t *testing.T) {
 	b := newBench(t, nil)
 	b.told.meet(sleepKey.NamespacedName, attempt{}, "Paused", now)
 	b.told.warn(sleepKey.NamespacedName, errors.New("unusable"))
-	b.stops.of[sleepKey.NamespacedName] = map[decide.Container]time.Time{{Pod: "p-1", Name: "sleep"}: now}
+	b.stops.of = map[client.ObjectKey]map[decide.Container]time.Time{sleepKey.NamespacedName: {{Pod: "p-1", Name: "sleep"}: now}}
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.told.of).To(BeEmpty())
 	g.Expect(b.told.unusable).To(BeEmpty())

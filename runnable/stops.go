@@ -26,13 +26,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// stops remembers of each Deployment when the containers of its release that crash stopped first.
+// stops remembers of each Deployment when the containers of its release that crash stopped first. The zero value
+// remembers nothing yet.
 type stops struct {
 	mutex sync.Mutex
 	of    map[client.ObjectKey]map[decide.Container]time.Time
 }
-
-func newStops() *stops { return &stops{of: map[client.ObjectKey]map[decide.Container]time.Time{}} }
 
 // note returns when they stopped first, by what these pods show now.
 func (s *stops) note(deployment client.ObjectKey, pods []corev1.Pod, threshold time.Duration, now time.Time) map[decide.Container]time.Time {
@@ -40,6 +39,9 @@ func (s *stops) note(deployment client.ObjectKey, pods []corev1.Pod, threshold t
 	defer s.mutex.Unlock()
 	first := decide.FirstStops(s.of[deployment], pods, threshold, now)
 	delete(s.of, deployment)
+	if s.of == nil {
+		s.of = map[client.ObjectKey]map[decide.Container]time.Time{}
+	}
 	if len(first) > 0 {
 		s.of[deployment] = first
 	}

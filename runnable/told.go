@@ -38,6 +38,7 @@ const (
 
 // told remembers of each Deployment which obstacles its present release met, so that one Event says it, however often the pods
 // crash, and the API server isn't asked each time. A restarted operator says it once more.
+// The zero value remembers nothing yet.
 type told struct {
 	mutex sync.Mutex
 	of    map[client.ObjectKey]remarks
@@ -63,10 +64,6 @@ type attempt struct {
 	asked   appv1alpha1.RollbackReason
 }
 
-func newTold() *told {
-	return &told{of: map[client.ObjectKey]remarks{}, unusable: map[client.ObjectKey]string{}}
-}
-
 // meet remembers an obstacle, and says whether it is met for the first time.
 func (t *told) meet(deployment client.ObjectKey, tried attempt, obstacle rollback.ObstacleReason, now time.Time) (first bool) {
 	t.mutex.Lock()
@@ -81,6 +78,9 @@ func (t *told) meet(deployment client.ObjectKey, tried attempt, obstacle rollbac
 		return false
 	}
 	known.said = append(known.said, remark{tried.asked, obstacle, now})
+	if t.of == nil {
+		t.of = map[client.ObjectKey]remarks{}
+	}
 	t.of[deployment] = known
 	return true
 }
@@ -119,6 +119,9 @@ func (t *told) warn(deployment client.ObjectKey, unusable error) (first bool) {
 		return false
 	}
 	first = t.unusable[deployment] != unusable.Error()
+	if t.unusable == nil {
+		t.unusable = map[client.ObjectKey]string{}
+	}
 	t.unusable[deployment] = unusable.Error()
 	return first
 }

@@ -20,6 +20,7 @@ package changeworkload
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -98,17 +99,24 @@ type Reconciler struct {
 	FailClosed bool
 
 	// turns are at the calls of the verifier.
-	turns   turns
-	numbers *numbers
-	newest  *monotonic.Reader
-	backoff workqueue.TypedRateLimiter[client.ObjectKey]
+	turns    turns
+	prepared sync.Once
+	numbers  *numbers
+	newest   *monotonic.Reader
+	backoff  workqueue.TypedRateLimiter[client.ObjectKey]
+}
+
+// prepare fills in what isn't handed in, at the first reconcile.
+func (r *Reconciler) prepare() {
+	r.prepared.Do(func() {
+		r.numbers, r.newest = newNumbers(), monotonic.NewReader(r.Client, r.Live)
+		r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
+	})
 }
 
 // SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that
 // no release is ever reconciled twice at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.numbers, r.newest = newNumbers(), monotonic.NewReader(r.Client, r.Live)
-	r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changeworkload").
 		For(&appv1alpha1.ChangeWorkload{}).

@@ -27,14 +27,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -78,15 +76,14 @@ func TestTheServerHearsOfADeletionHoweverLateTheOperatorSeesIt(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(workload).Build()
 			server := &listener{err: row.err}
 			reconciler := &Reconciler{
-				Client: kube, Verifier: server, Clock: clocktesting.NewFakePassiveClock(deleted.Add(row.after)), newest: monotonic.NewReader(kube, kube),
-				backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](time.Second, time.Second),
+				Client: kube, Verifier: server, Clock: clocktesting.NewFakePassiveClock(deleted.Add(row.after)),
 			}
 			key := client.ObjectKeyFromObject(workload)
 			result, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(server.heard).To(Equal([]string{"default/shop/web/0123456789/1 CANCEL"}))
 			if row.again {
-				g.Expect(result.RequeueAfter).To(Equal(time.Second))
+				g.Expect(result.RequeueAfter).To(Equal(200 * time.Millisecond))
 			} else {
 				g.Expect(result).To(Equal(ctrl.Result{}))
 			}

@@ -28,22 +28,18 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
-	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
 // version is that of the present release of the Deployment sleep, older that of the one before.
@@ -75,31 +71,18 @@ func newPlane(t *testing.T, objects, cached []client.Object) *plane {
 	p.Reconciler = &Reconciler{
 		Client: kube, Live: live, Recorder: p.told, Metrics: metrics, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 		Clock:   clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
-		History: &history.Keeper{Client: kube, Live: live}, numbers: newNumbers(), newest: monotonic.NewReader(kube, live),
+		History: &history.Keeper{Client: kube, Live: live},
 	}
 	return p
 }
 
-type building struct{ *fake.ClientBuilder }
-
-func (b building) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
-	b.WithIndex(object, field, extract)
-	return nil
-}
-
 func build(t *testing.T, objects []client.Object) client.WithWatch {
 	t.Helper()
-	g, scheme := NewWithT(t), runtime.NewScheme()
 	copies := make([]client.Object, 0, len(objects)) // the fake client writes into what it is given
 	for _, object := range objects {
 		copies = append(copies, object.DeepCopyObject().(client.Object))
 	}
-	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
-	fakes := building{fake.NewClientBuilder().WithScheme(scheme).WithObjects(copies...).
-		WithStatusSubresource(&appv1alpha1.ChangeWorkload{}, &appv1alpha1.ChangePod{})}
-	g.Expect(index.Setup(t.Context(), fakes)).To(Succeed())
-	return fakes.Build()
+	return testkit.NewFake(t, copies...)
 }
 
 // writesTo reads from the cache, and writes to the API server.

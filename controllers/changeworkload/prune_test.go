@@ -65,7 +65,7 @@ func TestARecordThatWasRemovedIsNotDecidedOnWhenTheCacheShowsItOnceMore(t *testi
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "9", Controller: ptr.To(true)}},
 	}}
 	api := &shop{workload: older}
-	reconciler := &Reconciler{Client: api, numbers: newNumbers(), newest: monotonic.NewReader(api, void{})}
+	reconciler := &Reconciler{Client: api, Live: void{}}
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(older)}
 	_, err := reconciler.Reconcile(t.Context(), request)
 	g.Expect(err).To(MatchError(ContainSubstring("a removed record was decided on")), "nobody has removed it yet")

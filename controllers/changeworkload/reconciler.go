@@ -36,6 +36,7 @@ const retryWait = 50 * time.Millisecond
 // Reconcile recounts the release, makes the decision true, and then writes it down: labels before the status, so that a
 // crash in between repeats harmlessly, and Events after it, so that none speaks of a state that was not saved.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	r.prepare()
 	if r.turns.isCalled(request.NamespacedName) {
 		defer r.turns.pass(request.NamespacedName)
 	}

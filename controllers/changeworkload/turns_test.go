@@ -36,7 +36,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -189,8 +188,7 @@ func TestReconcileLeavesTheReservedWorkersFreeOfFarewells(t *testing.T) {
 	}
 	api := kube.Build()
 	reconciler := &Reconciler{
-		Client: api, Verifier: server, Clock: clock.RealClock{}, newest: monotonic.NewReader(api, api),
-		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](time.Second, time.Second),
+		Client: api, Verifier: server, Clock: clock.RealClock{},
 	}
 	g.Expect(reconciler.turns.start(t.Context(), queue)).To(Succeed())
 	var group sync.WaitGroup
@@ -248,7 +246,7 @@ func TestOrderWaitsForItsTurnWithoutATimer(t *testing.T) {
 func TestReconcilePassesTheTurnOfARecordThatIsGone(t *testing.T) {
 	g := NewWithT(t)
 	queue := newQueue(t)
-	reconciler := &Reconciler{newest: monotonic.NewReader(void{}, void{})}
+	reconciler := &Reconciler{Client: void{}}
 	g.Expect(reconciler.turns.start(t.Context(), queue)).To(Succeed())
 	for i := range 15 {
 		reconciler.turns.take(keyOf(fmt.Sprint(i)))

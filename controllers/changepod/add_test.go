@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changepod
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+)
+
+func TestOrderChangedPassesWhatABatchWaitsFor(t *testing.T) {
+	open := appv1alpha1.ChangeWorkloadStatus{Order: &appv1alpha1.ChangeOrder{BizExecOrderID: "1", State: "Open"}}
+	early := *open.DeepCopy()
+	early.EarlyVerdicts = []appv1alpha1.EarlyVerdict{{ChangePodID: "node-1", Stage: "PRE", Verdict: "pass"}}
+	counted := *open.DeepCopy()
+	counted.Counts.Passed = 1
+	for _, row := range []struct {
+		name          string
+		before, after appv1alpha1.ChangeWorkloadStatus
+		passes        bool
+	}{
+		{"its order opens", appv1alpha1.ChangeWorkloadStatus{}, open, true},
+		{"a verdict came early", open, early, true},
+		{"pods are counted", open, counted, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			before, after := &appv1alpha1.ChangeWorkload{Status: row.before}, &appv1alpha1.ChangeWorkload{Status: row.after}
+			g.Expect(orderChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(row.passes))
+			g.Expect(orderChanged().Create(event.CreateEvent{Object: after})).To(BeFalse())
+			g.Expect(orderChanged().Delete(event.DeleteEvent{Object: after})).To(BeFalse())
+		})
+	}
+}
+
+func TestUndecidedListsTheBatchesWhoseCheckIsUnderWay(t *testing.T) {
+	g := NewWithT(t)
+	batch := func(name, workload, status string) client.Object {
+		changePod := &appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+		changePod.Spec.ChangeWorkloadID, changePod.Status.Status = workload, appv1alpha1.ChangePodPhase(status)
+		return changePod
+	}
+	reconciler := &Reconciler{Client: testkit.NewFake(t,
+		batch("new", "web", ""), batch("waiting", "web", "PostWait"), batch("done", "web", "ExecuteDone"), batch("other", "api", "PostWait"))}
+	workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	g.Expect(reconciler.undecided(t.Context(), workload)).To(ConsistOf(
+		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "new"}},
+		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "waiting"}},
+	))
+	reconciler.Client = fake.NewClientBuilder().WithScheme(testkit.Scheme()).Build()
+	g.Expect(reconciler.undecided(t.Context(), workload)).To(BeEmpty(), "a cache without indexes can't be asked")
+}
