@@ -32,6 +32,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
 // reviews answers as an API server that knows the token of alice, who may list Deployments of the namespace default and
@@ -119,7 +121,7 @@ func TestTheRightsOfAUserAreAskedForWithAllThatIsKnownOfThem(t *testing.T) {
 	request := httptest.NewRequestWithContext(t.Context(), "PUT", "/", nil)
 	request.Header.Set("Authorization", "Bearer of-alice")
 	patch := authorizationv1.ResourceAttributes{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "default", Name: "sleep"}
-	asking := newAccess(interceptor.NewClient(kubeOf(t), api.funcs()), clocktesting.NewFakePassiveClock(now))
+	asking := newAccess(interceptor.NewClient(testkit.NewFake(t), api.funcs()), clocktesting.NewFakePassiveClock(now))
 	g.Expect(asking.check(request, patch)).To(Equal("alice"))
 	g.Expect(api.rights).To(Equal(authorizationv1.SubjectAccessReviewSpec{
 		User: "alice", UID: "u-1", Groups: []string{"team-a", "system:authenticated"},

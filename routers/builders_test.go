@@ -18,7 +18,6 @@ package routers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -31,22 +30,16 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
 	"github.com/prometheus/client_golang/prometheus"
-	appsv1 "k8s.io/api/apps/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
@@ -77,34 +70,11 @@ type bench struct {
 	log      *gbytes.Buffer
 }
 
-// indexer lets index.Setup register its indexes with the fake client.
-type indexer struct{ builder *fake.ClientBuilder }
-
-func (i indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
-	i.builder.WithIndex(object, field, extract)
-	return nil
-}
-
-func kubeOf(t testing.TB, objects ...client.Object) client.WithWatch {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(appv1alpha1.AddToScheme(scheme), appsv1.AddToScheme(scheme), corev1.AddToScheme(scheme),
-		authenticationv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-		WithStatusSubresource(&appv1alpha1.ChangePod{}, &appv1alpha1.ChangeWorkload{})
-	if err := index.Setup(t.Context(), indexer{builder}); err != nil {
-		t.Fatal(err)
-	}
-	return builder.Build()
-}
-
 // newBench has funcs between the server and what the API server holds. The server gets single objects from it live, and
 // lists from its cache.
 func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *bench {
 	t.Helper()
-	kube := kubeOf(t, objects...)
+	kube := testkit.NewFake(t, objects...)
 	result := &bench{
 		clock: clocktesting.NewFakePassiveClock(now), kube: kube, roller: &roller{}, informer: &informertest.FakeInformers{Scheme: kube.Scheme()}, registry: prometheus.NewRegistry(), log: gbytes.NewBuffer(),
 	}

@@ -26,44 +26,25 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
 const olderVersion = "0123456789abcdef0123456789abcdef"
 
-// indexer lets index.Setup register its indexes with the fake client.
-type indexer struct{ builder *fake.ClientBuilder }
-
-func (i indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
-	i.builder.WithIndex(object, field, extract)
-	return nil
-}
-
 func readerOf(t testing.TB, funcs interceptor.Funcs, workloads ...client.Object) client.Reader {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(appv1alpha1.AddToScheme(scheme), appsv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(workloads...).WithInterceptorFuncs(funcs)
-	if err := index.Setup(t.Context(), indexer{builder}); err != nil {
-		t.Fatal(err)
-	}
-	return builder.Build()
+	return interceptor.NewClient(testkit.NewFake(t, workloads...), funcs)
 }
 
 // changeWorkload belongs to the Deployment with this UID.
