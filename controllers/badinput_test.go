@@ -35,7 +35,7 @@ var (
 	_ = Describe("Unusual releases", unusualReleases)
 	_ = Describe("Objects touched by hand", touchedByHand)
 
-	_ = Describe("With every rollback switched on", Serial, func() {
+	_ = Describe("With every rollback switched on", slow, func() {
 		BeforeEach(func(ctx context.Context) {
 			configure(ctx, "stuck-rollback", `{"spec":{"content":"1m"}}`) // a slow machine takes its time with good releases, too
 			configure(ctx, "suspended-rollback", `{"spec":{"enable":true}}`)

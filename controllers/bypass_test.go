@@ -30,7 +30,7 @@ import (
 )
 
 // What docs/bypass.md says of who may do what, and what comes of it.
-var _ = Describe("Around change control", Ordered, ContinueOnFailure, Serial, func() {
+var _ = Describe("Around change control", Ordered, ContinueOnFailure, func() {
 	var namespace string
 
 	BeforeAll(func(ctx context.Context) {
@@ -117,7 +117,7 @@ var _ = Describe("Around change control", Ordered, ContinueOnFailure, Serial, fu
 	})
 })
 
-var _ = Describe("With failurePolicy Ignore and the policies", Ordered, Serial, func() {
+var _ = Describe("With failurePolicy Ignore and the policies", Ordered, func() {
 	It("releases go on while the operator is down, but not those of suspended Deployments", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		mayEdit(ctx, namespace, dev)

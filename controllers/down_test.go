@@ -29,7 +29,7 @@ import (
 
 // The webhooks have failurePolicy Fail, and match conditions that keep them from being called for anything but releases and
 // the operator's keys.
-var _ = Describe("While the operator is down", Ordered, ContinueOnFailure, Serial, func() {
+var _ = Describe("While the operator is down", Ordered, ContinueOnFailure, func() {
 	// namespace has the Deployments sleep, which is suspended, free, and rolling, whose release is under way; later is opted in
 	// while the operator is down.
 	var namespace, later string

@@ -42,10 +42,10 @@ func image(name string) func(*appsv1.Deployment) {
 	return func(deployment *appsv1.Deployment) { deployment.Spec.Template.Spec.Containers[0].Image = name }
 }
 
-var _ = Describe("A client that applies what is in Git again and again", Serial, func() {
+var _ = Describe("A client that applies what is in Git again and again", func() {
 	BeforeEach(patient)
 
-	DescribeTable("doesn't bring a bad version back, and gets a repair in at once", func(ctx context.Context, apply ...string) {
+	DescribeTable("doesn't bring a bad version back, and gets a repair in at once", slow, func(ctx context.Context, apply ...string) {
 		namespace := controlledNamespace(ctx)
 		output, err := kubectlWith(ctx, manifest(namespace, image("busybox")), apply...)
 		Expect(err).NotTo(HaveOccurred(), output)

@@ -24,7 +24,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-var _ = Describe("History", Serial, func() {
+var _ = Describe("History", func() {
 	It("keeps as many verified templates as it is told, the newest", func(ctx context.Context) {
 		configure(ctx, "template-history", `{"spec":{"content":"2"}}`)
 		namespace := controlledNamespace(ctx)

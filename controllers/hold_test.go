@@ -72,6 +72,12 @@ var _ = Describe("A rollout whose third pod fails", func() {
 			`{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"metadata":{"labels":{"test":"repaired"},"annotations":null}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 	}
+	// allAtOnce lets the rest of a rollout that goes on be replaced together.
+	allAtOnce := func(ctx context.Context, namespace string) {
+		GinkgoHelper()
+		output, err := kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type=merge", "-p", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":20}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+	}
 	spec := func(ctx context.Context, namespace string) func() appsv1.DeploymentSpec {
 		return func() appsv1.DeploymentSpec { return get(ctx, namespace, "sleep").Spec }
 	}
@@ -111,6 +117,8 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		third := currentName(ctx, namespace, "sleep") + "--x--3"
 		output, err := kubectl(ctx, "-n", namespace, "patch", "changepod", "--subresource=status", third, "--type=merge", "-p", `{"status":{"podResults":null}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(func() bool { return spec(ctx, namespace)().Paused }).Should(BeFalse())
+		allAtOnce(ctx, namespace)
 		verified(ctx, namespace, "sleep")
 		Eventually(func() map[string]string { return get(ctx, namespace, "sleep").Annotations }).ShouldNot(HaveKey(held))
 		Expect(spec(ctx, namespace)().Paused).To(BeFalse())
@@ -138,6 +146,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		output, err := kubectl(ctx, "-n", namespace, "rollout", "resume", "deployment", "sleep")
 		Expect(err).NotTo(HaveOccurred(), output)
 		Eventually(func() map[string]string { return get(ctx, namespace, "sleep").Annotations }).Should(HaveKeyWithValue(held, "2-overridden"))
+		allAtOnce(ctx, namespace)
 		Eventually(old(ctx, namespace)).Should(BeZero())
 		Expect(labelsOf(ctx, namespace)()).To(HaveKey("altershield.defense.antgroup.com/suspend"), "releases are denied all the same")
 	})
@@ -148,6 +157,8 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		third := currentName(ctx, namespace, "sleep") + "--x--3"
 		Eventually(func() []string { return names(ctx, namespace) }).Should(ContainElement(third))
 		fail(ctx, namespace, third)
+		Eventually(releases(ctx, namespace)).Should(HaveKeyWithValue(currentName(ctx, namespace, "sleep"), "Suspend"))
+		allAtOnce(ctx, namespace)
 		Eventually(old(ctx, namespace)).Should(BeZero())
 		Expect(spec(ctx, namespace)().Paused).To(BeFalse())
 	})
@@ -170,7 +181,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Expect(get(ctx, namespace, "sleep").Annotations).To(HaveKeyWithValue(held, "2"))
 	})
 
-	DescribeTable("goes on without the operator by the commands of docs/operate.md,", Serial, func(ctx context.Context, opening int, after func(context.Context, string)) {
+	DescribeTable("goes on without the operator by the commands of docs/operate.md,", func(ctx context.Context, opening int, after func(context.Context, string)) {
 		namespace := rolling(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, alone("mine"), func(deployment *appsv1.Deployment) {
 			deployment.Spec.Paused, deployment.Spec.Template.Labels["test"] = true, "mine"
@@ -188,6 +199,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		}).Should(Succeed(), "the API server takes a moment to call no webhook any more")
 		Expect(old(ctx, namespace)()).To(BeNumerically(">", 0), "it is paused")
 		Expect(bash(ctx, commands[2])).To(Equal("-n " + namespace + " deployment/sleep\ndeployment.apps/sleep resumed\n"))
+		allAtOnce(ctx, namespace)
 		Eventually(old(ctx, namespace)).Should(BeZero())
 		output, err := kubectl(ctx, "-n", namespace, "rollout", "status", "deployment", "sleep", "--timeout=3m")
 		Expect(err).NotTo(HaveOccurred(), output)

@@ -32,13 +32,13 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
-var _ = Describe("A hundred Deployments of ten replicas", Serial, func() {
+var _ = Describe("A hundred Deployments of ten replicas", Serial, slow, func() {
 	It("are all verified after they were created and after they were rolled at once, with at most 3.7 writes a pod", func(ctx context.Context) {
 		Expect(createAndRoll(ctx, 100, 10)).To(BeNumerically("<=", 3.7))
 	})
 })
 
-var _ = Describe("Twenty-five Deployments of twenty replicas that AlterShield Server checks", Serial, Ordered, ContinueOnFailure, func() {
+var _ = Describe("Twenty-five Deployments of twenty replicas that AlterShield Server checks", Serial, slow, Ordered, ContinueOnFailure, func() {
 	// The server takes a second or more for a check.
 	checkedByServerWith(altershield.Options{PreDelay: time.Second, PostDelay: time.Second}, "--zap-log-level=info")
 

@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-var _ = Describe("What is admitted", Ordered, ContinueOnFailure, Serial, func() {
+var _ = Describe("What is admitted", Ordered, ContinueOnFailure, func() {
 	var namespace string
 
 	BeforeAll(func(ctx context.Context) {
@@ -123,7 +123,7 @@ func set(ctx context.Context, namespace, name, patch string) {
 	Expect(kube.Patch(ctx, get(ctx, namespace, name), client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 }
 
-var _ = Describe("With the policies", Ordered, Serial, func() {
+var _ = Describe("With the policies", Ordered, func() {
 	var namespace string
 
 	BeforeAll(func(ctx context.Context) {

@@ -49,7 +49,7 @@ func pause(ctx context.Context, wait time.Duration) {
 	}
 }
 
-var _ = Describe("An operator that has nothing to do", Serial, func() {
+var _ = Describe("An operator that has nothing to do", slow, func() {
 	It("asks the API server for nothing, whatever is stuck, suspended or was rolled back", func(ctx context.Context) {
 		patient(ctx)
 		namespace := controlledNamespace(ctx)
@@ -101,7 +101,7 @@ func busy(since time.Time) []string {
 	return asked
 }
 
-var _ = Describe("A release of a thousand pods", Serial, func() {
+var _ = Describe("A release of a thousand pods", Serial, slow, func() {
 	It("that can't start is rolled back, and not before its time", func(ctx context.Context) {
 		setBranch(ctx, `{"enable":true,"content":"100"}`)
 		DeferCleanup(setBranch, `{"enable":false,"content":"10"}`)

@@ -56,7 +56,7 @@ const (
 
 // Objects change at random, while the operator works on them. The seed chooses the changes; which of them come in time to make a
 // difference is up to the machine.
-var _ = Describe("Random changes", Serial, func() {
+var _ = Describe("Random changes", func() {
 	It("of the operator's objects, settings, labels and Deployments are refused in words or explained, and a release recovers from them", func(ctx context.Context) {
 		seed, rounds := fromEnvironment("RANDOM_SEED", defaultSeed), fromEnvironment("RANDOM_ROUNDS", defaultRounds)
 		targets, token := mutationTargets(ctx), metricsToken(ctx)

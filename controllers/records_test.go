@@ -29,7 +29,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/permissions/audit"
 )
 
-var _ = Describe("A version that is released again and again", Serial, func() {
+var _ = Describe("A version that is released again and again", func() {
 	It("has the batches of two releases at most", func(ctx context.Context) {
 		patient(ctx)
 		namespace := controlledNamespace(ctx)

@@ -193,7 +193,7 @@ var _ = Describe("A rollback on request", func() {
 	})
 })
 
-var _ = Describe("A suspended release", Serial, func() {
+var _ = Describe("A suspended release", func() {
 	It("goes back by itself where that is switched on", func(ctx context.Context) {
 		configure(ctx, "suspended-rollback", `{"spec":{"enable":true}}`)
 		namespace := controlledNamespace(ctx)

@@ -47,7 +47,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		Expect(steps(ctx, namespace)()).To(HaveExactElements("ExecuteDone PostFinish"))
 	}
 
-	DescribeTable("a release waits at its order, and goes on when the server is back",
+	DescribeTable("a release waits at its order, and goes on when the server is back", slow,
 		func(ctx context.Context, fault altershield.Fault, why string) {
 			namespace := controlledNamespace(ctx)
 			fault.Actions = []string{altershield.ActionSubmitOrder}
@@ -73,7 +73,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		Entry("a server error", altershield.Fault{Kind: altershield.FaultRefuse, Code: "901", Message: "system error"}, "ServerUnavailable"),
 	)
 
-	DescribeTable("a batch waits at the start of its check, and goes on when the server is back",
+	DescribeTable("a batch waits at the start of its check, and goes on when the server is back", slow,
 		func(ctx context.Context, fault altershield.Fault) {
 			namespace := controlledNamespace(ctx)
 			fault.Actions = []string{altershield.ActionStartBatch}
@@ -125,7 +125,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		Entry("of the end of an order", altershield.ActionFinishOrder, 1),
 	)
 
-	It("a report whose answer was lost is not sent again once its check is over", func(ctx context.Context) {
+	It("a report whose answer was lost is not sent again once its check is over", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Actions: []string{altershield.ActionFinishBatch}})
 		server.SetFault(altershield.Fault{Kind: altershield.FaultDrop, Actions: []string{altershield.ActionFinishBatch}})
@@ -135,7 +135,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		Expect(finishes(namespace)).To(HaveExactElements("000"))
 	})
 
-	It("a pass before the batch that got lost is picked up at the deadline", func(ctx context.Context) {
+	It("a pass before the batch that got lost is picked up at the deadline", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Actions: []string{altershield.ActionStartBatch}})
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
@@ -155,7 +155,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		passes(ctx, namespace)
 	})
 
-	It("a polled fail never fails a release: the server says fail of checks that still run", func(ctx context.Context) {
+	It("a polled fail never fails a release: the server says fail of checks that still run", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetFault(altershield.Fault{Kind: altershield.FaultStageTimeout, Actions: []string{altershield.ActionFinishBatch}})
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Actions: []string{altershield.ActionFinishBatch}})
@@ -169,7 +169,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 			ContainSubstring("the check after the batch gave no verdict within 120 seconds: the pods count as passed")))
 	})
 
-	It("a bad verdict that comes after its deadline still suspends", func(ctx context.Context) {
+	It("a bad verdict that comes after its deadline still suspends", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.AddRule(altershield.Rule{Name: "slow analysis", Message: "memory grows", Stage: "POST", Verdict: "FAIL"})
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Actions: []string{altershield.ActionFinishBatch}})
@@ -183,7 +183,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
 	})
 
-	It("a refused check lets the batch pass and says so", func(ctx context.Context) {
+	It("a refused check lets the batch pass and says so", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetFault(altershield.Fault{
 			Kind: altershield.FaultRefuse, Actions: []string{altershield.ActionStartBatch}, Code: "101", Message: "illegal start notify request type",
@@ -199,7 +199,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		}).Should(MatchRegexp(`altershield_batches_not_checked_total\{message="PreFailed"\} [1-9]`))
 	})
 
-	It("a server that hangs holds up nobody else: a suspension by hand gets through", func(ctx context.Context) {
+	It("a server that hangs holds up nobody else: a suspension by hand gets through", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		name := verified(ctx, namespace, "sleep").Name
@@ -215,7 +215,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		Eventually(func() int { return count(releases(ctx, crowd)(), "Success") }).Should(Equal(30))
 	})
 
-	DescribeTable("a manager that is killed goes on where it was",
+	DescribeTable("a manager that is killed goes on where it was", slow,
 		func(ctx context.Context, action string) {
 			namespace := controlledNamespace(ctx)
 			killed := make(chan struct{})
@@ -245,7 +245,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		Entry("after the end of the order", altershield.ActionFinishOrder),
 	)
 
-	DescribeTable("a manager that is killed after a write goes on where it was",
+	DescribeTable("a manager that is killed after a write goes on where it was", slow,
 		func(ctx context.Context, kind client.ObjectList, reached func(client.Object) bool) {
 			namespace := controlledNamespace(ctx)
 			watch, err := kube.Watch(ctx, kind, client.InNamespace(namespace))

@@ -55,7 +55,7 @@ var _ = Describe("With the failure policy fail", Ordered, ContinueOnFailure, fun
 		Eventually(ordersOf).WithArguments(namespace).Should(HaveExactElements("SUCCESS"))
 	})
 
-	It("checks that the server has switched off pass all the same", func(ctx context.Context) {
+	It("checks that the server has switched off pass all the same", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetSwitch(true, "another.scene", altershield.DefaultScene)
 		metricsShow(ctx, "altershield_server_checks_switched_off 1")

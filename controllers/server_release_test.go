@@ -166,7 +166,7 @@ var _ = Describe("A release that AlterShield Server checks", Ordered, ContinueOn
 		Expect(ordersOf(namespace)).To(HaveExactElements("CANCEL"))
 	})
 
-	It("does not hold up the deletion of its Deployment for more than a minute when the server is dead", func(ctx context.Context) {
+	It("does not hold up the deletion of its Deployment for more than a minute when the server is dead", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1), neverReady))).To(Succeed())
 		Eventually(ordersOf).WithArguments(namespace).Should(HaveLen(1))

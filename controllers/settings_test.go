@@ -60,7 +60,7 @@ func finishedPods(ctx context.Context, namespace string) int {
 	return len(pods.Items)
 }
 
-var _ = Describe("Settings", Serial, func() {
+var _ = Describe("Settings", func() {
 	It("come with the documented defaults, and come back when deleted", func(ctx context.Context) {
 		for name, spec := range map[string]appv1alpha1.OpsConfigInfoSpec{
 			"blocking":           {Type: "isBlockingUp", Enable: true, Remark: "Enabling Blockade"},
@@ -94,7 +94,7 @@ var _ = Describe("Settings", Serial, func() {
 		}
 	})
 
-	DescribeTable("refuse, while they are enabled, a content", func(ctx context.Context, name, why string, contents ...string) {
+	DescribeTable("refuse, while they are enabled, a content", slow, func(ctx context.Context, name, why string, contents ...string) {
 		for _, content := range contents {
 			output, err := kubectl(ctx, "-n", system, "patch", "opsconfiginfo", name, "--type", "merge", "-p",
 				`{"spec":{"enable":true,"content":"`+content+`"}}`)
@@ -108,7 +108,7 @@ var _ = Describe("Settings", Serial, func() {
 		Entry("of release-history that is no number", "release-history", "content must be a whole number from 1 to 100", "", "0", "101", "ten"),
 	)
 
-	It("say why an object has no effect, and leave it there", func(ctx context.Context) {
+	It("say why an object has no effect, and leave it there", slow, func(ctx context.Context) {
 		namespace := newNamespace(ctx, nil)
 		stray := &appv1alpha1.OpsConfigInfo{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "blocking"},
@@ -148,7 +148,7 @@ var _ = Describe("Settings", Serial, func() {
 		Expect(podsPerBatch(ctx, namespace)).To(Equal([]int{3, 3, 1}))
 	})
 
-	It("check the pods that are there when the threshold isn't reached in time", func(ctx context.Context) {
+	It("check the pods that are there when the threshold isn't reached in time", slow, func(ctx context.Context) {
 		configure(ctx, "branch", `{"spec":{"enable":true,"content":"10"}}`)
 		namespace := controlledNamespace(ctx)
 		By("letting one pod of five find no node")

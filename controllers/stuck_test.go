@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-var _ = Describe("A release that can't start", Serial, func() {
+var _ = Describe("A release that can't start", func() {
 	BeforeEach(patient)
 
 	DescribeTable("goes back to the version before", func(ctx context.Context, patch, trouble, why string) {
@@ -69,7 +69,7 @@ var _ = Describe("A release that can't start", Serial, func() {
 			`"spec":{"initContainers":[{"name":"migrate","image":"busybox"}]}}}}`, "CrashLoopBackOff", "init container migrate ended with exit code 1"),
 	)
 
-	It("goes back when its containers end with status 0 again and again, after as long as the Deployment says", func(ctx context.Context) {
+	It("goes back when its containers end with status 0 again and again, after as long as the Deployment says", slow, func(ctx context.Context) {
 		configure(ctx, "stuck-rollback", `{"spec":{"enable":true,"content":"1h"}}`)
 		namespace := controlledNamespace(ctx)
 		By("ending after a second, each time, and being at the end for nearly all of a back-off of 20 seconds")
@@ -218,7 +218,7 @@ var _ = Describe("A release that can't start", Serial, func() {
 		Expect(released(ctx, namespace)()).To(Equal(bad))
 	})
 
-	It("is not to blame for pods that ran and crash later", func(ctx context.Context) {
+	It("is not to blame for pods that ran and crash later", slow, func(ctx context.Context) {
 		configure(ctx, "stuck-rollback", `{"spec":{"enable":true,"content":"20s"}}`)
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(3)))).To(Succeed())

@@ -39,13 +39,19 @@ import (
 )
 
 // The suite runs the manager as users do: the program itself, with the rights of its service account, beside a real
-// API server with the real deployment controller. It takes no notice of how the program is made.
+// API server with the real deployment controller. It takes no notice of how the program is made. Those labelled
+// slow run in `make test-full` alone.
 var (
 	plane    *cluster.Cluster
 	settings operator.Options
 	manager  *operator.Operator
 	kube     client.WithWatch
+	// shared is a directory that all processes of the suite use.
+	shared string
 )
+
+// slow labels specs that take long, or prove on a control plane once more what component tests prove.
+var slow = Label("slow")
 
 func TestOperator(t *testing.T) {
 	if testing.Short() {
@@ -55,7 +61,13 @@ func TestOperator(t *testing.T) {
 	RunSpecs(t, "AlterShield Operator on a real control plane")
 }
 
-var _ = BeforeSuite(func(ctx context.Context) {
+// Each process of the suite has a control plane and a manager of its own. The first one builds the manager for all.
+var _ = SynchronizedBeforeSuite(func(ctx context.Context) []byte {
+	dir, err := os.MkdirTemp("", "altershield-suite")
+	Expect(err).NotTo(HaveOccurred())
+	buildManager(ctx, dir)
+	return []byte(dir)
+}, func(ctx context.Context, dir []byte) {
 	log.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
@@ -63,20 +75,20 @@ var _ = BeforeSuite(func(ctx context.Context) {
 
 	programs, err := assets.Ensure(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
-	dir := GinkgoT().TempDir()
-	plane, err = cluster.Start(ctx, cluster.Options{Dir: dir, Assets: programs, AuditLog: true, AuditReadsOf: operator.User})
+	shared = string(dir)
+	state := GinkgoT().TempDir()
+	plane, err = cluster.Start(ctx, cluster.Options{Dir: state, Assets: programs, AuditLog: true, AuditReadsOf: operator.User})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx context.Context) { Expect(plane.Stop(ctx)).To(Succeed()) })
 
 	root, err := filepath.Abs("..")
 	Expect(err).NotTo(HaveOccurred())
 	settings = operator.Options{
-		Dir: dir, Binary: buildManager(ctx, root, dir), Args: []string{"--leader-elect"}, Config: filepath.Join(root, "config", "local"),
+		Dir: state, Binary: filepath.Join(shared, "manager"), Args: []string{"--leader-elect"}, Config: filepath.Join(root, "config", "local"),
 	}
 	manager, err = operator.Install(ctx, plane, settings)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(manager.Start(ctx)).To(Succeed())
-	DeferCleanup(stopCleanly)
 
 	scheme := runtime.NewScheme()
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
@@ -97,23 +109,33 @@ var _ = AfterEach(func(ctx context.Context) {
 	}
 })
 
-func buildManager(ctx context.Context, root, dir string) string {
-	binary := filepath.Join(dir, "manager")
-	args := []string{"build", "-o", binary}
+func buildManager(ctx context.Context, dir string) {
+	args := []string{"build", "-o", filepath.Join(dir, "manager")}
 	if raceDetector {
 		args = append(args, "-race")
 	}
 	build := exec.CommandContext(ctx, "go", append(args, ".")...)
-	build.Dir = root
+	build.Dir = ".."
 	output, err := build.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
-	return binary
 }
 
-// stopCleanly ends the manager and reads its log for what no spec looks at.
-func stopCleanly(ctx context.Context) {
+// After the specs each process stops its manager, and the last one looks at what the managers asked for together.
+var _ = SynchronizedAfterSuite(func(ctx context.Context) {
+	if manager == nil {
+		return // BeforeSuite has failed
+	}
 	Expect(manager.Stop(ctx)).To(Succeed())
-	expectLeastPrivilege(ctx)
+	expectCleanLog()
+	expectNothingForbidden(ctx)
+}, func() {
+	defer os.RemoveAll(shared)
+	expectLeastPrivilege()
+})
+
+// expectCleanLog reads the manager's log for what no spec looks at.
+func expectCleanLog() {
+	GinkgoHelper()
 	written, err := os.ReadFile(manager.LogPath())
 	Expect(err).NotTo(HaveOccurred())
 	for line := range strings.Lines(string(written)) {

@@ -144,7 +144,7 @@ var _ = Describe("The trace of a release", Ordered, ContinueOnFailure, func() {
 		}
 	})
 
-	It("goes on when the operator restarts in mid-release", func(ctx context.Context) {
+	It("goes on when the operator restarts in mid-release", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		node := awaited(ctx, namespace, "POST")
 		restartAs(ctx, manager.Options())
@@ -198,7 +198,7 @@ var _ = Describe("The trace of a release", Ordered, ContinueOnFailure, func() {
 	})
 })
 
-var _ = Describe("Tracing", Ordered, ContinueOnFailure, func() {
+var _ = Describe("Tracing", slow, Ordered, ContinueOnFailure, func() {
 	AfterAll(func(ctx context.Context) { restartAs(ctx, settings) })
 
 	// connections counts who connects, and answers nobody.

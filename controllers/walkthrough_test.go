@@ -107,7 +107,7 @@ var _ = Describe("The documents' walkthrough", func() {
 		Expect(output).To(ContainSubstring(denial))
 	})
 
-	It("ends in the same state when the manager is killed after every step", Serial, func(ctx context.Context) {
+	It("ends in the same state when the manager is killed after every step", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		restart := func() {
 			Expect(manager.Kill(ctx)).To(Succeed())
