@@ -39,6 +39,11 @@ HAVE_CC := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo yes)
 TEST_ENV := $(if $(HAVE_CC),CGO_ENABLED=1,CGO_ENABLED=0)
 RACE := $(if $(HAVE_CC),-race)
 
+# The suites that run the built manager on a control plane. They run in PROCS processes, each with a control plane of its own.
+SYSTEM := ./controllers ./webhooks/servingcert
+PROCS ?= 2
+GINKGO = go tool ginkgo --procs=$(PROCS) --timeout=75m
+
 ##@ The two commands
 
 .PHONY: demo
@@ -52,10 +57,16 @@ demo-svg: build assets ## Record the demo as docs/demo.svg, with asciinema 2 and
 	svg-term --in bin/paced.cast --out docs/demo.svg --window --no-cursor
 
 .PHONY: test
-test: assets ## Run all tests, with the race detector where there is a C compiler.
+test: assets ## Run the tests but for the slow ones: unit and component tests with the race detector, and the system on a control plane.
 	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
-	$(TEST_ENV) go test $(RACE) -run '^$$' ./... >/dev/null
-	$(TEST_ENV) go test $(RACE) -p 1 -timeout 75m ./...
+	$(TEST_ENV) go test $(RACE) -short -vet=off -timeout 15m ./...
+	CGO_ENABLED=0 $(GINKGO) --label-filter='!slow' $(SYSTEM)
+
+.PHONY: test-full
+test-full: assets ## Run all tests, with the race detector where there is a C compiler.
+	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
+	$(TEST_ENV) go test $(RACE) -p 1 -timeout 60m $(filter-out $(SYSTEM:./%=\%/%),$(shell go list ./...))
+	$(TEST_ENV) $(GINKGO) $(RACE) $(SYSTEM)
 
 ##@ A cluster to play with
 
@@ -120,7 +131,7 @@ fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for som
 	done
 
 .PHONY: coverage
-coverage: ## Run the unit tests alone and fail where they reach less than 95% of what decides (hack/coverage.yaml); the rest is shown.
+coverage: assets ## Run the unit and component tests and fail where they reach less than 95% of what decides (hack/coverage.yaml); the rest is shown.
 	@mkdir -p bin
 	@CGO_ENABLED=0 go test -short -coverprofile bin/coverage.out ./apis/... ./controllers/... ./routers/... ./runnable/... ./webhooks/...
 	@CGO_ENABLED=0 $(TOOL) go-test-coverage --config hack/coverage.yaml

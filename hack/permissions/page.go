@@ -32,7 +32,7 @@ const intro = `<!-- Made by make generate from the manifests and from the commen
 
 This page lists every permission of the operator's ServiceAccount ` + "`%s`" + `, and what each is for.
 There is no other: ` + "`make verify`" + ` fails where a permission has no reason, or a reason no permission. ` + "`make test`" + ` fails
-where the API server answers the operator with 403, or where the operator never asks for what it is granted. The few permissions
+where the API server answers the operator with 403, ` + "`make test-full`" + ` where the operator never asks for what it is granted. The few permissions
 that no request may show are listed with their reasons in ` + "`hack/permissions/audit`" + `.
 
 Besides, the operator asks the API server once for its own user name, as every user may.

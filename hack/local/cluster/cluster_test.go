@@ -47,6 +47,9 @@ import (
 const patience = 2 * time.Minute
 
 func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
 	g := NewWithT(t)
 	programs, err := assets.Ensure(t.Context(), os.Stderr)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -95,6 +98,9 @@ func TestCluster(t *testing.T) {
 }
 
 func TestAFailedStartSaysWhyAndLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
 	g := NewWithT(t)
 	programs, err := assets.Ensure(t.Context(), os.Stderr)
 	g.Expect(err).NotTo(HaveOccurred())
