@@ -263,3 +263,36 @@ func (r *release) remove() {
 	g.Expect(r.kube.Get(r.t.Context(), r.record, record)).To(Succeed(), "it stays until the server was told")
 	r.clock.SetTime(record.DeletionTimestamp.Time)
 }
+
+func TestReconcileOpensASmallerBatchAtTheDeadline(t *testing.T) {
+	g, r := NewWithT(t), newRelease(t)
+	r.reconciler.Verifier = nil
+	var record appv1alpha1.ChangeWorkload
+	g.Expect(r.kube.Get(t.Context(), r.record, &record)).To(Succeed())
+	record.Spec.CountThreshold = 10
+	g.Expect(r.kube.Update(t.Context(), &record)).To(Succeed())
+	r.deployment.Spec.Replicas = ptr.To[int32](2) // one of which finds no node
+	g.Expect(r.kube.Update(t.Context(), r.deployment)).To(Succeed())
+	batches := func() int {
+		var list appv1alpha1.ChangePodList
+		g.Expect(r.kube.List(t.Context(), &list, client.InNamespace(r.record.Namespace))).To(Succeed())
+		return len(list.Items)
+	}
+
+	g.Expect(r.reconcile()).To(Equal(ctrl.Result{RequeueAfter: 60 * time.Second}))
+	g.Expect(r.state()).To(Equal("Running"))
+	g.Expect(batches()).To(BeZero())
+	r.clock.SetTime(testkit.Now().Add(59 * time.Second))
+	g.Expect(r.reconcile()).To(Equal(ctrl.Result{RequeueAfter: time.Second}))
+	g.Expect(batches()).To(BeZero())
+	r.clock.SetTime(testkit.Now().Add(60 * time.Second))
+	g.Expect(r.reconcile()).To(Equal(ctrl.Result{RequeueAfter: 60 * time.Second}))
+	g.Expect(r.state()).To(Equal("TimeOutPreThreshold"))
+	g.Expect(batches()).To(Equal(1))
+
+	r.pass()
+	r.deployment.Spec.Replicas = ptr.To[int32](1)
+	g.Expect(r.kube.Update(t.Context(), r.deployment)).To(Succeed())
+	r.reconcile()
+	g.Expect(r.state()).To(Equal("Success"), "fewer pods are wanted, and all of them passed")
+}

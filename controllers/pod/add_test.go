@@ -17,14 +17,22 @@ limitations under the License.
 package pod
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
 // of is a ReplicaSet of the Deployment with this UID, of none where that is empty.
@@ -52,4 +60,47 @@ func TestAdoptedPassesReplicaSetsThatGetADeployment(t *testing.T) {
 	} {
 		g.Expect(adopted().Update(event.UpdateEvent{ObjectOld: of(row.before), ObjectNew: of(row.after)})).To(Equal(row.passes), "%q to %q", row.before, row.after)
 	}
+}
+
+func TestMinReadyChangedPassesDeploymentsWhosePodsFinishAtAnotherTime(t *testing.T) {
+	g := NewWithT(t)
+	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
+	after.Spec.MinReadySeconds = 30
+	g.Expect(minReadyChanged().Create(event.CreateEvent{Object: after})).To(BeTrue())
+	g.Expect(minReadyChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeTrue())
+	g.Expect(minReadyChanged().Update(event.UpdateEvent{ObjectOld: after, ObjectNew: after})).To(BeFalse())
+	g.Expect(minReadyChanged().Delete(event.DeleteEvent{Object: after})).To(BeFalse())
+}
+
+func TestReconcilerIsAskedAboutThePodsWithoutALabel(t *testing.T) {
+	g := NewWithT(t)
+	pod := func(name, replicaSet string, labels map[string]string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels, OwnerReferences: []metav1.OwnerReference{
+			{Kind: "ReplicaSet", UID: types.UID(replicaSet), Controller: ptr.To(true)}}}}
+	}
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "d-1"}}
+	replicaSet := of("d-1")
+	replicaSet.UID = "rs-1"
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	reconciler := &Reconciler{Client: testkit.NewFake(t, replicaSet,
+		pod("own", "rs-1", nil), pod("finished", "rs-1", map[string]string{finishedLabel: "1795255200"}), pod("others", "rs-2", nil))}
+	asked := func(requests []reconcile.Request) []string {
+		var names []string
+		for _, request := range requests {
+			names = append(names, request.String())
+		}
+		return names
+	}
+	g.Expect(asked(reconciler.ofDeployment(t.Context(), deployment))).To(ConsistOf("default/own"))
+	g.Expect(asked(reconciler.ofReplicaSet(t.Context(), replicaSet))).To(ConsistOf("default/own"))
+	g.Expect(asked(reconciler.inNamespace(t.Context(), namespace))).To(ConsistOf("default/own", "default/others"))
+
+	reconciler.Client = interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("the cache is not synced")
+		},
+	})
+	g.Expect(reconciler.ofDeployment(t.Context(), deployment)).To(BeEmpty())
+	g.Expect(reconciler.ofReplicaSet(t.Context(), replicaSet)).To(BeEmpty())
+	g.Expect(reconciler.inNamespace(t.Context(), namespace)).To(BeEmpty())
 }
