@@ -32,7 +32,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-func TestABatchWhoseReleaseIsNotThereIsLookedAtAgainUnlessItWasLeftOnPurpose(t *testing.T) {
+func TestReconcileLooksAgainAtABatchWhoseReleaseIsNotThereUnlessItWasLeftOnPurpose(t *testing.T) {
 	byRelease := []metav1.OwnerReference{{
 		APIVersion: "app.ops.cloud.alipay.com/v1alpha1", Kind: "ChangeWorkload", Name: "web--x--1", UID: "1", Controller: ptr.To(true),
 	}}

@@ -219,7 +219,7 @@ func TestReconcileIsTriedAgain(t *testing.T) {
 }
 
 // The API server refuses what the operator couldn't use, where an enabled setting has it.
-func TestTheAPIServerRefusesContentsThatCanNotBeUsed(t *testing.T) {
+func TestOpsConfigInfoRefusesContentsThatCanNotBeUsed(t *testing.T) {
 	b := newBench(t, interceptor.Funcs{})
 	const number, duration = "content must be a whole number from 1 to 100", "content must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h"
 	for _, row := range []struct {

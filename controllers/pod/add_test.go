@@ -72,7 +72,7 @@ func TestMinReadyChangedPassesDeploymentsWhosePodsFinishAtAnotherTime(t *testing
 	g.Expect(minReadyChanged().Delete(event.DeleteEvent{Object: after})).To(BeFalse())
 }
 
-func TestReconcilerIsAskedAboutThePodsWithoutALabel(t *testing.T) {
+func TestRequestsAreForPodsWithoutALabel(t *testing.T) {
 	g := NewWithT(t)
 	pod := func(name, replicaSet string, labels map[string]string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels, OwnerReferences: []metav1.OwnerReference{
