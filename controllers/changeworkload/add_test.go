@@ -28,7 +28,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-func TestABatchWithABadVerdictIsUrgent(t *testing.T) {
+func TestHasFailedIsTrueOfABatchWithABadVerdict(t *testing.T) {
 	g := NewWithT(t)
 	changePod := &appv1alpha1.ChangePod{}
 	changePod.Spec.PodInfos = []appv1alpha1.PodSummary{{Pod: "web-1"}}

@@ -58,7 +58,7 @@ func (a *apiServer) Create(_ context.Context, object client.Object, _ ...client.
 	return nil
 }
 
-func TestPodsWhoseBatchesAreGoneAreCheckedAgainOnlyIfTheirDeploymentIsThere(t *testing.T) {
+func TestOpenBatchesChecksPodsAgainWhoseBatchesAreGoneOnlyIfTheirDeploymentIsThere(t *testing.T) {
 	scheme := runtime.NewScheme()
 	NewWithT(t).Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	metrics, err := NewMetrics(prometheus.NewRegistry())

@@ -50,7 +50,7 @@ func (l *listener) Close(_ context.Context, release verifier.Release, state appv
 	return l.err
 }
 
-func TestTheServerHearsOfADeletionHoweverLateTheOperatorSeesIt(t *testing.T) {
+func TestReconcileTellsTheServerOfADeletionHoweverLateItIsSeen(t *testing.T) {
 	errDown := errors.New("connection refused")
 	deleted := time.Date(2026, 11, 22, 7, 0, 47, 0, time.UTC)
 	for _, row := range []struct {

@@ -61,7 +61,7 @@ func sleepAt(t *testing.T) *appsv1.Deployment {
 	return deployment
 }
 
-func TestAVerifiedReleaseIsSavedAfterItsTemplate(t *testing.T) {
+func TestSaveKeepsTheTemplateOfAVerifiedReleaseFirst(t *testing.T) {
 	refused := apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "controllerrevisions"}, "x", errors.New("exceeded quota"))
 	broken := errors.New("connection refused")
 	for _, row := range []struct {
@@ -125,7 +125,7 @@ func TestAVerifiedReleaseIsSavedAfterItsTemplate(t *testing.T) {
 	}
 }
 
-func TestATemplateThatIsRefusedMakesRoomForTheNextOne(t *testing.T) {
+func TestKeepTemplateMakesRoomForTheNextOneWhereOneIsRefused(t *testing.T) {
 	g := NewWithT(t)
 	deployment := sleepAt(t)
 	isController := true

@@ -24,7 +24,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestTheHighestNumberIsRemembered(t *testing.T) {
+func TestNumbersRememberTheHighest(t *testing.T) {
 	one, two := record{namespace: "default", name: "one"}, record{namespace: "default", name: "two"}
 	elsewhere := record{namespace: "other", name: "one"}
 	successor := record{namespace: "default", name: "one", deployment: "d-2"}
@@ -51,7 +51,7 @@ func TestTheHighestNumberIsRemembered(t *testing.T) {
 	}
 }
 
-func TestANumberIsForgottenForItsChangeWorkloadAlone(t *testing.T) {
+func TestNumbersAreForgottenForTheirChangeWorkloadAlone(t *testing.T) {
 	g := NewWithT(t)
 	one, two := record{name: "one"}, record{name: "two"}
 	known := newNumbers()
@@ -82,7 +82,7 @@ func TestNumbersAreSafeToUseByManyReconcilesAtOnce(t *testing.T) {
 	g.Expect(known.raise(record{name: "two"}, 0)).To(Equal(int64(100)))
 }
 
-func TestTheMemoryOfNumbersIsBounded(t *testing.T) {
+func TestNumbersAreBounded(t *testing.T) {
 	known := newNumbers()
 	for i := range 10001 {
 		known.raise(record{name: fmt.Sprint(i)}, 1)

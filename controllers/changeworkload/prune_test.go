@@ -58,7 +58,7 @@ func (void) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...c
 	return apierrors.NewNotFound(appv1alpha1.GroupVersion.WithResource("changeworkloads").GroupResource(), key.Name)
 }
 
-func TestARecordThatWasRemovedIsNotDecidedOnWhenTheCacheShowsItOnceMore(t *testing.T) {
+func TestReconcileDoesNotDecideOnARecordThatWasRemovedWhenTheCacheShowsItOnceMore(t *testing.T) {
 	g := NewWithT(t)
 	older := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: "web--x--c6c45d23c098bdf181853a85b60b5d74", UID: "1",
@@ -90,7 +90,7 @@ func (deaf) Delete(context.Context, client.Object, ...client.DeleteOption) error
 	return apierrors.NewTimeoutError("no answer", 0)
 }
 
-func TestTheNumbersOfARecordAreForgottenAlthoughTheAnswerToItsDeletionIsLost(t *testing.T) {
+func TestPruneForgetsTheNumbersOfARecordAlthoughTheAnswerToItsDeletionIsLost(t *testing.T) {
 	g := NewWithT(t)
 	older := appv1alpha1.ChangeWorkload{}
 	older.Namespace, older.Name = "shop", "web--x--c6c45d23c098bdf181853a85b60b5d74"
