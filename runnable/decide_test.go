@@ -29,7 +29,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
-func TestADeployment(t *testing.T) {
+func TestDecide(t *testing.T) {
 	second := decide.Release{Version: "b", Number: 2}
 	stuck := decide.StuckPods{Message: "pod b-1: it is pending", Next: 7 * time.Second}
 	request := func(reason appv1alpha1.RollbackReason, message, user, to string) rollback.Request {
@@ -80,7 +80,7 @@ func TestADeployment(t *testing.T) {
 	}
 }
 
-func TestAnObstacleIsToldOnceForEachRelease(t *testing.T) {
+func TestToldMeetsAnObstacleOnceForEachRelease(t *testing.T) {
 	g := NewWithT(t)
 	told := &told{}
 	sleep, other := client.ObjectKey{Name: "sleep"}, client.ObjectKey{Name: "other"}
@@ -97,7 +97,7 @@ func TestAnObstacleIsToldOnceForEachRelease(t *testing.T) {
 	g.Expect(told.of).To(HaveLen(2))
 }
 
-func TestAnObstacleIsLookedForAgainAfterAMinute(t *testing.T) {
+func TestToldRestsForAMinute(t *testing.T) {
 	g := NewWithT(t)
 	told, sleep := &told{}, client.ObjectKey{Name: "sleep"}
 	second := decide.Release{Version: "b", Number: 2}

@@ -135,7 +135,7 @@ func stuckSleep(age time.Duration, annotations ...string) []client.Object {
 	return []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, deployment, replicaSet, pod}
 }
 
-func TestAStuckReleaseIsRolledBackAtItsDeadline(t *testing.T) {
+func TestReconcileRollsAStuckReleaseBackAtItsDeadline(t *testing.T) {
 	g := NewWithT(t)
 	early := newBench(t, []error{nil}, stuckSleep(80*time.Second)...)
 	g.Expect(early.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 40 * time.Second}))
@@ -253,7 +253,7 @@ func TestRollbackRemembersWhenAContainerStoppedFirst(t *testing.T) {
 	g.Expect(b.stops.of).To(BeEmpty(), "nobody waits any more")
 }
 
-func TestWhatCanNotBeRolledBackIsToldOnce(t *testing.T) {
+func TestReconcileTellsOnceWhatCanNotBeRolledBack(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{&rollback.Obstacle{Reason: "NoHealthyReplicaSet", Message: "none is healthy"}}, stuckSleep(time.Hour)...)
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}), "nothing is asked while nothing changes")
@@ -268,14 +268,14 @@ func TestWhatCanNotBeRolledBackIsToldOnce(t *testing.T) {
 	}))
 }
 
-func TestWhatAPolicyDeniesIsTriedAgainLater(t *testing.T) {
+func TestReconcileTriesAgainLaterWhatAPolicyDenies(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{&rollback.Obstacle{Reason: "Denied", Message: "a policy forbids it"}}, stuckSleep(time.Hour)...)
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 10 * time.Minute}))
 	g.Expect(b.events()).To(HaveLen(1))
 }
 
-func TestWhatTheCacheKnowsIsNotAsked(t *testing.T) {
+func TestReconcileDoesNotAskWhatTheCacheKnows(t *testing.T) {
 	g := NewWithT(t)
 	objects := stuckSleep(time.Hour)
 	objects[1].(*appsv1.Deployment).Spec.Paused = true
@@ -287,7 +287,7 @@ func TestWhatTheCacheKnowsIsNotAsked(t *testing.T) {
 	g.Expect(b.events()).To(HaveExactElements(ContainSubstring("deployment sleep is paused by a user")))
 }
 
-func TestARequestThatCanNotBeMetIsTurnedDown(t *testing.T) {
+func TestReconcileTurnsDownARequestThatCanNotBeMet(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{&rollback.Obstacle{Reason: "UnknownVersion", Message: "it is unknown"}},
 		stuckSleep(time.Second, "rollback", "true", "rollback-by", "alice", "note", "mine")...)
@@ -298,7 +298,7 @@ func TestARequestThatCanNotBeMetIsTurnedDown(t *testing.T) {
 	g.Expect(b.roller.requests).To(HaveLen(1))
 }
 
-func TestARequestOfAnUnknownUserIsTurnedDown(t *testing.T) {
+func TestReconcileTurnsDownARequestOfAnUnknownUser(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{nil}, stuckSleep(time.Second, "rollback", "z")...)
 	_, err := b.Reconcile(t.Context(), sleepKey)
@@ -309,7 +309,7 @@ func TestARequestOfAnUnknownUserIsTurnedDown(t *testing.T) {
 		"deployment sleep, since no webhook looked: set the annotation again (it was to be, because somebody asked for it)"}))
 }
 
-func TestAnEmptyRequestIsNone(t *testing.T) {
+func TestReconcileTakesAnEmptyRequestForNone(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{nil}, stuckSleep(time.Second, "rollback", "")...)
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
@@ -317,7 +317,7 @@ func TestAnEmptyRequestIsNone(t *testing.T) {
 	g.Expect(b.events()).To(BeEmpty())
 }
 
-func TestARollbackIsTriedAgain(t *testing.T) {
+func TestReconcileTriesARollbackAgain(t *testing.T) {
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	for _, row := range []struct {
 		name   string
@@ -342,7 +342,7 @@ func TestARollbackIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestARefusedWayBackLeavesTheOther(t *testing.T) {
+func TestReconcileGoesTheOtherWayBackWhereOneIsRefused(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{&rollback.Obstacle{Reason: "NoVerifiedVersion", Message: "none"}, nil}, stuckSleep(time.Hour, "rollback", "true", "rollback-by", "alice")...)
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
@@ -350,7 +350,7 @@ func TestARefusedWayBackLeavesTheOther(t *testing.T) {
 	g.Expect(b.roller.requests[1].Reason).To(BeEquivalentTo("PodsNotRunning"))
 }
 
-func TestAVersionThatIsVerifiedAfterItsRollbackIsForgiven(t *testing.T) {
+func TestReconcileForgivesAVersionThatIsVerifiedAfterItsRollback(t *testing.T) {
 	for _, row := range []struct {
 		name, rollbacks string
 		left            any
@@ -377,7 +377,7 @@ func TestAVersionThatIsVerifiedAfterItsRollbackIsForgiven(t *testing.T) {
 	}
 }
 
-func TestADeploymentThatIsGoneIsForgotten(t *testing.T) {
+func TestReconcileForgetsADeploymentThatIsGone(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, nil)
 	b.told.meet(sleepKey.NamespacedName, attempt{}, "Paused", now)
@@ -389,7 +389,7 @@ func TestADeploymentThatIsGoneIsForgotten(t *testing.T) {
 	g.Expect(b.stops.of).To(BeEmpty())
 }
 
-func TestTheRunnableLooks(t *testing.T) {
+func TestPredicatesLook(t *testing.T) {
 	pending := &corev1.Pod{Status: corev1.PodStatus{Phase: "Pending"}}
 	running := &corev1.Pod{Status: corev1.PodStatus{Phase: "Running"}}
 	again := &corev1.Pod{Status: corev1.PodStatus{Phase: "Running", ContainerStatuses: []corev1.ContainerStatus{
