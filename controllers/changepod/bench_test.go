@@ -156,8 +156,12 @@ func (b *bench) state() string {
 	for _, condition := range status.Conditions {
 		words = append(words, condition.Reason)
 	}
+	var verdicts []string
 	for _, result := range status.PodResults {
-		words = append(words, string(result.Verdict))
+		verdicts = append(verdicts, string(result.Verdict))
+	}
+	if len(verdicts) > 0 {
+		words = append(words, strings.Join(verdicts, "+"))
 	}
 	return strings.Join(words, " ")
 }

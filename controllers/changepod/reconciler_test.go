@@ -34,7 +34,7 @@ import (
 var (
 	submitted = step{calls: []string{testkit.BeginCheck}, state: "PreSubmitted  Verifying", wait: 120 * time.Second}
 	reported  = step{do: hears("PRE", true), calls: []string{testkit.FinishCheck}, state: "PostSubmitted  Verifying", wait: 120 * time.Second}
-	verified  = step{do: hears("POST", true), state: "ExecuteDone PostFinish PodsPassed pass pass"}
+	verified  = step{do: hears("POST", true), state: "ExecuteDone PostFinish PodsPassed pass+pass"}
 )
 
 func TestReconcile(t *testing.T) {
@@ -46,11 +46,11 @@ func TestReconcile(t *testing.T) {
 		// told is how the only Event begins; empty: there is none.
 		told string
 	}{
-		{name: "a batch passes both checks", order: "Open", steps: []step{submitted, reported, verified, {state: "ExecuteDone PostFinish PodsPassed pass pass"}}},
+		{name: "a batch passes both checks", order: "Open", steps: []step{submitted, reported, verified, {state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
 		{name: "the check before the batch fails", order: "Open", steps: []step{submitted,
-			{do: hears("PRE", false), state: "ExecuteDone PreFailed PodsFailed unpass unpass"}}},
+			{do: hears("PRE", false), state: "ExecuteDone PreFailed PodsFailed unpass+unpass"}}},
 		{name: "the check after the batch fails", order: "Open", steps: []step{submitted, reported,
-			{do: hears("POST", false), state: "ExecuteDone PostFinish PodsFailed unpass unpass"}}},
+			{do: hears("POST", false), state: "ExecuteDone PostFinish PodsFailed unpass+unpass"}}},
 
 		{name: "nobody checks", with: []func(*bench){unconfigured}, steps: []step{{state: "ExecuteDone PreFailed CheckNotConfigured"}}},
 		{name: "the checks are switched off", order: "Open", with: []func(*bench){switchedOff}, steps: []step{{state: "ExecuteDone PreFailed CheckSwitchedOff"}}},
@@ -91,7 +91,7 @@ func TestReconcile(t *testing.T) {
 		{name: "the batch is too long for the server", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, tooLong)}, told: "Warning BatchNotChecked",
 			steps: []step{{calls: []string{testkit.BeginCheck}, state: "ExecuteDone PreFailed CheckRefused"}}},
 		{name: "the server refuses the check, and the policy is fail", order: "Open", with: []func(*bench){failClosed, answers(testkit.BeginCheck, refused)},
-			told: "Warning BatchNotChecked", steps: []step{{calls: []string{testkit.BeginCheck}, state: "ExecuteDone PreFailed PodsFailed unpass unpass"}}},
+			told: "Warning BatchNotChecked", steps: []step{{calls: []string{testkit.BeginCheck}, state: "ExecuteDone PreFailed PodsFailed unpass+unpass"}}},
 		{name: "the server is down until the deadline", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, testkit.Dropped)}, told: "Warning BatchNotChecked",
 			steps: []step{waits, {after: 120 * time.Second, state: "ExecuteDone PreFailed ServerUnavailable"}}},
 		{name: "a leader that begins after the deadline asks once", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, testkit.Dropped)},
@@ -106,18 +106,18 @@ func TestReconcile(t *testing.T) {
 			{after: 120 * time.Second, calls: []string{testkit.PollCheck}, state: "ExecuteDone PreTimeout CheckTimeout"}}},
 		{name: "a bad verdict before the batch comes after its deadline", order: "Open", told: "Warning BatchNotChecked", steps: []step{submitted,
 			{after: 120 * time.Second, calls: []string{testkit.PollCheck}, state: "ExecuteDone PreTimeout CheckTimeout"},
-			{do: hears("PRE", false), state: "ExecuteDone PreFailed PodsFailed unpass unpass"}}},
+			{do: hears("PRE", false), state: "ExecuteDone PreFailed PodsFailed unpass+unpass"}}},
 		{name: "the verdict after the batch is lost, and a poll finds it", order: "Open", steps: []step{submitted, reported,
-			{after: 120 * time.Second, do: answers(testkit.PollCheck, passed), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostFinish PodsPassed pass pass"}}},
+			{after: 120 * time.Second, do: answers(testkit.PollCheck, passed), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
 		{name: "a polled fail is no verdict: the server says so of checks that run", order: "Open", told: "Warning BatchNotChecked", steps: []step{submitted, reported,
 			{after: 120 * time.Second, do: answers(testkit.PollCheck, failed), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostTimeout CheckTimeout"}}},
 		{name: "no verdict after the batch, and the policy is fail", order: "Open", with: []func(*bench){failClosed}, told: "Warning BatchNotChecked", steps: []step{
 			submitted, reported,
-			{after: 120 * time.Second, do: answers(testkit.PollCheck, testkit.Dropped), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostTimeout PodsFailed unpass unpass"},
-			{do: hears("POST", true), state: "ExecuteDone PostFinish PodsPassed pass pass"}}},
+			{after: 120 * time.Second, do: answers(testkit.PollCheck, testkit.Dropped), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostTimeout PodsFailed unpass+unpass"},
+			{do: hears("POST", true), state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
 		{name: "a bad verdict after the batch comes after its deadline", order: "Open", told: "Warning BatchNotChecked", steps: []step{submitted, reported,
 			{after: 120 * time.Second, calls: []string{testkit.PollCheck}, state: "ExecuteDone PostTimeout CheckTimeout"},
-			{do: hears("POST", false), state: "ExecuteDone PostFinish PodsFailed unpass unpass"}}},
+			{do: hears("POST", false), state: "ExecuteDone PostFinish PodsFailed unpass+unpass"}}},
 
 		{name: "the server is down when the batch is reported", order: "Open", steps: []step{submitted,
 			{do: func(b *bench) { b.hears("PRE", true, ""); b.server.Answers(testkit.FinishCheck, testkit.Dropped) },
@@ -126,7 +126,7 @@ func TestReconcile(t *testing.T) {
 		{name: "the report arrived, and only its answer was lost: it is not sent again", order: "Open", steps: []step{submitted,
 			{do: func(b *bench) { b.hears("PRE", true, ""); b.server.Answers(testkit.FinishCheck, testkit.Dropped) },
 				calls: []string{testkit.FinishCheck}, state: "PostWait  ServerUnavailable", wait: 200 * time.Millisecond},
-			{do: answers(testkit.PollCheck, passed), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostFinish PodsPassed pass pass"}}},
+			{do: answers(testkit.PollCheck, passed), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
 		{name: "the leader before may have reported the batch", order: "Open", steps: []step{submitted,
 			{do: func(b *bench) { b.hears("PRE", true, ""); b.clock.SetTime(b.clock.Now().Add(time.Minute)); b.restart() },
 				calls: []string{testkit.PollCheck, testkit.FinishCheck}, state: "PostSubmitted  Verifying", wait: 120 * time.Second}}},
@@ -142,11 +142,11 @@ func TestReconcile(t *testing.T) {
 			{after: 120 * time.Second, calls: []string{testkit.PollCheck}, state: "ExecuteDone PostFailed ServerUnavailable"}}},
 
 		{name: "a verdict that came before its check was known", order: "Open", steps: []step{submitted, reported,
-			{do: func(b *bench) { b.keeps("POST", "unpass") }, state: "ExecuteDone PostFinish PodsFailed unpass unpass"}}},
+			{do: func(b *bench) { b.keeps("POST", "unpass") }, state: "ExecuteDone PostFinish PodsFailed unpass+unpass"}}},
 		{name: "both verdicts came before their check was known", order: "Open", steps: []step{submitted,
 			{do: func(b *bench) { b.keeps("PRE", "pass") }, state: "PostWait  Verifying"},
 			{calls: []string{testkit.FinishCheck}, state: "PostSubmitted  Verifying", wait: 120 * time.Second},
-			{do: func(b *bench) { b.keeps("POST", "pass") }, state: "ExecuteDone PostFinish PodsPassed pass pass"}}},
+			{do: func(b *bench) { b.keeps("POST", "pass") }, state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
 
 		{name: "another release took over before the check", order: "Open", steps: []step{
 			{do: overtaken, state: "ExecuteDone PreFailed ReleaseEnded"}}},
@@ -165,7 +165,7 @@ func TestReconcile(t *testing.T) {
 		{name: "a pod that is failed by hand during the check stays failed", order: "Open", steps: []step{submitted,
 			{do: byHand("sleep-1"), state: "PreSubmitted  PodsFailed unpass", wait: 120 * time.Second},
 			{do: hears("PRE", true), calls: []string{testkit.FinishCheck}, state: "PostSubmitted  PodsFailed unpass", wait: 120 * time.Second},
-			{do: hears("POST", true), state: "ExecuteDone PostFinish PodsFailed unpass pass"}}},
+			{do: hears("POST", true), state: "ExecuteDone PostFinish PodsFailed unpass+pass"}}},
 		{name: "a phase that is passed through was written by hand", order: "Open", steps: []step{
 			{do: func(b *bench) { b.write(func(status *appv1alpha1.ChangePodStatus) { status.Status = "PreTimeout" }) }, state: "ExecuteDone PreTimeout CheckWithdrawn"}},
 			told: "Warning BatchNotChecked"},

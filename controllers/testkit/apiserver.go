@@ -26,7 +26,7 @@ import (
 	"sync"
 	"testing"
 
-	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -61,11 +61,11 @@ func (s *APIServer) Run(tests *testing.M) int {
 // Client returns a client of a cluster admin.
 func (s *APIServer) Client(t *testing.T) client.WithWatch {
 	t.Helper()
-	g := NewWithT(t)
+	g := gomega.NewWithT(t)
 	s.once.Do(func() { s.config, s.err = s.start(t.Context()) })
-	g.Expect(s.err).NotTo(HaveOccurred())
+	g.Expect(s.err).NotTo(gomega.HaveOccurred())
 	kube, err := client.NewWithWatch(s.config, client.Options{Scheme: Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(err).NotTo(gomega.HaveOccurred())
 	return kube
 }
 
@@ -111,6 +111,6 @@ func Namespace(t *testing.T, kube client.Client, controlled bool) string {
 	if controlled {
 		namespace.Labels = map[string]string{"admission-webhook-altershield": "enabled"}
 	}
-	NewWithT(t).Expect(kube.Create(t.Context(), namespace)).To(Succeed())
+	gomega.NewWithT(t).Expect(kube.Create(t.Context(), namespace)).To(gomega.Succeed())
 	return namespace.Name
 }

@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,13 +39,13 @@ func Now() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
 // is no order.
 func Record(t *testing.T, kube client.Client, namespace string, order appv1alpha1.OrderState) *appv1alpha1.ChangeWorkload {
 	t.Helper()
-	g := NewWithT(t)
+	g := gomega.NewWithT(t)
 	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sleep--x--" + Version}}
 	record.Spec = appv1alpha1.ChangeWorkloadSpec{
 		AppName: "sleep", ServiceName: "sleep", Reversion: Version, Release: 1, CountThreshold: 1, WaitTimeThreshold: 60,
 		CreateTime: "2026-11-21 10:00:00", CreateTimeUnix: Now().Unix(),
 	}
-	g.Expect(kube.Create(t.Context(), record)).To(Succeed())
+	g.Expect(kube.Create(t.Context(), record)).To(gomega.Succeed())
 	SetOrder(t, kube, record, order)
 	return record
 }
@@ -58,7 +58,7 @@ func SetOrder(t *testing.T, kube client.Client, record *appv1alpha1.ChangeWorklo
 	}
 	before := record.DeepCopy()
 	record.Status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: "default/" + record.Namespace + "/sleep/0123456789/1", Release: 1, State: state}
-	NewWithT(t).Expect(kube.Status().Patch(t.Context(), record, client.MergeFrom(before))).To(Succeed())
+	gomega.NewWithT(t).Expect(kube.Status().Patch(t.Context(), record, client.MergeFrom(before))).To(gomega.Succeed())
 }
 
 // Batch makes the ChangePod of two pods with this number.
@@ -77,6 +77,6 @@ func Batch(t *testing.T, kube client.Client, record *appv1alpha1.ChangeWorkload,
 			{App: "sleep", Namespace: record.Namespace, Pod: "sleep-2", WorkSpace: "default"},
 		},
 	}
-	NewWithT(t).Expect(kube.Create(t.Context(), batch)).To(Succeed())
+	gomega.NewWithT(t).Expect(kube.Create(t.Context(), batch)).To(gomega.Succeed())
 	return batch
 }

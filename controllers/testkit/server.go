@@ -29,7 +29,7 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 
@@ -113,11 +113,11 @@ func (s *Server) serve(w http.ResponseWriter, request *http.Request) {
 // Client makes the operator's client of the server.
 func (s *Server) Client(t *testing.T, clock clock.PassiveClock) *altershield.Client {
 	t.Helper()
-	g := NewWithT(t)
+	g := gomega.NewWithT(t)
 	token := filepath.Join(t.TempDir(), "token")
-	g.Expect(os.WriteFile(token, []byte("token\n"), 0o600)).To(Succeed())
+	g.Expect(os.WriteFile(token, []byte("token\n"), 0o600)).To(gomega.Succeed())
 	metrics, err := altershield.NewMetrics(prometheus.NewRegistry())
-	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(err).NotTo(gomega.HaveOccurred())
 	config := altershield.Config{
 		Address: s.address, Credentials: altershield.Credentials{Platform: "kubernetes", TokenFile: token},
 		Tenant: "default", Scene: "com.alipay.altershield.kubernetes.rollingupdate", Cluster: "default", Timeout: 10 * time.Second,
