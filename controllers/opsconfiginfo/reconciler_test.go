@@ -163,6 +163,13 @@ func TestReconcileTakesASettingThatIsMended(t *testing.T) {
 	g.Expect(b.events()).To(HaveLen(1))
 
 	before := branch.DeepCopy()
+	branch.Spec = appv1alpha1.OpsConfigInfoSpec{Type: "isRefusal"}
+	g.Expect(b.kube.Patch(t.Context(), branch, client.MergeFrom(before))).To(Succeed())
+	g.Expect(b.reconcile(b.key("branch"))).To(Succeed())
+	g.Expect(b.effective(b.key("branch"))).To(Equal("False UnusableSpec"))
+	g.Expect(b.events()).To(BeEmpty(), "it has no effect as before")
+
+	before = branch.DeepCopy()
 	branch.Spec = appv1alpha1.OpsConfigInfoSpec{Type: "isBranch", Enable: true, Content: "3"}
 	g.Expect(b.kube.Patch(t.Context(), branch, client.MergeFrom(before))).To(Succeed())
 	g.Expect(b.reconcile(b.key("branch"))).To(Succeed())
