@@ -117,6 +117,18 @@ func TestReconcileReadsTheRecordsOfAReleaseOnceWhenItIsVerified(t *testing.T) {
 	g.Expect(p.reads).To(BeEmpty(), "once it is over")
 }
 
+func TestReconcileDecidesOnceOnRecordsThatTheCacheStillShows(t *testing.T) {
+	g := NewWithT(t)
+	objects := append(sleepOf(1), finishedPod(1), recordAt(2, version, "Running", "Verifying"), passedBatch(1), recordAt(1, older, "Success", "AllPodsPassed"))
+	p := newPlane(t, objects, objects)
+	p.reconcile()
+	g.Expect(p.statuses()).To(Equal(map[string]string{version: "Success " + older}))
+
+	p.reads = nil
+	p.reconcile()
+	g.Expect(p.reads).To(HaveExactElements("get *v1alpha1.ChangeWorkload"), "which the cache shows as it was before")
+}
+
 // Labels are all that the API server finds batches by.
 func TestReconcileChecksAPodAgainWhoseBatchLostItsLabels(t *testing.T) {
 	g := NewWithT(t)

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -96,6 +97,8 @@ func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWor
 		return scene, decide.Decision{}, err
 	}
 	decision := decide.Decide(workload, scene.Observation, r.Clock.Now())
+	// The cache may still show what was removed a moment ago: that needs no other decision.
+	decision.Prune = slices.DeleteFunc(decision.Prune, func(older appv1alpha1.ChangeWorkload) bool { return r.newest.IsGone(&older) })
 	if !decision.IsFinal() {
 		return scene, decision, nil
 	}

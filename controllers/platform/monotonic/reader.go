@@ -76,6 +76,12 @@ func (r *Reader) Seen(object client.Object) {
 // Gone notes that an object was removed, or may have been: the cache isn't believed about it any more.
 func (r *Reader) Gone(object client.Object) { r.versions.Add(object.GetUID(), removed) }
 
+// IsGone reports whether Gone was noted of an object, and no version of it was seen since.
+func (r *Reader) IsGone(object client.Object) bool {
+	known, found := r.versions.Get(object.GetUID())
+	return found && known == removed
+}
+
 func (r *Reader) isOld(object client.Object) bool {
 	known, found := r.versions.Get(object.GetUID())
 	if !found {

@@ -119,3 +119,15 @@ func TestTheCacheIsBelievedAgainOnceTheAPIServerHasGoneBackToo(t *testing.T) {
 	reader.live = &shelf{}
 	g.Expect(reader.Get(t.Context(), client.ObjectKey{}, &read)).To(Succeed(), "it need not be asked again")
 }
+
+func TestReaderIsGone(t *testing.T) {
+	g := NewWithT(t)
+	reader := NewReader(&shelf{}, &shelf{})
+	removed := pod("1", "9", nil)
+	g.Expect(reader.IsGone(removed)).To(BeFalse(), "nothing is known of it")
+	reader.Gone(removed)
+	g.Expect(reader.IsGone(removed)).To(BeTrue())
+	g.Expect(reader.IsGone(pod("2", "9", nil))).To(BeFalse(), "another object")
+	reader.Seen(removed)
+	g.Expect(reader.IsGone(removed)).To(BeFalse(), "it was seen since")
+}
