@@ -62,6 +62,11 @@ test: assets ## Run the tests but for the slow ones: unit and component tests wi
 	$(TEST_ENV) go test $(RACE) -short -vet=off -timeout 15m ./...
 	CGO_ENABLED=0 $(GINKGO) --label-filter='!slow' $(SYSTEM)
 
+.PHONY: test-compile
+test-compile: ## Compile what the tests need, so that `make test` finds a warm cache.
+	$(TEST_ENV) go build $(RACE) ./...
+	CGO_ENABLED=0 go build ./...
+
 .PHONY: test-full
 test-full: assets ## Run all tests, with the race detector where there is a C compiler.
 	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
