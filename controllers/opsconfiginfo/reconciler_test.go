@@ -106,6 +106,7 @@ func TestReconcileCreatesMissingSettingsWithTheDocumentedDefaults(t *testing.T) 
 		"suspended-rollback": {Type: "isSuspendedRollback", Enable: false, Remark: "Roll back suspended releases without being asked"},
 		"refusal":            {Type: "isRefusal", Enable: true, Content: "24h", Remark: "Refuse versions that were rolled back for this long"},
 		"template-history":   {Type: "isTemplateHistory", Enable: true, Content: "10", Remark: "Keep this many verified pod templates of each Deployment"},
+		"finished-label":     {Type: "isFinishedLabel", Enable: true, Remark: "Label finished pods"},
 		"release-history":    {Type: "isReleaseHistory", Enable: false, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each Deployment"},
 	} {
 		g.Expect(b.reconcile(b.key(name))).To(Succeed())

@@ -28,12 +28,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/traas-stack/altershield-operator/controllers/pod"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
@@ -81,11 +83,15 @@ func ready(t *testing.T, kube client.Client, pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
+func newReconciler(kube client.Client, clock clock.PassiveClock) *pod.Reconciler {
+	return &pod.Reconciler{Client: kube, Clock: clock, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"}}
+}
+
 func TestReconcileLabelsAPodOnceItIsAvailable(t *testing.T) {
 	g, kube := NewWithT(t), apiServer.Client(t)
 	clock := clocktesting.NewFakePassiveClock(testkit.Now().Add(20 * time.Second))
 	found := sleep(t, kube, testkit.Namespace(t, kube, true))
-	reconciler := &pod.Reconciler{Client: testkit.Cached(t, kube), Clock: clock}
+	reconciler := newReconciler(testkit.Cached(t, kube), clock)
 	g.Expect(reconciler.Reconcile(t.Context(), found)).To(Equal(ctrl.Result{RequeueAfter: 40 * time.Second}))
 	g.Expect(labelOf(t, kube, found)).To(BeEmpty())
 
@@ -120,7 +126,7 @@ func TestReconcileLeavesPodsOfOthersAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, kube := NewWithT(t), apiServer.Client(t)
 			found := other(t, kube)
-			reconciler := &pod.Reconciler{Client: testkit.Cached(t, kube), Clock: clocktesting.NewFakePassiveClock(testkit.Now().Add(time.Hour))}
+			reconciler := newReconciler(testkit.Cached(t, kube), clocktesting.NewFakePassiveClock(testkit.Now().Add(time.Hour)))
 			g.Expect(reconciler.Reconcile(t.Context(), found)).To(Equal(ctrl.Result{}))
 			g.Expect(labelOf(t, kube, found)).To(BeEmpty())
 		})
@@ -131,7 +137,7 @@ func TestReconcileForgetsAPodThatIsGone(t *testing.T) {
 	g, kube := NewWithT(t), apiServer.Client(t)
 	found := sleep(t, kube, testkit.Namespace(t, kube, true))
 	g.Expect(kube.Delete(t.Context(), found.DeepCopy(), client.GracePeriodSeconds(0))).To(Succeed())
-	reconciler := &pod.Reconciler{Client: testkit.Cached(t, kube), Clock: clocktesting.NewFakePassiveClock(testkit.Now().Add(time.Hour))}
+	reconciler := newReconciler(testkit.Cached(t, kube), clocktesting.NewFakePassiveClock(testkit.Now().Add(time.Hour)))
 	g.Expect(reconciler.Reconcile(t.Context(), found)).To(Equal(ctrl.Result{}))
 }
 
@@ -143,7 +149,7 @@ func TestReconcileSaysWhichPodItCouldNotLabel(t *testing.T) {
 			return apierrors.NewForbidden(corev1.Resource("pods"), found.Name, errors.New("a policy says so"))
 		},
 	})
-	reconciler := &pod.Reconciler{Client: refusing, Clock: clocktesting.NewFakePassiveClock(testkit.Now().Add(time.Hour))}
+	reconciler := newReconciler(refusing, clocktesting.NewFakePassiveClock(testkit.Now().Add(time.Hour)))
 	_, err := reconciler.Reconcile(t.Context(), found)
 	g.Expect(err).To(MatchError(ContainSubstring("labelling pod " + found.Namespace + "/sleep-1-a as finished: ")))
 }
