@@ -110,7 +110,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 		return err
 	}
 	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
-		Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
+		Kinds: kinds(), Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
 		Verifier: verifier, FailClosed: opts.failurePolicy == failureFail,
 	}); err != nil {
 		return err

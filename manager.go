@@ -52,6 +52,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/runnable"
 	"github.com/traas-stack/altershield-operator/webhooks"
@@ -66,11 +68,14 @@ const (
 	serverTimeout = 5 * time.Second
 )
 
+// kinds returns the kinds of workloads under change control.
+func kinds() workload.Registry { return workload.Registry{deployment.Kind{}} }
+
 func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.Source) (ctrl.Manager, error) {
 	scheme := apiruntime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(appv1alpha1.AddToScheme(scheme))
-	scoped, err := scope.CacheOptions()
+	scoped, err := scope.CacheOptions(kinds())
 	if err != nil {
 		return nil, err
 	}
@@ -185,12 +190,12 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *
 	kube, live, recorder := mgr.GetClient(), mgr.GetAPIReader(), controllers.NewRecorder(mgr)
 	reader := settings.Reader{Client: kube, Namespace: opts.namespace}
 	roller := &rollback.Roller{
-		Client: kube, Live: live, History: &history.Keeper{Client: kube, Live: live},
+		Kind: deployment.Kind{}, Client: kube, Live: live, History: &history.Keeper{Client: kube, Live: live},
 		Recorder: recorder, Metrics: rollbacks, Clock: clock.RealClock{}, Tracer: tracer,
 		Settings: reader,
 	}
 	decider := &runnable.Rollback{
-		Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
+		Kind: deployment.Kind{}, Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
 		Settings: reader,
 	}
 	return roller, decider.SetupWithManager(mgr)
@@ -201,7 +206,7 @@ func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, trace
 		return nil
 	}
 	routing := routers.Options{
-		Address: opts.callbackAddress, CertDir: opts.callbackCertDir, Receiver: receiver,
+		Kind: deployment.Kind{}, Address: opts.callbackAddress, CertDir: opts.callbackCertDir, Receiver: receiver,
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
 		Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer, Roller: roller,
 	}
@@ -219,11 +224,11 @@ func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, trace
 }
 
 func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tracing.Tracer, operator string) error {
-	if err := webhooks.Watch(ctx, mgr.GetCache()); err != nil {
+	if err := webhooks.Watch(ctx, mgr.GetCache(), deployment.Kind{}); err != nil {
 		return err
 	}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
-		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Kind: deployment.Kind{}, Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: mgr.GetEventRecorder(controllers.Reporter), Tracer: tracer, Leaving: ctx.Done(),
 	}); err != nil {
 		return err

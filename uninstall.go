@@ -56,7 +56,7 @@ func uninstallOperator(ctx context.Context, flags *flag.FlagSet, args []string) 
 		return fmt.Errorf("finding the API server: %w", err)
 	}
 	fmt.Printf("Removing AlterShield Operator from %s\n", config.Host)
-	uninstaller, err := uninstall.New(config, options, os.Stdout)
+	uninstaller, err := uninstall.New(config, kinds(), options, os.Stdout)
 	if err != nil {
 		return err
 	}

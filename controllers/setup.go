@@ -38,6 +38,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/record"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Tells in Events what becomes of releases and settings.
@@ -50,6 +51,8 @@ const Reporter = "altershield-operator"
 
 // Options are what the reconcilers need besides the manager.
 type Options struct {
+	// Kinds are the kinds of workloads under change control.
+	Kinds workload.Registry
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string
 	// Clock tells the time.
@@ -71,7 +74,7 @@ func NewRecorder(mgr ctrl.Manager) events.Recorder {
 
 // SetupWithManager registers the indexes and adds every reconciler to the manager.
 func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	if err := index.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := index.Setup(ctx, mgr.GetFieldIndexer(), options.Kinds); err != nil {
 		return err
 	}
 	releases, err := changeworkload.NewMetrics(options.Metrics)
@@ -82,7 +85,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	if err != nil {
 		return err
 	}
-	if err := statemetrics.Setup(ctx, mgr, options.Metrics); err != nil {
+	if err := statemetrics.Setup(ctx, mgr, options.Metrics, options.Kinds); err != nil {
 		return err
 	}
 	kube, recorder := mgr.GetClient(), NewRecorder(mgr)
@@ -92,13 +95,9 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		return fmt.Errorf("making a client without a cache: %w", err)
 	}
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Deployment": &record.Reconciler{
-			Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
-			Settings: reader, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
-		},
-		"Pod": &pod.Reconciler{Client: kube, Clock: options.Clock, Settings: reader},
+		"Pod": &pod.Reconciler{Kinds: options.Kinds, Client: kube, Clock: options.Clock, Settings: reader},
 		"ChangeWorkload": &changeworkload.Reconciler{
-			Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
+			Kinds: options.Kinds, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
 			Clock: options.Clock, Tracer: options.Tracer, Settings: reader,
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},
@@ -107,6 +106,12 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},
 		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
+	}
+	for _, kind := range options.Kinds {
+		reconcilers[kind.GroupVersionKind().Kind] = &record.Reconciler{
+			Kind: kind, Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
+			Settings: reader, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
+		}
 	}
 	for kind, reconciler := range reconcilers {
 		if err := reconciler.SetupWithManager(mgr); err != nil {

@@ -41,6 +41,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // now is when every callback of these tests arrives.
@@ -83,6 +84,7 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 		t.Fatal(err)
 	}
 	server, err := New(Options{
+		Kind:     deployment.Kind{},
 		Address:  "127.0.0.1:0",
 		Receiver: altershield.Callbacks{Keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile})},
 		Client:   interceptor.NewClient(kube, funcs),

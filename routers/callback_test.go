@@ -34,6 +34,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestAVerdictMovesItsBatchOn(t *testing.T) {
@@ -237,7 +238,7 @@ func TestWithoutCredentialsNoCallbackIsTaken(t *testing.T) {
 			b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 			registry := prometheus.NewRegistry()
 			server, err := New(Options{
-				Receiver: altershield.Callbacks{Keyring: row.keyring}, Client: b.kube, Live: b.kube, Clock: clocktesting.NewFakePassiveClock(now), Metrics: registry,
+				Kind: deployment.Kind{}, Receiver: altershield.Callbacks{Keyring: row.keyring}, Client: b.kube, Live: b.kube, Clock: clocktesting.NewFakePassiveClock(now), Metrics: registry,
 			})
 			g.Expect(err).NotTo(HaveOccurred())
 			b.Server, b.registry = server, registry

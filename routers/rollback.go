@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"net/http"
 
-	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -31,6 +30,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Roller takes Deployments back to an earlier version.
@@ -43,8 +43,9 @@ type Roller interface {
 // maxRollbackAttempts is how often a rollback is tried on a Deployment that changes: controllers write its status any time.
 const maxRollbackAttempts = 3
 
-// rollbacks takes a Deployment back for who may patch it.
+// rollbacks rolls workloads of one kind back for users who may patch them.
 type rollbacks struct {
+	kind workload.Kind
 	// live reads from the API server.
 	live   client.Reader
 	roller Roller
@@ -104,7 +105,7 @@ func (r *rollbacks) receive(w http.ResponseWriter, request *http.Request) (rollb
 		Deployment: client.ObjectKey{Namespace: asked.Namespace, Name: asked.Name}, To: asked.Version, Reason: appv1alpha1.RollbackRequested,
 	}
 	wanted.User, err = r.access.check(request, authorizationv1.ResourceAttributes{
-		Verb: "patch", Group: appsv1.GroupName, Resource: "deployments", Namespace: asked.Namespace, Name: asked.Name,
+		Verb: "patch", Group: r.kind.GroupVersionKind().Group, Resource: r.kind.Resource(), Namespace: asked.Namespace, Name: asked.Name,
 	})
 	wanted.Message = wanted.User + " asked for it"
 	return wanted, err
@@ -122,12 +123,12 @@ func told(deployment client.ObjectKey, made *appv1alpha1.Rollback) wayBack {
 // rollBack tries again where the Deployment changes meanwhile. The error is a denial where the caller can do something
 // about it.
 func (r *rollbacks) rollBack(ctx context.Context, wanted rollback.Request) (*appv1alpha1.Rollback, error) {
-	var deployment appsv1.Deployment
-	if err := r.live.Get(ctx, wanted.Deployment, &deployment); err != nil {
-		return nil, refusal(wanted.Deployment, fmt.Errorf("reading Deployment %s: %w", wanted.Deployment, err))
+	object := r.kind.New()
+	if err := r.live.Get(ctx, wanted.Deployment, object); err != nil {
+		return nil, refusal(wanted.Deployment, fmt.Errorf("reading %s %s: %w", r.kind.GroupVersionKind().Kind, wanted.Deployment, err))
 	}
 	// An attempt after a conflict must not leave a release that was made meanwhile, maybe a repair.
-	wanted.From = decide.ReleaseOf(&deployment)
+	wanted.From = decide.ReleaseOf(object)
 	made, err := r.roller.RollBack(ctx, wanted)
 	for attempt := 1; attempt < maxRollbackAttempts && apierrors.IsConflict(err); attempt++ {
 		made, err = r.roller.RollBack(ctx, wanted)

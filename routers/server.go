@@ -30,7 +30,6 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -45,17 +44,18 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Reads what a verdict is about once more where the cache lags, and the release of a verdict that comes early.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods;changeworkloads,verbs=get
 // Saves the verdicts of AlterShield Server; those that come early wait with their release.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods/status;changeworkloads/status,verbs=patch
-// Reads which release a rollback on request is to leave.
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
 
 // Options are what the server needs.
 type Options struct {
+	// Kind is what users ask about and roll back.
+	Kind workload.Kind
 	// Address is where it listens, as host:port or :port.
 	Address string
 	// CertDir holds tls.crt and tls.key, which are read again when they change. It is empty where there is no TLS.
@@ -104,8 +104,8 @@ func New(options Options) (*Server, error) {
 		tracer: options.Tracer,
 	}
 	access := newAccess(options.Client, options.Clock)
-	suspended := &suspended{reader: options.Client, access: access}
-	rollbacks := &rollbacks{live: options.Live, roller: options.Roller, access: access}
+	suspended := &suspended{kind: options.Kind, reader: options.Client, access: access}
+	rollbacks := &rollbacks{kind: options.Kind, live: options.Live, roller: options.Roller, access: access}
 	// Questions of people don't take the room of callbacks.
 	server, people := newLobby(), newLobby()
 	callback := route{method: http.MethodPost, handle: callbacks.handle, refuse: callbacks.refuse, lobby: server}
@@ -156,7 +156,7 @@ func (s *Server) Start(ctx context.Context) error {
 
 // watch has the cache hold what the server reads, also on replicas that reconcile nothing.
 func (s *Server) watch(ctx context.Context) error {
-	for _, object := range []client.Object{&corev1.Namespace{}, &appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}} {
+	for _, object := range []client.Object{&corev1.Namespace{}, s.options.Kind.New(), &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}} {
 		if _, err := s.options.Cache.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}

@@ -28,7 +28,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,6 +36,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 const (
@@ -48,8 +48,9 @@ const (
 	lastSecond = 253_402_300_799
 )
 
-// suspended answers which Deployments of a namespace are suspended, and why.
+// suspended answers which workloads of one kind are suspended in a namespace, and why.
 type suspended struct {
+	kind workload.Kind
 	// reader reads from the cache.
 	reader client.Reader
 	access access
@@ -108,7 +109,7 @@ func (s *suspended) handle(w http.ResponseWriter, request *http.Request, _ func(
 		return http.StatusBadRequest, reply{Message: err.Error()}
 	}
 	_, err = s.access.check(request, authorizationv1.ResourceAttributes{
-		Verb: "list", Group: appsv1.GroupName, Resource: "deployments", Namespace: asked.namespace,
+		Verb: "list", Group: s.kind.GroupVersionKind().Group, Resource: s.kind.Resource(), Namespace: asked.namespace,
 	})
 	var answer page
 	if err == nil {
@@ -149,39 +150,36 @@ func parseQuestion(query url.Values) (question, error) {
 }
 
 func (s *suspended) list(ctx context.Context, asked question) (page, error) {
-	var deployments appsv1.DeploymentList
-	err := s.reader.List(ctx, &deployments, client.InNamespace(asked.namespace), client.HasLabels{appv1alpha1.LabelSuspend},
-		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	found, err := index.List(ctx, s.reader, s.kind, client.InNamespace(asked.namespace), client.HasLabels{appv1alpha1.LabelSuspend})
 	if err != nil {
-		return page{}, fmt.Errorf("listing the suspended Deployments of namespace %s: %w", asked.namespace, err)
+		return page{}, fmt.Errorf("listing the suspended workloads of kind %s in namespace %s: %w", s.kind.GroupVersionKind().Kind, asked.namespace, err)
 	}
-	slices.SortFunc(deployments.Items, func(a, b appsv1.Deployment) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(found, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
 	answer := page{Items: []suspension{}}
-	for i := range deployments.Items {
-		deployment := &deployments.Items[i]
+	for _, object := range found {
 		switch {
-		case deployment.Name <= asked.after:
+		case object.GetName() <= asked.after:
 			continue
 		case len(answer.Items) == asked.limit:
 			answer.Continue = base64.RawURLEncoding.EncodeToString([]byte(answer.Items[asked.limit-1].Name))
 			return answer, nil
 		}
-		workloads, err := index.ChangeWorkloadsOf(ctx, s.reader, deployment.Namespace, deployment.UID)
+		workloads, err := index.ChangeWorkloadsOf(ctx, s.reader, object.GetNamespace(), object.GetUID())
 		if err != nil {
 			return page{}, err
 		}
-		answer.Items = append(answer.Items, describe(deployment, workloads))
+		answer.Items = append(answer.Items, describe(object, workloads))
 	}
 	return answer, nil
 }
 
-func describe(deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkload) suspension {
-	release := decide.ReleaseOf(deployment)
+func describe(object client.Object, workloads []appv1alpha1.ChangeWorkload) suspension {
+	release := decide.ReleaseOf(object)
 	result := suspension{
-		Namespace: deployment.Namespace, Name: deployment.Name, Version: release.Version, Release: release.Number,
+		Namespace: object.GetNamespace(), Name: object.GetName(), Version: release.Version, Release: release.Number,
 		FailedVersions: []failedVersion{}, LastVerifiedVersion: decide.NewestVerified(workloads),
 	}
-	if since, err := strconv.ParseInt(deployment.Labels[appv1alpha1.LabelSuspend], 10, 64); err == nil && since >= 0 && since <= lastSecond {
+	if since, err := strconv.ParseInt(object.GetLabels()[appv1alpha1.LabelSuspend], 10, 64); err == nil && since >= 0 && since <= lastSecond {
 		result.SuspendedSince = time.Unix(since, 0).UTC().Format(time.RFC3339)
 	}
 	for _, workload := range decide.Failed(workloads, release.Version) {

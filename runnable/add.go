@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -42,11 +41,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 const concurrency = 5
 
-// Roller takes Deployments back. An error that is a rollback.Obstacle stays until something changes, others are worth another
+// Roller rolls workloads back. An error that is a rollback.Obstacle stays until something changes, others are worth another
 // attempt.
 type Roller interface {
 	RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error)
@@ -57,9 +57,10 @@ type Contact interface {
 	Since() time.Time
 }
 
-// Rollback decides which Deployments go back. It runs on the leader, sleeps while nothing changes, and wakes exactly when the
+// Rollback decides which workloads of one kind go back. It runs on the leader, sleeps while nothing changes, and wakes exactly when the
 // time of a pod is over.
 type Rollback struct {
+	Kind   workload.Kind
 	Client client.Client
 	// Live reads from the API server, to settle what the cache leaves open.
 	Live     client.Reader
@@ -74,22 +75,25 @@ type Rollback struct {
 	stops stops
 }
 
-// SetupWithManager adds the Runnable to the manager. Every event is mapped to the key of the Deployment, so that none is ever
+// SetupWithManager adds the controller to the manager. Every event is mapped to the key of the workload, so that none is ever
 // rolled back twice at a time.
 func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
-	err := ctrl.NewControllerManagedBy(mgr).
+	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("rollback").
-		For(&appsv1.Deployment{}, builder.WithPredicates(predicate.Or(
+		For(r.Kind.New(), builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(phaseChanged())).
-		Owns(&appsv1.ReplicaSet{}, builder.WithPredicates(turned())).
+		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(phaseChanged()))
+	if layered, ok := r.Kind.(workload.Layered); ok {
+		controlled.Owns(layered.Layer(), builder.WithPredicates(healthChanged(layered)))
+	}
+	err := controlled.
 		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigSuspendedRollback))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 	if err != nil {
-		return fmt.Errorf("setting up the rollback Runnable: %w", err)
+		return fmt.Errorf("setting up the rollback controller: %w", err)
 	}
 	return nil
 }
@@ -117,18 +121,13 @@ func stopsRunning() predicate.Predicate {
 	}
 }
 
-// turned passes ReplicaSets that become healthy, as there may be something to go back to now, and those whose pods can't be
+// healthChanged passes revisions that become healthy, as there may be something to go back to now, and those whose pods can't be
 // created any more. New ones pass, too: their pods may have been seen before.
-func turned() predicate.Predicate {
-	state := func(object client.Object) (healthy, failing bool) {
-		replicaSet, ok := object.(*appsv1.ReplicaSet)
-		return ok && decide.IsHealthy(replicaSet), ok && decide.CreationFailure(replicaSet) != nil
-	}
+func healthChanged(kind workload.Layered) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			wasHealthy, wasFailing := state(e.ObjectOld)
-			healthy, failing := state(e.ObjectNew)
-			return healthy && !wasHealthy || failing && !wasFailing
+			before, after := kind.Revision(e.ObjectOld), kind.Revision(e.ObjectNew)
+			return after.Healthy && !before.Healthy || after.Failure != nil && before.Failure == nil
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
@@ -151,21 +150,21 @@ func phaseChanged() predicate.Predicate {
 }
 
 func (r *Rollback) ofPod(ctx context.Context, pod client.Object) []reconcile.Request {
-	deployment, err := index.DeploymentOf(ctx, r.Client, pod)
+	owner, err := r.Kind.OwnerOf(ctx, r.Client, pod)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the Deployment of a pod", "pod", client.ObjectKeyFromObject(pod))
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the workload of a pod", "pod", client.ObjectKeyFromObject(pod))
 		return nil
 	}
-	if deployment == nil {
+	if owner == nil {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(deployment)}}
+	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(owner.Object)}}
 }
 
 func (r *Rollback) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return index.DeploymentRequests(ctx, r.Client, namespace.GetName())
+	return index.Requests(ctx, r.Client, r.Kind, namespace.GetName())
 }
 
 func (r *Rollback) everywhere(ctx context.Context, _ client.Object) []reconcile.Request {
-	return index.DeploymentRequests(ctx, r.Client, "")
+	return index.Requests(ctx, r.Client, r.Kind, "")
 }

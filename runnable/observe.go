@@ -19,7 +19,6 @@ package runnable
 import (
 	"context"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -28,21 +27,21 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
-func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (Observation, error) {
+func (r *Rollback) observe(ctx context.Context, object client.Object) (Observation, error) {
 	seen := Observation{
-		Release:     decide.ReleaseOf(deployment),
-		Requested:   deployment.Annotations[appv1alpha1.AnnotationRollback],
-		RequestedBy: deployment.Annotations[appv1alpha1.AnnotationRollbackBy],
-		Rollbacks:   appv1alpha1.RollbacksOf(deployment.Annotations),
+		Release:     decide.ReleaseOf(object),
+		Requested:   object.GetAnnotations()[appv1alpha1.AnnotationRollback],
+		RequestedBy: object.GetAnnotations()[appv1alpha1.AnnotationRollbackBy],
+		Rollbacks:   appv1alpha1.RollbacksOf(object.GetAnnotations()),
 	}
 	var err error
-	if seen.OptedIn, err = scope.OptedIn(ctx, r.Client, deployment.Namespace); err != nil {
+	if seen.OptedIn, err = scope.OptedIn(ctx, r.Client, object.GetNamespace()); err != nil {
 		return seen, err
 	}
 	if seen.OnSuspension, err = r.Settings.RollsBackSuspended(ctx); err != nil {
 		return seen, err
 	}
-	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, deployment.Namespace, deployment.UID)
+	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
 	if err != nil {
 		return seen, err
 	}
@@ -52,8 +51,8 @@ func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (
 			continue
 		}
 		seen.Verified = decide.IsSettled(workload)
-		seen.Over = seen.Verified && !decide.IsRolling(deployment)
-		if workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend && decide.IsSuspended(deployment) {
+		seen.Over = seen.Verified && !r.Kind.Rollout(object).Rolling
+		if workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend && decide.IsSuspended(object) {
 			seen.Failures = decide.Failures(workload.Status.DefenseCheckFailPods)
 		}
 	}
@@ -62,40 +61,40 @@ func (r *Rollback) observe(ctx context.Context, deployment *appsv1.Deployment) (
 		return seen, err
 	}
 	if threshold > 0 { // off is off for all
-		seen.Patience.Threshold, seen.Unusable = decide.StuckAfter(deployment.Annotations, threshold)
+		seen.Patience.Threshold, seen.Unusable = decide.StuckAfter(object.GetAnnotations(), threshold)
 	}
 	if !seen.OptedIn || seen.Over || seen.Patience.Threshold == 0 {
-		r.stops.forget(client.ObjectKeyFromObject(deployment))
+		r.stops.forget(client.ObjectKeyFromObject(object))
 		return seen, nil
 	}
-	err = r.observePods(ctx, deployment, workloads, &seen)
+	err = r.observePods(ctx, object, workloads, &seen)
 	return seen, err
 }
 
-// observePods looks at the pods of the release, by the ReplicaSet of this Deployment alone.
-func (r *Rollback) observePods(ctx context.Context, deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkload, seen *Observation) error {
-	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, deployment.Namespace, deployment.UID)
+// observePods looks at the pods of the release, by the revision of this workload alone.
+func (r *Rollback) observePods(ctx context.Context, object client.Object, workloads []appv1alpha1.ChangeWorkload, seen *Observation) error {
+	revisions, err := r.Kind.Revisions(ctx, r.Client, object)
 	if err != nil {
 		return err
 	}
-	replicaSet, unseen := decide.StampedReplicaSet(replicaSets, seen.Release.Version)
-	if replicaSet == nil || unseen {
+	revision, unseen := decide.StampedRevision(revisions, seen.Release.Version)
+	if revision == nil || unseen {
 		return nil
 	}
-	pods, err := index.PodsOf(ctx, r.Client, deployment.Namespace, replicaSet.UID)
+	pods, err := index.PodsOf(ctx, r.Client, object.GetNamespace(), revision.Owner)
 	if err != nil {
 		return err
 	}
-	batches, err := index.ChangePodsOf(ctx, r.Client, deployment.Namespace, decide.ChangeWorkloadName(deployment.Name, seen.Release.Version))
+	batches, err := index.ChangePodsOf(ctx, r.Client, object.GetNamespace(), decide.ChangeWorkloadName(object.GetName(), seen.Release.Version))
 	if err != nil {
 		return err
 	}
 	now := r.Clock.Now()
 	seen.Patience.Batched = decide.BatchedPods(batches)
 	seen.Patience.Since = r.Contact.Since()
-	seen.Patience.Stopped = r.stops.note(client.ObjectKeyFromObject(deployment), pods, seen.Patience.Threshold, now)
+	seen.Patience.Stopped = r.stops.note(client.ObjectKeyFromObject(object), pods, seen.Patience.Threshold, now)
 	past := decide.Past{Release: seen.Release, Workloads: workloads, Rollbacks: seen.Rollbacks}
-	seen.WayBack = past.HealthyOlder(replicaSets, now) != nil
-	seen.Stuck = decide.FindStuck(replicaSet, pods, seen.Patience, now)
+	seen.WayBack = past.HealthyOlder(revisions, now) != nil
+	seen.Stuck = decide.FindStuck(*revision, pods, seen.Patience, now)
 	return nil
 }

@@ -24,7 +24,6 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -39,34 +38,34 @@ import (
 // retryWait is how long to let a Deployment settle that changed while it was to be rolled back.
 const retryWait = 50 * time.Millisecond
 
-// Reconcile rolls a Deployment back if that is decided.
+// Reconcile rolls a workload back if that is decided.
 func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result, error) {
-	deployment := &appsv1.Deployment{}
-	err := r.Client.Get(ctx, key.NamespacedName, deployment)
+	object := r.Kind.New()
+	err := r.Client.Get(ctx, key.NamespacedName, object)
 	if apierrors.IsNotFound(err) {
 		r.told.forget(key.NamespacedName)
 		r.stops.forget(key.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("reading Deployment %s: %w", key, err)
+		return ctrl.Result{}, fmt.Errorf("reading %s %s: %w", r.Kind.GroupVersionKind().Kind, key, err)
 	}
-	if deployment.DeletionTimestamp != nil {
+	if object.GetDeletionTimestamp() != nil {
 		return ctrl.Result{}, nil
 	}
-	seen, err := r.observe(ctx, deployment)
+	seen, err := r.observe(ctx, object)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if r.told.warn(key.NamespacedName, seen.Unusable) {
-		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventStuckAfterUnusable, "RollBack", "%s",
+		r.Recorder.Eventf(object, nil, corev1.EventTypeWarning, appv1alpha1.EventStuckAfterUnusable, "RollBack", "%s",
 			decide.EventNote(fmt.Sprintf("%s; the setting stuck-rollback holds: %s", seen.Unusable, seen.Patience.Threshold)))
 	}
 	decision := Decide(seen)
 	wait := decision.Wait
 	for _, request := range decision.Requests {
 		request.Deployment = key.NamespacedName
-		over, again, err := r.try(ctx, deployment, seen, request)
+		over, again, err := r.try(ctx, object, seen, request)
 		if apierrors.IsConflict(err) {
 			return ctrl.Result{RequeueAfter: retryWait}, nil
 		}
@@ -78,7 +77,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 		}
 	}
 	if decision.Forgive != "" {
-		if err := r.forgive(ctx, deployment, seen.Rollbacks, decision.Forgive); err != nil {
+		if err := r.forgive(ctx, object, seen.Rollbacks, decision.Forgive); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -87,10 +86,10 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 
 // try makes one rollback. over says that nothing else is to be tried, since it was made, or the Deployment is another by now;
 // again is when to look once more whether the obstacle that was met is still there, 0 where an event will tell.
-func (r *Rollback) try(ctx context.Context, deployment *appsv1.Deployment, seen Observation, request rollback.Request) (over bool, again time.Duration, err error) {
+func (r *Rollback) try(ctx context.Context, object client.Object, seen Observation, request rollback.Request) (over bool, again time.Duration, err error) {
 	asked := attempt{seen.Release, request.Reason}
-	if obstacle := rollback.ObstacleOf(deployment, seen.OptedIn, request); obstacle != nil { // what the cache knows costs no call
-		return r.stop(ctx, deployment, asked, request, obstacle)
+	if obstacle := rollback.ObstacleOf(object, r.Kind.Rollout(object), seen.OptedIn, request); obstacle != nil { // what the cache knows costs no call
+		return r.stop(ctx, object, asked, request, obstacle)
 	}
 	if rest := r.told.rest(request.Deployment, asked, seen.WayBack, r.Clock.Now()); rest > 0 {
 		return false, rest, nil
@@ -100,7 +99,7 @@ func (r *Rollback) try(ctx context.Context, deployment *appsv1.Deployment, seen 
 	var notStuck *rollback.NotStuck
 	switch {
 	case errors.As(err, &obstacle):
-		return r.stop(ctx, deployment, asked, request, obstacle)
+		return r.stop(ctx, object, asked, request, obstacle)
 	case errors.As(err, &notStuck):
 		return false, notStuck.Again, nil
 	case apierrors.IsNotFound(err):
@@ -110,13 +109,13 @@ func (r *Rollback) try(ctx context.Context, deployment *appsv1.Deployment, seen 
 }
 
 // stop tells why a rollback can't be made, once. A request is turned down each time.
-func (r *Rollback) stop(ctx context.Context, deployment *appsv1.Deployment, asked attempt, request rollback.Request, obstacle *rollback.Obstacle) (over bool, again time.Duration, err error) {
+func (r *Rollback) stop(ctx context.Context, object client.Object, asked attempt, request rollback.Request, obstacle *rollback.Obstacle) (over bool, again time.Duration, err error) {
 	if obstacle.Reason == rollback.ObstacleMovedOn {
 		return true, 0, nil // its event brings the next decision
 	}
 	news := false
 	if request.Reason == appv1alpha1.RollbackRequested {
-		if news, err = r.turnDown(ctx, deployment, request); err != nil {
+		if news, err = r.turnDown(ctx, object, request); err != nil {
 			return false, 0, err
 		}
 	} else {
@@ -127,7 +126,7 @@ func (r *Rollback) stop(ctx context.Context, deployment *appsv1.Deployment, aske
 	}
 	if news {
 		r.Metrics.obstacles.WithLabelValues(string(request.Reason)).Inc()
-		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRolledBack, "RollBack", "%s",
+		r.Recorder.Eventf(object, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRolledBack, "RollBack", "%s",
 			decide.EventNote(fmt.Sprintf("release %d, version %s, is not rolled back: %s (it was to be, because %s)",
 				asked.release.Number, asked.release.Version, obstacle.Message, request.Message)))
 	}
@@ -135,27 +134,27 @@ func (r *Rollback) stop(ctx context.Context, deployment *appsv1.Deployment, aske
 }
 
 // turnDown removes a request that can't be met, unless it is another one by now: left there it would take a later release back.
-func (r *Rollback) turnDown(ctx context.Context, deployment *appsv1.Deployment, request rollback.Request) (done bool, err error) {
+func (r *Rollback) turnDown(ctx context.Context, object client.Object, request rollback.Request) (done bool, err error) {
 	change := workloadpatch.Change{
 		Unannotate: []string{appv1alpha1.AnnotationRollback}, Given: map[string]string{appv1alpha1.AnnotationRollback: request.Annotation},
 	}
-	if _, present := deployment.Annotations[appv1alpha1.AnnotationRollbackBy]; present {
+	if _, present := object.GetAnnotations()[appv1alpha1.AnnotationRollbackBy]; present {
 		change.Unannotate = append(change.Unannotate, appv1alpha1.AnnotationRollbackBy)
 	}
-	return workloadpatch.Apply(ctx, r.Client, r.Live, deployment, change)
+	return workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, object, change)
 }
 
 // forgive forgets the rollback of a version that was verified afterwards.
-func (r *Rollback) forgive(ctx context.Context, deployment *appsv1.Deployment, known []appv1alpha1.Rollback, version string) error {
+func (r *Rollback) forgive(ctx context.Context, object client.Object, known []appv1alpha1.Rollback, version string) error {
 	left := slices.DeleteFunc(slices.Clone(known), func(rollback appv1alpha1.Rollback) bool { return rollback.Version == version })
 	change := workloadpatch.Change{Unannotate: []string{appv1alpha1.AnnotationRollbacks}}
 	if len(left) > 0 {
 		recorded, err := json.Marshal(left)
 		if err != nil {
-			return fmt.Errorf("encoding the rollbacks of Deployment %s: %w", client.ObjectKeyFromObject(deployment), err)
+			return fmt.Errorf("encoding the rollbacks of %s: %w", client.ObjectKeyFromObject(object), err)
 		}
 		change = workloadpatch.Change{Annotate: map[string]string{appv1alpha1.AnnotationRollbacks: string(recorded)}}
 	}
-	_, err := workloadpatch.Apply(ctx, r.Client, r.Live, deployment, change)
+	_, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, object, change)
 	return err
 }

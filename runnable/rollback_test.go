@@ -43,6 +43,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -85,7 +86,7 @@ func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
 	kube := testkit.NewFake(t, objects...)
 	b := &bench{roller: &roller{answers: answers}, recorder: events.NewFakeRecorder(5)}
 	b.Rollback = &Rollback{
-		Client: kube, Live: kube, Roller: b.roller, Recorder: b.recorder, Metrics: metrics,
+		Kind: deployment.Kind{}, Client: kube, Live: kube, Roller: b.roller, Recorder: b.recorder, Metrics: metrics,
 		Clock: clocktesting.NewFakePassiveClock(now), Contact: since(now.Add(-24 * time.Hour)),
 		Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 	}
@@ -427,12 +428,12 @@ func TestPredicatesLook(t *testing.T) {
 		{"when a container was started again since", stopsRunning(), event.UpdateEvent{ObjectOld: running, ObjectNew: again}, true},
 		{"not when a container runs on", stopsRunning(), event.UpdateEvent{ObjectOld: again, ObjectNew: again}, false},
 		{"not when a pod goes", stopsRunning(), event.DeleteEvent{Object: pending}, false},
-		{"when a ReplicaSet is created, whose pods may have been seen before", turned(), event.CreateEvent{Object: replicaSet(2, 0, false)}, true},
-		{"when a ReplicaSet becomes healthy", turned(), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 2, false)}, true},
-		{"when a ReplicaSet can't create its pods any more", turned(), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 1, true)}, true},
-		{"not when a ReplicaSet becomes unhealthy", turned(), event.UpdateEvent{ObjectOld: replicaSet(2, 2, false), ObjectNew: replicaSet(2, 1, false)}, false},
-		{"not when a ReplicaSet stays as it was", turned(), event.UpdateEvent{ObjectOld: replicaSet(2, 2, true), ObjectNew: replicaSet(2, 2, true)}, false},
-		{"not when a ReplicaSet goes", turned(), event.DeleteEvent{Object: replicaSet(2, 2, false)}, false},
+		{"when a ReplicaSet is created, whose pods may have been seen before", healthChanged(deployment.Kind{}), event.CreateEvent{Object: replicaSet(2, 0, false)}, true},
+		{"when a ReplicaSet becomes healthy", healthChanged(deployment.Kind{}), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 2, false)}, true},
+		{"when a ReplicaSet can't create its pods any more", healthChanged(deployment.Kind{}), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 1, true)}, true},
+		{"not when a ReplicaSet becomes unhealthy", healthChanged(deployment.Kind{}), event.UpdateEvent{ObjectOld: replicaSet(2, 2, false), ObjectNew: replicaSet(2, 1, false)}, false},
+		{"not when a ReplicaSet stays as it was", healthChanged(deployment.Kind{}), event.UpdateEvent{ObjectOld: replicaSet(2, 2, true), ObjectNew: replicaSet(2, 2, true)}, false},
+		{"not when a ReplicaSet goes", healthChanged(deployment.Kind{}), event.DeleteEvent{Object: replicaSet(2, 2, false)}, false},
 		{"when a release comes to another status", phaseChanged(), event.UpdateEvent{ObjectOld: workload("Running"), ObjectNew: workload("Suspend")}, true},
 		{"not when a release stays at its status", phaseChanged(), event.UpdateEvent{ObjectOld: workload("Running"), ObjectNew: workload("Running")}, false},
 		{"when the setting stuck-rollback changes", settings, event.CreateEvent{Object: setting("altershieldoperator-system", "stuck-rollback")}, true},

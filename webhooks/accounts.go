@@ -21,7 +21,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/flowcontrol"
@@ -36,6 +35,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Limits of what is accounted for, in decisions per second, and at once after a pause.
@@ -51,7 +51,8 @@ const (
 // accounts counts, logs, traces and reports what the webhooks decide. API servers present no certificate to webhooks, so that any
 // caller who reaches the port can send any review. Only what the cache confirms is accounted for, and only so often.
 type accounts struct {
-	// cache has the Deployments under change control.
+	kind workload.Kind
+	// cache has the workloads of the kind under change control.
 	cache    client.Reader
 	clock    clock.PassiveClock
 	recorder clientevents.EventRecorder
@@ -64,7 +65,7 @@ type accounts struct {
 
 func newAccounts(options Options, metrics *Metrics) *accounts {
 	return &accounts{
-		cache: options.Reader, clock: options.Clock, recorder: options.Recorder, metrics: metrics, tracer: options.Tracer,
+		kind: options.Kind, cache: options.Reader, clock: options.Clock, recorder: options.Recorder, metrics: metrics, tracer: options.Tracer,
 		all:     flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(overall, overallBurst, options.Clock),
 		limited: lru.New(maxLimited),
 	}
@@ -72,28 +73,28 @@ func newAccounts(options Options, metrics *Metrics) *accounts {
 
 // known returns the Deployment of a request as the cache has it, shared with the cache. It is nil where the cache has none of that
 // name with the UID, so that nothing confirms the request.
-func (a *accounts) known(ctx context.Context, request admission.Request, uid types.UID) *appsv1.Deployment {
-	deployment := &appsv1.Deployment{}
+func (a *accounts) known(ctx context.Context, request admission.Request, uid types.UID) client.Object {
+	object := a.kind.New()
 	key := client.ObjectKey{Namespace: request.Namespace, Name: request.Name}
-	err := a.cache.Get(ctx, key, deployment, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
-	if err != nil || uid == "" || deployment.UID != uid {
+	err := a.cache.Get(ctx, key, object, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil || uid == "" || object.GetUID() != uid {
 		return nil
 	}
-	return deployment
+	return object
 }
 
 // take counts and logs a decision on a release of a Deployment, and reports whether it did: not for a dry run, not without
 // confirmation, and not too often.
-func (a *accounts) take(ctx context.Context, made decision, request admission.Request, known *appsv1.Deployment, release decide.Release) bool {
-	if ptr.Deref(request.DryRun, false) || !confirms(known, made, a.clock.Now()) || !a.allow(known.UID) {
+func (a *accounts) take(ctx context.Context, made decision, request admission.Request, known client.Object, release decide.Release) bool {
+	if ptr.Deref(request.DryRun, false) || !confirms(known, made, a.clock.Now()) || !a.allow(known.GetUID()) {
 		return false
 	}
 	if !isVersion(release.Version) { // the label of a request that no webhook stamped may be any text
 		release.Version = ""
 	}
 	a.metrics.decisions.WithLabelValues(string(made)).Inc()
-	values := []any{"namespace", known.Namespace, "user", decide.Shorten(request.UserInfo.Username, maxUser)}
-	ctrl.LoggerFrom(ctx).Info("A release asks for admission", append(values, events.Release(known.Name, release, string(made))...)...)
+	values := []any{"namespace", known.GetNamespace(), "user", decide.Shorten(request.UserInfo.Username, maxUser)}
+	ctrl.LoggerFrom(ctx).Info("A release asks for admission", append(values, events.Release(known.GetName(), release, string(made))...)...)
 	return true
 }
 
@@ -108,7 +109,7 @@ func (a *accounts) allow(deployment types.UID) bool {
 }
 
 // confirms reports whether a Deployment of the cache, nil where it has none, gives the reason for a decision.
-func confirms(known *appsv1.Deployment, made decision, now time.Time) bool {
+func confirms(known client.Object, made decision, now time.Time) bool {
 	if known == nil {
 		return false
 	}
@@ -116,7 +117,7 @@ func confirms(known *appsv1.Deployment, made decision, now time.Time) bool {
 	case decisionDenied, decisionIgnored, decisionReturned:
 		return decide.IsSuspended(known)
 	case decisionRefused, decisionRefusalIgnored:
-		return len(refusedVersions(appv1alpha1.RollbacksOf(known.Annotations), now)) > 0
+		return len(refusedVersions(appv1alpha1.RollbacksOf(known.GetAnnotations()), now)) > 0
 	}
 	return true
 }

@@ -32,6 +32,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // decided is the sum of all decisions that were counted.
@@ -80,7 +82,7 @@ func TestAccountsTakeOnlyWhatTheCacheConfirms(t *testing.T) {
 			validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, objects...))
 			seen := &recorder{}
 			validator.accounts.recorder = seen
-			defaulter := &deploymentDefaulter{operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past}
+			defaulter := &deploymentDefaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past}
 			var old object
 			if row.old != nil {
 				old = deployment(t, row.old)
@@ -152,7 +154,7 @@ func TestAccountsAreLimited(t *testing.T) {
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, objects...))
 	clock := clocktesting.NewFakePassiveClock(now)
 	metrics := validator.accounts.metrics
-	validator.accounts = newAccounts(Options{Reader: validator.accounts.cache, Clock: clock, Recorder: &recorder{}}, metrics)
+	validator.accounts = newAccounts(Options{Kind: kind.Kind{}, Reader: validator.accounts.cache, Clock: clock, Recorder: &recorder{}}, metrics)
 	ask := func(name string, times int) {
 		request := requestOf(t, deployment(t, named(name)), deployment(t, named(name), repaired))
 		request.Name = name

@@ -32,6 +32,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // now is when every release of these tests is admitted.
@@ -229,7 +231,7 @@ func marksOf(t testing.TB, deployment object) marks {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newMarks(decoded)
+	return newMarks(kind.Kind{}, decoded)
 }
 
 // operations are a patch as "op path" to value.
@@ -262,13 +264,13 @@ func cached(t testing.TB, edits ...edit) *appsv1.Deployment {
 // accountsOf confirms what the reader has.
 func accountsOf(t testing.TB, reader client.Reader) *accounts {
 	t.Helper()
-	options := Options{Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Recorder: &recorder{}}
+	options := Options{Kind: kind.Kind{}, Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Recorder: &recorder{}}
 	return newAccounts(options, countingMetrics(t))
 }
 
 // pastOf reads from the API server what the reader has.
 func pastOf(live client.Reader, accounts *accounts) *past {
-	return newPast(Options{Live: live, Clock: clocktesting.NewFakePassiveClock(now)}, accounts)
+	return newPast(Options{Kind: kind.Kind{}, Live: live, Clock: clocktesting.NewFakePassiveClock(now)}, accounts)
 }
 
 func countingMetrics(t testing.TB) *Metrics {

@@ -24,18 +24,21 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // deploymentDefaulter stamps releases: it sets the version of a new or changed pod template, counts the release, records
 // who made it, consumes ignored-suspend, notes who asks for a rollback and keeps everybody else's hands off the operator's
 // keys. It changes nothing but its answer, so a dry run is safe.
 type deploymentDefaulter struct {
+	kind workload.Kind
 	// operator is the user name of the operator itself, which may write its own keys.
 	operator string
 	clock    clock.PassiveClock
@@ -51,7 +54,7 @@ func (d *deploymentDefaulter) Handle(ctx context.Context, request admission.Requ
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	before := newMarks(updated)
+	before := newMarks(d.kind, updated)
 	switch request.Operation {
 	case admissionv1.Create:
 		return d.create(ctx, request, updated, before)
@@ -72,11 +75,11 @@ func (d *deploymentDefaulter) create(ctx context.Context, request admission.Requ
 	if err != nil {
 		return unversioned(request, err)
 	}
-	return admission.Patched("", patch(before, after)...)
+	return admission.Patched("", patch(d.kind, before, after)...)
 }
 
 func (d *deploymentDefaulter) update(ctx context.Context, request admission.Request, oldObject *unstructured.Unstructured, before marks) admission.Response {
-	old, now := newMarks(oldObject), d.clock.Now()
+	old, now := newMarks(d.kind, oldObject), d.clock.Now()
 	by := author{user: request.UserInfo.Username, isOperator: request.UserInfo.Username == d.operator}
 	isRelease := !before.template.Equal(old.template)
 	if by.isOperator && !isRelease && before.release().Number == old.release().Number {
@@ -92,13 +95,13 @@ func (d *deploymentDefaulter) update(ctx context.Context, request admission.Requ
 		d.accounts.take(ctx, decisionStamped, request, known, after.release())
 	}
 	warnings := append(keptKeys(old, before, after), labelAdvice(old, before)...)
-	return admission.Patched("", patch(before, after)...).WithWarnings(warnings...)
+	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(warnings...)
 }
 
 // refusedVersion returns the version under which a release that asks to pass is refused, empty where it isn't. The record of who
 // let it through depends on it.
-func (d *deploymentDefaulter) refusedVersion(ctx context.Context, known *appsv1.Deployment, oldObject *unstructured.Unstructured, updated marks, now time.Time) string {
-	old := newMarks(oldObject)
+func (d *deploymentDefaulter) refusedVersion(ctx context.Context, known client.Object, oldObject *unstructured.Unstructured, updated marks, now time.Time) string {
+	old := newMarks(d.kind, oldObject)
 	if old.suspended() || old.hasSpentLabel() || !updated.beforeFirstCall(old).ignoresSuspension() || updated.template.Equal(old.template) {
 		return ""
 	}

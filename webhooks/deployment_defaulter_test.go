@@ -26,6 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func mutate(t testing.TB, request admission.Request) admission.Response {
@@ -36,7 +38,7 @@ func mutate(t testing.TB, request admission.Request) admission.Response {
 func defaulterOf(t testing.TB, reader client.Reader) *deploymentDefaulter {
 	t.Helper()
 	accounts := accountsOf(t, reader)
-	return &deploymentDefaulter{operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
+	return &deploymentDefaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
 }
 
 func TestTheDefaulterPatchesReleasesAndNothingElse(t *testing.T) {

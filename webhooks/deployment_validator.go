@@ -24,16 +24,17 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // deploymentValidator denies releases of a suspended Deployment, and of a version that was rolled back and is refused.
@@ -41,6 +42,7 @@ import (
 // a suspension the return to a version that was verified. It changes nothing but its answer and, unless it is a dry run,
 // reports what it refused.
 type deploymentValidator struct {
+	kind workload.Kind
 	// operator is the user name of the operator itself, whose rollbacks pass.
 	operator string
 	clock    clock.PassiveClock
@@ -64,7 +66,7 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	old, updated := newMarks(oldObject), newMarks(updatedObject)
+	old, updated := newMarks(v.kind, oldObject), newMarks(v.kind, updatedObject)
 	if updated.template.Equal(old.template) || v.isOwnRollback(request, old, updated) {
 		return admission.Allowed("")
 	}
@@ -99,7 +101,7 @@ type release struct {
 	request   admission.Request
 	began     time.Time
 	// known is the Deployment as the cache has it, nil where that confirms nothing.
-	known *appsv1.Deployment
+	known client.Object
 	// rollbacks are those of the Deployment.
 	rollbacks []appv1alpha1.Rollback
 	// refused is the rollback that has the version refused, nil where it isn't.
@@ -112,7 +114,7 @@ func (v *deploymentValidator) isOwnRollback(request admission.Request, old, upda
 }
 
 // letThrough admits a release that the defaulter recorded as one that ignores what denies it.
-func (v *deploymentValidator) letThrough(ctx context.Context, request admission.Request, known *appsv1.Deployment, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
+func (v *deploymentValidator) letThrough(ctx context.Context, request admission.Request, known client.Object, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
 	release := decide.Release{Version: record.Version, Number: record.Release}
 	if !old.suspended() {
 		v.accounts.take(ctx, decisionRefusalIgnored, request, known, release)
@@ -164,7 +166,7 @@ func (v *deploymentValidator) workloads(ctx context.Context, asked release) ([]a
 	if asked.known == nil {
 		return nil, nil
 	}
-	return index.ChangeWorkloadsOf(ctx, v.accounts.cache, asked.known.Namespace, asked.known.UID)
+	return index.ChangeWorkloadsOf(ctx, v.accounts.cache, asked.known.GetNamespace(), asked.known.GetUID())
 }
 
 // verifiedAs returns the version under which the cache shows the template of a release as verified, empty where it doesn't. That
@@ -194,7 +196,7 @@ func (v *deploymentValidator) turnAway(ctx context.Context, asked release, made 
 	if !v.accounts.take(ctx, made, asked.request, asked.known, asked.Release) {
 		return
 	}
-	wanted := tracing.Release{Deployment: asked.known.UID, Namespace: asked.known.Namespace, Name: asked.known.Name}
+	wanted := tracing.Release{Deployment: asked.known.GetUID(), Namespace: asked.known.GetNamespace(), Name: asked.known.GetName()}
 	if isVersion(asked.Version) {
 		wanted.Version = asked.Version
 	}

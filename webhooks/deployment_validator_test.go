@@ -38,6 +38,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 const olderVersion = "0123456789abcdef0123456789abcdef"
@@ -74,7 +75,7 @@ func changeWorkload(deployment, version, status, reason string) *appv1alpha1.Cha
 func validatorOf(t testing.TB, reader client.Reader) *deploymentValidator {
 	t.Helper()
 	accounts := accountsOf(t, reader)
-	return &deploymentValidator{operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
+	return &deploymentValidator{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
 }
 
 // recorder keeps the Events that are reported.
@@ -249,7 +250,7 @@ func TestDecisionsAreCountedAndLoggedButNotThoseOfDryRuns(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), suspended)
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release)))
 	metrics := validator.accounts.metrics
-	defaulter := &deploymentDefaulter{operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past}
+	defaulter := &deploymentDefaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past}
 	next := requestOf(t, deployment(t, release), deployment(t, release, repaired))
 	scaled := requestOf(t, deployment(t, release), deployment(t, release, field(7, "replicas", "spec")))
 	rehearsed := next

@@ -19,15 +19,10 @@ package webhooks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,12 +33,11 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Settles on the API server whether a suspended Deployment may return to a version that the cache shows as verified.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=list
-// Finds the orphaned ReplicaSet whose version a created Deployment brings.
-// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
 
 // Limits of live reads: how many per second, how many at once after a pause, and for how long.
 const (
@@ -69,21 +63,22 @@ func (r boundedReader) List(ctx context.Context, list client.ObjectList, options
 	return r.Reader.List(ctx, list, options...)
 }
 
-// past finds out on the API server what became of the earlier releases of a Deployment.
+// past finds out on the API server what became of the earlier releases of a workload.
 type past struct {
+	kind     workload.Kind
 	live     client.Reader
 	accounts *accounts
 }
 
 func newPast(options Options, accounts *accounts) *past {
 	limiter := flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(liveReads, liveReadsBurst, options.Clock)
-	return &past{live: boundedReader{options.Live, limiter}, accounts: accounts}
+	return &past{kind: options.Kind, live: boundedReader{options.Live, limiter}, accounts: accounts}
 }
 
 // isVerified reports whether a Deployment may return to a version while it is suspended. The cache of this replica may lag
 // behind a verdict, and a release that got in can't be taken back.
-func (p *past) isVerified(ctx context.Context, known *appsv1.Deployment, version string) (bool, error) {
-	workloads, err := index.LiveChangeWorkloadsOf(ctx, p.live, known)
+func (p *past) isVerified(ctx context.Context, known client.Object, version string) (bool, error) {
+	workloads, err := index.LiveChangeWorkloadsOf(ctx, p.live, p.kind, known)
 	if err != nil {
 		return false, err
 	}
@@ -93,34 +88,28 @@ func (p *past) isVerified(ctx context.Context, known *appsv1.Deployment, version
 // versionOf returns which of these versions the template was given before: another release of the operator may have computed
 // another version of it. It is empty where none was, where nothing confirms that the Deployment is there, or where that can't be
 // read: then versions alone decide.
-func (p *past) versionOf(ctx context.Context, known *appsv1.Deployment, object *unstructured.Unstructured, template podtemplate.Template, versions []string) string {
+func (p *past) versionOf(ctx context.Context, known client.Object, object *unstructured.Unstructured, template podtemplate.Template, versions []string) string {
 	if known == nil || len(versions) == 0 {
 		return ""
 	}
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: known.Namespace, Name: known.Name, UID: known.UID}}
-	selector, err := selectorOf(object)
-	if err == nil {
-		deployment.Spec.Selector = selector
-		keeper := &history.Keeper{Live: p.live}
-		var templates map[string]podtemplate.Template
-		if templates, err = keeper.Templates(ctx, deployment); err == nil {
-			for _, version := range versions {
-				if templates[version].Equal(template) {
-					return version
-				}
-			}
-			return ""
+	templates, err := (&history.Keeper{Live: p.live}).Templates(ctx, p.kind, object)
+	if err != nil {
+		if p.accounts.allow(known.GetUID()) {
+			ctrl.LoggerFrom(ctx).Error(err, "A release is judged by its version alone, since earlier pod templates can't be read",
+				"namespace", known.GetNamespace(), "deployment", known.GetName())
 		}
+		return ""
 	}
-	if p.accounts.allow(known.UID) {
-		ctrl.LoggerFrom(ctx).Error(err, "A release is judged by its version alone, since earlier pod templates can't be read",
-			"namespace", known.Namespace, "deployment", known.Name)
+	for _, version := range versions {
+		if templates[version].Equal(template) {
+			return version
+		}
 	}
 	return ""
 }
 
 // refusalOf returns the rollback that has a release of a Deployment refused at now, nil where none has.
-func (p *past) refusalOf(ctx context.Context, known *appsv1.Deployment, object *unstructured.Unstructured, updated marks, version string, now time.Time) *appv1alpha1.Rollback {
+func (p *past) refusalOf(ctx context.Context, known client.Object, object *unstructured.Unstructured, updated marks, version string, now time.Time) *appv1alpha1.Rollback {
 	rollbacks := appv1alpha1.RollbacksOf(object.GetAnnotations())
 	if slices.ContainsFunc(rollbacks, func(rollback appv1alpha1.Rollback) bool { return rollback.Version == version }) {
 		return decide.RefusalOf(rollbacks, version, now)
@@ -128,9 +117,13 @@ func (p *past) refusalOf(ctx context.Context, known *appsv1.Deployment, object *
 	return decide.RefusalOf(rollbacks, p.versionOf(ctx, known, object, updated.template, refusedVersions(rollbacks, now)), now)
 }
 
-// orphanVersion returns the version that a created Deployment brings where an orphaned ReplicaSet waits for it with this version
+// orphanVersion returns the version that a created workload brings where an orphaned revision waits for it with this version
 // and the same pod template; else it is empty. With another version its pods would restart.
 func (p *past) orphanVersion(ctx context.Context, namespace string, object *unstructured.Unstructured, created marks) string {
+	restorer, ok := p.kind.(workload.Restorer)
+	if !ok {
+		return ""
+	}
 	brought := created.templateLabels[appv1alpha1.LabelVersion]
 	computed, err := created.template.Version()
 	if err != nil || !isVersion(brought) || brought == computed {
@@ -139,48 +132,15 @@ func (p *past) orphanVersion(ctx context.Context, namespace string, object *unst
 	if optedIn, err := scope.OptedIn(ctx, p.accounts.cache, namespace); err != nil || !optedIn {
 		return ""
 	}
-	orphans, err := p.orphans(ctx, namespace, object, brought)
+	orphans, err := restorer.Orphans(ctx, p.live, object, brought)
 	if err != nil {
 		if p.accounts.all.TryAccept() {
 			ctrl.LoggerFrom(ctx).Error(err, "A created Deployment gets a new version: its pods restart where ReplicaSets are there for it", "namespace", namespace)
 		}
 		return ""
 	}
-	if slices.ContainsFunc(orphans, func(orphan unstructured.Unstructured) bool {
-		return metav1.GetControllerOf(&orphan) == nil && podtemplate.Of(orphan.Object).Equal(created.template)
-	}) {
-		return brought
+	if !slices.ContainsFunc(orphans, created.template.Equal) {
+		return ""
 	}
-	return ""
-}
-
-func (p *past) orphans(ctx context.Context, namespace string, object *unstructured.Unstructured, version string) ([]unstructured.Unstructured, error) {
-	wanted, err := selectorOf(object)
-	if err != nil {
-		return nil, err
-	}
-	selector, err := metav1.LabelSelectorAsSelector(wanted)
-	if err != nil {
-		return nil, fmt.Errorf("reading the selector: %w", err)
-	}
-	stamped, _ := labels.SelectorFromSet(labels.Set{appv1alpha1.LabelVersion: version}).Requirements()
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSetList"))
-	if err := p.live.List(ctx, list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector.Add(stamped...)}); err != nil {
-		return nil, fmt.Errorf("listing the ReplicaSets with version %s in namespace %s: %w", version, namespace, err)
-	}
-	return list.Items, nil
-}
-
-// selectorOf returns the selector of a Deployment.
-func selectorOf(deployment *unstructured.Unstructured) (*metav1.LabelSelector, error) {
-	raw, _, err := unstructured.NestedMap(deployment.Object, "spec", "selector")
-	if err != nil {
-		return nil, fmt.Errorf("reading the selector: %w", err)
-	}
-	selector := &metav1.LabelSelector{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, selector); err != nil {
-		return nil, fmt.Errorf("decoding the selector: %w", err)
-	}
-	return selector, nil
+	return brought
 }

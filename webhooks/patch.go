@@ -22,23 +22,35 @@ import (
 	"gomodules.xyz/jsonpatch/v2"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// patch lists the operations that turn the marks of a Deployment into others. It touches single keys of labels and
+// patch lists the operations that turn the marks of a workload into others. It touches single keys of labels and
 // annotations, and the operator's own pause, so that fields which our types don't know survive.
-func patch(from, to marks) []jsonpatch.Operation {
+func patch(kind workload.Kind, from, to marks) []jsonpatch.Operation {
 	operations := patchMap("/metadata/labels", from.labels, to.labels)
 	operations = append(operations, patchMap("/metadata/annotations", from.annotations, to.annotations)...)
-	switch {
-	case from.paused && !to.paused:
-		operations = append(operations, jsonpatch.NewOperation("remove", "/spec/paused", nil))
-	case !from.paused && to.paused:
-		operations = append(operations, jsonpatch.NewOperation("add", "/spec/paused", true))
-	}
+	operations = append(operations, patchPause(kind, from, to)...)
 	if len(from.templateLabels) == 0 && len(to.templateLabels) > 0 && from.template["metadata"] == nil {
 		operations = append(operations, jsonpatch.NewOperation("add", "/spec/template/metadata", map[string]any{}))
 	}
 	return append(operations, patchMap("/spec/template/metadata/labels", from.templateLabels, to.templateLabels)...)
+}
+
+func patchPause(kind workload.Kind, from, to marks) []jsonpatch.Operation {
+	pauser, canPause := kind.(workload.Pauser)
+	if !canPause || from.paused == to.paused {
+		return nil
+	}
+	change := pauser.Resume(from.object)
+	if to.paused {
+		change = pauser.Pause(from.object)
+	}
+	var operations []jsonpatch.Operation
+	for _, operation := range change {
+		operations = append(operations, jsonpatch.NewOperation(operation.Op, operation.Path, operation.Value))
+	}
+	return operations
 }
 
 func patchMap(path string, from, to map[string]string) []jsonpatch.Operation {

@@ -24,6 +24,8 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestAPatchTouchesNothingButWhatChanges(t *testing.T) {
@@ -59,14 +61,14 @@ func TestAPatchTouchesNothingButWhatChanges(t *testing.T) {
 			map[string]any{"add /spec/template/metadata/labels/a~1b": "1"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(operations(patch(row.from, row.to))).To(Equal(row.patch))
+			NewWithT(t).Expect(operations(patch(kind.Kind{}, row.from, row.to))).To(Equal(row.patch))
 		})
 	}
 }
 
 func TestParentsAreCreatedBeforeTheirChildren(t *testing.T) {
 	g := NewWithT(t)
-	result := patch(marks{}, marks{templateLabels: map[string]string{"a": "1"}})
+	result := patch(kind.Kind{}, marks{}, marks{templateLabels: map[string]string{"a": "1"}})
 	g.Expect(result).To(HaveLen(2))
 	g.Expect(result[0].Path).To(Equal("/spec/template/metadata"))
 	g.Expect(result[1].Path).To(Equal("/spec/template/metadata/labels"))
@@ -74,7 +76,7 @@ func TestParentsAreCreatedBeforeTheirChildren(t *testing.T) {
 
 func TestAnEmptyValueIsWrittenOut(t *testing.T) {
 	g := NewWithT(t)
-	written, err := json.Marshal(patch(marks{labels: map[string]string{"a": "1"}}, marks{labels: map[string]string{"a": ""}}))
+	written, err := json.Marshal(patch(kind.Kind{}, marks{labels: map[string]string{"a": "1"}}, marks{labels: map[string]string{"a": ""}}))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(written)).To(MatchJSON(`[{"op": "add", "path": "/metadata/labels/a", "value": ""}]`))
 }
@@ -86,8 +88,8 @@ func TestTheOrderOfAPatchIsAlwaysTheSame(t *testing.T) {
 		to.labels[key] = "1"
 	}
 	from := marks{labels: map[string]string{"app": "sleep"}}
-	first := patch(from, to)
+	first := patch(kind.Kind{}, from, to)
 	for range 20 {
-		g.Expect(patch(from, to)).To(Equal(first))
+		g.Expect(patch(kind.Kind{}, from, to)).To(Equal(first))
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"time"
 	"unicode"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -71,20 +71,21 @@ func refusedUntil(rollback *appv1alpha1.Rollback) string {
 
 // reportRefusal writes an Event about a release that was refused because of the rollback from a version. All of it is from the
 // Deployment that the cache has.
-func (a *accounts) reportRefusal(known *appsv1.Deployment, version string) {
-	refused := decide.RefusalOf(appv1alpha1.RollbacksOf(known.Annotations), version, a.clock.Now())
+func (a *accounts) reportRefusal(known client.Object, version string) {
+	refused := decide.RefusalOf(appv1alpha1.RollbacksOf(known.GetAnnotations()), version, a.clock.Now())
 	if refused == nil {
 		return
 	}
+	apiVersion, kind := a.kind.GroupVersionKind().ToAPIVersionAndKind()
 	// Repetitions become one Event where both references are the same, whatever the note: the first has no resourceVersion,
 	// which changes meanwhile, and the second tells one version from another.
 	a.recorder.Eventf(
 		&corev1.ObjectReference{
-			APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: known.Namespace, Name: known.Name, UID: known.UID,
+			APIVersion: apiVersion, Kind: kind, Namespace: known.GetNamespace(), Name: known.GetName(), UID: known.GetUID(),
 		},
 		&corev1.ObjectReference{
-			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: known.Namespace,
-			Name: decide.ChangeWorkloadName(known.Name, refused.Version),
+			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: known.GetNamespace(),
+			Name: decide.ChangeWorkloadName(known.GetName(), refused.Version),
 		},
-		corev1.EventTypeWarning, appv1alpha1.EventReleaseRefused, "Admit", "%s", decide.EventNote(refusalSentence(known.Name, refused)))
+		corev1.EventTypeWarning, appv1alpha1.EventReleaseRefused, "Admit", "%s", decide.EventNote(refusalSentence(known.GetName(), refused)))
 }

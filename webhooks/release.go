@@ -26,10 +26,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // ownedLabels and ownedAnnotations are the keys of a Deployment that nobody but the operator writes.
@@ -52,27 +54,30 @@ type author struct {
 	isOperator bool
 }
 
-// marks are the parts of a Deployment that tell one release from another.
+// marks are the parts of a workload that distinguish one release from another.
 type marks struct {
 	labels         map[string]string
 	annotations    map[string]string
 	templateLabels map[string]string
 	template       podtemplate.Template
 	paused         bool
+	// object is what the marks were read from.
+	object client.Object
 	// knownAs is the version by which the Deployment knows the template, where another release of the operator computed it. Empty
 	// where there is none, or where it makes no difference.
 	knownAs string
 }
 
-func newMarks(deployment *unstructured.Unstructured) marks {
-	templateLabels, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
-	paused, _, _ := unstructured.NestedBool(deployment.Object, "spec", "paused")
+func newMarks(kind workload.Kind, object *unstructured.Unstructured) marks {
+	templateLabels, _, _ := unstructured.NestedStringMap(object.Object, "spec", "template", "metadata", "labels")
+	pauser, canPause := kind.(workload.Pauser)
 	return marks{
-		paused:         paused,
-		labels:         deployment.GetLabels(),
-		annotations:    deployment.GetAnnotations(),
+		paused:         canPause && pauser.Paused(object),
+		labels:         object.GetLabels(),
+		annotations:    object.GetAnnotations(),
 		templateLabels: templateLabels,
-		template:       podtemplate.Of(deployment.Object),
+		template:       podtemplate.Of(object.Object),
+		object:         object,
 	}
 }
 
@@ -146,6 +151,7 @@ func (m marks) clone() marks {
 		templateLabels: cloneOrNew(m.templateLabels),
 		template:       m.template,
 		paused:         m.paused,
+		object:         m.object,
 		knownAs:        m.knownAs,
 	}
 }

@@ -23,6 +23,8 @@ import (
 	. "github.com/onsi/gomega"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestANewDeploymentIsStamped(t *testing.T) {
@@ -317,7 +319,7 @@ func TestStampUpdateGivesBackWhatTheFirstCallEnded(t *testing.T) {
 			g.Expect(second.annotations).To(Equal(merged(want.annotations)))
 			g.Expect(second.templateLabels).To(Equal(want.templateLabels))
 			g.Expect(second.paused).To(Equal(want.paused))
-			_, pausedAgain := operations(patch(first, second))["add /spec/paused"]
+			_, pausedAgain := operations(patch(kind.Kind{}, first, second))["add /spec/paused"]
 			g.Expect(pausedAgain).To(Equal(want.paused && !first.paused))
 		})
 	}

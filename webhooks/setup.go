@@ -25,7 +25,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/flowcontrol"
@@ -37,6 +36,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Paths that the webhook configurations name.
@@ -50,6 +50,8 @@ const (
 
 // Options are what the webhooks need.
 type Options struct {
+	// Kind is what they admit.
+	Kind workload.Kind
 	// Reader reads what Watch watches, from a cache that has the indexes of package index.
 	Reader client.Reader
 	// Live reads from the API server, to settle what can't be taken back and what the cache doesn't have.
@@ -69,8 +71,8 @@ type Options struct {
 }
 
 // Watch has the cache hold what the webhooks read, also on replicas that reconcile nothing.
-func Watch(ctx context.Context, informers cache.Informers) error {
-	for _, object := range []client.Object{&corev1.Namespace{}, &appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}} {
+func Watch(ctx context.Context, informers cache.Informers, kind workload.Kind) error {
+	for _, object := range []client.Object{&corev1.Namespace{}, kind.New(), &appv1alpha1.ChangeWorkload{}} {
 		if _, err := informers.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
@@ -88,11 +90,11 @@ func Register(server webhook.Server, options Options) error {
 	past := newPast(options, accounts)
 	log := boundedLog(options.Clock)
 	server.Register(MutatePath, lastAnswers{options.Leaving, &admission.Webhook{
-		Handler:        &deploymentDefaulter{operator: options.Operator, clock: options.Clock, accounts: accounts, past: past},
+		Handler:        &deploymentDefaulter{kind: options.Kind, operator: options.Operator, clock: options.Clock, accounts: accounts, past: past},
 		LogConstructor: log,
 	}})
 	server.Register(ValidatePath, lastAnswers{options.Leaving, &admission.Webhook{
-		Handler:        &deploymentValidator{operator: options.Operator, clock: options.Clock, accounts: accounts, past: past},
+		Handler:        &deploymentValidator{kind: options.Kind, operator: options.Operator, clock: options.Clock, accounts: accounts, past: past},
 		LogConstructor: log,
 	}})
 	return nil

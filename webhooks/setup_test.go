@@ -26,6 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // server notes what is registered.
@@ -45,7 +47,7 @@ func TestBothWebhooksAreServedUnderTheirDocumentedPaths(t *testing.T) {
 	refusing := all(stamped(versionOf123, "4"), rolledBack(leaving(versionOf1234, "4", refused)))
 	reader := readerOf(t, interceptor.Funcs{}, cached(t, refusing))
 	g.Expect(Register(served, Options{
-		Reader: reader, Live: reader, Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
+		Kind: kind.Kind{}, Reader: reader, Live: reader, Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
 		Recorder: seen, Metrics: prometheus.NewRegistry(),
 	})).To(Succeed())
 	g.Expect(served.handlers).To(HaveLen(2))

@@ -86,7 +86,7 @@ func TestReconcileAsksAVerifierThatSendsNoVerdicts(t *testing.T) {
 	scheme := runtime.NewScheme()
 	g.Expect(errors.Join(appv1alpha1.AddToScheme(scheme), clientgoscheme.AddToScheme(scheme))).To(Succeed())
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(record, batch).WithStatusSubresource(batch)
-	g.Expect(index.Setup(t.Context(), indexed{builder})).To(Succeed())
+	g.Expect(index.Setup(t.Context(), indexed{builder}, nil)).To(Succeed())
 	kube, asked := builder.Build(), &rules{}
 	reconciler := &Reconciler{Client: kube, Live: kube, Clock: clock, Verifier: asked, Recorder: events.NewFakeRecorder(10)}
 	for number, step := range []struct {

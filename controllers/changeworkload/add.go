@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package changeworkload checks releases: it opens batches of finished pods, recounts their verdicts, and suspends a
-// Deployment whose pods fail.
+// workload whose pods fail.
 package changeworkload
 
 import (
@@ -23,7 +23,6 @@ import (
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/events"
@@ -47,6 +46,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 const (
@@ -71,15 +71,14 @@ const (
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=create
 // Settles whether a batch exists that the cache doesn't show.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get
-// Looks whether a Deployment is still there before pods are checked again whose batches are gone: the cache may lag.
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
 // Removes a batch that a deleted release of the same name left, and those of an operator before v0.2.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=delete
 // Removes the batches of a release that is over by one request: the garbage collector makes three for each.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=deletecollection
 
-// Reconciler writes the status of ChangeWorkloads, creates ChangePods, and suspends Deployments.
+// Reconciler writes the status of ChangeWorkloads, creates ChangePods, and suspends workloads.
 type Reconciler struct {
+	Kinds  workload.Registry
 	Client client.Client
 	// Live reads from the API server, to settle what the cache leaves open.
 	Live client.Reader
@@ -117,14 +116,19 @@ func (r *Reconciler) prepare() {
 // SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that
 // no release is ever reconciled twice at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("changeworkload").
 		For(&appv1alpha1.ChangeWorkload{}).
 		Watches(&appv1alpha1.ChangePod{}, debounce.Events(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
-			&appv1alpha1.ChangeWorkload{}, handler.OnlyControllerOwner()), hasFailed), builder.WithPredicates(verdictChanged())).
-		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(releaseChanged())).
-		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(scope.Created())).
-		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(r.finishChanged())).
+			&appv1alpha1.ChangeWorkload{}, handler.OnlyControllerOwner()), hasFailed), builder.WithPredicates(verdictChanged()))
+	for _, kind := range r.Kinds {
+		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload), builder.WithPredicates(releaseChanged()))
+		if layered, ok := kind.(workload.Layered); ok {
+			controlled.Watches(layered.Layer(), handler.EnqueueRequestsFromMapFunc(r.ofRevision), builder.WithPredicates(scope.Created()))
+		}
+	}
+	return controlled.
+		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofRevision), debounce.Never), builder.WithPredicates(r.finishChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigBlocking))).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOnes), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).

@@ -33,6 +33,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // apiServer has at most one Deployment, and keeps the names of what is created.
@@ -80,7 +81,7 @@ func TestOpenBatchesChecksPodsAgainWhoseBatchesAreGoneOnlyIfTheirDeploymentIsThe
 			api := &apiServer{deployment: test.live, scheme: scheme}
 			reconciler := &Reconciler{Client: api, Live: api, numbers: newNumbers(), Metrics: metrics, Clock: testingclock.NewFakePassiveClock(time.Now())}
 			workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--abc", UID: "9"}}
-			seen := &scene{deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1"}}, lost: test.lost}
+			seen := &scene{kind: kind.Kind{}, owner: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1"}}, lost: test.lost}
 			decision := decide.Decision{Batches: [][]appv1alpha1.PodSummary{{{Pod: "web-1"}}}}
 			decision.Status.LastChangePod = 2
 			opened, err := reconciler.openBatches(t.Context(), workload, seen, decision)

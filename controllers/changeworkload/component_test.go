@@ -69,7 +69,7 @@ func newRelease(t *testing.T) *release {
 	g.Expect(err).NotTo(HaveOccurred())
 	cached := testkit.Cached(t, r.kube)
 	r.reconciler = &changeworkload.Reconciler{
-		Client: cached, Live: r.kube, Direct: r.kube, Recorder: r.told, History: &history.Keeper{Client: cached, Live: r.kube}, Metrics: metrics,
+		Kinds: testkit.Kinds(), Client: cached, Live: r.kube, Direct: r.kube, Recorder: r.told, History: &history.Keeper{Client: cached, Live: r.kube}, Metrics: metrics,
 		Clock: r.clock, Settings: settings.Reader{Client: cached, Namespace: r.deployment.Namespace}, Verifier: r.server.Client(t, r.clock),
 	}
 	return r

@@ -64,7 +64,7 @@ func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWork
 	if change.IsEmpty() {
 		return false, nil
 	}
-	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, scene.deployment, change)
+	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, scene.kind, scene.owner, change)
 	if written && decision.Suspend {
 		r.Metrics.suspended(scene.Batches, r.Clock.Now())
 	}
@@ -89,7 +89,7 @@ func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.Change
 // tellHold reports what became of the rollout.
 func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
 	report := func(kind, reason, note string) {
-		r.Recorder.Eventf(scene.deployment, workload, kind, reason, "Verify", "release %s: %s", workload.Spec.Reversion, note)
+		r.Recorder.Eventf(scene.owner, workload, kind, reason, "Verify", "release %s: %s", workload.Spec.Reversion, note)
 	}
 	switch {
 	case decision.Pause:
@@ -109,7 +109,7 @@ func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene
 func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (opened int, err error) {
 	if len(decision.Batches) > 0 && scene.lost {
 		// The garbage collector may be removing them with their Deployment, which the cache may not know yet.
-		if there, err := scope.IsThere(ctx, r.Live, scene.deployment); err != nil || !there {
+		if there, err := scope.IsThere(ctx, r.Live, scene.kind, scene.owner); err != nil || !there {
 			return len(decision.Batches), err
 		}
 	}
@@ -176,7 +176,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	r.newest.Seen(workload)
 	r.tell(before, workload, scene, decision)
 	r.tellOrder(before, workload, scene)
-	r.Tracer.Changed(before, workload, scene.deployment, scene.Batches, r.Clock.Now())
+	r.Tracer.Changed(before, workload, scene.owner, scene.Batches, r.Clock.Now())
 	return nil
 }
 
@@ -191,7 +191,7 @@ func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scen
 		return
 	}
 	report := func(kind, reason, note string, args ...any) {
-		r.Recorder.Eventf(scene.deployment, after, kind, reason, "Verify", "%s", decide.EventNote(fmt.Sprintf(note, args...)))
+		r.Recorder.Eventf(scene.owner, after, kind, reason, "Verify", "%s", decide.EventNote(fmt.Sprintf(note, args...)))
 	}
 	switch phase {
 	case appv1alpha1.ChangeWorkloadSuccess:

@@ -42,7 +42,7 @@ func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkl
 		return err
 	}
 	if notKept != nil {
-		r.Recorder.Eventf(scene.deployment, workload, corev1.EventTypeWarning, appv1alpha1.EventHistoryNotKept, "Keep", "%s",
+		r.Recorder.Eventf(scene.owner, workload, corev1.EventTypeWarning, appv1alpha1.EventHistoryNotKept, "Keep", "%s",
 			decide.EventNote(fmt.Sprintf("release %s: %v", workload.Spec.Reversion, notKept)))
 	}
 	return nil
@@ -52,11 +52,11 @@ func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkl
 // the new one was refused: a quota may leave no room for it until the number of templates to keep is lowered.
 func (r *Reconciler) keepTemplate(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene) error {
 	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
-	err := r.History.Keep(ctx, scene.deployment, release)
+	err := r.History.Keep(ctx, scene.kind, scene.owner, release)
 	if err != nil && !errors.Is(err, history.ErrNotKept) {
 		return err
 	}
-	pruneErr := r.History.Prune(ctx, scene.deployment, release, scene.Templates, decide.FailedVersions(scene.Others))
+	pruneErr := r.History.Prune(ctx, scene.kind, scene.owner, release, scene.Templates, decide.FailedVersions(scene.Others))
 	if pruneErr != nil && !errors.Is(pruneErr, history.ErrNotKept) {
 		return pruneErr
 	}

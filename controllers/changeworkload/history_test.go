@@ -40,6 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // sleepAt is the Deployment sleep at release 2.
@@ -103,7 +104,7 @@ func TestSaveKeepsTheTemplateOfAVerifiedReleaseFirst(t *testing.T) {
 			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder, Metrics: metrics, Clock: clock.RealClock{}, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers(), newest: monotonic.NewReader(kube, kube)}
 			decision := decide.Decision{Keep: row.keep, WriteStatus: true}
 			decision.Status.Status = appv1alpha1.ChangeWorkloadSuccess
-			seen := &scene{deployment: deployment, Observation: decide.Observation{Current: true, Templates: 10}}
+			seen := &scene{kind: kind.Kind{}, owner: deployment, Observation: decide.Observation{Current: true, Templates: 10}}
 
 			err = r.save(t.Context(), workload, seen, decision)
 			if row.err == nil {
@@ -111,7 +112,7 @@ func TestSaveKeepsTheTemplateOfAVerifiedReleaseFirst(t *testing.T) {
 			} else {
 				g.Expect(err).To(MatchError(row.err))
 			}
-			kept, err := r.History.List(t.Context(), deployment)
+			kept, err := r.History.List(t.Context(), kind.Kind{}, deployment)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(kept).To(HaveLen(row.kept))
 			var stored appv1alpha1.ChangeWorkload
@@ -144,7 +145,7 @@ func TestKeepTemplateMakesRoomForTheNextOneWhereOneIsRefused(t *testing.T) {
 	r := &Reconciler{History: &history.Keeper{Client: kube, Live: kube}}
 	workload := &appv1alpha1.ChangeWorkload{}
 	workload.Spec.Reversion, workload.Spec.Release = deployment.Labels["admission-webhook-altershield.antgroup.com/version"], 2
-	err := r.keepTemplate(t.Context(), workload, &scene{deployment: deployment, Observation: decide.Observation{Templates: 1}})
+	err := r.keepTemplate(t.Context(), workload, &scene{kind: kind.Kind{}, owner: deployment, Observation: decide.Observation{Templates: 1}})
 	g.Expect(err).To(MatchError(refused))
 	g.Expect(apierrors.IsNotFound(kube.Get(t.Context(), client.ObjectKeyFromObject(old), old))).To(BeTrue())
 }

@@ -30,6 +30,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
@@ -69,7 +70,7 @@ func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
 			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder}
 			workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--v2"}}
 			workload.Spec.Reversion, workload.Spec.Release = "v2", 2
-			seen := &scene{deployment: deployment.DeepCopy(), Observation: decide.Observation{Current: true, OptedIn: row.optedIn, Hold: decide.Held}}
+			seen := &scene{kind: kind.Kind{}, owner: deployment.DeepCopy(), Observation: decide.Observation{Current: true, OptedIn: row.optedIn, Hold: decide.Held}}
 
 			movedOn, err := r.steer(t.Context(), workload, seen, decide.Decision{Resume: true})
 			g.Expect(err).NotTo(HaveOccurred())

@@ -33,6 +33,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	recordcontroller "github.com/traas-stack/altershield-operator/controllers/record"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // ledger is a server that doesn't end an order which it doesn't have.
@@ -118,7 +119,7 @@ func TestReconcileEndsAnOrderWhoseAnswerIsLost(t *testing.T) {
 					return kube.SubResource(part).Patch(ctx, object, patch, options...)
 				},
 			})
-			recorder := &recordcontroller.Reconciler{Client: kube, Live: kube, Settings: p.Settings, Recorder: events.NewFakeRecorder(100), Clock: p.Clock, Ordered: true}
+			recorder := &recordcontroller.Reconciler{Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: p.Settings, Recorder: events.NewFakeRecorder(100), Clock: p.Clock, Ordered: true}
 			for _, step := range append(row.steps, step{9, false}) {
 				lost = step.lost
 				deployed := p.deployment()
@@ -126,7 +127,7 @@ func TestReconcileEndsAnOrderWhoseAnswerIsLost(t *testing.T) {
 				deployed.Labels["admission-webhook-altershield.antgroup.com/version"] = []string{version, older}[step.release%2]
 				g.Expect(p.api.Update(t.Context(), deployed)).To(Succeed())
 				if step.release%2 == 0 {
-					_, err := recorder.Reconcile(t.Context(), deployed)
+					_, err := recorder.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(deployed)})
 					g.Expect(err).NotTo(HaveOccurred())
 				} else if row.deleted && step.release == 9 {
 					g.Expect(client.IgnoreNotFound(p.api.Delete(t.Context(), workload))).To(Succeed())

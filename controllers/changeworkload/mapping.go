@@ -19,7 +19,6 @@ package changeworkload
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -29,45 +28,28 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
-// ofPod maps a Pod to the ChangeWorkload of the release that its Deployment is at, if it is a pod of that: those that a rollout
-// removes make no difference to it.
-func (r *Reconciler) ofPod(ctx context.Context, object client.Object) []reconcile.Request {
-	pod, ok := object.(*corev1.Pod)
-	if !ok {
-		return nil
-	}
-	replicaSet, err := index.ReplicaSetOf(ctx, r.Client, pod)
+// ofRevision maps a Pod, or what is between a workload and its pods, to the ChangeWorkload of the release that the workload is at,
+// if it is of that: those that a rollout removes make no difference to it.
+func (r *Reconciler) ofRevision(ctx context.Context, object client.Object) []reconcile.Request {
+	owner, err := r.Kinds.OwnerOf(ctx, r.Client, object)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the ReplicaSet of a pod", "pod", client.ObjectKeyFromObject(pod))
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the workload of an object", "object", client.ObjectKeyFromObject(object))
 		return nil
 	}
-	if replicaSet == nil {
-		return nil
-	}
-	return r.ofReplicaSet(ctx, replicaSet)
-}
-
-// ofReplicaSet maps a ReplicaSet to the ChangeWorkload of the release that its Deployment is at, if it is of that.
-func (r *Reconciler) ofReplicaSet(ctx context.Context, object client.Object) []reconcile.Request {
-	deployment, err := index.DeploymentOf(ctx, r.Client, object)
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the Deployment of a ReplicaSet", "replicaSet", client.ObjectKeyFromObject(object))
-		return nil
-	}
-	if deployment == nil || object.GetLabels()[appv1alpha1.LabelVersion] != decide.ReleaseOf(deployment).Version {
+	if owner == nil || owner.Version != decide.ReleaseOf(owner.Object).Version {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{
-		Namespace: deployment.Namespace,
-		Name:      decide.ChangeWorkloadName(deployment.Name, decide.ReleaseOf(deployment).Version),
+		Namespace: owner.Object.GetNamespace(),
+		Name:      decide.ChangeWorkloadName(owner.Object.GetName(), owner.Version),
 	}}}
 }
 
-// ofDeployment maps a Deployment to all its ChangeWorkloads: its current one and those it moved on from.
-func (r *Reconciler) ofDeployment(ctx context.Context, object client.Object) []reconcile.Request {
+// ofWorkload maps a workload to all its ChangeWorkloads: its current one and those it moved on from.
+func (r *Reconciler) ofWorkload(ctx context.Context, object client.Object) []reconcile.Request {
 	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the ChangeWorkloads of a Deployment", "namespace", object.GetNamespace(), "deployment", object.GetName())
+		ctrl.LoggerFrom(ctx).Error(err, "Finding the ChangeWorkloads of a workload", "workload", client.ObjectKeyFromObject(object))
 		return nil
 	}
 	return requests(workloads, func(*appv1alpha1.ChangeWorkload) bool { return true })

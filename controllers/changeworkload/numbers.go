@@ -30,17 +30,17 @@ import (
 // maxRemembered bounds the memory; a ChangeWorkload that falls out of it still has its number in the status.
 const maxRemembered = 10000
 
-// record is what numbers are counted for: a version of one Deployment. It is the same when its ChangeWorkload is deleted
-// by hand and recorded once more, and another one when the Deployment is.
+// record is what numbers are counted for: a version of one workload. It is the same when its ChangeWorkload is deleted
+// by hand and recorded once more, and another one when the workload is.
 type record struct {
 	namespace, name string
-	deployment      types.UID
+	owner           types.UID
 }
 
 func recordOf(workload *appv1alpha1.ChangeWorkload) record {
 	result := record{namespace: workload.Namespace, name: workload.Name}
 	if owner := metav1.GetControllerOfNoCopy(workload); owner != nil {
-		result.deployment = owner.UID
+		result.owner = owner.UID
 	}
 	return result
 }

@@ -27,7 +27,7 @@ import (
 func TestNumbersRememberTheHighest(t *testing.T) {
 	one, two := record{namespace: "default", name: "one"}, record{namespace: "default", name: "two"}
 	elsewhere := record{namespace: "other", name: "one"}
-	successor := record{namespace: "default", name: "one", deployment: "d-2"}
+	successor := record{namespace: "default", name: "one", owner: "d-2"}
 	type step struct {
 		workload         record
 		number, expected int64

@@ -21,22 +21,23 @@ import (
 	"fmt"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // scene is the release with everything around it that a decision depends on.
 type scene struct {
 	decide.Observation
-	deployment *appsv1.Deployment
+	kind workload.Kind
+	// owner is the workload that was released.
+	owner client.Object
 	// earlier are the ChangePods of earlier releases of the version.
 	earlier []appv1alpha1.ChangePod
 	// highest is the highest number of a ChangePod that was seen.
@@ -50,20 +51,12 @@ type scene struct {
 	finishing time.Duration
 }
 
-// observe is nil where the Deployment is gone: then the garbage collector removes the ChangeWorkload. All but the records comes
-// from the cache: mark.Apply writes on the Deployment of this release alone.
+// observe returns nil where the workload is gone: then the garbage collector removes the ChangeWorkload. All but the records comes
+// from the cache: workloadpatch.Apply writes on the workload of this release alone.
 func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records) (*scene, error) {
-	result := &scene{deployment: &appsv1.Deployment{}}
-	owner := metav1.GetControllerOfNoCopy(workload)
-	if owner == nil {
-		return nil, nil
-	}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: workload.Namespace, Name: owner.Name}, result.deployment)
-	if apierrors.IsNotFound(err) || err == nil && (result.deployment.UID != owner.UID || result.deployment.DeletionTimestamp != nil) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading Deployment %s/%s: %w", workload.Namespace, owner.Name, err)
+	result, err := r.ownerOf(ctx, workload)
+	if err != nil || result == nil {
+		return nil, err
 	}
 	if result.OptedIn, err = scope.OptedIn(ctx, r.Client, workload.Namespace); err != nil {
 		return nil, err
@@ -72,19 +65,18 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 		return nil, err
 	}
 	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
-	present := decide.ReleaseOf(result.deployment)
+	present := decide.ReleaseOf(result.owner)
 	result.Current, result.Superseded = present == release, present.Number > release.Number
-	result.RolledBack = decide.RollbackFrom(appv1alpha1.RollbacksOf(result.deployment.Annotations), release)
-	result.Desired = ptr.Deref(result.deployment.Spec.Replicas, 1)
-	result.Paused = result.deployment.Spec.Paused
-	result.Rolling = decide.IsRolling(result.deployment)
-	result.Hold = decide.HoldOf(result.deployment, workload.Spec.Release)
-	result.Suspended = decide.IsSuspended(result.deployment)
+	result.RolledBack = decide.RollbackFrom(appv1alpha1.RollbacksOf(result.owner.GetAnnotations()), release)
+	rollout := result.kind.Rollout(result.owner)
+	result.Desired, result.Paused, result.Rolling = rollout.Desired, rollout.Paused, rollout.Rolling
+	result.Hold = decide.HoldOf(result.owner, rollout.Paused, workload.Spec.Release)
+	result.Suspended = decide.IsSuspended(result.owner)
 	result.Verifier = r.verifier()
 	if err := r.observeBatches(ctx, workload, records, result); err != nil {
 		return nil, err
 	}
-	result.finish.MinReadySeconds = result.deployment.Spec.MinReadySeconds
+	result.finish.MinReadySeconds = rollout.MinReadySeconds
 	if result.Current {
 		if err := r.observePods(ctx, workload, result); err != nil {
 			return nil, err
@@ -96,6 +88,27 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	result.WentBack = !result.Current &&
 		decide.WentBack(append(result.Others, *workload), present.Version)
 	return result, nil
+}
+
+// ownerOf begins a scene with the workload that was released. It returns nil where that is gone or going.
+func (r *Reconciler) ownerOf(ctx context.Context, record *appv1alpha1.ChangeWorkload) (*scene, error) {
+	reference := metav1.GetControllerOfNoCopy(record)
+	if reference == nil {
+		return nil, nil
+	}
+	kind := r.Kinds.Of(reference)
+	if kind == nil {
+		return nil, nil
+	}
+	owner := kind.New()
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: record.Namespace, Name: reference.Name}, owner)
+	if apierrors.IsNotFound(err) || err == nil && (owner.GetUID() != reference.UID || owner.GetDeletionTimestamp() != nil) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s/%s: %w", reference.Kind, record.Namespace, reference.Name, err)
+	}
+	return &scene{kind: kind, owner: owner}, nil
 }
 
 func (r *Reconciler) observeSettings(ctx context.Context, result *scene) (err error) {
@@ -154,28 +167,28 @@ func (r *Reconciler) isStale(ctx context.Context, workload *appv1alpha1.ChangeWo
 	return err == nil, nil
 }
 
-// observePods lists the finished pods of the release, by the ReplicaSet of this Deployment alone: another one may have
+// observePods lists the finished pods of the release, by the revision of this workload alone: another one may have
 // the same template and the same labels.
 func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {
-	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, workload.Namespace, result.deployment.UID)
+	revisions, err := result.kind.Revisions(ctx, r.Client, result.owner)
 	if err != nil {
 		return err
 	}
-	replicaSet, unseen := decide.StampedReplicaSet(replicaSets, workload.Spec.Reversion)
-	if replicaSet == nil {
+	revision, unseen := decide.StampedRevision(revisions, workload.Spec.Reversion)
+	if revision == nil {
 		return nil
 	}
 	result.Unseen = unseen
-	pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, replicaSet.UID)
+	pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, revision.Owner)
 	if err != nil {
 		return err
 	}
-	result.Finished, result.finishing = decide.FinishedPods(result.deployment.Name, pods, result.Batches, result.finish, r.Clock.Now())
+	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
 	return nil
 }
 
 func observeOthers(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records, result *scene) error {
-	workloads, err := records.workloads(ctx, result.deployment)
+	workloads, err := records.workloads(ctx, result.kind, result.owner)
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (r *Reconciler) tellOrder(before, after *appv1alpha1.ChangeWorkload, scene 
 	default:
 		return
 	}
-	r.Recorder.Eventf(scene.deployment, after, corev1.EventTypeWarning, reason, "Verify", "%s",
+	r.Recorder.Eventf(scene.owner, after, corev1.EventTypeWarning, reason, "Verify", "%s",
 		decide.EventNote(fmt.Sprintf("release %s: %s", after.Spec.Reversion, decide.OrderTrouble(after))))
 }
 

@@ -40,6 +40,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // version is that of the present release of the Deployment sleep, older that of the one before.
@@ -69,7 +71,7 @@ func newPlane(t *testing.T, objects, cached []client.Object) *plane {
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	kube, live := p.writesTo(cache), p.counted()
 	p.Reconciler = &Reconciler{
-		Client: kube, Live: live, Recorder: p.told, Metrics: metrics, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
+		Kinds: workload.Registry{deployment.Kind{}}, Client: kube, Live: live, Recorder: p.told, Metrics: metrics, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 		Clock:   clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 		History: &history.Keeper{Client: kube, Live: live},
 	}

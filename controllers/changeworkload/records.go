@@ -21,24 +21,24 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Decides by the records that the API server has, not by those that the cache shows, before a release counts as verified, a
 // suspension or a hold ends, or records go.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads;changepods,verbs=list
 
-// records are what is written down of the releases of a Deployment. Read them only.
+// records are what is written down of the releases of a workload. Read them only.
 type records interface {
 	// batches are the ChangePods that name this ChangeWorkload, those that an earlier object of its name left among them.
 	batches(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error)
-	// workloads are the ChangeWorkloads of a Deployment.
-	workloads(ctx context.Context, deployment *appsv1.Deployment) ([]appv1alpha1.ChangeWorkload, error)
+	// workloads are the ChangeWorkloads of the workload that was released.
+	workloads(ctx context.Context, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error)
 }
 
 // cachedRecords are those that the cache shows.
@@ -48,8 +48,8 @@ func (r cachedRecords) batches(ctx context.Context, workload *appv1alpha1.Change
 	return index.ChangePodsOf(ctx, r.cache, workload.Namespace, workload.Name)
 }
 
-func (r cachedRecords) workloads(ctx context.Context, deployment *appsv1.Deployment) ([]appv1alpha1.ChangeWorkload, error) {
-	return index.ChangeWorkloadsOf(ctx, r.cache, deployment.Namespace, deployment.UID)
+func (r cachedRecords) workloads(ctx context.Context, _ workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error) {
+	return index.ChangeWorkloadsOf(ctx, r.cache, owner.GetNamespace(), owner.GetUID())
 }
 
 // liveRecords are those that the API server has. It finds them by their labels: it has no index.
@@ -69,6 +69,6 @@ func (r liveRecords) batches(ctx context.Context, workload *appv1alpha1.ChangeWo
 	}), nil
 }
 
-func (r liveRecords) workloads(ctx context.Context, deployment *appsv1.Deployment) ([]appv1alpha1.ChangeWorkload, error) {
-	return index.LiveChangeWorkloadsOf(ctx, r.api, deployment)
+func (r liveRecords) workloads(ctx context.Context, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error) {
+	return index.LiveChangeWorkloadsOf(ctx, r.api, kind, owner)
 }

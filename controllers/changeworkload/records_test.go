@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestLiveRecordsAreThoseThatTheCacheWouldShow(t *testing.T) {
@@ -34,7 +36,7 @@ func TestLiveRecordsAreThoseThatTheCacheWouldShow(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(batches).To(HaveLen(1))
 		g.Expect(batches[0].Name).To(Equal("sleep--x--" + version + "--x--1"))
-		workloads, err := records.workloads(t.Context(), p.deployment())
+		workloads, err := records.workloads(t.Context(), kind.Kind{}, p.deployment())
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(workloads).To(HaveLen(2))
 		g.Expect([]string{workloads[0].Spec.Reversion, workloads[1].Spec.Reversion}).To(ConsistOf(version, older))

@@ -40,6 +40,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 const removed = "web--x--c6c45d23c098bdf181853a85b60b5d74"
@@ -70,7 +72,7 @@ func newRemoval(t *testing.T, refuse func(r *removal, asked string) error, objec
 	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	result.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(copied(objects)...).Build()
 	cache := fake.NewClientBuilder().WithScheme(scheme).WithObjects(copied(objects)...)
-	g.Expect(index.Setup(t.Context(), indexed{cache})).To(Succeed())
+	g.Expect(index.Setup(t.Context(), indexed{cache}, workload.Registry{deployment.Kind{}})).To(Succeed())
 	ask := func(what string) error {
 		result.asked = append(result.asked, what)
 		if refuse == nil {

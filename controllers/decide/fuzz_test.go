@@ -25,7 +25,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -43,7 +42,7 @@ func FuzzTheNumberOfARelease(f *testing.F) {
 		annotations := map[string]string{
 			"altershield.defense.antgroup.com/release": release, "altershield.defense.antgroup.com/held": held,
 		}
-		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}, Spec: appsv1.DeploymentSpec{Paused: paused}}
+		deployment := &metav1.ObjectMeta{Annotations: annotations}
 		number := decide.ReleaseOf(deployment).Number
 		if number < 1 {
 			t.Errorf("%q is release %d", release, number)
@@ -57,7 +56,7 @@ func FuzzTheNumberOfARelease(f *testing.F) {
 			t.Errorf("%d comes after %d", next, number)
 		}
 		mine := strings.TrimSuffix(held, "-overridden") == strconv.FormatInt(number, 10)
-		if hold := decide.HoldOf(deployment, number); mine != (hold != decide.NotHeld) {
+		if hold := decide.HoldOf(deployment, paused, number); mine != (hold != decide.NotHeld) {
 			t.Errorf("%q at release %d is the hold %q", held, number, hold)
 		}
 	})

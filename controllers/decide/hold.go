@@ -20,7 +20,7 @@ import (
 	"strconv"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -39,24 +39,19 @@ const (
 	Overridden Hold = "overridden"
 )
 
-// HoldOf says how far the operator holds the rollout of a release.
-func HoldOf(deployment *appsv1.Deployment, release int64) Hold {
-	value, known := deployment.Annotations[appv1alpha1.AnnotationHeld]
+// HoldOf returns how far the operator holds the rollout of a release of a workload, which is paused or not.
+func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
+	value, known := workload.GetAnnotations()[appv1alpha1.AnnotationHeld]
 	number, overridden := strings.CutSuffix(value, appv1alpha1.HeldOverridden)
 	switch {
 	case !known || number != strconv.FormatInt(release, 10):
 		return NotHeld // of no release, or of one before
 	case overridden:
 		return Overridden
-	case !deployment.Spec.Paused:
+	case !paused:
 		return Resumed
 	}
 	return Held
-}
-
-// IsRolling says that a Deployment still has pods of other versions.
-func IsRolling(deployment *appsv1.Deployment) bool {
-	return deployment.Status.Replicas > deployment.Status.UpdatedReplicas
 }
 
 // hold stops the rollout of a release that failed, once, and lets it go on when nothing is failed any more or its namespace is

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -90,7 +89,7 @@ func TestFindStuckCountsACrashLoopFromItsFirstStop(t *testing.T) {
 			g := NewWithT(t)
 			pod := podOfAge(time.Hour, row.state)
 			pod.UID = "p-1"
-			stuck := decide.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{pod}, decide.Patience{Threshold: 2 * time.Minute, Stopped: row.stopped}, now)
+			stuck := decide.FindStuck(decide.Revision{}, []corev1.Pod{pod}, decide.Patience{Threshold: 2 * time.Minute, Stopped: row.stopped}, now)
 			g.Expect(stuck.Message).To(Equal(row.message))
 			g.Expect(stuck.Next).To(Equal(row.next))
 		})
@@ -103,14 +102,14 @@ func TestFindStuckTellsOfTheContainerThatIsInTrouble(t *testing.T) {
 	calm := podOfAge(time.Hour, runningAgain(30*time.Minute, 40*time.Minute, 0))
 	calm.Status.ContainerStatuses[0].Name = "proxy"
 	pod.Status.InitContainerStatuses = calm.Status.ContainerStatuses
-	g.Expect(decide.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{pod}, aMinute, now).Message).To(Equal("pod sleep-1: container sleep ended with exit code 0, 5 restarts"))
+	g.Expect(decide.FindStuck(decide.Revision{}, []corev1.Pod{pod}, aMinute, now).Message).To(Equal("pod sleep-1: container sleep ended with exit code 0, 5 restarts"))
 }
 
 func TestFindStuckCountsFromTheFirstContainerThatStopped(t *testing.T) {
 	g := NewWithT(t)
 	pod := podOfAge(time.Hour, ended(50*time.Second))
 	pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: "proxy", State: corev1.ContainerState{Terminated: end(20*time.Second, 0)}})
-	g.Expect(decide.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{pod}, aMinute, now)).To(Equal(decide.StuckPods{Next: 10 * time.Second}))
+	g.Expect(decide.FindStuck(decide.Revision{}, []corev1.Pod{pod}, aMinute, now)).To(Equal(decide.StuckPods{Next: 10 * time.Second}))
 }
 
 func TestFindStuckDoesNotCountTime(t *testing.T) {
@@ -126,8 +125,8 @@ func TestFindStuckDoesNotCountTime(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			g.Expect(decide.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{late}, row.patience, now)).To(Equal(decide.StuckPods{Next: row.next}))
-			over := decide.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{late}, row.patience, now.Add(row.next))
+			g.Expect(decide.FindStuck(decide.Revision{}, []corev1.Pod{late}, row.patience, now)).To(Equal(decide.StuckPods{Next: row.next}))
+			over := decide.FindStuck(decide.Revision{}, []corev1.Pod{late}, row.patience, now.Add(row.next))
 			g.Expect(over.Message).To(Equal("pod sleep-1: Unschedulable: 0/4 nodes are available"))
 			g.Expect(over.First).To(Equal(now.Add(row.next)))
 			g.Expect(over.Pods).To(ConsistOf(HaveField("Name", "sleep-1")))
@@ -214,7 +213,7 @@ func TestFindStuckExcusesPodsThatAreInABatch(t *testing.T) {
 			patience := aMinute
 			patience.Batched = map[string]appv1alpha1.PodSummary{row.batched: {Pod: row.batched}}
 			pod := podOfAge(time.Hour, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending })
-			NewWithT(t).Expect(decide.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{pod}, patience, now).Message).To(Equal(row.message))
+			NewWithT(t).Expect(decide.FindStuck(decide.Revision{}, []corev1.Pod{pod}, patience, now).Message).To(Equal(row.message))
 		})
 	}
 }

@@ -22,26 +22,26 @@ import (
 	"strconv"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Release identifies one release of a Deployment.
+// Release identifies one release of a workload.
 type Release struct {
-	// Version is the version of the pod template, empty where the Deployment isn't under change control.
+	// Version is the version of the pod template, empty where the workload isn't under change control.
 	Version string
-	// Number counts the releases of the Deployment from 1.
+	// Number counts the releases of the workload from 1.
 	Number int64
 }
 
-// ReleaseOf is the release that a Deployment is at.
-func ReleaseOf(deployment *appsv1.Deployment) Release {
+// ReleaseOf returns the release that a workload is at.
+func ReleaseOf(workload metav1.Object) Release {
 	return Release{
-		Version: deployment.Labels[appv1alpha1.LabelVersion],
-		Number:  max(ReleaseNumber(deployment.Annotations), 1),
+		Version: workload.GetLabels()[appv1alpha1.LabelVersion],
+		Number:  max(ReleaseNumber(workload.GetAnnotations()), 1),
 	}
 }
 
@@ -63,9 +63,9 @@ func NextRelease(annotations map[string]string) int64 {
 	return 1
 }
 
-// IsSuspended says whether releases of a Deployment are denied.
-func IsSuspended(deployment *appsv1.Deployment) bool {
-	_, suspended := deployment.Labels[appv1alpha1.LabelSuspend]
+// IsSuspended reports whether releases of a workload are denied.
+func IsSuspended(workload metav1.Object) bool {
+	_, suspended := workload.GetLabels()[appv1alpha1.LabelSuspend]
 	return suspended
 }
 

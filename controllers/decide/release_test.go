@@ -22,7 +22,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -49,7 +48,7 @@ func TestTheReleaseThatADeploymentIsAt(t *testing.T) {
 		{"has no version outside change control", nil, nil, "", 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Labels: row.labels, Annotations: row.annotations}}
+			deployment := &metav1.ObjectMeta{Labels: row.labels, Annotations: row.annotations}
 			NewWithT(t).Expect(decide.ReleaseOf(deployment)).To(Equal(decide.Release{Version: row.version, Number: row.number}))
 		})
 	}
@@ -66,7 +65,7 @@ func TestTheNumberOfTheLastReleaseIs0WhereThereWasNone(t *testing.T) {
 
 func TestADeploymentIsSuspendedByItsLabelWhateverItsValue(t *testing.T) {
 	g := NewWithT(t)
-	deployment := &appsv1.Deployment{}
+	deployment := &metav1.ObjectMeta{}
 	g.Expect(decide.IsSuspended(deployment)).To(BeFalse())
 	for _, value := range []string{"1795255200", ""} {
 		deployment.Labels = map[string]string{"altershield.defense.antgroup.com/suspend": value}

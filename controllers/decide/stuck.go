@@ -23,7 +23,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -40,9 +39,9 @@ type StuckPods struct {
 	Pods []*corev1.Pod
 }
 
-// FindStuck looks at now for pods of a ReplicaSet, as the cache holds them, that have not come to run in time or crash again and
+// FindStuck looks at now for pods of a revision, as the cache holds them, that have not come to run in time or crash again and
 // again, and for those that could not be created for that long.
-func FindStuck(replicaSet *appsv1.ReplicaSet, pods []corev1.Pod, patience Patience, now time.Time) StuckPods {
+func FindStuck(revision Revision, pods []corev1.Pod, patience Patience, now time.Time) StuckPods {
 	var stuck StuckPods
 	named := map[string]string{}
 	for i := range pods {
@@ -61,7 +60,7 @@ func FindStuck(replicaSet *appsv1.ReplicaSet, pods []corev1.Pod, patience Patien
 		}
 	}
 	stuck.Message = stuckMessage(named, len(stuck.Pods))
-	if failure := CreationFailure(replicaSet); failure != nil && stuck.note(patience.end(failure.LastTransitionTime.Time), now) {
+	if failure := revision.Failure; failure != nil && stuck.note(patience.end(failure.Since), now) {
 		if stuck.Message != "" {
 			stuck.Message += "; "
 		}
@@ -87,18 +86,6 @@ func (s *StuckPods) wait(left time.Duration) {
 	if left > 0 && (s.Next == 0 || left < s.Next) {
 		s.Next = left
 	}
-}
-
-// CreationFailure says that pods of a ReplicaSet can't be created, for a quota say; nil where they can.
-func CreationFailure(replicaSet *appsv1.ReplicaSet) *appsv1.ReplicaSetCondition {
-	for i := range replicaSet.Status.Conditions {
-		condition := &replicaSet.Status.Conditions[i]
-		// The other reason is that pods can't be deleted.
-		if condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue && condition.Reason == "FailedCreate" {
-			return condition
-		}
-	}
-	return nil
 }
 
 // stuckMessage names a pod for each trouble, always the same one.

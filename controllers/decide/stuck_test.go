@@ -22,7 +22,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -144,7 +143,7 @@ func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
 		{"but not when it was evicted", podOfAge(time.Hour, inPhase(corev1.PodFailed)), ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(decide.FindStuck(&appsv1.ReplicaSet{}, []corev1.Pod{row.pod}, decide.Patience{Threshold: 2 * time.Minute}, now).Message).To(Equal(row.message))
+			NewWithT(t).Expect(decide.FindStuck(decide.Revision{}, []corev1.Pod{row.pod}, decide.Patience{Threshold: 2 * time.Minute}, now).Message).To(Equal(row.message))
 		})
 	}
 }
@@ -155,15 +154,15 @@ func TestTheTimeOfTheNextPodIsKnownExactly(t *testing.T) {
 		podOfAge(10*time.Second, unschedulable), podOfAge(30*time.Second, unschedulable), podOfAge(20*time.Second, unschedulable),
 		podOfAge(50*time.Second, inPhase(corev1.PodRunning)), podOfAge(55*time.Second, goingAway),
 	}
-	g.Expect(decide.FindStuck(&appsv1.ReplicaSet{}, pods, aMinute, now)).To(Equal(decide.StuckPods{Next: 30 * time.Second}))
-	g.Expect(decide.FindStuck(&appsv1.ReplicaSet{}, pods[3:], aMinute, now)).To(Equal(decide.StuckPods{}))
-	g.Expect(decide.FindStuck(&appsv1.ReplicaSet{}, nil, aMinute, now)).To(Equal(decide.StuckPods{}))
+	g.Expect(decide.FindStuck(decide.Revision{}, pods, aMinute, now)).To(Equal(decide.StuckPods{Next: 30 * time.Second}))
+	g.Expect(decide.FindStuck(decide.Revision{}, pods[3:], aMinute, now)).To(Equal(decide.StuckPods{}))
+	g.Expect(decide.FindStuck(decide.Revision{}, nil, aMinute, now)).To(Equal(decide.StuckPods{}))
 }
 
 func TestTheFirstStuckPodSaysSinceWhen(t *testing.T) {
 	g := NewWithT(t)
 	pods := []corev1.Pod{podOfAge(70*time.Second, unschedulable), podOfAge(90*time.Second, unschedulable), podOfAge(80*time.Second, unschedulable)}
-	stuck := decide.FindStuck(&appsv1.ReplicaSet{}, pods, aMinute, now)
+	stuck := decide.FindStuck(decide.Revision{}, pods, aMinute, now)
 	g.Expect(stuck.First).To(Equal(now.Add(-30 * time.Second)))
 	g.Expect(stuck.Next).To(BeZero())
 }
@@ -174,21 +173,19 @@ func TestOfManyStuckPodsOneIsNamedForEachTrouble(t *testing.T) {
 	for i := range 1000 {
 		pods = append(pods, podOfAge(time.Hour, unschedulable, called(fmt.Sprintf("sleep-%03d", 999-i))))
 	}
-	g.Expect(decide.FindStuck(&appsv1.ReplicaSet{}, pods, aMinute, now).Message).To(Equal("pod sleep-000: Unschedulable: 0/4 nodes are available (and 999 more)"))
+	g.Expect(decide.FindStuck(decide.Revision{}, pods, aMinute, now).Message).To(Equal("pod sleep-000: Unschedulable: 0/4 nodes are available (and 999 more)"))
 	pods = append(pods[:2], podOfAge(time.Hour, waiting("ErrImagePull", ""), called("sleep-2")))
-	g.Expect(decide.FindStuck(&appsv1.ReplicaSet{}, pods, aMinute, now).Message).To(Equal(
+	g.Expect(decide.FindStuck(decide.Revision{}, pods, aMinute, now).Message).To(Equal(
 		"pod sleep-2: container sleep: ErrImagePull; pod sleep-998: Unschedulable: 0/4 nodes are available (and 1 more)"))
 	for i := range 10 {
 		pods = append(pods, podOfAge(time.Hour, waiting(fmt.Sprintf("Trouble%d", i), ""), called(fmt.Sprintf("sleep-t%d", i))))
 	}
-	g.Expect(decide.FindStuck(&appsv1.ReplicaSet{}, pods, aMinute, now).Message).To(HaveSuffix("pod sleep-t2: container sleep: Trouble2 (and 8 more)"))
+	g.Expect(decide.FindStuck(decide.Revision{}, pods, aMinute, now).Message).To(HaveSuffix("pod sleep-t2: container sleep: Trouble2 (and 8 more)"))
 }
 
-// withoutQuota is a ReplicaSet whose pods could not be created for so long.
-func withoutQuota(age time.Duration) *appsv1.ReplicaSet {
-	return &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{
-		Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: "exceeded quota: pods", LastTransitionTime: metav1.NewTime(now.Add(-age)),
-	}}}}
+// withoutQuota is a revision whose pods could not be created for so long.
+func withoutQuota(age time.Duration) decide.Revision {
+	return decide.Revision{Failure: &decide.CreationFailure{Since: now.Add(-age), Message: "exceeded quota: pods"}}
 }
 
 func TestPodsThatCanNotBeCreatedAreStuckToo(t *testing.T) {
@@ -200,12 +197,6 @@ func TestPodsThatCanNotBeCreatedAreStuckToo(t *testing.T) {
 	both := decide.FindStuck(withoutQuota(70*time.Second), []corev1.Pod{podOfAge(80 * time.Second)}, aMinute, now)
 	g.Expect(both.Message).To(Equal("pod sleep-1: it is pending; pods can't be created: exceeded quota: pods"))
 	g.Expect(both.First).To(Equal(now.Add(-20 * time.Second)))
-	again := withoutQuota(time.Hour)
-	again.Status.Conditions[0].Status = "False"
-	g.Expect(decide.FindStuck(again, nil, aMinute, now)).To(Equal(decide.StuckPods{}), "they can by now")
-	surplus := withoutQuota(time.Hour)
-	surplus.Status.Conditions[0].Reason = "FailedDelete"
-	g.Expect(decide.FindStuck(surplus, nil, aMinute, now)).To(Equal(decide.StuckPods{}), "it can't delete pods, which is no harm")
 }
 
 func called(name string) func(*corev1.Pod) {

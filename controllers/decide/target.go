@@ -17,19 +17,11 @@ limitations under the License.
 package decide
 
 import (
-	"math"
 	"slices"
-	"strconv"
 	"time"
-
-	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
-
-// RevisionAnnotation numbers the ReplicaSets of a Deployment; the deployment controller writes it.
-const RevisionAnnotation = "deployment.kubernetes.io/revision"
 
 // Past is what is known of the past of a Deployment.
 type Past struct {
@@ -61,23 +53,21 @@ func (p Past) failed(version string) bool {
 	return slices.Contains(FailedVersions(p.Workloads), version)
 }
 
-// HealthyOlder is the newest ReplicaSet, of those that the Deployment controls, that is older than the one of its release
-// and still runs all the pods that it is to run. One whose version failed its check is taken only where there is no other:
-// it runs at least. One whose version is refused is never taken. It is nil where there is none, and where the release has no
-// ReplicaSet of its own.
-func (p Past) HealthyOlder(replicaSets []appsv1.ReplicaSet, now time.Time) *appsv1.ReplicaSet {
-	current, unseen := StampedReplicaSet(replicaSets, p.Release.Version)
+// HealthyOlder returns the newest revision that is older than the one of the release and still runs all the pods that it is
+// to run. One whose version failed its check is taken only where there is no other: it runs at least. One whose version is
+// refused is never taken. It returns nil where there is none, and where the release has no revision of its own.
+func (p Past) HealthyOlder(revisions []Revision, now time.Time) *Revision {
+	current, unseen := StampedRevision(revisions, p.Release.Version)
 	if current == nil || unseen {
 		return nil
 	}
-	var newest, newestFailed *appsv1.ReplicaSet
-	for i := range replicaSets {
-		candidate := &replicaSets[i]
-		version := candidate.Labels[appv1alpha1.LabelVersion] // none of before the Deployment came under change control
-		if revisionOf(candidate) >= revisionOf(current) || !IsHealthy(candidate) || RefusalOf(p.Rollbacks, version, now) != nil {
+	var newest, newestFailed *Revision
+	for i := range revisions {
+		candidate := &revisions[i]
+		if candidate.Number >= current.Number || !candidate.Healthy || RefusalOf(p.Rollbacks, candidate.Version, now) != nil {
 			continue
 		}
-		if p.failed(version) {
+		if p.failed(candidate.Version) {
 			newestFailed = newerOf(newestFailed, candidate)
 		} else {
 			newest = newerOf(newest, candidate)
@@ -89,26 +79,20 @@ func (p Past) HealthyOlder(replicaSets []appsv1.ReplicaSet, now time.Time) *apps
 	return newest
 }
 
-func newerOf(known, candidate *appsv1.ReplicaSet) *appsv1.ReplicaSet {
-	if known == nil || revisionOf(candidate) > revisionOf(known) {
+func newerOf(known, candidate *Revision) *Revision {
+	if known == nil || candidate.Number > known.Number {
 		return candidate
 	}
 	return known
 }
 
-// IsHealthy says that a ReplicaSet has pods, and all of them ready.
-func IsHealthy(replicaSet *appsv1.ReplicaSet) bool {
-	desired := ptr.Deref(replicaSet.Spec.Replicas, 1)
-	return desired > 0 && replicaSet.Status.ReadyReplicas >= desired
-}
-
-// StampedReplicaSet is the ReplicaSet of the template that was stamped with a version: the oldest that carries it. A
+// StampedRevision returns the revision of the template that was stamped with a version: the oldest that carries it. A
 // template that was changed while no webhook looked still carries the version of the one before, and its pods must not
-// be taken for those of the release; unseen says that there is one.
-func StampedReplicaSet(replicaSets []appsv1.ReplicaSet, version string) (oldest *appsv1.ReplicaSet, unseen bool) {
-	for i := range replicaSets {
-		candidate := &replicaSets[i]
-		if candidate.Labels[appv1alpha1.LabelVersion] != version {
+// be taken for those of the release; unseen reports whether there is one.
+func StampedRevision(revisions []Revision, version string) (oldest *Revision, unseen bool) {
+	for i := range revisions {
+		candidate := &revisions[i]
+		if candidate.Version != version {
 			continue
 		}
 		unseen = oldest != nil
@@ -119,18 +103,10 @@ func StampedReplicaSet(replicaSets []appsv1.ReplicaSet, version string) (oldest 
 	return oldest, unseen
 }
 
-// isOlder goes by the revision where two ReplicaSets were created within the same second.
-func isOlder(a, b *appsv1.ReplicaSet) bool {
-	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.CreationTimestamp.Before(&b.CreationTimestamp)
+// isOlder goes by the number where two revisions were created within the same second.
+func isOlder(a, b *Revision) bool {
+	if !a.Created.Equal(b.Created) {
+		return a.Created.Before(b.Created)
 	}
-	return revisionOf(a) < revisionOf(b)
-}
-
-func revisionOf(replicaSet *appsv1.ReplicaSet) int64 {
-	revision, err := strconv.ParseInt(replicaSet.Annotations[RevisionAnnotation], 10, 64)
-	if err != nil {
-		return math.MaxInt64 // not numbered yet: the newest
-	}
-	return revision
+	return a.Number < b.Number
 }

@@ -17,14 +17,12 @@ limitations under the License.
 package decide_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -64,55 +62,48 @@ func TestADeploymentGoesBackTo(t *testing.T) {
 	}
 }
 
-// replicaSetOf has as many pods ready as it is to have.
-func replicaSetOf(version, revision string, desired int32, ready int32) appsv1.ReplicaSet {
-	replicaSet := appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
-		Name: version + "-" + revision, UID: types.UID(version + revision), Annotations: map[string]string{"deployment.kubernetes.io/revision": revision},
-		Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": version},
-	}}
-	if version == "" {
-		replicaSet.Labels = nil
-	}
-	replicaSet.Spec.Replicas, replicaSet.Status.ReadyReplicas = ptr.To(desired), ready
-	return replicaSet
+// running is a revision with all its pods ready, broken one without.
+func running(version string, number int64) decide.Revision {
+	return decide.Revision{Version: version, Number: number, Healthy: true}
 }
 
-func TestTheHealthyReplicaSetOfBeforeIs(t *testing.T) {
-	stuck := replicaSetOf("b", "7", 2, 0)
+func broken(version string, number int64) decide.Revision {
+	return decide.Revision{Version: version, Number: number}
+}
+
+func TestHealthyOlder(t *testing.T) {
+	failed := decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("a", 1, stored("Suspend", "False", "PodsFailed"))}}
 	for _, row := range []struct {
 		name   string
-		before []appsv1.ReplicaSet
+		before []decide.Revision
 		past   decide.Past
-		found  string
+		found  int64
 	}{
-		{"none where there is no other", nil, decide.Past{}, ""},
-		{"the one that runs all its pods", []appsv1.ReplicaSet{replicaSetOf("a", "6", 4, 4)}, decide.Past{}, "a-6"},
-		{"none where a pod of it is not ready", []appsv1.ReplicaSet{replicaSetOf("a", "6", 4, 3)}, decide.Past{}, ""},
-		{"none where it was scaled to nothing", []appsv1.ReplicaSet{replicaSetOf("a", "6", 0, 0)}, decide.Past{}, ""},
-		{"the newest of several", []appsv1.ReplicaSet{replicaSetOf("y", "9", 1, 1), replicaSetOf("a", "6", 1, 1), replicaSetOf("z", "5", 3, 3)}, decide.Past{}, "a-6"},
-		{"one with a revision of two digits before one with one", []appsv1.ReplicaSet{replicaSetOf("a", "6", 1, 1), replicaSetOf("z", "05", 3, 3)}, decide.Past{}, "a-6"},
-		{"one from before the Deployment was under change control", []appsv1.ReplicaSet{replicaSetOf("", "6", 4, 4)}, decide.Past{}, "-6"},
-		{"one whose version failed its check where there is no other", []appsv1.ReplicaSet{replicaSetOf("a", "6", 1, 1)},
-			decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("a", 1, stored("Suspend", "False", "PodsFailed"))}}, "a-6"},
-		{"not one whose version failed its check where there is another", []appsv1.ReplicaSet{replicaSetOf("a", "6", 1, 1), replicaSetOf("z", "5", 3, 3)},
-			decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("a", 1, stored("Suspend", "False", "PodsFailed"))}}, "z-5"},
-		{"not one whose version is refused", []appsv1.ReplicaSet{replicaSetOf("a", "6", 1, 1)},
-			decide.Past{Rollbacks: []appv1alpha1.Rollback{refusedFor(time.Hour, "a")}}, ""},
-		{"none where the template was changed while no webhook looked", []appsv1.ReplicaSet{replicaSetOf("a", "6", 4, 4), replicaSetOf("b", "8", 1, 0)}, decide.Past{}, ""},
+		{"none where there is no other", nil, decide.Past{}, 0},
+		{"the one that runs all its pods", []decide.Revision{running("a", 6)}, decide.Past{}, 6},
+		{"none where a pod of it is not ready", []decide.Revision{broken("a", 6)}, decide.Past{}, 0},
+		{"the newest of several", []decide.Revision{running("y", 9), running("a", 6), running("z", 5)}, decide.Past{}, 6},
+		{"not one that has no number yet", []decide.Revision{running("y", math.MaxInt64), running("a", 6)}, decide.Past{}, 6},
+		{"one from before the workload was under change control", []decide.Revision{running("", 6)}, decide.Past{}, 6},
+		{"one whose version failed its check where there is no other", []decide.Revision{running("a", 6)}, failed, 6},
+		{"not one whose version failed its check where there is another", []decide.Revision{running("a", 6), running("z", 5)}, failed, 5},
+		{"not one whose version is refused", []decide.Revision{running("a", 6)},
+			decide.Past{Rollbacks: []appv1alpha1.Rollback{refusedFor(time.Hour, "a")}}, 0},
+		{"none where the template was changed while no webhook looked", []decide.Revision{running("a", 6), broken("b", 8)}, decide.Past{}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			row.past.Release = decide.Release{Version: "b", Number: 2}
-			found := row.past.HealthyOlder(append([]appsv1.ReplicaSet{stuck}, row.before...), now)
-			name := ""
-			if found != nil {
-				name = found.Name
+			found := row.past.HealthyOlder(append([]decide.Revision{broken("b", 7)}, row.before...), now)
+			if row.found == 0 {
+				NewWithT(t).Expect(found).To(BeNil())
+				return
 			}
-			NewWithT(t).Expect(name).To(Equal(row.found))
+			NewWithT(t).Expect(found).To(HaveField("Number", row.found))
 		})
 	}
 }
 
-func TestWithoutAReplicaSetOfItsOwnAReleaseHasNoneOfBefore(t *testing.T) {
+func TestHealthyOlderIsNilForAReleaseWithoutARevisionOfItsOwn(t *testing.T) {
 	past := decide.Past{Release: decide.Release{Version: "b", Number: 2}}
-	NewWithT(t).Expect(past.HealthyOlder([]appsv1.ReplicaSet{replicaSetOf("a", "6", 4, 4)}, now)).To(BeNil())
+	NewWithT(t).Expect(past.HealthyOlder([]decide.Revision{running("a", 6)}, now)).To(BeNil())
 }

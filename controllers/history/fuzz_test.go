@@ -22,6 +22,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // A kept template that somebody has changed is left out, or read as it is: nothing of it breaks the others or the next rollback.
@@ -39,7 +40,7 @@ func FuzzAKeptTemplate(f *testing.F) {
 		}
 		const version, other = "c6c45d23c098bdf181853a85b60b5d74", "6a8ff823a5011291b0f02a1d83c2222d"
 		c := newCluster(t, 7, newRevision(version, number, holding(data)), newRevision(other, 3))
-		kept, err := c.keeper().List(t.Context(), slim())
+		kept, err := c.keeper().List(t.Context(), deployment.Kind{}, slim())
 		if err != nil {
 			t.Fatalf("%s keeps the templates from being listed: %v", data, err)
 		}

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package history keeps the pod templates of verified versions, so that a Deployment can go back to them. They are
-// ControllerRevisions that the Deployment owns, and that are removed with it.
+// Package history keeps the pod templates of verified versions, so that a workload can go back to them. They are
+// ControllerRevisions that the workload owns, and that are removed with it.
 package history
 
 import (
@@ -33,6 +33,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Finds the pod templates that are kept of verified versions.
@@ -43,29 +44,25 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=patch
 // Removes the oldest pod templates, and those of versions that failed since.
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=delete
-// Reads the pod template to keep: the cache holds none.
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
-// Makes the Deployment the owner of what is kept, where the admission plugin OwnerReferencesPermissionEnforcement asks for this.
-// +kubebuilder:rbac:groups=apps,resources=deployments/finalizers,verbs=update
 
-// ErrNotKept says that the history can't be kept as asked for, however often that is tried.
+// ErrNotKept means that the history can't be kept as asked for, however often that is tried.
 var ErrNotKept = errors.New("the template history is not kept")
 
-// Keeper keeps the history of Deployments. Nobody watches ControllerRevisions: it reads them from the API server.
+// Keeper keeps the history of workloads. Nothing watches ControllerRevisions: it reads them from the API server.
 type Keeper struct {
 	Client client.Client
 	// Live reads from the API server.
 	Live client.Reader
 }
 
-// Keep keeps the template of a release that was verified: nothing if the Deployment, which may be a slim one from the cache,
+// Keep keeps the template of a release that was verified: nothing if the workload, which may be a slim one from the cache,
 // is no longer at that release. It may be repeated. The error wraps ErrNotKept where there is no point in that.
-func (k *Keeper) Keep(ctx context.Context, deployment *appsv1.Deployment, release decide.Release) error {
-	live, err := k.read(ctx, deployment)
+func (k *Keeper) Keep(ctx context.Context, kind workload.Kind, object client.Object, release decide.Release) error {
+	live, err := k.read(ctx, kind, object)
 	if err != nil || live == nil || !isAt(live, release) {
 		return err
 	}
-	if err := k.checkStamped(ctx, live, release.Version); err != nil {
+	if err := k.checkStamped(ctx, kind, live, release.Version); err != nil {
 		return err
 	}
 	revision, err := newRevision(live, release)
@@ -83,17 +80,17 @@ func markFinal(err error) error {
 	return err
 }
 
-// read reads a Deployment whole: the cache holds no templates, and our types not every field. It is nil where the Deployment
+// read reads a workload whole: the cache holds no templates, and our types not every field. It returns nil where the workload
 // is gone or going.
-func (k *Keeper) read(ctx context.Context, deployment *appsv1.Deployment) (*unstructured.Unstructured, error) {
+func (k *Keeper) read(ctx context.Context, kind workload.Kind, object client.Object) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
-	err := k.Live.Get(ctx, client.ObjectKeyFromObject(deployment), live)
-	if apierrors.IsNotFound(err) || err == nil && (live.GetUID() != deployment.UID || live.GetDeletionTimestamp() != nil) {
+	live.SetGroupVersionKind(kind.GroupVersionKind())
+	err := k.Live.Get(ctx, client.ObjectKeyFromObject(object), live)
+	if apierrors.IsNotFound(err) || err == nil && (live.GetUID() != object.GetUID() || live.GetDeletionTimestamp() != nil) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+		return nil, fmt.Errorf("reading %s %s: %w", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
 	}
 	return live, nil
 }
@@ -110,7 +107,7 @@ func (k *Keeper) write(ctx context.Context, live *unstructured.Unstructured, rev
 	return nil
 }
 
-// writeAgain makes what is kept of a version already that of its newest release. What another Deployment of the same name
+// writeAgain makes what is kept of a version already that of its newest release. What another workload of the same name
 // left goes first, if the garbage collector hasn't removed it yet: then the error asks for another attempt.
 func (k *Keeper) writeAgain(ctx context.Context, live *unstructured.Unstructured, wanted *appsv1.ControllerRevision) error {
 	var existing appsv1.ControllerRevision
@@ -125,7 +122,7 @@ func (k *Keeper) writeAgain(ctx context.Context, live *unstructured.Unstructured
 		if err := k.remove(ctx, &existing); err != nil {
 			return err
 		}
-		return fmt.Errorf("ControllerRevision %s was not of this Deployment: it was removed, and the template is to be kept once more", key)
+		return fmt.Errorf("ControllerRevision %s was not of this %s: it was removed, and the template is to be kept once more", key, live.GetKind())
 	}
 	if !sameContent(&existing, wanted) { // it can't be changed
 		if err := k.remove(ctx, &existing); err != nil {

@@ -32,12 +32,13 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestTheTemplateOfAVerifiedReleaseIsKept(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
-	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
 	g.Expect(c.calls).To(HaveExactElements("get", "create"), "a release costs no more")
 
 	var kept appsv1.ControllerRevision
@@ -64,8 +65,8 @@ func TestTheTemplateOfAVerifiedReleaseIsKept(t *testing.T) {
 func TestWhatIsKeptIsTheTemplateItself(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
-	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
-	listed, err := c.keeper().List(t.Context(), slim())
+	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
+	listed, err := c.keeper().List(t.Context(), deployment.Kind{}, slim())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(listed).To(HaveLen(1))
 	g.Expect(listed[0].Version).To(Equal(c.version()))
@@ -81,8 +82,8 @@ func TestWhatKubectlApplyRemembersIsKeptWithTheTemplate(t *testing.T) {
 	annotations := c.live.GetAnnotations()
 	annotations["kubectl.kubernetes.io/last-applied-configuration"] = `{"spec":{"replicas":5,"template":{"spec":{"of":"the file","size":9007199254740993}}}}`
 	c.live.SetAnnotations(annotations)
-	g.Expect(c.keeper().Keep(t.Context(), slim(), release)).To(Succeed())
-	revisions, err := c.keeper().List(t.Context(), slim())
+	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), release)).To(Succeed())
+	revisions, err := c.keeper().List(t.Context(), deployment.Kind{}, slim())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(revisions).To(HaveLen(1))
 	g.Expect(revisions[0].Template).To(Equal(podtemplate.Of(c.live.Object)))
@@ -93,14 +94,14 @@ func TestWhatIsKeptIsMadeAnewWhereSomethingElseWasApplied(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	release := c.release(3)
-	g.Expect(c.keeper().Keep(t.Context(), slim(), release)).To(Succeed())
+	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), release)).To(Succeed())
 	annotations := c.live.GetAnnotations()
 	annotations["kubectl.kubernetes.io/last-applied-configuration"] = `{"spec":{"template":{"spec":{"of":"the file"}}}}`
 	c.live.SetAnnotations(annotations)
 	c.calls = nil
-	g.Expect(c.keeper().Keep(t.Context(), slim(), release)).To(Succeed())
+	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), release)).To(Succeed())
 	g.Expect(c.calls).To(Equal([]string{"get", "create", "get", "delete", "create"}), "the data of a ControllerRevision never changes")
-	revisions, err := c.keeper().List(t.Context(), slim())
+	revisions, err := c.keeper().List(t.Context(), deployment.Kind{}, slim())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(revisions).To(HaveLen(1))
 	g.Expect(revisions[0].Applied).To(Equal(podtemplate.Template{"spec": map[string]any{"of": "the file"}}))
@@ -109,16 +110,16 @@ func TestWhatIsKeptIsMadeAnewWhereSomethingElseWasApplied(t *testing.T) {
 func TestKeepingAgainWritesNothing(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
-	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
 	c.calls = nil
-	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
 	g.Expect(c.calls).To(HaveExactElements("get", "create", "get"))
 }
 
 func TestAVersionThatIsVerifiedAgainTakesTheNumberOfItsNewestRelease(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
-	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
 	key := client.ObjectKey{Namespace: "default", Name: "sleep--x--" + c.version()}
 	var kept appsv1.ControllerRevision
 	g.Expect(c.kube.Get(t.Context(), key, &kept)).To(Succeed())
@@ -126,7 +127,7 @@ func TestAVersionThatIsVerifiedAgainTakesTheNumberOfItsNewestRelease(t *testing.
 	kept.Annotations["note"] = "of a user"
 	g.Expect(c.kube.Update(t.Context(), &kept)).To(Succeed())
 
-	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(7))).To(Succeed())
+	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(7))).To(Succeed())
 	data := kept.Data.Raw
 	g.Expect(c.kube.Get(t.Context(), key, &kept)).To(Succeed())
 	g.Expect(kept.Revision).To(Equal(int64(7)))
@@ -153,7 +154,7 @@ func TestNothingIsKeptOfAnotherRelease(t *testing.T) {
 			c := newCluster(t, 3)
 			release := c.release(3)
 			row.change(c)
-			g.Expect(c.keeper().Keep(t.Context(), slim(), release)).To(Succeed())
+			g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), release)).To(Succeed())
 			g.Expect(c.calls).To(HaveExactElements("get"))
 		})
 	}
@@ -163,12 +164,12 @@ func TestWhatADeletedDeploymentOfTheSameNameLeftMakesRoom(t *testing.T) {
 	g := NewWithT(t)
 	version := newCluster(t, 3).version()
 	c := newCluster(t, 3, newRevision(version, 9, ownedBy("uid-0")))
-	err := c.keeper().Keep(t.Context(), slim(), c.release(3))
+	err := c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))
 	g.Expect(err).To(MatchError("ControllerRevision default/sleep--x--" + version +
 		" was not of this Deployment: it was removed, and the template is to be kept once more"))
 	g.Expect(errors.Is(err, history.ErrNotKept)).To(BeFalse())
 	g.Expect(c.revisions()).To(BeEmpty())
-	g.Expect(c.keeper().Keep(t.Context(), slim(), c.release(3))).To(Succeed())
+	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
 	g.Expect(c.revisions()).To(HaveLen(1))
 }
 
@@ -176,7 +177,7 @@ func TestWhatSomebodyHoldsWhileItIsDeletedHoldsUpNoRelease(t *testing.T) {
 	g := NewWithT(t)
 	version := newCluster(t, 3).version()
 	c := newCluster(t, 3, newRevision(version, 2, beingDeleted))
-	err := c.keeper().Keep(t.Context(), slim(), c.release(3))
+	err := c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))
 	g.Expect(err).To(MatchError("the template history is not kept: ControllerRevision default/sleep--x--" + version + " is still being deleted"))
 	g.Expect(err).To(MatchError(history.ErrNotKept))
 }
@@ -185,7 +186,7 @@ func TestATemplateThatIsTooLargeIsNotKept(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	g.Expect(unstructured.SetNestedField(c.live.Object, strings.Repeat("x", 1<<20), "spec", "template", "metadata", "annotations", "note")).To(Succeed())
-	err := c.keeper().Keep(t.Context(), slim(), c.release(3))
+	err := c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))
 	g.Expect(err).To(MatchError(history.ErrNotKept))
 	g.Expect(err.Error()).To(HavePrefix("the template history is not kept: the pod template of Deployment default/sleep has 1048"))
 	g.Expect(c.calls).To(HaveExactElements("get"))
@@ -208,9 +209,9 @@ func TestWhatTheAPIServerRefusesEachTimeIsToldFromWhatMayWorkNextTime(t *testing
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			version := newCluster(t, 3).version()
-			keep := func(c *cluster) error { return c.keeper().Keep(t.Context(), slim(), c.release(3)) }
+			keep := func(c *cluster) error { return c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3)) }
 			prune := func(c *cluster) error {
-				return c.keeper().Prune(t.Context(), slim(), decide.Release{Version: "c", Number: 3}, 1, nil)
+				return c.keeper().Prune(t.Context(), deployment.Kind{}, slim(), decide.Release{Version: "c", Number: 3}, 1, nil)
 			}
 			for _, call := range []struct {
 				verb     string
@@ -243,7 +244,7 @@ func TestADeploymentThatCanNotBeReadIsTriedAgain(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	c.refuse = func(string) error { return errors.New("connection refused") }
-	err := c.keeper().Keep(t.Context(), slim(), c.release(3))
+	err := c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))
 	g.Expect(err).To(MatchError("reading Deployment default/sleep: connection refused"))
 	g.Expect(errors.Is(err, history.ErrNotKept)).To(BeFalse())
 }
@@ -277,7 +278,7 @@ func TestKeepGoesByTheStampedReplicaSetWhereTheVersionIsNoneOfOurs(t *testing.T)
 			c.release(3)
 			c.live.SetLabels(map[string]string{"admission-webhook-altershield.antgroup.com/version": version})
 
-			err := c.keeper().Keep(t.Context(), slim(), decide.Release{Version: version, Number: 3})
+			err := c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), decide.Release{Version: version, Number: 3})
 			g.Expect(c.revisions()).To(Equal(row.kept))
 			if len(row.kept) == 0 {
 				g.Expect(err).To(MatchError(history.ErrNotKept))
@@ -300,7 +301,7 @@ func TestKeepIsTriedAgainWhereTheReplicaSetsCanNotBeRead(t *testing.T) {
 		}
 		return nil
 	}
-	err := c.keeper().Keep(t.Context(), slim(), decide.Release{
+	err := c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), decide.Release{
 		Version: c.live.GetLabels()["admission-webhook-altershield.antgroup.com/version"], Number: 3})
 	g.Expect(err).To(MatchError(ContainSubstring("timeout")))
 	g.Expect(err).NotTo(MatchError(history.ErrNotKept))

@@ -29,11 +29,12 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// List lists what is kept of a Deployment, newest release first. It leaves out what can't be read.
-func (k *Keeper) List(ctx context.Context, deployment *appsv1.Deployment) ([]Revision, error) {
-	owned, err := k.owned(ctx, deployment)
+// List lists what is kept of a workload, newest release first. It leaves out what can't be read.
+func (k *Keeper) List(ctx context.Context, kind workload.Kind, object client.Object) ([]Revision, error) {
+	owned, err := k.owned(ctx, kind, object)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +52,9 @@ func (k *Keeper) List(ctx context.Context, deployment *appsv1.Deployment) ([]Rev
 
 // Prune removes what is kept of versions that failed since, and more than the newest retain, of which that of release is one.
 // The error wraps ErrNotKept where there is no point in another attempt.
-func (k *Keeper) Prune(ctx context.Context, deployment *appsv1.Deployment, release decide.Release, retain int, failed []string) error {
+func (k *Keeper) Prune(ctx context.Context, kind workload.Kind, object client.Object, release decide.Release, retain int, failed []string) error {
 	// From the watch cache of the API server, which makes it cheap: what it lags behind is left for the next time.
-	owned, err := k.owned(ctx, deployment, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})
+	owned, err := k.owned(ctx, kind, object, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})
 	if err != nil {
 		return markFinal(err)
 	}
@@ -65,17 +66,17 @@ func (k *Keeper) Prune(ctx context.Context, deployment *appsv1.Deployment, relea
 	return nil
 }
 
-// owned lists the revisions that a Deployment controls, newest release first. Their label may be that of another Deployment,
+// owned lists the revisions that a workload controls, newest release first. Their label may be that of another workload,
 // or of a deleted one of the same name.
-func (k *Keeper) owned(ctx context.Context, deployment *appsv1.Deployment, options ...client.ListOption) ([]appsv1.ControllerRevision, error) {
+func (k *Keeper) owned(ctx context.Context, kind workload.Kind, object client.Object, options ...client.ListOption) ([]appsv1.ControllerRevision, error) {
 	var list appsv1.ControllerRevisionList
-	options = append(options, client.InNamespace(deployment.Namespace),
-		client.MatchingLabels{appv1alpha1.LabelDeploymentName: decide.LabelValue(deployment.Name)})
+	options = append(options, client.InNamespace(object.GetNamespace()),
+		client.MatchingLabels{appv1alpha1.LabelDeploymentName: decide.LabelValue(object.GetName())})
 	if err := k.Live.List(ctx, &list, options...); err != nil {
-		return nil, fmt.Errorf("listing the ControllerRevisions of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+		return nil, fmt.Errorf("listing the ControllerRevisions of %s %s: %w", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
 	}
 	owned := slices.DeleteFunc(list.Items, func(revision appsv1.ControllerRevision) bool {
-		return !metav1.IsControlledBy(&revision, deployment) || revision.DeletionTimestamp != nil
+		return !metav1.IsControlledBy(&revision, object) || revision.DeletionTimestamp != nil
 	})
 	slices.SortFunc(owned, func(a, b appsv1.ControllerRevision) int {
 		return cmp.Or(cmp.Compare(b.Revision, a.Revision), b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))

@@ -28,6 +28,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestTheHistoryIsListedNewestReleaseFirst(t *testing.T) {
@@ -63,13 +64,13 @@ func TestAHistoryThatCanNotBeListedIsAnError(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	c.refuse = func(string) error { return errors.New("connection refused") }
-	_, err := c.keeper().List(t.Context(), slim())
+	_, err := c.keeper().List(t.Context(), deployment.Kind{}, slim())
 	g.Expect(err).To(MatchError("listing the ControllerRevisions of Deployment default/sleep: connection refused"))
 }
 
 func listed(t *testing.T, c *cluster) []string {
 	t.Helper()
-	revisions, err := c.keeper().List(t.Context(), slim())
+	revisions, err := c.keeper().List(t.Context(), deployment.Kind{}, slim())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestTheHistoryIsPruned(t *testing.T) {
 			before := len(c.revisions())
 			wasListed := len(listed(t, c))
 			c.calls = nil
-			g.Expect(c.keeper().Prune(t.Context(), slim(), decide.Release{Version: row.version, Number: 12}, row.retain, row.failed)).To(Succeed())
+			g.Expect(c.keeper().Prune(t.Context(), deployment.Kind{}, slim(), decide.Release{Version: row.version, Number: 12}, row.retain, row.failed)).To(Succeed())
 			g.Expect(c.calls).To(HaveLen(1+wasListed-len(row.left)), "a list, and a deletion for each that goes")
 			g.Expect(listed(t, c)).To(HaveExactElements(row.left))
 			g.Expect(c.revisions()).To(HaveLen(before - wasListed + len(row.left)))
@@ -132,7 +133,7 @@ func TestARevisionThatSomebodyChangesMeanwhileStaysUntilItIsDecidedAnew(t *testi
 				}
 				return nil
 			}
-			err := c.keeper().Prune(t.Context(), slim(), decide.Release{Version: "e", Number: 12}, 1, nil)
+			err := c.keeper().Prune(t.Context(), deployment.Kind{}, slim(), decide.Release{Version: "e", Number: 12}, 1, nil)
 			if row.fails == "" {
 				g.Expect(err).NotTo(HaveOccurred())
 				return

@@ -49,7 +49,7 @@ type Revision struct {
 	Applied podtemplate.Template
 }
 
-// newRevision is the template of a Deployment at a release, with who released it when.
+// newRevision returns the template of a workload at a release, with who released it when.
 func newRevision(live *unstructured.Unstructured, release decide.Release) (*appsv1.ControllerRevision, error) {
 	revision := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
@@ -69,32 +69,32 @@ func newRevision(live *unstructured.Unstructured, release decide.Release) (*apps
 	}
 	data, err := json.Marshal(content)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the pod template of Deployment %s/%s: %w", live.GetNamespace(), live.GetName(), err)
+		return nil, fmt.Errorf("encoding the pod template of %s %s/%s: %w", live.GetKind(), live.GetNamespace(), live.GetName(), err)
 	}
 	if len(data) > maxData {
-		return nil, fmt.Errorf("%w: the pod template of Deployment %s/%s has %d bytes, more than %d",
-			ErrNotKept, live.GetNamespace(), live.GetName(), len(data), maxData)
+		return nil, fmt.Errorf("%w: the pod template of %s %s/%s has %d bytes, more than %d",
+			ErrNotKept, live.GetKind(), live.GetNamespace(), live.GetName(), len(data), maxData)
 	}
 	revision.Data = runtime.RawExtension{Raw: data}
 	if record, found := decide.ReleaseRecordOf(live.GetAnnotations(), release); found {
 		record.Changes, record.Ended = nil, nil // the changes may be long, and the ChangeWorkload has them
 		note, err := json.Marshal(record)
 		if err != nil {
-			return nil, fmt.Errorf("encoding who released Deployment %s/%s: %w", live.GetNamespace(), live.GetName(), err)
+			return nil, fmt.Errorf("encoding who released %s %s/%s: %w", live.GetKind(), live.GetNamespace(), live.GetName(), err)
 		}
 		revision.Annotations = map[string]string{appv1alpha1.AnnotationReleasedBy: string(note)}
 	}
 	return revision, nil
 }
 
-// sameContent says whether two revisions of a version hold the same. Their templates do, but different files make it.
+// sameContent reports whether two revisions of a version hold the same. Their templates do, but different files make it.
 func sameContent(a, b *appsv1.ControllerRevision) bool {
 	one, errOne := revisionOf(a)
 	two, errTwo := revisionOf(b)
 	return errOne == nil && errTwo == nil && one.Applied.Equal(two.Applied)
 }
 
-// revisionOf takes out what newRevision put in. Numbers are of the types that an unstructured Deployment has, so that
+// revisionOf takes out what newRevision put in. Numbers are of the types that an unstructured object has, so that
 // templates can be compared.
 func revisionOf(kept *appsv1.ControllerRevision) (Revision, error) {
 	var data map[string]any
@@ -110,10 +110,9 @@ func revisionOf(kept *appsv1.ControllerRevision) (Revision, error) {
 	return revision, nil
 }
 
-// isAt reports whether a Deployment carries the marks of a release.
+// isAt reports whether a workload carries the marks of a release.
 func isAt(live *unstructured.Unstructured, release decide.Release) bool {
-	marked := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Labels: live.GetLabels(), Annotations: live.GetAnnotations()}}
-	return decide.ReleaseOf(marked) == release
+	return decide.ReleaseOf(live) == release
 }
 
 // surplus goes through revisions, newest first. That of version may be missing there, as it was made just now, but it takes

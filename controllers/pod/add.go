@@ -20,9 +20,9 @@ package pod
 import (
 	"context"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -38,6 +38,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 const concurrency = 10
@@ -47,6 +48,7 @@ const concurrency = 10
 
 // Reconciler sets the Finished label on pods that completed their release, while the setting "finished-label" is on.
 type Reconciler struct {
+	Kinds  workload.Registry
 	Client client.Client
 	Clock  clock.PassiveClock
 	// Settings are those of the operator.
@@ -55,12 +57,17 @@ type Reconciler struct {
 
 // SetupWithManager adds the reconciler to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("pod").
-		For(&corev1.Pod{}, builder.WithPredicates(unfinished())).
-		// A pod may be seen before the objects that make it a pod of a controlled release.
-		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(r.ofDeployment), builder.WithPredicates(minReadyChanged())).
-		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(r.ofReplicaSet), builder.WithPredicates(adopted())).
+		For(&corev1.Pod{}, builder.WithPredicates(unfinished()))
+	// A pod may be seen before the objects that make it a pod of a controlled release.
+	for _, kind := range r.Kinds {
+		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), builder.WithPredicates(minReadyChanged(kind)))
+		if layered, ok := kind.(workload.Layered); ok {
+			controlled.Watches(layered.Layer(), handler.EnqueueRequestsFromMapFunc(r.ofLayer), builder.WithPredicates(adopted()))
+		}
+	}
+	return controlled.
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
@@ -80,19 +87,17 @@ func unfinished() predicate.Predicate {
 	}
 }
 
-// minReadyChanged passes Deployments that come, and those that let their pods finish earlier or later than before.
-func minReadyChanged() predicate.Predicate {
+// minReadyChanged passes workloads that come, and those that let their pods finish earlier or later than before.
+func minReadyChanged(kind workload.Kind) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, isOld := e.ObjectOld.(*appsv1.Deployment)
-			after, isNew := e.ObjectNew.(*appsv1.Deployment)
-			return isOld && isNew && before.Spec.MinReadySeconds != after.Spec.MinReadySeconds
+			return kind.Rollout(e.ObjectOld).MinReadySeconds != kind.Rollout(e.ObjectNew).MinReadySeconds
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 }
 
-// adopted passes ReplicaSets that come, and those that a Deployment takes over from another one, which left them.
+// adopted passes ReplicaSets and their like that come, and those that a workload takes over from another one, which left them.
 func adopted() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -103,23 +108,29 @@ func adopted() predicate.Predicate {
 	}
 }
 
-func (r *Reconciler) ofDeployment(ctx context.Context, deployment client.Object) []reconcile.Request {
-	replicaSets, err := index.ReplicaSetsOf(ctx, r.Client, deployment.GetNamespace(), deployment.GetUID())
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the ReplicaSets of a Deployment", "namespace", deployment.GetNamespace(), "deployment", deployment.GetName())
-		return nil
+func (r *Reconciler) ofWorkload(kind workload.Kind) handler.MapFunc {
+	return func(ctx context.Context, object client.Object) []reconcile.Request {
+		revisions, err := kind.Revisions(ctx, r.Client, object)
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Listing the revisions of a workload", "kind", kind.GroupVersionKind().Kind, "workload", client.ObjectKeyFromObject(object))
+			return nil
+		}
+		var result []reconcile.Request
+		for _, revision := range revisions {
+			result = append(result, r.ownedBy(ctx, object.GetNamespace(), revision.Owner)...)
+		}
+		return result
 	}
-	var result []reconcile.Request
-	for i := range replicaSets {
-		result = append(result, r.ofReplicaSet(ctx, &replicaSets[i])...)
-	}
-	return result
 }
 
-func (r *Reconciler) ofReplicaSet(ctx context.Context, replicaSet client.Object) []reconcile.Request {
-	pods, err := index.PodsOf(ctx, r.Client, replicaSet.GetNamespace(), replicaSet.GetUID())
+func (r *Reconciler) ofLayer(ctx context.Context, object client.Object) []reconcile.Request {
+	return r.ownedBy(ctx, object.GetNamespace(), object.GetUID())
+}
+
+func (r *Reconciler) ownedBy(ctx context.Context, namespace string, owner types.UID) []reconcile.Request {
+	pods, err := index.PodsOf(ctx, r.Client, namespace, owner)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the pods of a ReplicaSet", "replicaSet", client.ObjectKeyFromObject(replicaSet))
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the pods of a revision", "namespace", namespace, "owner", owner)
 		return nil
 	}
 	return requests(pods)

@@ -33,6 +33,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // of is a ReplicaSet of the Deployment with this UID, of none where that is empty.
@@ -66,10 +68,10 @@ func TestMinReadyChangedPassesDeploymentsWhosePodsFinishAtAnotherTime(t *testing
 	g := NewWithT(t)
 	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
 	after.Spec.MinReadySeconds = 30
-	g.Expect(minReadyChanged().Create(event.CreateEvent{Object: after})).To(BeTrue())
-	g.Expect(minReadyChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeTrue())
-	g.Expect(minReadyChanged().Update(event.UpdateEvent{ObjectOld: after, ObjectNew: after})).To(BeFalse())
-	g.Expect(minReadyChanged().Delete(event.DeleteEvent{Object: after})).To(BeFalse())
+	g.Expect(minReadyChanged(kind.Kind{}).Create(event.CreateEvent{Object: after})).To(BeTrue())
+	g.Expect(minReadyChanged(kind.Kind{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeTrue())
+	g.Expect(minReadyChanged(kind.Kind{}).Update(event.UpdateEvent{ObjectOld: after, ObjectNew: after})).To(BeFalse())
+	g.Expect(minReadyChanged(kind.Kind{}).Delete(event.DeleteEvent{Object: after})).To(BeFalse())
 }
 
 func TestRequestsAreForPodsWithoutALabel(t *testing.T) {
@@ -82,7 +84,7 @@ func TestRequestsAreForPodsWithoutALabel(t *testing.T) {
 	replicaSet := of("d-1")
 	replicaSet.UID = "rs-1"
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	reconciler := &Reconciler{Client: testkit.NewFake(t, replicaSet,
+	reconciler := &Reconciler{Kinds: testkit.Kinds(), Client: testkit.NewFake(t, replicaSet,
 		pod("own", "rs-1", nil), pod("finished", "rs-1", map[string]string{finishedLabel: "1795255200"}), pod("others", "rs-2", nil))}
 	asked := func(requests []reconcile.Request) []string {
 		var names []string
@@ -91,8 +93,8 @@ func TestRequestsAreForPodsWithoutALabel(t *testing.T) {
 		}
 		return names
 	}
-	g.Expect(asked(reconciler.ofDeployment(t.Context(), deployment))).To(ConsistOf("default/own"))
-	g.Expect(asked(reconciler.ofReplicaSet(t.Context(), replicaSet))).To(ConsistOf("default/own"))
+	g.Expect(asked(reconciler.ofWorkload(kind.Kind{})(t.Context(), deployment))).To(ConsistOf("default/own"))
+	g.Expect(asked(reconciler.ofLayer(t.Context(), replicaSet))).To(ConsistOf("default/own"))
 	g.Expect(asked(reconciler.inNamespace(t.Context(), namespace))).To(ConsistOf("default/own", "default/others"))
 
 	reconciler.Client = interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
@@ -100,7 +102,7 @@ func TestRequestsAreForPodsWithoutALabel(t *testing.T) {
 			return errors.New("the cache is not synced")
 		},
 	})
-	g.Expect(reconciler.ofDeployment(t.Context(), deployment)).To(BeEmpty())
-	g.Expect(reconciler.ofReplicaSet(t.Context(), replicaSet)).To(BeEmpty())
+	g.Expect(reconciler.ofWorkload(kind.Kind{})(t.Context(), deployment)).To(BeEmpty())
+	g.Expect(reconciler.ofLayer(t.Context(), replicaSet)).To(BeEmpty())
 	g.Expect(reconciler.inNamespace(t.Context(), namespace)).To(BeEmpty())
 }

@@ -84,7 +84,7 @@ func ready(t *testing.T, kube client.Client, pod *corev1.Pod) *corev1.Pod {
 }
 
 func newReconciler(kube client.Client, clock clock.PassiveClock) *pod.Reconciler {
-	return &pod.Reconciler{Client: kube, Clock: clock, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"}}
+	return &pod.Reconciler{Kinds: testkit.Kinds(), Client: kube, Clock: clock, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"}}
 }
 
 func TestReconcileLabelsAPodOnceItIsAvailable(t *testing.T) {

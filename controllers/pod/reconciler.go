@@ -27,7 +27,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
@@ -43,12 +42,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 	if err != nil || !optedIn {
 		return ctrl.Result{}, err
 	}
-	deployment, err := index.DeploymentOf(ctx, r.Client, pod)
-	if err != nil || deployment == nil {
+	owner, err := r.Kinds.OwnerOf(ctx, r.Client, pod)
+	if err != nil || owner == nil {
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	finished, wait := decide.PodFinished(pod, deployment.Spec.MinReadySeconds, now)
+	finished, wait := decide.PodFinished(pod, owner.Kind.Rollout(owner.Object).MinReadySeconds, now)
 	if !finished {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}

@@ -30,6 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 const finishedLabel = "altershield.defense.antgroup.com/operate-finished"
@@ -67,7 +69,7 @@ func TestReconcile(t *testing.T) {
 				pod.Labels[finishedLabel] = row.before
 			}
 			kube := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(namespace, deployment, replicaSet, pod).Build()
-			reconciler := &Reconciler{Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
+			reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube}}
 
 			g.Expect(unfinished().Create(event.CreateEvent{Object: pod})).To(Equal(row.passes), "its event")
 			_, err := reconciler.Reconcile(t.Context(), pod)

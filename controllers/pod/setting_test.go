@@ -33,6 +33,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func newScheme(t *testing.T) *runtime.Scheme {
@@ -60,7 +62,7 @@ func TestReconcileLabelsWhileTheSettingIsOn(t *testing.T) {
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	kube := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(namespace, deployment, replicaSet, pod, setting).Build()
-	reconciler := &Reconciler{Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"}}
+	reconciler := &Reconciler{Kinds: workload.Registry{kind.Kind{}}, Client: kube, Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"}}
 	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(pod)}
 	look := func() map[string]string {
 		g.Expect(kube.Get(t.Context(), request.NamespacedName, pod)).To(Succeed())

@@ -14,13 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package record records the releases of Deployments.
+// Package record records the releases of workloads.
 package record
 
 import (
 	"context"
+	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -38,23 +38,21 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 const concurrency = 5
 
 // Records releases.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=create
-// Looks whether a Deployment is still there before it records its release: the cache may lag.
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
 // Renews the record of a version that is released again.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=patch
 // Removes a record that a deleted Deployment of the same name left.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=delete
-// Makes the Deployment the owner of its record, where the admission plugin OwnerReferencesPermissionEnforcement asks for this.
-// +kubebuilder:rbac:groups=apps,resources=deployments/finalizers,verbs=update
 
-// Reconciler creates the ChangeWorkload of each release and then marks the Deployment as processed.
+// Reconciler creates the ChangeWorkload of each release of the workloads of one kind, and then marks the workload as processed.
 type Reconciler struct {
+	Kind   workload.Kind
 	Client client.Client
 	// Live reads from the API server, to settle what the cache leaves open.
 	Live     client.Reader
@@ -70,15 +68,15 @@ type Reconciler struct {
 // SetupWithManager adds the reconciler to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		Named("deployment").
-		For(&appsv1.Deployment{}, builder.WithPredicates(marksChanged())).
+		Named(strings.ToLower(r.Kind.GroupVersionKind().Kind)).
+		For(r.Kind.New(), builder.WithPredicates(marksChanged())).
 		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(deleted())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
-		Complete(reconcile.AsReconciler(r.Client, r))
+		Complete(r)
 }
 
-// marksChanged skips the status updates of a rollout, which are most of a Deployment's events.
+// marksChanged skips the status updates of a rollout, which are most events of a workload.
 func marksChanged() predicate.Predicate {
 	return predicate.Or(predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }
@@ -93,5 +91,5 @@ func deleted() predicate.Predicate {
 }
 
 func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return index.DeploymentRequests(ctx, r.Client, namespace.GetName())
+	return index.Requests(ctx, r.Client, r.Kind, namespace.GetName())
 }

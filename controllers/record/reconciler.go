@@ -22,7 +22,6 @@ import (
 	"strconv"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,39 +42,47 @@ const leftoverWait = time.Second
 // waitTimeThreshold is how long a batch waits for its pods, in seconds, as documented.
 const waitTimeThreshold = 60
 
-// Reconcile makes sure that the release which the Deployment is at is recorded, and only then marks it as processed.
-func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deployment) (ctrl.Result, error) {
-	release := decide.ReleaseOf(deployment)
-	if deployment.DeletionTimestamp != nil || release.Version == "" {
+// Reconcile makes sure that the release which the workload is at is recorded, and only then marks it as processed.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	owner := r.Kind.New()
+	if err := r.Client.Get(ctx, request.NamespacedName, owner); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("reading %s %s: %w", r.Kind.GroupVersionKind().Kind, request, err))
+	}
+	return r.reconcile(ctx, owner)
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.Result, error) {
+	release := decide.ReleaseOf(owner)
+	if owner.GetDeletionTimestamp() != nil || release.Version == "" {
 		return ctrl.Result{}, nil
 	}
-	optedIn, err := scope.OptedIn(ctx, r.Client, deployment.Namespace)
+	optedIn, err := scope.OptedIn(ctx, r.Client, owner.GetNamespace())
 	if err != nil || !optedIn {
 		return ctrl.Result{}, err
 	}
 	var workload appv1alpha1.ChangeWorkload
-	key := client.ObjectKey{Namespace: deployment.Namespace, Name: decide.ChangeWorkloadName(deployment.Name, release.Version)}
+	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: decide.ChangeWorkloadName(owner.GetName(), release.Version)}
 	err = r.Client.Get(ctx, key, &workload)
 	switch {
 	case apierrors.IsNotFound(err):
-		// The cache may not know for a minute or two after the API server was away that a Deployment has gone: the garbage collector
+		// The cache may not know for a minute or two after the API server was away that a workload has gone: the garbage collector
 		// would remove its record, whose end would have it recorded again, with an order at the verifier each time.
-		there, unknown := scope.IsThere(ctx, r.Live, deployment)
+		there, unknown := scope.IsThere(ctx, r.Live, r.Kind, owner)
 		if unknown != nil || !there {
 			return ctrl.Result{}, unknown
 		}
-		err = r.record(ctx, deployment, key, release)
+		err = r.record(ctx, owner, key, release)
 	case err != nil:
 		err = fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
 	case workload.DeletionTimestamp != nil: // it goes once the verifier was told, and a new one takes its place
 		return ctrl.Result{RequeueAfter: leftoverWait}, nil
-	case !metav1.IsControlledBy(&workload, deployment):
+	case !metav1.IsControlledBy(&workload, owner):
 		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, &workload)
 	case workload.Spec.Release != release.Number: // it may be lower: nobody keeps the count while a namespace is opted out
-		err = r.recordAgain(ctx, deployment, &workload, release)
+		err = r.recordAgain(ctx, owner, &workload, release)
 	}
 	if err == nil {
-		err = r.markProcessed(ctx, deployment, release)
+		err = r.markProcessed(ctx, owner, release)
 	}
 	switch {
 	case scope.IsEnding(err):
@@ -87,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, deployment *appsv1.Deploymen
 }
 
 // record creates the ChangeWorkload of a release.
-func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, key client.ObjectKey, release decide.Release) error {
+func (r *Reconciler) record(ctx context.Context, owner client.Object, key client.ObjectKey, release decide.Release) error {
 	size, err := r.Settings.BatchSize(ctx)
 	if err != nil {
 		return err
@@ -98,13 +105,13 @@ func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, 
 			Name:      key.Name,
 			Labels: map[string]string{
 				appv1alpha1.LabelVersion:        release.Version,
-				appv1alpha1.LabelDeploymentName: decide.LabelValue(deployment.Name),
+				appv1alpha1.LabelDeploymentName: decide.LabelValue(owner.GetName()),
 			},
 		},
 		Spec: appv1alpha1.ChangeWorkloadSpec{
 			ChangeWorkloadID:  key.Name,
-			ServiceName:       deployment.Name,
-			AppName:           deployment.Name,
+			ServiceName:       owner.GetName(),
+			AppName:           owner.GetName(),
 			Reversion:         release.Version,
 			Release:           release.Number,
 			CountThreshold:    size,
@@ -112,16 +119,16 @@ func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, 
 		},
 	}
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
-	decide.DescribeRelease(&workload.Spec, deployment.Annotations, release)
-	if err := controllerutil.SetControllerReference(deployment, workload, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("making Deployment %s the owner of ChangeWorkload %s: %w", deployment.Name, key, err)
+	decide.DescribeRelease(&workload.Spec, owner.GetAnnotations(), release)
+	if err := controllerutil.SetControllerReference(owner, workload, r.Client.Scheme()); err != nil {
+		return fmt.Errorf("making %s the owner of ChangeWorkload %s: %w", owner.GetName(), key, err)
 	}
 	if r.Ordered {
 		workload.Finalizers = []string{appv1alpha1.FinalizerOrder}
 	}
 	err = r.Client.Create(ctx, workload)
 	if apierrors.IsInvalid(err) { // while a namespace is opted out, anybody may write any label
-		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRecorded, "Record", "%s", decide.EventNote(fmt.Sprintf(
+		r.Recorder.Eventf(owner, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRecorded, "Record", "%s", decide.EventNote(fmt.Sprintf(
 			"release %s is not checked: the label %s is not a version that the operator gave, until the next change of the pod template: %v",
 			release.Version, appv1alpha1.LabelVersion, err)))
 		return reconcile.TerminalError(fmt.Errorf("creating ChangeWorkload %s: %w", key, err))
@@ -133,7 +140,7 @@ func (r *Reconciler) record(ctx context.Context, deployment *appsv1.Deployment, 
 }
 
 // recordAgain lets the ChangeWorkload of a version that is released once more check it anew.
-func (r *Reconciler) recordAgain(ctx context.Context, deployment *appsv1.Deployment, workload *appv1alpha1.ChangeWorkload, release decide.Release) error {
+func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workload *appv1alpha1.ChangeWorkload, release decide.Release) error {
 	size, err := r.Settings.BatchSize(ctx)
 	if err != nil {
 		return err
@@ -143,7 +150,7 @@ func (r *Reconciler) recordAgain(ctx context.Context, deployment *appsv1.Deploym
 	workload.Spec.Release = release.Number
 	workload.Spec.CountThreshold = size
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
-	decide.DescribeRelease(&workload.Spec, deployment.Annotations, release)
+	decide.DescribeRelease(&workload.Spec, owner.GetAnnotations(), release)
 	// The lock makes sure that Earlier was decided on the status of now.
 	if err := r.Client.Patch(ctx, workload, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("recording release %d in ChangeWorkload %s/%s: %w", release.Number, workload.Namespace, workload.Name, err)
@@ -166,10 +173,10 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 // markProcessed sets defense-status, and takes away an ignored-suspend that has nothing to ignore: left there it would
 // let a bad release through some later day. It does so once a release: a client that sets the label again and again, by a file,
 // isn't fought, as the webhook lets nothing through for a label that came back.
-func (r *Reconciler) markProcessed(ctx context.Context, deployment *appsv1.Deployment, release decide.Release) error {
-	recorded := deployment.Labels[appv1alpha1.LabelDefenseStatus] == appv1alpha1.DefenseStatusProcessed
-	idle := !decide.IsSuspended(deployment) && !decide.IsIgnoredSuspendSpent(deployment.Annotations) &&
-		deployment.Labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue
+func (r *Reconciler) markProcessed(ctx context.Context, owner client.Object, release decide.Release) error {
+	recorded := owner.GetLabels()[appv1alpha1.LabelDefenseStatus] == appv1alpha1.DefenseStatusProcessed
+	idle := !decide.IsSuspended(owner) && !decide.IsIgnoredSuspendSpent(owner.GetAnnotations()) &&
+		owner.GetLabels()[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue
 	if recorded && !idle {
 		return nil
 	}
@@ -178,26 +185,26 @@ func (r *Reconciler) markProcessed(ctx context.Context, deployment *appsv1.Deplo
 		change.Remove = []string{appv1alpha1.LabelIgnoredSuspend}
 		change.Annotate = map[string]string{appv1alpha1.AnnotationIgnoredSuspendRemoved: strconv.FormatInt(release.Number, 10)}
 	}
-	if written, err := workloadpatch.Apply(ctx, r.Client, r.Live, deployment, change); err != nil || !written {
+	if written, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, owner, change); err != nil || !written {
 		return err
 	}
 	if idle {
-		r.Recorder.Eventf(deployment, nil, corev1.EventTypeNormal, appv1alpha1.EventIgnoredSuspendRemoved, "Record",
+		r.Recorder.Eventf(owner, nil, corev1.EventTypeNormal, appv1alpha1.EventIgnoredSuspendRemoved, "Record",
 			"removed the label %s: the Deployment is not suspended. It is removed once a release: take it out of the file that sets it", appv1alpha1.LabelIgnoredSuspend)
 	}
 	if !recorded {
-		r.report(deployment, release)
-		r.Tracer.Recorded(deployment, r.Clock.Now())
+		r.report(owner, release)
+		r.Tracer.Recorded(owner, r.Clock.Now())
 	}
 	return nil
 }
 
 // report tells who made this release, and who let it through what denied it, as the webhook recorded them.
-func (r *Reconciler) report(deployment *appsv1.Deployment, release decide.Release) {
-	r.Recorder.Eventf(deployment, nil, corev1.EventTypeNormal, appv1alpha1.EventReleaseRecorded, "Record",
-		"%s", decide.ReleaseNote(deployment.Annotations, release))
-	if record, found := decide.IgnoredSuspendOf(deployment.Annotations, release); found {
-		r.Recorder.Eventf(deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventSuspensionIgnored, "Record",
+func (r *Reconciler) report(owner client.Object, release decide.Release) {
+	r.Recorder.Eventf(owner, nil, corev1.EventTypeNormal, appv1alpha1.EventReleaseRecorded, "Record",
+		"%s", decide.ReleaseNote(owner.GetAnnotations(), release))
+	if record, found := decide.IgnoredSuspendOf(owner.GetAnnotations(), release); found {
+		r.Recorder.Eventf(owner, nil, corev1.EventTypeWarning, appv1alpha1.EventSuspensionIgnored, "Record",
 			"%s used ignored-suspend to let release %s through at %s", record.User, record.Version, record.Time.UTC().Format(time.RFC3339))
 	}
 }

@@ -32,15 +32,20 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 const version = "c6c45d23c098bdf181853a85b60b5d74"
+
+// ofSleep asks to look at it.
+var ofSleep = ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: "sleep"}}
 
 // sleepAt is the Deployment sleep at a release of version that the webhook recorded so.
 func sleepAt(number string, annotations map[string]string) *appsv1.Deployment {
@@ -82,17 +87,17 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, third).Build()
 	recorder := events.NewFakeRecorder(10)
 	r := &Reconciler{
-		Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 	}
-	recorded := func(deployment *appsv1.Deployment) appv1alpha1.ChangeWorkloadSpec {
-		_, err := r.Reconcile(t.Context(), deployment)
+	recorded := func() appv1alpha1.ChangeWorkloadSpec {
+		_, err := r.Reconcile(t.Context(), ofSleep)
 		g.Expect(err).NotTo(HaveOccurred())
 		var workload appv1alpha1.ChangeWorkload
 		g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}, &workload)).To(Succeed())
 		return workload.Spec
 	}
 
-	spec := recorded(third)
+	spec := recorded()
 	g.Expect(spec.ReleasedBy).To(Equal("alice"))
 	g.Expect(spec.Changes).To(HaveExactElements("metadata.labels[test]: added"))
 	g.Expect(spec.IgnoredSuspend).To(BeTrue())
@@ -103,7 +108,7 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 
 	var stored appsv1.Deployment
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(third), &stored)).To(Succeed())
-	recorded(&stored)
+	recorded()
 	g.Expect(recorder.Events).To(BeEmpty(), "what is recorded is told once")
 
 	fifth := sleepAt("5", map[string]string{
@@ -112,7 +117,7 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 	})
 	fifth.ResourceVersion = stored.ResourceVersion
 	g.Expect(kube.Update(t.Context(), fifth)).To(Succeed())
-	spec = recorded(fifth)
+	spec = recorded()
 	g.Expect(spec.Release).To(Equal(int64(5)))
 	g.Expect(spec.ReleasedBy).To(Equal("bob"))
 	g.Expect(spec.Changes).To(BeEmpty())
@@ -136,7 +141,7 @@ func newOperator(t *testing.T) (*Reconciler, client.WithWatch) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("3", nil), workload).Build()
 	return &Reconciler{
-		Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: events.NewFakeRecorder(10), Ordered: true,
+		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: events.NewFakeRecorder(10), Ordered: true,
 		Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 	}, kube
 }
@@ -154,7 +159,7 @@ func TestReconcileRemembersTheReleaseWhoseOrderMayBeOpen(t *testing.T) {
 		g.Expect(kube.Get(t.Context(), key, &workload)).To(Succeed())
 		workload.Status.Order = order
 		g.Expect(kube.Update(t.Context(), &workload)).To(Succeed())
-		_, err := r.Reconcile(t.Context(), &deployment)
+		_, err := r.Reconcile(t.Context(), ofSleep)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(kube.Get(t.Context(), key, &workload)).To(Succeed())
 		g.Expect(fmt.Sprint(workload.Spec.Release)).To(Equal(number))
@@ -185,7 +190,9 @@ func TestReconcileRecordsNothingAgainByAStatusOfThePast(t *testing.T) {
 			return err
 		},
 	})
-	result, err := r.Reconcile(t.Context(), sleepAt("5", nil))
+	fifth := sleepAt("5", nil)
+	g.Expect(kube.Patch(t.Context(), fifth, client.MergeFrom(sleepAt("3", nil)))).To(Succeed())
+	result, err := r.Reconcile(t.Context(), ofSleep)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(result.RequeueAfter).To(Equal(time.Second))
 	var workload appv1alpha1.ChangeWorkload
@@ -215,10 +222,10 @@ func TestWhatTheCacheAloneStillKnowsIsNotRecorded(t *testing.T) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 			cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("1", nil)).Build()
 			r := &Reconciler{
-				Client: cached, Settings: settings.Reader{Client: cached}, Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there.live...).Build(),
+				Kind: deployment.Kind{}, Client: cached, Settings: settings.Reader{Client: cached}, Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there.live...).Build(),
 				Recorder: events.NewFakeRecorder(10), Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 			}
-			_, err := r.Reconcile(t.Context(), sleepAt("1", nil))
+			_, err := r.Reconcile(t.Context(), ofSleep)
 			g.Expect(err).NotTo(HaveOccurred())
 			var recorded appv1alpha1.ChangeWorkloadList
 			g.Expect(cached.List(t.Context(), &recorded)).To(Succeed())
@@ -238,7 +245,7 @@ func TestReconcileRemovesAnIdleIgnoredSuspendOnceARelease(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("3", nil)).Build()
 	recorder := events.NewFakeRecorder(10)
 	r := &Reconciler{
-		Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 	}
 	// set makes the change, lets the operator see it, and returns the Deployment and how many Events were about the label.
 	var writes bool
@@ -249,7 +256,7 @@ func TestReconcileRemovesAnIdleIgnoredSuspendOnceARelease(t *testing.T) {
 		change(&deployment)
 		g.Expect(kube.Update(t.Context(), &deployment)).To(Succeed())
 		before := deployment.ResourceVersion
-		_, err := r.Reconcile(t.Context(), &deployment)
+		_, err := r.Reconcile(t.Context(), ofSleep)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(kube.Get(t.Context(), key, &deployment)).To(Succeed())
 		told := 0

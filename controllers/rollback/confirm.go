@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,36 +44,38 @@ func (n *NotStuck) Error() string { return "the pods of the release run by now, 
 
 // confirm judges the pods of a release as the API server has them, less those that something else keeps from running. The error
 // is NotStuck where the release is not stuck.
-func (r *Roller) confirm(ctx context.Context, patience decide.Patience, scene *scene) (decide.StuckPods, error) {
-	replicaSet, unseen := decide.StampedReplicaSet(scene.replicaSets.Items, scene.past.Release.Version)
-	if replicaSet == nil || unseen {
+func (r *Roller) confirm(ctx context.Context, request Request, scene *scene) (decide.StuckPods, error) {
+	revision, unseen := decide.StampedRevision(scene.revisions, scene.past.Release.Version)
+	if revision == nil || unseen {
 		return decide.StuckPods{}, &NotStuck{}
 	}
-	pods, err := r.pods(ctx, replicaSet)
+	patience := request.Patience
+	pods, err := r.pods(ctx, request.Deployment.Namespace, *revision)
 	if err != nil {
 		return decide.StuckPods{}, err
 	}
 	now := r.Clock.Now()
-	stuck := decide.FindStuck(replicaSet, pods, patience, now)
+	stuck := decide.FindStuck(*revision, pods, patience, now)
 	if patience.Excused, err = r.excused(ctx, stuck.Pods, patience.Threshold, now); err != nil {
 		return decide.StuckPods{}, err
 	}
-	if stuck = decide.FindStuck(replicaSet, pods, patience, now); stuck.Message == "" {
+	if stuck = decide.FindStuck(*revision, pods, patience, now); stuck.Message == "" {
 		return decide.StuckPods{}, &NotStuck{Again: stuck.Next}
 	}
 	return stuck, nil
 }
 
-// pods are those of a ReplicaSet as the cache would hold them, with their nodes.
-func (r *Roller) pods(ctx context.Context, replicaSet *appsv1.ReplicaSet) ([]corev1.Pod, error) {
+// pods returns those of a revision as the cache would hold them, with their nodes.
+func (r *Roller) pods(ctx context.Context, namespace string, revision decide.Revision) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	version := client.MatchingLabels{appv1alpha1.LabelVersion: replicaSet.Labels[appv1alpha1.LabelVersion]}
-	if err := r.Live.List(ctx, &list, client.InNamespace(replicaSet.Namespace), version); err != nil {
-		return nil, fmt.Errorf("listing the pods of ReplicaSet %s/%s: %w", replicaSet.Namespace, replicaSet.Name, err)
+	version := client.MatchingLabels{appv1alpha1.LabelVersion: revision.Version}
+	if err := r.Live.List(ctx, &list, client.InNamespace(namespace), version); err != nil {
+		return nil, fmt.Errorf("listing the pods with version %s in namespace %s: %w", revision.Version, namespace, err)
 	}
 	var pods []corev1.Pod
 	for i := range list.Items {
-		if pod := &list.Items[i]; metav1.IsControlledBy(pod, replicaSet) {
+		pod := &list.Items[i]
+		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.UID == revision.Owner {
 			slim := scope.SlimPod(pod)
 			slim.Spec.NodeName = pod.Spec.NodeName
 			pods = append(pods, *slim)

@@ -19,7 +19,7 @@ package rollback
 import (
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -65,28 +65,28 @@ type Obstacle struct {
 
 func (o *Obstacle) Error() string { return o.Message }
 
-// ObstacleOf says why a Deployment can't go back at all, whatever there is to go back to; nil where it can. It needs nothing
-// but the Deployment as the cache has it, and whether its namespace is under change control.
-func ObstacleOf(deployment *appsv1.Deployment, optedIn bool, request Request) *Obstacle {
-	release := decide.ReleaseOf(deployment)
+// ObstacleOf returns why a workload can't go back at all, whatever there is to go back to; nil where it can. It needs nothing
+// but the workload as the cache has it, and whether its namespace is under change control.
+func ObstacleOf(workload metav1.Object, rollout decide.Rollout, optedIn bool, request Request) *Obstacle {
+	name, release := workload.GetName(), decide.ReleaseOf(workload)
 	switch {
-	case release.Version == "" || !optedIn || deployment.DeletionTimestamp != nil:
+	case release.Version == "" || !optedIn || workload.GetDeletionTimestamp() != nil:
 		return &Obstacle{ObstacleNotControlled, fmt.Sprintf(
-			"deployment %s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", deployment.Name)}
-	case request.Annotation != "" && request.Annotation != deployment.Annotations[appv1alpha1.AnnotationRollback]:
-		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s has another request by now, or none", deployment.Name)}
+			"deployment %s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", name)}
+	case request.Annotation != "" && request.Annotation != workload.GetAnnotations()[appv1alpha1.AnnotationRollback]:
+		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s has another request by now, or none", name)}
 	case request.From != decide.Release{} && request.From != release:
-		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s is at another release by now", deployment.Name)}
+		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s is at another release by now", name)}
 	case request.Reason == appv1alpha1.RollbackRequested && request.User == "":
 		return &Obstacle{ObstacleNoUser, fmt.Sprintf(
-			"nobody is known to have asked for a rollback of deployment %s, since no webhook looked: set the annotation again", deployment.Name)}
-	case deployment.Spec.Paused && decide.HoldOf(deployment, release.Number) != decide.Held:
+			"nobody is known to have asked for a rollback of deployment %s, since no webhook looked: set the annotation again", name)}
+	case rollout.Paused && decide.HoldOf(workload, rollout.Paused, release.Number) != decide.Held:
 		return &Obstacle{ObstaclePaused, fmt.Sprintf(
-			"deployment %s is paused by a user, so that a rollback would have no effect: kubectl rollout resume", deployment.Name)}
-	case request.Reason == appv1alpha1.RollbackPodsNotRunning && deployment.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
-		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of deployment %s is Recreate, so that no older ReplicaSet runs", deployment.Name)}
+			"deployment %s is paused by a user, so that a rollback would have no effect: kubectl rollout resume", name)}
+	case request.Reason == appv1alpha1.RollbackPodsNotRunning && rollout.Recreate:
+		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of deployment %s is Recreate, so that no older ReplicaSet runs", name)}
 	}
-	return repetition(deployment.Name, release, appv1alpha1.RollbacksOf(deployment.Annotations), request)
+	return repetition(name, release, appv1alpha1.RollbacksOf(workload.GetAnnotations()), request)
 }
 
 // repetition keeps rollbacks from chasing one another: one follows another only if somebody says where to.

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package rollback takes Deployments back to an earlier pod template. Nothing else of the operator writes templates.
+// Package rollback sets workloads back to an earlier pod template. Nothing else of the operator writes templates.
 package rollback
 
 import (
@@ -23,12 +23,12 @@ import (
 	"reflect"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,18 +41,15 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
-
-// Reads a Deployment whole: the cache holds no pod templates.
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
-// Sets the pod template of a Deployment back to an earlier one.
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=patch
 
 // maxMessage keeps the record of a rollback short, in bytes.
 const maxMessage = 400
 
-// Roller takes Deployments back. Every replica may do so: the guards of the patch keep two of them from doing it at once.
+// Roller rolls workloads of one kind back. Every replica may do so: the guards of the patch keep two of them from doing it at once.
 type Roller struct {
+	Kind   workload.Kind
 	Client client.Client
 	// Live reads from the API server: the cache holds no templates.
 	Live     client.Reader
@@ -65,7 +62,7 @@ type Roller struct {
 	Settings settings.Reader
 }
 
-// RollBack sets the pod template of a Deployment to an earlier one, which is a release like any other, and records it. The
+// RollBack sets the pod template of a workload to an earlier one, which is a release like any other, and records it. The
 // error is an Obstacle where the Deployment can't go back, NotStuck where it needn't, and a conflict where it changed meanwhile.
 func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Rollback, error) {
 	began := r.Clock.Now()
@@ -75,7 +72,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	}
 	var stuck decide.StuckPods
 	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
-		if stuck, err = r.confirm(ctx, request.Patience, scene); err != nil {
+		if stuck, err = r.confirm(ctx, request, scene); err != nil {
 			return nil, err
 		}
 		request.Message = stuck.Message
@@ -96,9 +93,9 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	if !stuck.First.IsZero() {
 		r.Metrics.delay.Observe(max(now.Sub(stuck.First), 0).Seconds())
 	}
-	r.Recorder.Eventf(scene.deployment, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseRolledBack, "RollBack", "%s",
+	r.Recorder.Eventf(scene.object, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseRolledBack, "RollBack", "%s",
 		decide.EventNote(describe(made)))
-	r.Tracer.RolledBack(scene.deployment, &made, began, now)
+	r.Tracer.RolledBack(scene.object, &made, began, now)
 	return &made, nil
 }
 
@@ -114,24 +111,28 @@ func (r *Roller) write(ctx context.Context, request Request, scene *scene, back 
 		return appv1alpha1.Rollback{}, err
 	}
 	made := record(request, scene.past.Release, version, quarantine, r.Clock.Now())
-	made.ToRelease = decide.NextRelease(scene.deployment.Annotations) // as the webhook will count
+	made.ToRelease = decide.NextRelease(scene.object.GetAnnotations()) // as the webhook will count
 	patch, err := patchOf(scene.raw, back, decide.RememberRollback(scene.past.Rollbacks, made))
 	if err != nil {
 		return appv1alpha1.Rollback{}, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
 	}
-	if err := r.Client.Patch(ctx, scene.deployment.DeepCopy(), patch); err != nil {
+	patched := r.Kind.New() // the answer
+	patched.SetNamespace(request.Deployment.Namespace)
+	patched.SetName(request.Deployment.Name)
+	if err := r.Client.Patch(ctx, patched, patch); err != nil {
 		return appv1alpha1.Rollback{}, r.refused(ctx, request, scene, err)
 	}
 	return made, nil
 }
 
-// scene is a Deployment as it is, with its past.
+// scene is a workload as it is, with its past.
 type scene struct {
-	raw        *unstructured.Unstructured
-	deployment *appsv1.Deployment
-	past       decide.Past
-	// replicaSets are those that the Deployment controls.
-	replicaSets history.ReplicaSets
+	raw *unstructured.Unstructured
+	// object is the same, of the type of its kind.
+	object client.Object
+	past   decide.Past
+	// revisions are those that its own controller keeps.
+	revisions []decide.Revision
 }
 
 // observe finds out whether the Deployment could go back at all.
@@ -140,36 +141,36 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	deployment := &appsv1.Deployment{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, deployment); err != nil {
+	object := r.Kind.New()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, object); err != nil {
 		return nil, fmt.Errorf("decoding Deployment %s: %w", request.Deployment, err)
 	}
-	optedIn, err := scope.OptedIn(ctx, r.Client, deployment.Namespace)
+	optedIn, err := scope.OptedIn(ctx, r.Client, object.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	if obstacle := ObstacleOf(deployment, optedIn, request); obstacle != nil {
+	if obstacle := ObstacleOf(object, r.Kind.Rollout(object), optedIn, request); obstacle != nil {
 		return nil, obstacle
 	}
-	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, deployment.Namespace, deployment.UID)
+	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
 	if err != nil {
 		return nil, err
 	}
-	replicaSets, err := r.History.ReplicaSets(ctx, deployment)
+	revisions, err := r.History.Native(ctx, r.Kind, object)
 	if err != nil {
 		return nil, err
 	}
-	return &scene{raw: raw, deployment: deployment, replicaSets: replicaSets, past: decide.Past{
-		Release:   decide.ReleaseOf(deployment),
+	return &scene{raw: raw, object: object, revisions: revisions, past: decide.Past{
+		Release:   decide.ReleaseOf(object),
 		Workloads: workloads,
-		Rollbacks: appv1alpha1.RollbacksOf(deployment.Annotations),
+		Rollbacks: appv1alpha1.RollbacksOf(object.GetAnnotations()),
 	}}, nil
 }
 
 // read reads a Deployment as it is, with fields that the types don't know.
 func (r *Roller) read(ctx context.Context, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	raw := &unstructured.Unstructured{}
-	raw.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	raw.SetGroupVersionKind(r.Kind.GroupVersionKind())
 	if err := r.Live.Get(ctx, key, raw); err != nil {
 		return nil, fmt.Errorf("reading Deployment %s: %w", key, err)
 	}
@@ -199,7 +200,7 @@ func (r *Roller) refused(ctx context.Context, request Request, scene *scene, err
 			return failed
 		}
 		if !reflect.DeepEqual(guards(scene.raw), guards(current)) {
-			err = apierrors.NewConflict(appsv1.Resource("deployments"), request.Deployment.Name, err)
+			err = apierrors.NewConflict(schema.GroupResource{Group: r.Kind.GroupVersionKind().Group, Resource: r.Kind.Resource()}, request.Deployment.Name, err)
 		}
 	}
 	if scope.IsDenied(err) {

@@ -47,6 +47,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -182,7 +183,7 @@ func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 		}).Build()
 	b.objects = kube
 	b.Roller = &rollback.Roller{
-		Client: kube, Live: kube, History: &history.Keeper{Client: kube, Live: kube}, Recorder: b.recorder, Metrics: metrics,
+		Kind: deployment.Kind{}, Client: kube, Live: kube, History: &history.Keeper{Client: kube, Live: kube}, Recorder: b.recorder, Metrics: metrics,
 		Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 	}
 	return b

@@ -32,6 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // target is what a Deployment goes back to.
@@ -43,7 +44,7 @@ type target struct {
 
 // target finds the template to go back to.
 func (r *Roller) target(ctx context.Context, request Request, scene *scene) (target, error) {
-	revisions, err := r.History.List(ctx, scene.deployment)
+	revisions, err := r.History.List(ctx, r.Kind, scene.object)
 	if err != nil {
 		return target{}, err
 	}
@@ -64,20 +65,20 @@ func (r *Roller) target(ctx context.Context, request Request, scene *scene) (tar
 	return found, nil
 }
 
-// healthyOlder is the template of the newest older ReplicaSet that is healthy, which may be from before the Deployment came
+// healthyOlder returns the template of the newest older revision that is healthy, which may be from before the workload came
 // under change control.
 func (r *Roller) healthyOlder(scene *scene) (podtemplate.Template, error) {
-	older := scene.past.HealthyOlder(scene.replicaSets.Items, r.Clock.Now())
+	older := scene.past.HealthyOlder(scene.revisions, r.Clock.Now())
 	if older == nil {
-		return nil, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf("no older ReplicaSet of deployment %s still runs all its pods", scene.deployment.Name)}
+		return nil, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf("no older ReplicaSet of deployment %s still runs all its pods", scene.object.GetName())}
 	}
-	return scene.replicaSets.Template(older), nil
+	return older.Template, nil
 }
 
-// verified is the template of the version that was asked for, or of the newest verified one: the one that is kept, or that of
-// a ReplicaSet which is still there.
+// verified returns the template of the version that was asked for, or of the newest verified one: the one that is kept, or that
+// of a revision which is still there.
 func (r *Roller) verified(request Request, scene *scene, revisions []history.Revision) (podtemplate.Template, error) {
-	templates := scene.replicaSets.Templates()
+	templates := history.ByVersion(scene.revisions)
 	for _, revision := range revisions {
 		scene.past.Kept = append(scene.past.Kept, revision.Version)
 		templates[revision.Version] = revision.Template
@@ -85,11 +86,11 @@ func (r *Roller) verified(request Request, scene *scene, revisions []history.Rev
 	targets := slices.DeleteFunc(scene.past.VerifiedTargets(r.Clock.Now()), func(version string) bool { return templates[version] == nil })
 	switch {
 	case request.To != "" && !slices.Contains(targets, request.To):
-		return nil, unknownVersion(scene.deployment.Name, request.To, targets)
+		return nil, unknownVersion(scene.object.GetName(), request.To, targets)
 	case request.To != "":
 		return templates[request.To], nil
 	case len(targets) == 0:
-		return nil, &Obstacle{ObstacleNoVerifiedVersion, fmt.Sprintf("deployment %s has no other verified version to go back to", scene.deployment.Name)}
+		return nil, &Obstacle{ObstacleNoVerifiedVersion, fmt.Sprintf("deployment %s has no other verified version to go back to", scene.object.GetName())}
 	}
 	return templates[targets[0]], nil
 }
@@ -104,9 +105,9 @@ func unknownVersion(deployment, version string, targets []string) error {
 
 // guards are what a rollback was decided by, and what it overwrites: the API server makes it only while all of that is so. A
 // resourceVersion would be a worse guard: the status updates of a rollout would fail one attempt after the other.
-func guards(deployment *unstructured.Unstructured) []workloadpatch.Operation {
+func guards(deployment *unstructured.Unstructured) []workload.Operation {
 	template, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "spec", "template")
-	tests := []workloadpatch.Operation{
+	tests := []workload.Operation{
 		{Op: "test", Path: "/metadata/uid", Value: deployment.GetUID()},
 		{Op: "test", Path: workloadpatch.LabelPath(appv1alpha1.LabelVersion), Value: deployment.GetLabels()[appv1alpha1.LabelVersion]},
 		{Op: "test", Path: "/spec/template", Value: template},
@@ -117,7 +118,7 @@ func guards(deployment *unstructured.Unstructured) []workloadpatch.Operation {
 		corev1.LastAppliedConfigAnnotation,
 	} {
 		if value, present := annotations[key]; present {
-			tests = append(tests, workloadpatch.Operation{Op: "test", Path: workloadpatch.AnnotationPath(key), Value: value})
+			tests = append(tests, workload.Operation{Op: "test", Path: workloadpatch.AnnotationPath(key), Value: value})
 		}
 	}
 	return tests
@@ -131,22 +132,22 @@ func patchOf(deployment *unstructured.Unstructured, back target, rollbacks []app
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
-	operations := append(guards(deployment), workloadpatch.Operation{Op: "replace", Path: "/spec/template", Value: back.template})
+	operations := append(guards(deployment), workload.Operation{Op: "replace", Path: "/spec/template", Value: back.template})
 	annotations := deployment.GetAnnotations()
 	if annotations == nil {
-		operations = append(operations, workloadpatch.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
+		operations = append(operations, workload.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
 	}
-	operations = append(operations, workloadpatch.Operation{Op: "add", Path: workloadpatch.AnnotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded)})
+	operations = append(operations, workload.Operation{Op: "add", Path: workloadpatch.AnnotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded)})
 	applied, err := podtemplate.WithApplied(annotations, back.applied)
 	if err != nil {
 		return nil, err
 	}
 	if applied != "" {
-		operations = append(operations, workloadpatch.Operation{Op: "add", Path: workloadpatch.AnnotationPath(corev1.LastAppliedConfigAnnotation), Value: applied})
+		operations = append(operations, workload.Operation{Op: "add", Path: workloadpatch.AnnotationPath(corev1.LastAppliedConfigAnnotation), Value: applied})
 	}
 	for _, request := range []string{appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy} {
 		if _, present := annotations[request]; present {
-			operations = append(operations, workloadpatch.Operation{Op: "remove", Path: workloadpatch.AnnotationPath(request)})
+			operations = append(operations, workload.Operation{Op: "remove", Path: workloadpatch.AnnotationPath(request)})
 		}
 	}
 	patch, err := json.Marshal(operations)

@@ -48,7 +48,7 @@ type cached struct {
 // Cached makes a client that reads from an API server as the operator's cache does, and writes to it.
 func Cached(t testing.TB, live client.WithWatch) client.WithWatch {
 	t.Helper()
-	options, err := scope.CacheOptions()
+	options, err := scope.CacheOptions(Kinds())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func Cached(t testing.TB, live client.WithWatch) client.WithWatch {
 	for object, kind := range options.ByObject {
 		c.kinds[reflect.TypeOf(object)] = kind
 	}
-	if err := index.Setup(t.Context(), c); err != nil {
+	if err := index.Setup(t.Context(), c, Kinds()); err != nil {
 		t.Fatal(err)
 	}
 	return interceptor.NewClient(live, interceptor.Funcs{Get: c.get, List: c.list})

@@ -28,7 +28,12 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
+
+// Kinds are the kinds of workloads under change control.
+func Kinds() workload.Registry { return workload.Registry{deployment.Kind{}} }
 
 // Scheme knows the kinds of Kubernetes and of the operator.
 func Scheme() *runtime.Scheme {
@@ -43,7 +48,7 @@ func NewFake(t testing.TB, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	builder := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(objects...).
 		WithStatusSubresource(&appv1alpha1.ChangePod{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{})
-	if err := index.Setup(t.Context(), fakeIndexer{builder}); err != nil {
+	if err := index.Setup(t.Context(), fakeIndexer{builder}, Kinds()); err != nil {
 		t.Fatal(err)
 	}
 	return builder.Build()

@@ -23,12 +23,13 @@ import (
 	"strconv"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
 // leftovers are what an operator leaves on workloads that aren't its own.
@@ -43,12 +44,14 @@ type leftovers struct {
 // survey looks for what the operator leaves.
 func (u *Uninstaller) survey(ctx context.Context) (leftovers, error) {
 	var left leftovers
-	var deployments appsv1.DeploymentList
-	if err := u.client.List(ctx, &deployments); err != nil {
-		return left, fmt.Errorf("list Deployments: %w", err)
-	}
-	for i := range deployments.Items {
-		left.add(&deployments.Items[i])
+	for _, kind := range u.kinds {
+		found, err := index.List(ctx, u.client, kind)
+		if err != nil {
+			return left, fmt.Errorf("list %ss: %w", kind.GroupVersionKind().Kind, err)
+		}
+		for _, object := range found {
+			left.add(object, kind.Rollout(object).Paused)
+		}
 	}
 	var namespaces corev1.NamespaceList
 	if err := u.client.List(ctx, &namespaces, client.HasLabels{appv1alpha1.LabelOptIn}); err != nil {
@@ -61,22 +64,22 @@ func (u *Uninstaller) survey(ctx context.Context) (leftovers, error) {
 	if err != nil {
 		return left, err
 	}
-	revisions, err := u.list(ctx, appsv1.SchemeGroupVersion.WithKind("ControllerRevision"), client.HasLabels{appv1alpha1.LabelVersion})
+	revisions, err := u.list(ctx, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, client.HasLabels{appv1alpha1.LabelVersion})
 	left.pods, left.revisions = len(pods), len(revisions)
 	return left, err
 }
 
-// add takes a Deployment into account.
-func (l *leftovers) add(deployment *appsv1.Deployment) {
-	if !slices.ContainsFunc(deploymentLabels(), func(key string) bool { return has(deployment.Labels, key) }) &&
-		!slices.ContainsFunc(deploymentAnnotations(), func(key string) bool { return has(deployment.Annotations, key) }) {
+// add takes a workload into account.
+func (l *leftovers) add(workload client.Object, paused bool) {
+	if !slices.ContainsFunc(deploymentLabels(), func(key string) bool { return has(workload.GetLabels(), key) }) &&
+		!slices.ContainsFunc(deploymentAnnotations(), func(key string) bool { return has(workload.GetAnnotations(), key) }) {
 		return
 	}
 	l.deployments++
 	// A number that can't be read is of no release, and 0 is of none.
-	release, err := strconv.ParseInt(deployment.Annotations[appv1alpha1.AnnotationRelease], 10, 64)
-	if err == nil && decide.HoldOf(deployment, release) == decide.Held {
-		l.held = append(l.held, client.ObjectKeyFromObject(deployment))
+	release, err := strconv.ParseInt(workload.GetAnnotations()[appv1alpha1.AnnotationRelease], 10, 64)
+	if err == nil && decide.HoldOf(workload, paused, release) == decide.Held {
+		l.held = append(l.held, client.ObjectKeyFromObject(workload))
 	}
 }
 

@@ -41,6 +41,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 const (
@@ -61,13 +62,14 @@ const (
 
 // Uninstaller removes the operator from a cluster.
 type Uninstaller struct {
+	kinds  workload.Registry
 	client client.Client
 	out    io.Writer
 	Options
 }
 
 // New returns an Uninstaller that reports to out.
-func New(config *rest.Config, options Options, out io.Writer) (*Uninstaller, error) {
+func New(config *rest.Config, kinds workload.Registry, options Options, out io.Writer) (*Uninstaller, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(apiextensionsv1.AddToScheme(scheme)) // the client deletes no kinds that it doesn't know
@@ -75,7 +77,7 @@ func New(config *rest.Config, options Options, out io.Writer) (*Uninstaller, err
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &Uninstaller{client: writer, out: out, Options: options}, nil
+	return &Uninstaller{kinds: kinds, client: writer, out: out, Options: options}, nil
 }
 
 // Run removes what the options ask for, and prints what it leaves. What it removed before an error stays removed; the next run

@@ -33,6 +33,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
@@ -218,7 +220,7 @@ func (b *bench) run(t *testing.T, options Options) string {
 	t.Helper()
 	g := NewWithT(t)
 	var printed bytes.Buffer
-	u, err := New(b.plane.Config(), options, &printed)
+	u, err := New(b.plane.Config(), workload.Registry{deployment.Kind{}}, options, &printed)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(u.Run(t.Context())).To(Succeed(), printed.String())
 	return printed.String()
@@ -227,7 +229,7 @@ func (b *bench) run(t *testing.T, options Options) string {
 func (b *bench) leftovers(t *testing.T) leftovers {
 	t.Helper()
 	g := NewWithT(t)
-	u, err := New(b.plane.Config(), Options{Namespace: operator.Namespace}, io.Discard)
+	u, err := New(b.plane.Config(), workload.Registry{deployment.Kind{}}, Options{Namespace: operator.Namespace}, io.Discard)
 	g.Expect(err).NotTo(HaveOccurred())
 	left, err := u.survey(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
@@ -295,7 +297,7 @@ func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var left leftovers
-			left.add(c.deployment)
+			left.add(c.deployment, c.deployment.Spec.Paused)
 			NewWithT(t).Expect(strings.Contains(left.String(), "kubectl -n shop rollout resume deployment/sleep")).To(Equal(c.named))
 		})
 	}
@@ -304,7 +306,7 @@ func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
 func TestLeftoversAreNoneWhereNothingIs(t *testing.T) {
 	g := NewWithT(t)
 	var left leftovers
-	left.add(&appsv1.Deployment{})
+	left.add(&appsv1.Deployment{}, false)
 	g.Expect(left.String()).To(Equal("\nAlterShield Operator is removed. Workloads run on.\n"))
 }
 

@@ -93,7 +93,7 @@ func metrics() (table, error) {
 	_, err5 := altershield.NewMetrics(registry)
 	_, err6 := webhooks.NewMetrics(registry)
 	_, err7 := routers.New(routers.Options{Receiver: altershield.Callbacks{}, Metrics: registry})
-	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, registry.Register(statemetrics.New(nil)),
+	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, registry.Register(statemetrics.New(nil, nil)),
 		webhooks.RegisterExpiry(registry, ""), buildinfo.Build{}.Register(registry))
 	slices.SortFunc(registry.rows, func(a, b []string) int { return cmp.Compare(a[0], b[0]) })
 	return registry.rows, err

@@ -22,7 +22,7 @@ import (
 	"fmt"
 
 	"github.com/go-logr/logr"
-	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 
@@ -38,7 +38,7 @@ type Recorder struct {
 	Log logr.Logger
 }
 
-// Eventf records and logs. A Deployment is at the release of the related ChangeWorkload, where there is one.
+// Eventf records and logs. A workload is at the release of the related ChangeWorkload, where there is one.
 func (r Recorder) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
 	r.EventRecorder.Eventf(regarding, related, kind, reason, action, note, args...)
 	line := fmt.Sprintf(note, args...)
@@ -50,16 +50,18 @@ func (r Recorder) Eventf(regarding, related runtime.Object, kind, reason, action
 
 func subject(regarding, related runtime.Object, reason string) []any {
 	switch object := regarding.(type) {
-	case *appsv1.Deployment:
-		release := decide.ReleaseOf(object)
-		if workload, known := related.(*appv1alpha1.ChangeWorkload); known {
-			release = decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
-		}
-		return append([]any{"namespace", object.Namespace}, Release(object.Name, release, reason)...)
 	case *appv1alpha1.ChangeWorkload:
 		return append([]any{"namespace", object.Namespace}, Of(object, reason)...)
 	case *appv1alpha1.OpsConfigInfo:
 		return []any{"namespace", object.Namespace, "setting", object.Name, "reason", reason}
+	case metav1.Object:
+		release := decide.ReleaseOf(object)
+		if workload, known := related.(*appv1alpha1.ChangeWorkload); known {
+			release = decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
+		}
+		if release.Version != "" {
+			return append([]any{"namespace", object.GetNamespace()}, Release(object.GetName(), release, reason)...)
+		}
 	}
 	return []any{"reason", reason}
 }

@@ -24,10 +24,12 @@ import (
 	"slices"
 	"strconv"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +37,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 const (
@@ -45,9 +48,15 @@ const (
 	byProgress       = "inProgress"
 )
 
-// Setup registers the indexes. The queries of this package fail on a cache without them.
-func Setup(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, object := range []client.Object{&appsv1.ReplicaSet{}, &corev1.Pod{}, &appv1alpha1.ChangeWorkload{}} {
+// Setup registers the indexes for workloads of these kinds. The queries of this package fail on a cache without them.
+func Setup(ctx context.Context, indexer client.FieldIndexer, kinds workload.Registry) error {
+	owned := []client.Object{&corev1.Pod{}, &appv1alpha1.ChangeWorkload{}}
+	for _, kind := range kinds {
+		if layered, ok := kind.(workload.Layered); ok {
+			owned = append(owned, layered.Layer())
+		}
+	}
+	for _, object := range owned {
 		if err := indexer.IndexField(ctx, object, byOwner, ownerUID); err != nil {
 			return fmt.Errorf("indexing %T by %s: %w", object, byOwner, err)
 		}
@@ -143,43 +152,34 @@ func ChangeWorkloadByOrder(ctx context.Context, reader client.Reader, order stri
 	return &list.Items[0], nil
 }
 
-// ChangeWorkloadsOf lists the ChangeWorkloads that the Deployment with this UID controls. They are shared with the cache: read
+// ChangeWorkloadsOf lists the ChangeWorkloads that the workload with this UID controls. They are shared with the cache: read
 // them only.
-func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace string, deployment types.UID) ([]appv1alpha1.ChangeWorkload, error) {
+func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace string, owner types.UID) ([]appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
-	if err := listOwned(ctx, reader, &list, namespace, deployment); err != nil {
+	if err := Owned(ctx, reader, &list, namespace, owner); err != nil {
 		return nil, err
 	}
 	return list.Items, nil
 }
 
-// LiveChangeWorkloadsOf lists the ChangeWorkloads that a Deployment controls on the API server, which has no index: it finds them by
+// LiveChangeWorkloadsOf lists the ChangeWorkloads that a workload controls on the API server, which has no index: it finds them by
 // their label.
-func LiveChangeWorkloadsOf(ctx context.Context, live client.Reader, deployment *appsv1.Deployment) ([]appv1alpha1.ChangeWorkload, error) {
+func LiveChangeWorkloadsOf(ctx context.Context, live client.Reader, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
-	err := live.List(ctx, &list, client.InNamespace(deployment.Namespace),
-		client.MatchingLabels{appv1alpha1.LabelDeploymentName: decide.LabelValue(deployment.Name)})
+	err := live.List(ctx, &list, client.InNamespace(owner.GetNamespace()),
+		client.MatchingLabels{appv1alpha1.LabelDeploymentName: decide.LabelValue(owner.GetName())})
 	if err != nil {
-		return nil, fmt.Errorf("listing the ChangeWorkloads of Deployment %s/%s on the API server: %w", deployment.Namespace, deployment.Name, err)
+		return nil, fmt.Errorf("listing the ChangeWorkloads of %s %s on the API server: %w", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(owner), err)
 	}
 	return slices.DeleteFunc(list.Items, func(workload appv1alpha1.ChangeWorkload) bool {
-		return !metav1.IsControlledBy(&workload, deployment)
+		return !metav1.IsControlledBy(&workload, owner)
 	}), nil
 }
 
-// ReplicaSetsOf lists the ReplicaSets that the Deployment with this UID controls. They are shared with the cache: read them only.
-func ReplicaSetsOf(ctx context.Context, reader client.Reader, namespace string, deployment types.UID) ([]appsv1.ReplicaSet, error) {
-	var list appsv1.ReplicaSetList
-	if err := listOwned(ctx, reader, &list, namespace, deployment); err != nil {
-		return nil, err
-	}
-	return list.Items, nil
-}
-
-// PodsOf lists the Pods that the ReplicaSet with this UID controls. They are shared with the cache: read them only.
-func PodsOf(ctx context.Context, reader client.Reader, namespace string, replicaSet types.UID) ([]corev1.Pod, error) {
+// PodsOf lists the Pods that the object with this UID controls: a ReplicaSet, say. They are shared with the cache: read them only.
+func PodsOf(ctx context.Context, reader client.Reader, namespace string, owner types.UID) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	if err := listOwned(ctx, reader, &list, namespace, replicaSet); err != nil {
+	if err := Owned(ctx, reader, &list, namespace, owner); err != nil {
 		return nil, err
 	}
 	return list.Items, nil
@@ -197,9 +197,9 @@ func ChangePodsOf(ctx context.Context, reader client.Reader, namespace, changeWo
 	return list.Items, nil
 }
 
-// listOwned takes the cache as it is, and does not copy it. Waiting for our own writes would make one workload's list wait for the writes
+// Owned lists what an object controls. It takes the cache as it is, and does not copy it. Waiting for our own writes would make one workload's list wait for the writes
 // to all others; the callers tolerate a list that lags.
-func listOwned(ctx context.Context, reader client.Reader, list client.ObjectList, namespace string, owner types.UID) error {
+func Owned(ctx context.Context, reader client.Reader, list client.ObjectList, namespace string, owner types.UID) error {
 	options := []client.ListOption{
 		client.InNamespace(namespace), client.MatchingFields{byOwner: string(owner)},
 		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency,
@@ -210,62 +210,54 @@ func listOwned(ctx context.Context, reader client.Reader, list client.ObjectList
 	return nil
 }
 
-// DeploymentRequests are the keys of the Deployments under change control in a namespace; of every one where it is empty.
-func DeploymentRequests(ctx context.Context, reader client.Reader, namespace string) []reconcile.Request {
-	var deployments appsv1.DeploymentList
-	err := reader.List(ctx, &deployments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+// List lists the workloads of a kind. They are shared with the cache: read them only.
+func List(ctx context.Context, reader client.Reader, kind workload.Kind, options ...client.ListOption) ([]client.Object, error) {
+	list := kind.NewList()
+	options = append(options, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err := reader.List(ctx, list, options...); err != nil {
+		return nil, err
+	}
+	found := make([]client.Object, 0, meta.LenList(list))
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		object, ok := item.(client.Object)
+		if !ok {
+			return fmt.Errorf("%T is no object of the API", item)
+		}
+		found = append(found, object)
+		return nil
+	})
+	return found, err
+}
+
+// Requests returns the keys of the workloads of a kind under change control in a namespace; of all where it is empty.
+func Requests(ctx context.Context, reader client.Reader, kind workload.Kind, namespace string) []reconcile.Request {
+	workloads, err := List(ctx, reader, kind, client.InNamespace(namespace))
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the Deployments under change control", "namespace", namespace)
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the workloads under change control", "kind", kind.GroupVersionKind().Kind, "namespace", namespace)
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(deployments.Items))
-	for i := range deployments.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&deployments.Items[i])})
+	requests := make([]reconcile.Request, 0, len(workloads))
+	for _, workload := range workloads {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(workload)})
 	}
 	return requests
 }
 
-// DeploymentOf follows the owner references of a Pod or a ReplicaSet to its Deployment. It is nil where they don't lead
-// to a Deployment under change control, or not yet: then the event of the missing object comes later. It is shared with the
-// cache: read it only.
-func DeploymentOf(ctx context.Context, reader client.Reader, object client.Object) (*appsv1.Deployment, error) {
-	if pod, isPod := object.(*corev1.Pod); isPod {
-		replicaSet, err := ReplicaSetOf(ctx, reader, pod)
-		if err != nil || replicaSet == nil {
-			return nil, err
-		}
-		object = replicaSet
-	}
-	deployment := &appsv1.Deployment{}
-	if found, err := getOwner(ctx, reader, object, "Deployment", deployment); err != nil || !found {
-		return nil, err
-	}
-	return deployment, nil
-}
-
-// ReplicaSetOf is the ReplicaSet that controls a Pod, nil where none does, or none under change control. It is shared with the
-// cache: read it only.
-func ReplicaSetOf(ctx context.Context, reader client.Reader, pod *corev1.Pod) (*appsv1.ReplicaSet, error) {
-	replicaSet := &appsv1.ReplicaSet{}
-	if found, err := getOwner(ctx, reader, pod, "ReplicaSet", replicaSet); err != nil || !found {
-		return nil, err
-	}
-	return replicaSet, nil
-}
-
-func getOwner(ctx context.Context, reader client.Reader, object client.Object, kind string, owner client.Object) (bool, error) {
+// Controller reads the controller of an object into owner, where it is of this kind and under change control. It is shared with
+// the cache: read it only.
+func Controller(ctx context.Context, reader client.Reader, object client.Object, kind schema.GroupVersionKind, owner client.Object) (found bool, err error) {
 	reference := metav1.GetControllerOfNoCopy(object)
-	if reference == nil || reference.Kind != kind || reference.APIVersion != appsv1.SchemeGroupVersion.String() {
+	if reference == nil || schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind() != kind.GroupKind() {
 		return false, nil
 	}
 	// Not waiting for our own writes: this runs for each event, and one slow write would hold up all of them.
-	err := reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: reference.Name}, owner,
+	err = reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: reference.Name}, owner,
 		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading the %s that owns %s/%s: %w", kind, object.GetNamespace(), object.GetName(), err)
+		return false, fmt.Errorf("reading the %s that owns %s/%s: %w", kind.Kind, object.GetNamespace(), object.GetName(), err)
 	}
 	return owner.GetUID() == reference.UID, nil
 }

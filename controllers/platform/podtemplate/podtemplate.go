@@ -27,12 +27,14 @@ import (
 	"maps"
 	"reflect"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
+
+// hashLabel is what the deployment controller adds to the templates of ReplicaSets.
+const hashLabel = "pod-template-hash"
 
 // Template is a pod template as the API server sent it, without the labels that the operator and the deployment controller
 // own. It stays untyped, so that fields newer than our types take part in every comparison.
@@ -44,7 +46,7 @@ func OwnedLabels() []string {
 	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelOperateFinished}
 }
 
-// Of takes the pod template out of a Deployment or ReplicaSet, and leaves the object as it is.
+// Of takes the pod template out of a workload or its revision, and leaves the object as it is.
 func Of(workload map[string]any) Template {
 	spec, _ := workload["spec"].(map[string]any)
 	raw, _ := spec["template"].(map[string]any)
@@ -53,7 +55,7 @@ func Of(workload map[string]any) Template {
 	labels, _ := metadata["labels"].(map[string]any)
 	if labels != nil {
 		labels = maps.Clone(labels)
-		for _, key := range append(OwnedLabels(), appsv1.DefaultDeploymentUniqueLabelKey) {
+		for _, key := range append(OwnedLabels(), hashLabel) {
 			delete(labels, key)
 		}
 		metadata = maps.Clone(metadata)

@@ -21,8 +21,8 @@ package scope
 import (
 	"context"
 	"fmt"
+	"maps"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,42 +32,44 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Fills the cache with the namespaces that are opted in.
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 // Looks whether a namespace has been opted out before a rollout that is held goes on: the cache may lag.
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list
-// Fills the cache with the Deployments under change control, their ReplicaSets and their Pods.
-// +kubebuilder:rbac:groups=apps,resources=deployments;replicasets,verbs=list;watch
+// Fills the cache with the Pods under change control.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // Fills the cache with releases and their batches.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads;changepods,verbs=list;watch
 // Fills the cache with the settings. Those that somebody put into another namespace are marked as having no effect.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes,verbs=list;watch
 
-// CacheOptions limits the cache to opted-in namespaces and to Deployments, ReplicaSets and Pods that carry a version.
-func CacheOptions() (cache.Options, error) {
+// CacheOptions limits the cache to opted-in namespaces, and to workloads of these kinds and Pods that carry a version.
+func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 	stamped, err := labels.NewRequirement(appv1alpha1.LabelVersion, selection.Exists, nil)
 	if err != nil {
 		return cache.Options{}, fmt.Errorf("selecting objects by %s: %w", appv1alpha1.LabelVersion, err)
 	}
 	versioned := labels.NewSelector().Add(*stamped)
 	optedIn := labels.SelectorFromSet(labels.Set{appv1alpha1.LabelOptIn: appv1alpha1.OptInEnabled})
-	return cache.Options{
+	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		// A read of a kind that nobody watches must fail, not quietly watch it in the whole cluster.
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:           {Label: optedIn, Transform: slimNamespace},
-			&appsv1.Deployment{}:          {Label: versioned, Transform: slimDeployment},
-			&appsv1.ReplicaSet{}:          {Label: versioned, Transform: slimReplicaSet},
 			&corev1.Pod{}:                 {Label: versioned, Transform: slimPod},
 			&appv1alpha1.ChangeWorkload{}: {},
 			&appv1alpha1.ChangePod{}:      {},
 			&appv1alpha1.OpsConfigInfo{}:  {},
 		},
-	}, nil
+	}
+	for _, kind := range kinds {
+		maps.Copy(options.ByObject, kind.Cache(versioned))
+	}
+	return options, nil
 }
 
 // OptedIn says whether a namespace is under change control, which ends when the namespace is deleted. The cache holds no
@@ -95,14 +97,15 @@ func OptedOut(ctx context.Context, live client.Reader, namespace string) (bool, 
 		found.Items[0].Labels[appv1alpha1.LabelOptIn] != appv1alpha1.OptInEnabled, nil
 }
 
-// IsThere asks the API server whether a Deployment that the cache shows has not gone meanwhile, and is not going.
-func IsThere(ctx context.Context, live client.Reader, deployment *appsv1.Deployment) (bool, error) {
+// IsThere asks the API server whether a workload that the cache shows has not gone meanwhile, and is not going.
+func IsThere(ctx context.Context, live client.Reader, kind workload.Kind, object client.Object) (bool, error) {
 	var found metav1.PartialObjectMetadata
-	found.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
-	if err := live.Get(ctx, client.ObjectKeyFromObject(deployment), &found); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("looking whether Deployment %s/%s is still there: %w", deployment.Namespace, deployment.Name, err)
+	found.SetGroupVersionKind(kind.GroupVersionKind())
+	key := client.ObjectKeyFromObject(object)
+	if err := live.Get(ctx, key, &found); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("looking whether %s %s is still there: %w", kind.GroupVersionKind().Kind, key, err)
 	}
-	return found.UID == deployment.UID && found.DeletionTimestamp == nil, nil
+	return found.UID == object.GetUID() && found.DeletionTimestamp == nil, nil
 }
 
 // IsEnding says that an object could not be created because its namespace is being deleted: no reason to try again.

@@ -37,11 +37,13 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestTheCacheHoldsSevenKindsAndNoOther(t *testing.T) {
 	g := NewWithT(t)
-	options, err := scope.CacheOptions()
+	options, err := scope.CacheOptions(workload.Registry{deployment.Kind{}})
 	g.Expect(err).NotTo(HaveOccurred())
 	kinds := make([]string, 0, len(options.ByObject))
 	for object := range options.ByObject {
@@ -86,7 +88,7 @@ func TestTheCacheSelects(t *testing.T) {
 
 func TestManagedFieldsOfOurOwnKindsAreNotKept(t *testing.T) {
 	g := NewWithT(t)
-	options, err := scope.CacheOptions()
+	options, err := scope.CacheOptions(workload.Registry{deployment.Kind{}})
 	g.Expect(err).NotTo(HaveOccurred())
 	result, err := options.DefaultTransform(&appv1alpha1.ChangePod{ObjectMeta: full(), Spec: appv1alpha1.ChangePodSpec{Release: 3}})
 	g.Expect(err).NotTo(HaveOccurred())

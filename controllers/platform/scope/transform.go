@@ -17,7 +17,6 @@ limitations under the License.
 package scope
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,44 +28,9 @@ import (
 
 func slimNamespace(object any) (any, error) {
 	if namespace, ok := object.(*corev1.Namespace); ok {
-		return &corev1.Namespace{ObjectMeta: slimMeta(namespace.ObjectMeta)}, nil
+		return &corev1.Namespace{ObjectMeta: SlimMeta(namespace.ObjectMeta)}, nil
 	}
 	return object, nil
-}
-
-func slimDeployment(object any) (any, error) {
-	deployment, ok := object.(*appsv1.Deployment)
-	if !ok {
-		return object, nil
-	}
-	slim := &appsv1.Deployment{ObjectMeta: slimMeta(deployment.ObjectMeta)}
-	slim.Generation = deployment.Generation
-	slim.Annotations = deployment.Annotations
-	delete(slim.Annotations, corev1.LastAppliedConfigAnnotation)
-	slim.Spec.Replicas = deployment.Spec.Replicas
-	slim.Spec.Paused = deployment.Spec.Paused
-	slim.Spec.MinReadySeconds = deployment.Spec.MinReadySeconds
-	slim.Spec.Strategy.Type = deployment.Spec.Strategy.Type
-	slim.Status.Replicas = deployment.Status.Replicas
-	slim.Status.UpdatedReplicas = deployment.Status.UpdatedReplicas
-	return slim, nil
-}
-
-func slimReplicaSet(object any) (any, error) {
-	replicaSet, ok := object.(*appsv1.ReplicaSet)
-	if !ok {
-		return object, nil
-	}
-	slim := &appsv1.ReplicaSet{ObjectMeta: slimMeta(replicaSet.ObjectMeta)}
-	if revision, numbered := replicaSet.Annotations[decide.RevisionAnnotation]; numbered {
-		slim.Annotations = map[string]string{decide.RevisionAnnotation: revision}
-	}
-	slim.Spec.Replicas = replicaSet.Spec.Replicas
-	slim.Status.ReadyReplicas = replicaSet.Status.ReadyReplicas
-	if failure := decide.CreationFailure(replicaSet); failure != nil {
-		slim.Status.Conditions = []appsv1.ReplicaSetCondition{*failure}
-	}
-	return slim, nil
 }
 
 func slimPod(object any) (any, error) {
@@ -78,7 +42,7 @@ func slimPod(object any) (any, error) {
 
 // SlimPod returns what the cache keeps of a pod.
 func SlimPod(pod *corev1.Pod) *corev1.Pod {
-	slim := &corev1.Pod{ObjectMeta: slimMeta(pod.ObjectMeta)}
+	slim := &corev1.Pod{ObjectMeta: SlimMeta(pod.ObjectMeta)}
 	slim.Spec.Hostname = pod.Spec.Hostname
 	slim.Status.PodIP = pod.Status.PodIP
 	slim.Status.Phase = pod.Status.Phase
@@ -136,7 +100,8 @@ func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTermina
 	return &corev1.ContainerStateTerminated{ExitCode: end.ExitCode, Reason: end.Reason, StartedAt: end.StartedAt, FinishedAt: end.FinishedAt}
 }
 
-func slimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
+// SlimMeta returns what the cache keeps of any metadata.
+func SlimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:              meta.Name,
 		Namespace:         meta.Namespace,

@@ -33,6 +33,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 var now = metav1.NewTime(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
@@ -62,7 +65,7 @@ func kept() metav1.ObjectMeta {
 // optionsOf finds what the cache does with a kind.
 func optionsOf(t *testing.T, object client.Object) cache.ByObject {
 	t.Helper()
-	options, err := scope.CacheOptions()
+	options, err := scope.CacheOptions(workload.Registry{deployment.Kind{}})
 	if err != nil {
 		t.Fatal(err)
 	}

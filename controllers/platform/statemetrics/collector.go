@@ -25,13 +25,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	appsv1 "k8s.io/api/apps/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // namespaceLabel is not "namespace": Prometheus gives that name to the namespace of what it scrapes.
@@ -44,30 +44,31 @@ const scrapeTimeout = time.Second
 // cache, so all of them show the same: take the maximum, not the sum.
 type Collector struct {
 	reader client.Reader
+	kinds  workload.Registry
 
 	suspended, suspendedSince, inProgress, inProgressSince *prometheus.Desc
 }
 
 // Setup registers a Collector and has the cache hold what it reads, also on replicas that reconcile nothing.
-func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer) error {
-	for _, object := range []client.Object{&appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}} {
+func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer, kinds workload.Registry) error {
+	for _, object := range append(kinds.Objects(), &appv1alpha1.ChangeWorkload{}) {
 		if _, err := mgr.GetCache().GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
 	}
-	if err := registry.Register(New(mgr.GetClient())); err != nil {
+	if err := registry.Register(New(mgr.GetClient(), kinds)); err != nil {
 		return fmt.Errorf("registering the metrics of the state: %w", err)
 	}
 	return nil
 }
 
 // New makes a Collector that reads from a cache.
-func New(reader client.Reader) *Collector {
+func New(reader client.Reader, kinds workload.Registry) *Collector {
 	describe := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, []string{namespaceLabel}, nil)
 	}
 	return &Collector{
-		reader: reader,
+		reader: reader, kinds: kinds,
 		suspended: describe("altershield_deployments_suspended",
 			"Deployments that are suspended now."),
 		suspendedSince: describe("altershield_oldest_suspension_timestamp_seconds",
@@ -96,19 +97,19 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 }
 
 func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metric) error {
-	var deployments appsv1.DeploymentList
-	err := c.reader.List(ctx, &deployments, client.HasLabels{appv1alpha1.LabelSuspend},
-		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
-	if err != nil {
-		return fmt.Errorf("listing the suspended Deployments: %w", err)
+	suspended, inProgress := census{}, census{}
+	for _, kind := range c.kinds {
+		found, err := index.List(ctx, c.reader, kind, client.HasLabels{appv1alpha1.LabelSuspend})
+		if err != nil {
+			return fmt.Errorf("listing the suspended workloads of kind %s: %w", kind.GroupVersionKind().Kind, err)
+		}
+		for _, workload := range found {
+			suspended.add(workload.GetNamespace(), suspensionTime(workload))
+		}
 	}
 	workloads, err := index.ReleasesInProgress(ctx, c.reader)
 	if err != nil {
 		return err
-	}
-	suspended, inProgress := census{}, census{}
-	for i := range deployments.Items {
-		suspended.add(deployments.Items[i].Namespace, suspensionTime(&deployments.Items[i]))
 	}
 	for i := range workloads {
 		inProgress.add(workloads[i].Namespace, workloads[i].Spec.CreateTimeUnix)
@@ -118,9 +119,9 @@ func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metri
 	return nil
 }
 
-// suspensionTime is in Unix seconds, 0 where the label holds none.
-func suspensionTime(deployment *appsv1.Deployment) int64 {
-	since, err := strconv.ParseInt(deployment.Labels[appv1alpha1.LabelSuspend], 10, 64)
+// suspensionTime returns Unix seconds, 0 where the label holds none.
+func suspensionTime(workload client.Object) int64 {
+	since, err := strconv.ParseInt(workload.GetLabels()[appv1alpha1.LabelSuspend], 10, 64)
 	if err != nil {
 		return 0
 	}

@@ -35,7 +35,11 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
+	kinds "github.com/traas-stack/altershield-operator/controllers/workload"
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
+
+var controlled = kinds.Registry{kind.Kind{}}
 
 // indexes lets the fake client be indexed as the cache is.
 type indexes struct{ *fake.ClientBuilder }
@@ -54,7 +58,7 @@ func newClient(t *testing.T, objects ...client.Object) *fake.ClientBuilder {
 		}
 	}
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
-	if err := index.Setup(t.Context(), indexes{builder}); err != nil {
+	if err := index.Setup(t.Context(), indexes{builder}, controlled); err != nil {
 		t.Fatal(err)
 	}
 	return builder
@@ -89,7 +93,7 @@ func TestTheStateOfEachNamespaceIsShown(t *testing.T) {
 		workload("shop", "cart--x--2", 1795278500, "Verifying"),
 		workload("quiet", "idle--x--1", 1795270000, "Superseded"),
 	).Build()
-	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube), strings.NewReader(`
+	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube, controlled), strings.NewReader(`
 # HELP altershield_deployments_suspended Deployments that are suspended now.
 # TYPE altershield_deployments_suspended gauge
 altershield_deployments_suspended{workload_namespace="default"} 5
@@ -117,5 +121,5 @@ func TestACacheThatCannotBeReadLeavesTheOtherMetricsAlone(t *testing.T) {
 			return kube.List(ctx, list, options...)
 		},
 	}).Build()
-	NewWithT(t).Expect(testutil.CollectAndCount(statemetrics.New(kube))).To(BeZero())
+	NewWithT(t).Expect(testutil.CollectAndCount(statemetrics.New(kube, controlled))).To(BeZero())
 }

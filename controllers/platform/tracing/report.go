@@ -25,7 +25,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,28 +34,28 @@ import (
 )
 
 // Recorded tells of a release that was recorded at now.
-func (t *Tracer) Recorded(deployment *appsv1.Deployment, now time.Time) {
+func (t *Tracer) Recorded(workload metav1.Object, now time.Time) {
 	if t == nil {
 		return
 	}
-	release := releaseAt(deployment)
-	t.send(release, RecordSpan(release, deployment.Annotations, now))
+	release := releaseAt(workload)
+	t.send(release, RecordSpan(release, workload.GetAnnotations(), now))
 }
 
-// releaseAt is the release that a Deployment is at.
-func releaseAt(deployment *appsv1.Deployment) Release {
-	at := decide.ReleaseOf(deployment)
+// releaseAt returns the release that a workload is at.
+func releaseAt(workload metav1.Object) Release {
+	at := decide.ReleaseOf(workload)
 	return Release{
-		Deployment: deployment.UID, Namespace: deployment.Namespace, Name: deployment.Name, Version: at.Version, Number: at.Number,
+		Deployment: workload.GetUID(), Namespace: workload.GetNamespace(), Name: workload.GetName(), Version: at.Version, Number: at.Number,
 	}
 }
 
 // Changed tells of a status of a ChangeWorkload that was written at now.
-func (t *Tracer) Changed(before, after *appv1alpha1.ChangeWorkload, deployment *appsv1.Deployment, batches []appv1alpha1.ChangePod, now time.Time) {
+func (t *Tracer) Changed(before, after *appv1alpha1.ChangeWorkload, owner metav1.Object, batches []appv1alpha1.ChangePod, now time.Time) {
 	if t == nil {
 		return
 	}
-	t.send(ReleaseOf(after), StatusSpans(before, after, deployment.Annotations, batches, now))
+	t.send(ReleaseOf(after), StatusSpans(before, after, owner.GetAnnotations(), batches, now))
 }
 
 // Superseded tells of a ChangeWorkload, as it was, that records another release of its version since now.
@@ -88,12 +88,12 @@ func releaseOfBatch(workload *appv1alpha1.ChangeWorkload, batch *appv1alpha1.Cha
 	return release
 }
 
-// RolledBack tells of a rollback of a Deployment, which was at the release that it left, made from start to end.
-func (t *Tracer) RolledBack(deployment *appsv1.Deployment, made *appv1alpha1.Rollback, start, end time.Time) {
+// RolledBack reports a rollback of a workload, which was at the release that it left, made from start to end.
+func (t *Tracer) RolledBack(workload metav1.Object, made *appv1alpha1.Rollback, start, end time.Time) {
 	if t == nil {
 		return
 	}
-	left := releaseAt(deployment)
+	left := releaseAt(workload)
 	left.Version, left.Number = made.Version, made.Release
 	t.send(left, []Span{RollbackSpan(left, made, start, end)})
 }

@@ -19,12 +19,13 @@ package workloadpatch
 import (
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Change is what to write on a Deployment.
+// Change is what to write on a workload.
 type Change struct {
 	// Set and Remove are labels.
 	Set    map[string]string
@@ -32,106 +33,98 @@ type Change struct {
 	// Annotate and Unannotate are annotations.
 	Annotate   map[string]string
 	Unannotate []string
-	// Pause pauses the Deployment, Resume ends a pause.
+	// Pause pauses the rollout, Resume ends a pause: of a workload.Pauser.
 	Pause, Resume bool
 	// Given are annotations that the change was decided by: it is not made once one has another value.
 	Given map[string]string
 }
 
-// IsEmpty says that there is nothing to write.
+// IsEmpty reports whether there is nothing to write.
 func (c Change) IsEmpty() bool {
 	return len(c.Set)+len(c.Remove)+len(c.Annotate)+len(c.Unannotate) == 0 && !c.Pause && !c.Resume
 }
 
-// Operation is one operation of a JSON patch (RFC 6902).
-type Operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
-
-// movedOn says that the decision was made for something else: the next event brings the next one.
-func (c Change) movedOn(read, current *appsv1.Deployment) bool {
-	return current.UID != read.UID ||
-		current.Labels[appv1alpha1.LabelVersion] != read.Labels[appv1alpha1.LabelVersion] ||
-		current.Annotations[appv1alpha1.AnnotationRelease] != read.Annotations[appv1alpha1.AnnotationRelease] ||
-		(c.Pause || c.Resume) && current.Generation != read.Generation ||
+// movedOn reports whether the decision was made for something else: the next event brings the next one.
+func (c Change) movedOn(read, current client.Object) bool {
+	return current.GetUID() != read.GetUID() ||
+		current.GetLabels()[appv1alpha1.LabelVersion] != read.GetLabels()[appv1alpha1.LabelVersion] ||
+		current.GetAnnotations()[appv1alpha1.AnnotationRelease] != read.GetAnnotations()[appv1alpha1.AnnotationRelease] ||
+		(c.Pause || c.Resume) && current.GetGeneration() != read.GetGeneration() ||
 		!c.isGiven(current)
 }
 
-func (c Change) isGiven(deployment *appsv1.Deployment) bool {
+func (c Change) isGiven(object client.Object) bool {
 	for key, value := range c.Given {
-		if present, found := deployment.Annotations[key]; !found || present != value {
+		if present, found := object.GetAnnotations()[key]; !found || present != value {
 			return false
 		}
 	}
 	return true
 }
 
-func (c Change) isMadeIn(deployment *appsv1.Deployment) bool {
+func (c Change) isMadeIn(object client.Object, kind workload.Kind) bool {
 	for key, value := range c.Set {
-		if deployment.Labels[key] != value {
+		if object.GetLabels()[key] != value {
 			return false
 		}
 	}
 	for _, key := range c.Remove {
-		if _, present := deployment.Labels[key]; present {
+		if _, present := object.GetLabels()[key]; present {
 			return false
 		}
 	}
 	for key, value := range c.Annotate {
-		if deployment.Annotations[key] != value {
+		if object.GetAnnotations()[key] != value {
 			return false
 		}
 	}
 	for _, key := range c.Unannotate {
-		if _, present := deployment.Annotations[key]; present {
+		if _, present := object.GetAnnotations()[key]; present {
 			return false
 		}
 	}
-	return (!c.Pause || deployment.Spec.Paused) && (!c.Resume || !deployment.Spec.Paused)
+	pauser, canPause := kind.(workload.Pauser)
+	return !c.Pause && !c.Resume || canPause && pauser.Paused(object) == c.Pause
 }
 
-func (c Change) operations(deployment *appsv1.Deployment) []Operation {
-	operations := []Operation{
-		{Op: "test", Path: "/metadata/uid", Value: deployment.UID},
-		{Op: "test", Path: LabelPath(appv1alpha1.LabelVersion), Value: deployment.Labels[appv1alpha1.LabelVersion]},
+func (c Change) operations(object client.Object, kind workload.Kind) []workload.Operation {
+	operations := []workload.Operation{
+		{Op: "test", Path: "/metadata/uid", Value: object.GetUID()},
+		{Op: "test", Path: LabelPath(appv1alpha1.LabelVersion), Value: object.GetLabels()[appv1alpha1.LabelVersion]},
 	}
-	if release, counted := deployment.Annotations[appv1alpha1.AnnotationRelease]; counted {
-		operations = append(operations, Operation{
+	if release, counted := object.GetAnnotations()[appv1alpha1.AnnotationRelease]; counted {
+		operations = append(operations, workload.Operation{
 			Op: "test", Path: AnnotationPath(appv1alpha1.AnnotationRelease), Value: release,
 		})
 	}
 	for key, value := range c.Given {
-		operations = append(operations, Operation{Op: "test", Path: AnnotationPath(key), Value: value})
+		operations = append(operations, workload.Operation{Op: "test", Path: AnnotationPath(key), Value: value})
 	}
 	for key, value := range c.Set {
-		operations = append(operations, Operation{Op: "add", Path: LabelPath(key), Value: value})
+		operations = append(operations, workload.Operation{Op: "add", Path: LabelPath(key), Value: value})
 	}
 	for _, key := range c.Remove {
-		operations = append(operations, Operation{Op: "remove", Path: LabelPath(key)})
+		operations = append(operations, workload.Operation{Op: "remove", Path: LabelPath(key)})
 	}
-	if len(c.Annotate) > 0 && deployment.Annotations == nil {
-		operations = append(operations, Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
+	if len(c.Annotate) > 0 && object.GetAnnotations() == nil {
+		operations = append(operations, workload.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
 	}
 	for key, value := range c.Annotate {
-		operations = append(operations, Operation{Op: "add", Path: AnnotationPath(key), Value: value})
+		operations = append(operations, workload.Operation{Op: "add", Path: AnnotationPath(key), Value: value})
 	}
 	for _, key := range c.Unannotate {
-		operations = append(operations, Operation{Op: "remove", Path: AnnotationPath(key)})
+		operations = append(operations, workload.Operation{Op: "remove", Path: AnnotationPath(key)})
 	}
-	if c.Pause || c.Resume {
-		// The generation changes with the spec alone: whoever pauses or resumes meanwhile isn't overruled.
-		operations = append(operations, Operation{Op: "test", Path: "/metadata/generation", Value: deployment.Generation})
+	pauser, canPause := kind.(workload.Pauser)
+	if !canPause || !c.Pause && !c.Resume {
+		return operations
 	}
+	// The generation changes with the spec alone: a user who pauses or resumes meanwhile isn't overruled.
+	operations = append(operations, workload.Operation{Op: "test", Path: "/metadata/generation", Value: object.GetGeneration()})
 	if c.Pause {
-		operations = append(operations, Operation{Op: "add", Path: "/spec/paused", Value: true})
+		return append(operations, pauser.Pause(object)...)
 	}
-	if c.Resume {
-		// Removed, not set to false, so that the operator owns nothing of the spec afterwards.
-		operations = append(operations, Operation{Op: "remove", Path: "/spec/paused"})
-	}
-	return operations
+	return append(operations, pauser.Resume(object)...)
 }
 
 // AnnotationPath is where an annotation is, as a JSON pointer.

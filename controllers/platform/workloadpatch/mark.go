@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package workloadpatch writes what the operator writes on Deployments: its labels, its annotations, and its pause.
+// Package workloadpatch writes what the operator writes on workloads: its labels, its annotations, and its pause.
 package workloadpatch
 
 import (
@@ -22,28 +22,26 @@ import (
 	"encoding/json"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Writes the operator's labels and annotations on Deployments, and pauses the rollout of a failed release.
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=patch
-// Finds out whether a write was refused because the Deployment has moved on.
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
-
-// Apply makes the change if the Deployment is still the object and at the release that was read; written is false where
+// Apply makes the change if the workload is still the object and at the release that was read; written is false where
 // it has moved on, and then its next event brings the next decision. A resourceVersion would be a worse guard: the
 // status updates of a rollout would fail one write after the other. What the API server refuses for another reason is an
 // error; a live read tells the two apart, since both are answered alike.
-func Apply(ctx context.Context, writer client.Writer, live client.Reader, deployment *appsv1.Deployment, change Change) (written bool, err error) {
-	patch, err := json.Marshal(change.operations(deployment))
+func Apply(ctx context.Context, writer client.Writer, live client.Reader, kind workload.Kind, object client.Object, change Change) (written bool, err error) {
+	name, key := kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object)
+	patch, err := json.Marshal(change.operations(object, kind))
 	if err != nil {
-		return false, fmt.Errorf("building the patch of Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+		return false, fmt.Errorf("building the patch of %s %s: %w", name, key, err)
 	}
-	target := &appsv1.Deployment{}
-	target.Namespace, target.Name = deployment.Namespace, deployment.Name
+	target := kind.New()
+	target.SetNamespace(key.Namespace)
+	target.SetName(key.Name)
 	err = writer.Patch(ctx, target, client.RawPatch(types.JSONPatchType, patch))
 	switch {
 	case err == nil:
@@ -51,18 +49,18 @@ func Apply(ctx context.Context, writer client.Writer, live client.Reader, deploy
 	case apierrors.IsNotFound(err):
 		return false, nil
 	}
-	refused := fmt.Errorf("patching Deployment %s/%s: %w", deployment.Namespace, deployment.Name, err)
+	refused := fmt.Errorf("patching %s %s: %w", name, key, err)
 	if !apierrors.IsInvalid(err) {
 		return false, refused
 	}
-	var current appsv1.Deployment
-	if err := live.Get(ctx, client.ObjectKeyFromObject(deployment), &current); err != nil {
+	current := kind.New()
+	if err := live.Get(ctx, key, current); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	if change.movedOn(deployment, &current) {
+	if change.movedOn(object, current) {
 		return false, nil
 	}
-	if change.isMadeIn(&current) {
+	if change.isMadeIn(current, kind) {
 		return true, nil
 	}
 	return false, refused

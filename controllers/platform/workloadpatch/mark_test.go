@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // sleep is a Deployment at its fourth release.
@@ -61,7 +62,7 @@ func apply(t *testing.T, deployment *appsv1.Deployment, change workloadpatch.Cha
 			return errors.Join(err, answer)
 		},
 	}).Build()
-	written, err = workloadpatch.Apply(t.Context(), writer, fake.NewClientBuilder().WithObjects(live...).Build(), deployment, change)
+	written, err = workloadpatch.Apply(t.Context(), writer, fake.NewClientBuilder().WithObjects(live...).Build(), kind.Kind{}, deployment, change)
 	return patches, written, err
 }
 
@@ -273,7 +274,7 @@ func TestAChangeIsMadeOnlyWhereItsGuardsHold(t *testing.T) {
 			row.live(live)
 			writer := fake.NewClientBuilder().WithObjects(live).Build()
 			// The fake client answers a failed test with an error of its own, the API server with Invalid.
-			written, _ := workloadpatch.Apply(t.Context(), writer, writer, sleep(), workloadpatch.Change{Set: map[string]string{"a": "b"}})
+			written, _ := workloadpatch.Apply(t.Context(), writer, writer, kind.Kind{}, sleep(), workloadpatch.Change{Set: map[string]string{"a": "b"}})
 			g.Expect(written).To(Equal(row.written))
 			var after appsv1.Deployment
 			g.Expect(writer.Get(t.Context(), client.ObjectKeyFromObject(live), &after)).To(Succeed())

@@ -1,0 +1,64 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+)
+
+// Rollout is how far a workload is with its pods.
+type Rollout struct {
+	// Desired is the number of pods that the workload wants.
+	Desired int32
+	// MinReadySeconds is how long a pod has to be ready until it is finished.
+	MinReadySeconds int32
+	// Rolling reports whether there are pods of other versions still.
+	Rolling bool
+	// Paused reports whether the rollout is paused.
+	Paused bool
+	// Recreate reports whether all older pods end before newer ones start.
+	Recreate bool
+}
+
+// Revision is a pod template of a workload with its pods, as the controller of the workload keeps it: a ReplicaSet of a Deployment.
+type Revision struct {
+	// Version is what the template was stamped with; empty for a template from before the workload came under change control.
+	Version string
+	// Number orders the revisions of a workload: the newest has the highest.
+	Number int64
+	// Created is when the revision was first released.
+	Created time.Time
+	// Owner controls the pods.
+	Owner types.UID
+	// Healthy reports whether there are pods, all of them ready.
+	Healthy bool
+	// Failure is why pods can't be created, nil where they can.
+	Failure *CreationFailure
+	// Template is the pod template; nil where the revision comes from the cache, which holds none.
+	Template podtemplate.Template
+}
+
+// CreationFailure is why pods can't be created, for a quota say.
+type CreationFailure struct {
+	// Since is when creation began to fail.
+	Since   time.Time
+	Message string
+}

@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package history
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// Native lists the revisions of a workload that its own controller keeps; none where the kind has no such history.
+func (k *Keeper) Native(ctx context.Context, kind workload.Kind, object client.Object) ([]decide.Revision, error) {
+	restorer, ok := kind.(workload.Restorer)
+	if !ok {
+		return nil, nil
+	}
+	return restorer.History(ctx, k.Live, object)
+}
+
+// ByVersion returns the pod templates of those revisions that carry a version. A version that two of them carry is left out: its
+// template was changed while no webhook looked, and nobody verified that.
+func ByVersion(revisions []decide.Revision) map[string]podtemplate.Template {
+	templates := map[string]podtemplate.Template{}
+	for _, revision := range revisions {
+		if stamped, unseen := decide.StampedRevision(revisions, revision.Version); revision.Version != "" && !unseen {
+			templates[revision.Version] = stamped.Template
+		}
+	}
+	return templates
+}
+
+// Templates returns the pod templates of a workload by their versions: those that are kept, and those of its own controller.
+func (k *Keeper) Templates(ctx context.Context, kind workload.Kind, object client.Object) (map[string]podtemplate.Template, error) {
+	native, err := k.Native(ctx, kind, object)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := k.List(ctx, kind, object)
+	if err != nil {
+		return nil, err
+	}
+	templates := ByVersion(native)
+	for _, revision := range kept {
+		templates[revision.Version] = revision.Template
+	}
+	return templates, nil
+}
+
+// checkStamped returns an error that wraps ErrNotKept where a workload has another template than its version was given to.
+// Its own history settles that where the same template has another version today, for a library that marshals it differently.
+func (k *Keeper) checkStamped(ctx context.Context, kind workload.Kind, live *unstructured.Unstructured, version string) error {
+	template := podtemplate.Of(live.Object)
+	if computed, err := template.Version(); err == nil && computed == version {
+		return nil
+	}
+	native, err := k.Native(ctx, kind, live)
+	if err != nil {
+		return markFinal(err)
+	}
+	if !ByVersion(native)[version].Equal(template) {
+		return fmt.Errorf("%w: the pod template of %s %s/%s is not the one that version %s was given to, or no ReplicaSet has it: release it again",
+			ErrNotKept, live.GetKind(), live.GetNamespace(), live.GetName(), version)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package deployment
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+)
+
+// Fills the cache with the Deployments under change control and their ReplicaSets.
+// +kubebuilder:rbac:groups=apps,resources=deployments;replicasets,verbs=list;watch
+
+// Cache holds Deployments and ReplicaSets that carry a version, and of those only what is read.
+func (Kind) Cache(stamped labels.Selector) map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&appsv1.Deployment{}: {Label: stamped, Transform: slimDeployment},
+		&appsv1.ReplicaSet{}: {Label: stamped, Transform: slimReplicaSet},
+	}
+}
+
+func slimDeployment(object any) (any, error) {
+	deployment, ok := object.(*appsv1.Deployment)
+	if !ok {
+		return object, nil
+	}
+	slim := &appsv1.Deployment{ObjectMeta: scope.SlimMeta(deployment.ObjectMeta)}
+	slim.Generation = deployment.Generation
+	slim.Annotations = deployment.Annotations
+	delete(slim.Annotations, corev1.LastAppliedConfigAnnotation)
+	slim.Spec.Replicas = deployment.Spec.Replicas
+	slim.Spec.Paused = deployment.Spec.Paused
+	slim.Spec.MinReadySeconds = deployment.Spec.MinReadySeconds
+	slim.Spec.Strategy.Type = deployment.Spec.Strategy.Type
+	slim.Status.Replicas = deployment.Status.Replicas
+	slim.Status.UpdatedReplicas = deployment.Status.UpdatedReplicas
+	return slim, nil
+}
+
+func slimReplicaSet(object any) (any, error) {
+	replicaSet, ok := object.(*appsv1.ReplicaSet)
+	if !ok {
+		return object, nil
+	}
+	slim := &appsv1.ReplicaSet{ObjectMeta: scope.SlimMeta(replicaSet.ObjectMeta)}
+	if revision, numbered := replicaSet.Annotations[revisionAnnotation]; numbered {
+		slim.Annotations = map[string]string{revisionAnnotation: revision}
+	}
+	slim.Spec.Replicas = replicaSet.Spec.Replicas
+	slim.Status.ReadyReplicas = replicaSet.Status.ReadyReplicas
+	if failure := creationFailure(replicaSet); failure != nil {
+		slim.Status.Conditions = []appsv1.ReplicaSetCondition{*failure}
+	}
+	return slim, nil
+}

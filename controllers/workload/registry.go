@@ -1,0 +1,59 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package workload
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Registry holds the kinds under change control.
+type Registry []Kind
+
+// Objects returns an empty object of each kind.
+func (r Registry) Objects() []client.Object {
+	objects := make([]client.Object, 0, len(r))
+	for _, kind := range r {
+		objects = append(objects, kind.New())
+	}
+	return objects
+}
+
+// Of returns the kind that an owner reference names, in whichever version; nil where it isn't under change control.
+func (r Registry) Of(owner *metav1.OwnerReference) Kind {
+	named := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
+	for _, kind := range r {
+		if kind.GroupVersionKind().GroupKind() == named {
+			return kind
+		}
+	}
+	return nil
+}
+
+// OwnerOf returns the workload of a pod, or of what is between a workload and its pods; nil where there is none under change
+// control.
+func (r Registry) OwnerOf(ctx context.Context, cache client.Reader, object client.Object) (*Owner, error) {
+	for _, kind := range r {
+		if owner, err := kind.OwnerOf(ctx, cache, object); err != nil || owner != nil {
+			return owner, err
+		}
+	}
+	return nil, nil
+}
