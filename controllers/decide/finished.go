@@ -22,6 +22,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -42,7 +43,7 @@ func FinishedPods(deployment string, pods []corev1.Pod, batches []appv1alpha1.Ch
 	for i := range pods {
 		pod := &pods[i]
 		summary := Summarize(deployment, pod)
-		known, isBatched := batched[pod.Name]
+		known, isBatched := batched.of(pod)
 		switch {
 		case isReplaced(pod):
 			continue
@@ -74,13 +75,30 @@ func (r FinishRule) MayFinish(pod *corev1.Pod) bool {
 	return IsFinished(pod) || !r.Labelled && IsReady(pod)
 }
 
-// BatchedPods maps the names of the pods that batches hold to their summaries.
-func BatchedPods(batches []appv1alpha1.ChangePod) map[string]appv1alpha1.PodSummary {
-	pods := make(map[string]appv1alpha1.PodSummary, len(batches))
+// Batched are the pods that batches hold.
+type Batched map[podID]appv1alpha1.PodSummary
+
+type podID struct {
+	name string
+	uid  types.UID
+}
+
+// BatchedPods collects the pods that batches hold.
+func BatchedPods(batches []appv1alpha1.ChangePod) Batched {
+	pods := make(Batched, len(batches))
 	for i := range batches {
 		for _, pod := range batches[i].Spec.PodInfos {
-			pods[pod.Pod] = pod
+			pods[podID{pod.Pod, pod.UID}] = pod
 		}
 	}
 	return pods
+}
+
+// of returns the summary of a pod. Batches of an operator before v0.2 know it by its name alone.
+func (b Batched) of(pod *corev1.Pod) (appv1alpha1.PodSummary, bool) {
+	if summary, found := b[podID{pod.Name, pod.UID}]; found {
+		return summary, true
+	}
+	summary, found := b[podID{name: pod.Name}]
+	return summary, found
 }

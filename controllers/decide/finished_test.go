@@ -114,12 +114,3 @@ func TestFinishRuleMayFinish(t *testing.T) {
 		})
 	}
 }
-
-func TestBatchedPods(t *testing.T) {
-	g := NewWithT(t)
-	one, two := appv1alpha1.PodSummary{Pod: "a", FinishTimeUnix: 1}, appv1alpha1.PodSummary{Pod: "b", FinishTimeUnix: 2}
-	g.Expect(decide.BatchedPods([]appv1alpha1.ChangePod{
-		{Spec: appv1alpha1.ChangePodSpec{PodInfos: []appv1alpha1.PodSummary{one}}},
-		{Spec: appv1alpha1.ChangePodSpec{PodInfos: []appv1alpha1.PodSummary{two}}},
-	})).To(Equal(map[string]appv1alpha1.PodSummary{"a": one, "b": two}))
-}

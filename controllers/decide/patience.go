@@ -36,8 +36,8 @@ type Patience struct {
 	Stopped map[Container]time.Time
 	// Excused is until when pods don't count, as something else keeps them from running.
 	Excused map[types.UID]time.Time
-	// Batched are the pods in the batches of the release, by their names: they completed it, labelled or not.
-	Batched map[string]appv1alpha1.PodSummary
+	// Batched are the pods in the batches of the release: they completed it, labelled or not.
+	Batched Batched
 }
 
 // Container names a container of a pod.
@@ -138,7 +138,7 @@ func (p *Patience) stoppedSince(pod *corev1.Pod, status *corev1.ContainerStatus,
 
 // hasFinished reports whether a pod is known to have completed its release.
 func (p *Patience) hasFinished(pod *corev1.Pod) bool {
-	_, batched := p.Batched[pod.Name]
+	_, batched := p.Batched.of(pod)
 	return batched || IsFinished(pod)
 }
 

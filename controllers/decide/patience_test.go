@@ -211,7 +211,7 @@ func TestFindStuckExcusesPodsThatAreInABatch(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			patience := aMinute
-			patience.Batched = map[string]appv1alpha1.PodSummary{row.batched: {Pod: row.batched}}
+			patience.Batched = decide.BatchedPods([]appv1alpha1.ChangePod{newBatch([]appv1alpha1.PodSummary{{Pod: row.batched}})})
 			pod := podOfAge(time.Hour, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending })
 			NewWithT(t).Expect(decide.FindStuck(decide.Revision{}, []corev1.Pod{pod}, patience, now).Message).To(Equal(row.message))
 		})

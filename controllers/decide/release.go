@@ -180,6 +180,7 @@ func Summarize(deployment string, pod *corev1.Pod) appv1alpha1.PodSummary {
 		IP:             pod.Status.PodIP,
 		Namespace:      pod.Namespace,
 		Pod:            pod.Name,
+		UID:            pod.UID,
 		FinishTimeUnix: finished,
 		WorkSpace:      "default",
 	}

@@ -19,6 +19,8 @@ package decide
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
@@ -33,44 +35,76 @@ type tally struct {
 // lift a suspension. A pod that passed counts only while it is there: its successor has to pass as well.
 func count(seen Observation) tally {
 	var result tally
-	verdicts := make(map[string]appv1alpha1.Verdict, len(seen.Finished))
-	missed := map[string]bool{}
+	known := make(judged, len(seen.Finished))
 	for i := range seen.Batches {
 		judgement := Judge(&seen.Batches[i])
 		result.checking = append(result.checking, judgement.Checking...)
 		result.failed = append(result.failed, judgement.Failed...)
 		for _, pod := range judgement.Checking {
-			verdicts[pod.Pod] = ""
+			known.note(pod, "", false)
 		}
 		_, unchecked := MissedCheck(&seen.Batches[i])
 		for _, pod := range judgement.Passed {
-			verdicts[pod.Pod] = appv1alpha1.VerdictPass
-			if unchecked {
-				missed[pod.Pod] = true
-			} else {
-				delete(missed, pod.Pod)
-			}
+			known.note(pod, appv1alpha1.VerdictPass, unchecked)
 		}
 		for _, pod := range judgement.Failed {
-			verdicts[pod.Pod] = appv1alpha1.VerdictUnpass
+			known.note(pod, appv1alpha1.VerdictUnpass, false)
 		}
 	}
 	for _, pod := range seen.Finished {
-		verdict, claimed := verdicts[pod.Pod]
-		if !claimed {
+		entry := known.of(pod)
+		if entry == nil {
 			result.preparing = append(result.preparing, pod)
 			continue
 		}
 		result.claimed++
-		if verdict == appv1alpha1.VerdictPass {
+		if entry.verdict == appv1alpha1.VerdictPass {
 			result.passed = append(result.passed, pod)
-			if missed[pod.Pod] {
+			if entry.unchecked {
 				result.unchecked++
 			}
 		}
 	}
 	return result
 }
+
+// judged has what batches say of pods, by their names.
+type judged map[string]judgedPod
+
+type judgedPod struct {
+	uid       types.UID
+	verdict   appv1alpha1.Verdict // empty while the pod is being checked
+	unchecked bool
+	// before is what was said of another pod of the name.
+	before *judgedPod
+}
+
+// note notes what the next batch says of a pod.
+func (j judged) note(pod appv1alpha1.PodSummary, verdict appv1alpha1.Verdict, unchecked bool) {
+	entry := judgedPod{uid: pod.UID, verdict: verdict, unchecked: unchecked}
+	if last, present := j[pod.Pod]; present {
+		entry.before = &last
+	}
+	j[pod.Pod] = entry
+}
+
+// of returns what was said last of a pod, nil where it is in no batch.
+func (j judged) of(pod appv1alpha1.PodSummary) *judgedPod {
+	last, present := j[pod.Pod]
+	if !present {
+		return nil
+	}
+	for entry := &last; entry != nil; entry = entry.before {
+		if isSame(entry.uid, pod.UID) {
+			return entry
+		}
+	}
+	return nil
+}
+
+// isSame reports whether two pods of one name are the same, by their UIDs. Summaries of an operator before v0.2 have none: they
+// go by the name.
+func isSame(a, b types.UID) bool { return a == b || a == "" || b == "" }
 
 // describeFailed puts what failed into the status of a release that the Deployment moved on from: its pods are gone or
 // going, which says nothing of how it went.

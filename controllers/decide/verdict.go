@@ -52,7 +52,7 @@ func Judge(changePod *appv1alpha1.ChangePod) Judgement {
 	for _, pod := range changePod.Spec.PodInfos {
 		result, failed := unpassed[pod.Pod]
 		switch {
-		case failed:
+		case failed && isSame(result.UID, pod.UID):
 			pod.Verdict, pod.Message = result.Verdict, result.Message
 			judgement.Failed = append(judgement.Failed, pod)
 			delete(unpassed, pod.Pod)

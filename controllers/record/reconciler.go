@@ -112,6 +112,7 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, key client
 			ChangeWorkloadID:  key.Name,
 			ServiceName:       owner.GetName(),
 			AppName:           owner.GetName(),
+			WorkloadRef:       r.reference(owner),
 			Reversion:         release.Version,
 			Release:           release.Number,
 			CountThreshold:    size,
@@ -139,6 +140,11 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, key client
 	return nil
 }
 
+func (r *Reconciler) reference(owner client.Object) *appv1alpha1.WorkloadReference {
+	apiVersion, kind := r.Kind.GroupVersionKind().ToAPIVersionAndKind()
+	return &appv1alpha1.WorkloadReference{APIVersion: apiVersion, Kind: kind, Name: owner.GetName(), UID: owner.GetUID()}
+}
+
 // recordAgain lets the ChangeWorkload of a version that is released once more check it anew.
 func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workload *appv1alpha1.ChangeWorkload, release decide.Release) error {
 	size, err := r.Settings.BatchSize(ctx)
@@ -148,6 +154,7 @@ func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workl
 	before := workload.DeepCopy()
 	workload.Spec.Earlier = decide.Unaccounted(before)
 	workload.Spec.Release = release.Number
+	workload.Spec.WorkloadRef = r.reference(owner)
 	workload.Spec.CountThreshold = size
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
 	decide.DescribeRelease(&workload.Spec, owner.GetAnnotations(), release)

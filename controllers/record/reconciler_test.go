@@ -98,6 +98,7 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 	}
 
 	spec := recorded()
+	g.Expect(spec.WorkloadRef).To(Equal(&appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "uid-1"}))
 	g.Expect(spec.ReleasedBy).To(Equal("alice"))
 	g.Expect(spec.Changes).To(HaveExactElements("metadata.labels[test]: added"))
 	g.Expect(spec.IgnoredSuspend).To(BeTrue())
@@ -106,9 +107,13 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 	g.Expect(recorder.Events).To(Receive(Equal(
 		"Warning SuspensionIgnored alice used ignored-suspend to let release " + version + " through at 2026-11-21T10:00:00Z")))
 
+	var upgraded appv1alpha1.ChangeWorkload // as an operator before v0.2 recorded it
+	g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}, &upgraded)).To(Succeed())
+	upgraded.Spec.WorkloadRef = nil
+	g.Expect(kube.Update(t.Context(), &upgraded)).To(Succeed())
 	var stored appsv1.Deployment
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(third), &stored)).To(Succeed())
-	recorded()
+	g.Expect(recorded().WorkloadRef).To(BeNil(), "it is not written for this alone")
 	g.Expect(recorder.Events).To(BeEmpty(), "what is recorded is told once")
 
 	fifth := sleepAt("5", map[string]string{
@@ -119,6 +124,7 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 	g.Expect(kube.Update(t.Context(), fifth)).To(Succeed())
 	spec = recorded()
 	g.Expect(spec.Release).To(Equal(int64(5)))
+	g.Expect(spec.WorkloadRef).To(HaveField("Name", "sleep"))
 	g.Expect(spec.ReleasedBy).To(Equal("bob"))
 	g.Expect(spec.Changes).To(BeEmpty())
 	g.Expect(spec.IgnoredSuspend).To(BeFalse())

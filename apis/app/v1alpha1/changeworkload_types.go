@@ -16,7 +16,10 @@ limitations under the License.
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // MaxStatusPods caps the pods listed in a status, all lists together, so that the object stays far below etcd's limit
 // of 1.5 MB at any number of replicas. Counts are exact beyond it.
@@ -24,7 +27,7 @@ const MaxStatusPods = 500
 
 // ChangeWorkloadSpec says which release of which workload is checked, and how.
 //
-// +kubebuilder:validation:XValidation:rule="self.changeWorkloadId == oldSelf.changeWorkloadId && self.appName == oldSelf.appName && self.serviceName == oldSelf.serviceName && self.reversion == oldSelf.reversion",message="a ChangeWorkload stays with its version of its Deployment"
+// +kubebuilder:validation:XValidation:rule="self.changeWorkloadId == oldSelf.changeWorkloadId && self.appName == oldSelf.appName && self.serviceName == oldSelf.serviceName && self.reversion == oldSelf.reversion && (!has(oldSelf.workloadRef) || has(self.workloadRef) && self.workloadRef == oldSelf.workloadRef)",message="a ChangeWorkload stays with its version of its Deployment"
 type ChangeWorkloadSpec struct {
 	// changeWorkloadId is the object's own name.
 	// +kubebuilder:validation:MaxLength=253
@@ -35,6 +38,10 @@ type ChangeWorkloadSpec struct {
 	// appName is the whole name of the Deployment.
 	// +kubebuilder:validation:MaxLength=253
 	AppName string `json:"appName"`
+	// workloadRef is the workload that was released. Records of an operator before v0.2 have none: they are of a Deployment with the
+	// name in appName.
+	// +optional
+	WorkloadRef *WorkloadReference `json:"workloadRef,omitempty"`
 	// reversion is the release version: the value of the version label, 32 hex digits.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{32}$`
 	Reversion string `json:"reversion"`
@@ -78,6 +85,22 @@ type ChangeWorkloadSpec struct {
 	// absent where there is none.
 	// +optional
 	Earlier *RecordedRelease `json:"earlier,omitempty"`
+}
+
+// WorkloadReference names a workload in the namespace of the object that holds it.
+type WorkloadReference struct {
+	// apiVersion is the API group and version of the workload, such as apps/v1.
+	// +kubebuilder:validation:MaxLength=253
+	APIVersion string `json:"apiVersion"`
+	// kind is the kind of the workload, such as Deployment.
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+	// name is the name of the workload.
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// uid is the UID of the workload.
+	// +kubebuilder:validation:Type=string
+	UID types.UID `json:"uid"`
 }
 
 // ChangeWorkloadStatus says how far the check of a release is.

@@ -16,6 +16,8 @@ limitations under the License.
 
 package v1alpha1
 
+import "k8s.io/apimachinery/pkg/types"
+
 // PodSummary names one pod and, once it was checked, its verdict.
 type PodSummary struct {
 	// app is the application, which is the name of the Deployment.
@@ -34,6 +36,11 @@ type PodSummary struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
+	// uid is the pod's UID: a pod that is created anew under the same name is another one. Summaries of an operator before v0.2
+	// have none.
+	// +kubebuilder:validation:Type=string
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
 	// finishTimeUnix is when the pod was seen finished, in Unix seconds.
 	// +optional
 	FinishTimeUnix int64 `json:"finishTimeUnix,omitempty"`
