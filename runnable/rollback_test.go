@@ -146,7 +146,7 @@ func TestReconcileRollsAStuckReleaseBackAtItsDeadline(t *testing.T) {
 	g.Expect(late.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(late.roller.requests).To(HaveExactElements(rollback.Request{
 		Deployment: sleepKey.NamespacedName, From: decide.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: it is pending",
-		Patience: decide.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[decide.Container]time.Time{}, Batched: map[string]appv1alpha1.PodSummary{}},
+		Patience: decide.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[decide.Container]time.Time{}, Batched: decide.Batched{}},
 	}))
 	g.Expect(late.events()).To(BeEmpty(), "whoever rolls back tells it")
 }

@@ -31,10 +31,11 @@ func patch(kind workload.Kind, from, to marks) []jsonpatch.Operation {
 	operations := patchMap("/metadata/labels", from.labels, to.labels)
 	operations = append(operations, patchMap("/metadata/annotations", from.annotations, to.annotations)...)
 	operations = append(operations, patchPause(kind, from, to)...)
+	template := workload.TemplatePointer(kind)
 	if len(from.templateLabels) == 0 && len(to.templateLabels) > 0 && from.template["metadata"] == nil {
-		operations = append(operations, jsonpatch.NewOperation("add", "/spec/template/metadata", map[string]any{}))
+		operations = append(operations, jsonpatch.NewOperation("add", template+"/metadata", map[string]any{}))
 	}
-	return append(operations, patchMap("/spec/template/metadata/labels", from.templateLabels, to.templateLabels)...)
+	return append(operations, patchMap(template+"/metadata/labels", from.templateLabels, to.templateLabels)...)
 }
 
 func patchPause(kind workload.Kind, from, to marks) []jsonpatch.Operation {

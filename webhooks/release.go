@@ -69,14 +69,14 @@ type marks struct {
 }
 
 func newMarks(kind workload.Kind, object *unstructured.Unstructured) marks {
-	templateLabels, _, _ := unstructured.NestedStringMap(object.Object, "spec", "template", "metadata", "labels")
+	templateLabels, _, _ := unstructured.NestedStringMap(object.Object, append(kind.TemplatePath(), "metadata", "labels")...)
 	pauser, canPause := kind.(workload.Pauser)
 	return marks{
 		paused:         canPause && pauser.Paused(object),
 		labels:         object.GetLabels(),
 		annotations:    object.GetAnnotations(),
 		templateLabels: templateLabels,
-		template:       podtemplate.Of(object.Object),
+		template:       workload.Template(kind, object.Object),
 		object:         object,
 	}
 }

@@ -33,8 +33,9 @@ const (
 	hashLength      = 10
 )
 
-// ChangeWorkloadName is <deployment>--x--<version>. A Deployment whose name leaves no room for that keeps the
-// beginning of its name and a hash of all of it.
+// ChangeWorkloadName returns <deployment>--x--<version>, the name of the record and of the kept template of a release. A
+// Deployment whose name leaves no room for that keeps the beginning of its name and a hash of all of it. Another kind of workload
+// needs its kind in here: its names must not be those of a Deployment.
 func ChangeWorkloadName(deployment, version string) string {
 	room := validation.DNS1123SubdomainMaxLength - maxNumberLength - len(separator) - len(version)
 	return ShortName(deployment, room) + separator + version

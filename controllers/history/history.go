@@ -65,7 +65,7 @@ func (k *Keeper) Keep(ctx context.Context, kind workload.Kind, object client.Obj
 	if err := k.checkStamped(ctx, kind, live, release.Version); err != nil {
 		return err
 	}
-	revision, err := newRevision(live, release)
+	revision, err := newRevision(kind, live, release)
 	if err != nil {
 		return err
 	}

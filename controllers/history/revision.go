@@ -31,6 +31,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // maxData is the most bytes that are kept of one template, which stays below etcd's limit of 1.5 MB: beyond it the API server
@@ -50,7 +51,7 @@ type Revision struct {
 }
 
 // newRevision returns the template of a workload at a release, with who released it when.
-func newRevision(live *unstructured.Unstructured, release decide.Release) (*appsv1.ControllerRevision, error) {
+func newRevision(kind workload.Kind, live *unstructured.Unstructured, release decide.Release) (*appsv1.ControllerRevision, error) {
 	revision := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: live.GetNamespace(),
@@ -63,7 +64,7 @@ func newRevision(live *unstructured.Unstructured, release decide.Release) (*apps
 		},
 		Revision: release.Number,
 	}
-	content := map[string]any{"spec": map[string]any{"template": podtemplate.Of(live.Object)}}
+	content := map[string]any{"spec": map[string]any{"template": workload.Template(kind, live.Object)}}
 	if applied := podtemplate.Applied(live.GetAnnotations()); applied != nil {
 		content["lastApplied"] = map[string]any{"template": applied}
 	}

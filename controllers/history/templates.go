@@ -69,7 +69,7 @@ func (k *Keeper) Templates(ctx context.Context, kind workload.Kind, object clien
 // checkStamped returns an error that wraps ErrNotKept where a workload has another template than its version was given to.
 // Its own history settles that where the same template has another version today, for a library that marshals it differently.
 func (k *Keeper) checkStamped(ctx context.Context, kind workload.Kind, live *unstructured.Unstructured, version string) error {
-	template := podtemplate.Of(live.Object)
+	template := workload.Template(kind, live.Object)
 	if computed, err := template.Version(); err == nil && computed == version {
 		return nil
 	}

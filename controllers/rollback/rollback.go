@@ -37,7 +37,6 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
@@ -81,7 +80,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	if err != nil {
 		return nil, err
 	}
-	if back.template.Equal(podtemplate.Of(scene.raw.Object)) {
+	if back.template.Equal(workload.Template(r.Kind, scene.raw.Object)) {
 		return nil, &Obstacle{ObstacleSameTemplate, fmt.Sprintf("deployment %s has that pod template already", request.Deployment.Name)}
 	}
 	made, err := r.write(ctx, request, scene, back)
@@ -112,7 +111,7 @@ func (r *Roller) write(ctx context.Context, request Request, scene *scene, back 
 	}
 	made := record(request, scene.past.Release, version, quarantine, r.Clock.Now())
 	made.ToRelease = decide.NextRelease(scene.object.GetAnnotations()) // as the webhook will count
-	patch, err := patchOf(scene.raw, back, decide.RememberRollback(scene.past.Rollbacks, made))
+	patch, err := patchOf(r.Kind, scene.raw, back, decide.RememberRollback(scene.past.Rollbacks, made))
 	if err != nil {
 		return appv1alpha1.Rollback{}, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
 	}
@@ -199,7 +198,7 @@ func (r *Roller) refused(ctx context.Context, request Request, scene *scene, err
 		if failed != nil {
 			return failed
 		}
-		if !reflect.DeepEqual(guards(scene.raw), guards(current)) {
+		if !reflect.DeepEqual(guards(r.Kind, scene.raw), guards(r.Kind, current)) {
 			err = apierrors.NewConflict(schema.GroupResource{Group: r.Kind.GroupVersionKind().Group, Resource: r.Kind.Resource()}, request.Deployment.Name, err)
 		}
 	}

@@ -105,12 +105,12 @@ func unknownVersion(deployment, version string, targets []string) error {
 
 // guards are what a rollback was decided by, and what it overwrites: the API server makes it only while all of that is so. A
 // resourceVersion would be a worse guard: the status updates of a rollout would fail one attempt after the other.
-func guards(deployment *unstructured.Unstructured) []workload.Operation {
-	template, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, "spec", "template")
+func guards(kind workload.Kind, deployment *unstructured.Unstructured) []workload.Operation {
+	template, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, kind.TemplatePath()...)
 	tests := []workload.Operation{
 		{Op: "test", Path: "/metadata/uid", Value: deployment.GetUID()},
 		{Op: "test", Path: workloadpatch.LabelPath(appv1alpha1.LabelVersion), Value: deployment.GetLabels()[appv1alpha1.LabelVersion]},
-		{Op: "test", Path: "/spec/template", Value: template},
+		{Op: "test", Path: workload.TemplatePointer(kind), Value: template},
 	}
 	annotations := deployment.GetAnnotations()
 	for _, key := range []string{
@@ -127,12 +127,12 @@ func guards(deployment *unstructured.Unstructured) []workload.Operation {
 // patchOf replaces the template of a Deployment as it was read, and nothing else of its spec. What kubectl apply remembers goes
 // back with it: else the file of the version that is left, applied once more, would leave fields of the earlier one in place,
 // and so be a version that nobody refuses.
-func patchOf(deployment *unstructured.Unstructured, back target, rollbacks []appv1alpha1.Rollback) (client.Patch, error) {
+func patchOf(kind workload.Kind, deployment *unstructured.Unstructured, back target, rollbacks []appv1alpha1.Rollback) (client.Patch, error) {
 	recorded, err := json.Marshal(rollbacks)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
-	operations := append(guards(deployment), workload.Operation{Op: "replace", Path: "/spec/template", Value: back.template})
+	operations := append(guards(kind, deployment), workload.Operation{Op: "replace", Path: workload.TemplatePointer(kind), Value: back.template})
 	annotations := deployment.GetAnnotations()
 	if annotations == nil {
 		operations = append(operations, workload.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})

@@ -19,6 +19,7 @@ package workload
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -39,6 +40,8 @@ type Kind interface {
 	New() client.Object
 	// NewList returns an empty list of these objects.
 	NewList() client.ObjectList
+	// TemplatePath returns the fields that lead to the pod template.
+	TemplatePath() []string
 	// Rollout reads how far a workload is with its pods.
 	Rollout(workload client.Object) decide.Rollout
 	// Revisions lists the revisions of a workload that the cache shows, without their templates.
@@ -84,6 +87,14 @@ type Restorer interface {
 	// Orphans lists the templates with a version that a deleted workload left, for the workload that is created in its place.
 	Orphans(ctx context.Context, live client.Reader, workload client.Object, version string) ([]podtemplate.Template, error)
 }
+
+// Template returns the pod template of an untyped workload.
+func Template(kind Kind, workload map[string]any) podtemplate.Template {
+	return podtemplate.At(workload, kind.TemplatePath()...)
+}
+
+// TemplatePointer returns where the pod template of a workload is, as a JSON pointer (RFC 6901).
+func TemplatePointer(kind Kind) string { return "/" + strings.Join(kind.TemplatePath(), "/") }
 
 // Operation is one operation of a JSON patch (RFC 6902).
 type Operation struct {

@@ -46,10 +46,15 @@ func OwnedLabels() []string {
 	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelOperateFinished}
 }
 
-// Of takes the pod template out of a workload or its revision, and leaves the object as it is.
-func Of(workload map[string]any) Template {
-	spec, _ := workload["spec"].(map[string]any)
-	raw, _ := spec["template"].(map[string]any)
+// Of takes the pod template out of a revision of a workload, which has it in spec.template.
+func Of(revision map[string]any) Template { return At(revision, "spec", "template") }
+
+// At takes the pod template at a path out of an object, and leaves the object as it is.
+func At(object map[string]any, path ...string) Template {
+	raw := object
+	for _, field := range path {
+		raw, _ = raw[field].(map[string]any)
+	}
 	bare := maps.Clone(raw)
 	metadata, _ := raw["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)

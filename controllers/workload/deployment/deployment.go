@@ -78,6 +78,9 @@ func (Kind) New() client.Object { return &appsv1.Deployment{} }
 // NewList returns an empty list of Deployments.
 func (Kind) NewList() client.ObjectList { return &appsv1.DeploymentList{} }
 
+// TemplatePath returns spec.template.
+func (Kind) TemplatePath() []string { return []string{"spec", "template"} }
+
 // Layer returns an empty ReplicaSet.
 func (Kind) Layer() client.Object { return &appsv1.ReplicaSet{} }
 
