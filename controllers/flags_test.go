@@ -69,6 +69,6 @@ var _ = Describe("The manager's flags", func() {
 	It("explain themselves", func(ctx context.Context) {
 		output, err := exec.CommandContext(ctx, settings.Binary, "--help").CombinedOutput()
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(output)).To(ContainSubstring("Elect a leader among several replicas"))
+		Expect(string(output)).To(ContainSubstring("Enable leader election."))
 	})
 })

@@ -52,6 +52,21 @@ func TestPickKeepsChosenPortsAndFindsDifferentOnes(t *testing.T) {
 	g.Expect(different).To(And(HaveLen(5), Not(HaveKey(0))))
 }
 
+func TestFreePortsAreDifferent(t *testing.T) {
+	g := NewWithT(t)
+	numbers := make([]int, 1000)
+	ports := make([]*int, len(numbers))
+	for i := range numbers {
+		ports[i] = &numbers[i]
+	}
+	g.Expect(FreePorts(ports...)).To(Succeed())
+	different := map[int]bool{}
+	for _, number := range numbers {
+		different[number] = true
+	}
+	g.Expect(different).To(HaveLen(1000))
+}
+
 func TestPointWebhooks(t *testing.T) {
 	for name, c := range map[string]struct{ clientConfig, url string }{
 		"service":            {`{service: {name: s, namespace: n, path: /mutate}, caBundle: b2xk}`, "https://127.0.0.1:1443/mutate"},

@@ -62,41 +62,38 @@ func CheckPorts(ports ...Port) error {
 	return nil
 }
 
-// FreePort returns a port that nothing listens on.
-func FreePort() (int, error) {
-	for range portAttempts {
-		port := lowestPort + rand.IntN(highestPort-lowestPort+1)
-		if listenable(port) == nil {
-			return port, nil
-		}
-	}
-	return 0, fmt.Errorf("no free port among %d tried from %d to %d", portAttempts, lowestPort, highestPort)
-}
-
-// pick replaces every zero by a free port.
-func (p *Ports) pick() error {
-	all := []*int{&p.APIServer, &p.EtcdClient, &p.EtcdPeer, &p.ControllerManager, &p.Scheduler}
+// FreePorts replaces each zero by a free port that no other of the ports has.
+func FreePorts(ports ...*int) error {
 	used := map[int]bool{}
-	for _, port := range all {
+	for _, port := range ports {
 		used[*port] = true
 	}
-	for _, port := range all {
-		if *port != 0 {
-			continue
-		}
-		for used[*port] {
-			free, err := FreePort()
-			if err != nil {
-				return err
+	for _, port := range ports {
+		for attempt := 0; *port == 0; attempt++ {
+			if attempt == portAttempts {
+				return fmt.Errorf("no free port among %d tried from %d to %d", portAttempts, lowestPort, highestPort)
 			}
-			*port = free
+			candidate := lowestPort + rand.IntN(highestPort-lowestPort+1)
+			if !used[candidate] && listenable(candidate) == nil {
+				*port, used[candidate] = candidate, true
+			}
 		}
-		used[*port] = true
 	}
 	return nil
 }
 
-// listenable tells why a port can't be listened on.
+// FreePort returns a free port.
+func FreePort() (port int, err error) {
+	err = FreePorts(&port)
+	return port, err
+}
+
+// pick replaces every zero by a free port.
+func (p *Ports) pick() error {
+	return FreePorts(&p.APIServer, &p.EtcdClient, &p.EtcdPeer, &p.ControllerManager, &p.Scheduler)
+}
+
+// listenable returns why nothing can listen on a port, nil where it is free.
 func listenable(port int) error {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
 	if err != nil {

@@ -183,17 +183,7 @@ func Files() []string { return []string{Name + kubeconfigSuffix, servingCerts} }
 func (o *Operator) LogPath() string { return process.LogPath(o.options.Dir, o.options.Name) }
 
 func (p *Ports) pick() error {
-	for _, port := range []*int{&p.Webhook, &p.Metrics, &p.Probe, &p.Callback} {
-		if *port != 0 {
-			continue
-		}
-		free, err := cluster.FreePort()
-		if err != nil {
-			return err
-		}
-		*port = free
-	}
-	return nil
+	return cluster.FreePorts(&p.Webhook, &p.Metrics, &p.Probe, &p.Callback)
 }
 
 func argv(options Options, kubeconfig, certs string) []string {
