@@ -35,7 +35,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/permissions/grant"
 )
 
-// everySpec says that this run leaves no spec out.
+// everySpec reports whether this run leaves no spec out.
 var everySpec bool
 
 var _ = ReportBeforeSuite(func(report Report) {

@@ -155,7 +155,7 @@ func stopAndRemoveWebhooks(ctx context.Context, namespace string) {
 	Eventually(stamps(ctx, namespace)).Should(Equal("not stamped"))
 }
 
-// stamps says whether new Deployments are stamped.
+// stamps reports whether new Deployments are stamped.
 func stamps(ctx context.Context, namespace string) func() string {
 	return func() string {
 		deployment := sleep(namespace, alone("probe"))

@@ -18,5 +18,5 @@ limitations under the License.
 
 package controllers_test
 
-// raceDetector says that the manager under test is built with the race detector, as the tests are.
+// raceDetector means that the manager under test is built with the race detector, as the tests are.
 const raceDetector = true

@@ -42,9 +42,9 @@ type mutationTarget struct {
 	kind   schema.GroupVersionKind
 	schema *mutate.Schema
 	below  []string
-	// everywhere says that objects of other namespaces count as well.
+	// everywhere reports whether objects of other namespaces count as well.
 	everywhere bool
-	// isNamespace says that it is the namespace itself.
+	// isNamespace reports whether it is the namespace itself.
 	isNamespace bool
 }
 
@@ -80,7 +80,7 @@ func (m mutationTarget) apply(ctx context.Context, object *unstructured.Unstruct
 	return kube.Patch(ctx, object.DeepCopy(), asked)
 }
 
-// isCreatable says that people may make such objects: what controllers of Kubernetes make is theirs, and a status isn't made.
+// isCreatable reports whether people may make such objects: what controllers of Kubernetes make is theirs, and a status isn't made.
 func (m mutationTarget) isCreatable() bool {
 	return m.below[0] != "status" && !slices.Contains([]string{"ReplicaSet", "Pod", "Namespace"}, m.kind.Kind)
 }
@@ -116,7 +116,7 @@ func mutated(object *unstructured.Unstructured, mutation mutate.Mutation) *unstr
 	return result
 }
 
-// isInWords says that a refusal is one, and names what is refused by one of the words.
+// isInWords reports whether a refusal is one, and names what is refused by one of the words.
 func isInWords(err error, words ...string) bool {
 	if apierrors.IsInternalError(err) && strings.Contains(err.Error(), "Internal error occurred: parsing time") {
 		return true // the API server's own: it can't read a year of five digits that it made of a Deployment's time with an offset

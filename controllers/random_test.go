@@ -230,7 +230,7 @@ func explained(ctx context.Context, namespace, name string) error {
 	return nil
 }
 
-// isNotRecorded says that an Event on a Deployment tells why its release isn't recorded.
+// isNotRecorded reports whether an Event on a Deployment tells why its release isn't recorded.
 func isNotRecorded(ctx context.Context, namespace, deployment string) bool {
 	told := toldOf(ctx, namespace, func(event eventsv1.Event) (string, bool) {
 		return event.Regarding.Name, event.Reason == "ReleaseNotRecorded"

@@ -333,7 +333,7 @@ func expireLost(ctx context.Context, namespace string) {
 	}).Should(BeZero())
 }
 
-// isOver says whether the server has told the verdict of the stage that a node is at, and got no answer.
+// isOver reports whether the server has told the verdict of the stage that a node is at, and got no answer.
 func isOver(id string) bool {
 	for _, node := range server.Nodes() {
 		if node.ID == id && len(node.Callbacks) > 0 {

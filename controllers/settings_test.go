@@ -45,7 +45,7 @@ func configure(ctx context.Context, name, patch string) {
 	})
 }
 
-// settingSeen says that the operator has the setting in its cache as it stands.
+// settingSeen reports whether the operator has the setting in its cache as it stands.
 func settingSeen(ctx context.Context, name string) bool {
 	var setting appv1alpha1.OpsConfigInfo
 	err := kube.Get(ctx, client.ObjectKey{Namespace: system, Name: name}, &setting)

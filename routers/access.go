@@ -95,7 +95,7 @@ func (d *denial) answer(w http.ResponseWriter) (int, any) {
 	return d.code, reply{Message: d.message}
 }
 
-// check says whether the caller of a request, who shows a token of the cluster, may do what action says, and which name the
+// check reports whether the caller of a request, who shows a token of the cluster, may do what action says, and which name the
 // API server knows them by. The error is a denial, unless the API server could not be asked.
 func (a access) check(request *http.Request, action authorizationv1.ResourceAttributes) (name string, err error) {
 	user, err := a.authenticate(request)

@@ -43,7 +43,7 @@ type reviews struct {
 	asked  int
 	// down is the kind that it fails to answer.
 	down string
-	// recorded says that a review was to be awaited in the cache.
+	// recorded reports whether a review was to be awaited in the cache.
 	recorded bool
 }
 

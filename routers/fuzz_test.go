@@ -93,13 +93,13 @@ func checkBelieved(t *testing.T, body []byte, received verifier.Delivery, outcom
 	}
 }
 
-// isSignedNow says that a body carries the signature of the token at a timestamp that is recent.
+// isSignedNow reports whether a body carries the signature of the token at a timestamp that is recent.
 func isSignedNow(timestamp, sign string, body []byte) bool {
 	number, err := strconv.ParseInt(timestamp, 10, 64)
 	return err == nil && isRecent(number) && sign == altershield.Sign(strconv.FormatInt(number, 10), body, token)
 }
 
-// isRecent says that a timestamp, of seconds or of milliseconds, is within five minutes of now.
+// isRecent reports whether a timestamp, of seconds or of milliseconds, is within five minutes of now.
 func isRecent(timestamp int64) bool {
 	seconds, window := now.Unix(), int64(5*60)
 	return timestamp >= seconds-window && timestamp <= seconds+window ||

@@ -28,7 +28,7 @@ import (
 
 // Observation is what was seen of a Deployment and its release.
 type Observation struct {
-	// OptedIn says that the namespace is under change control.
+	// OptedIn reports whether the namespace is under change control.
 	OptedIn bool
 	// Release is what the Deployment is at.
 	Release decide.Release
@@ -36,9 +36,9 @@ type Observation struct {
 	Requested string
 	// RequestedBy is who set it.
 	RequestedBy string
-	// Over says that the release was verified and no pod of another version is left.
+	// Over reports whether the release was verified and no pod of another version is left.
 	Over bool
-	// Verified says that the release was verified.
+	// Verified reports whether the release was verified.
 	Verified bool
 	// Failures says which pods failed their check while releases of the Deployment are denied; empty where none did.
 	Failures string
@@ -50,10 +50,10 @@ type Observation struct {
 	Patience decide.Patience
 	// Unusable is why the annotation that sets the threshold has no effect.
 	Unusable error
-	// WayBack says that the cache shows a healthy ReplicaSet to go back to; one from before the Deployment came under change
+	// WayBack reports whether the cache shows a healthy ReplicaSet to go back to; one from before the Deployment came under change
 	// control isn't there.
 	WayBack bool
-	// OnSuspension says that a suspended release is rolled back without being asked.
+	// OnSuspension reports whether a suspended release is rolled back without being asked.
 	OnSuspension bool
 }
 
@@ -67,7 +67,7 @@ type Decision struct {
 	Wait time.Duration
 }
 
-// Decide says whether a Deployment goes back. A user's request comes first, then failed checks, as these know a verified
+// Decide reports whether a Deployment goes back. A user's request comes first, then failed checks, as these know a verified
 // version to go back to.
 func Decide(seen Observation) Decision {
 	var decision Decision

@@ -102,7 +102,7 @@ func (t *told) rest(deployment client.ObjectKey, tried attempt, wayBack bool, no
 	return rest
 }
 
-// isCached says that the cache tells of an obstacle, and of its end, without a call.
+// isCached reports whether the cache tells of an obstacle, and of its end, without a call.
 func isCached(obstacle rollback.ObstacleReason) bool {
 	return slices.Contains([]rollback.ObstacleReason{
 		rollback.ObstaclePaused, rollback.ObstacleRecreate, rollback.ObstacleIsRollback, rollback.ObstacleAlreadyRolledBack,

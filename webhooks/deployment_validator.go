@@ -108,7 +108,7 @@ type release struct {
 	refused *appv1alpha1.Rollback
 }
 
-// isOwnRollback says whether the operator goes back to an earlier version, and says so itself.
+// isOwnRollback reports whether the operator goes back to an earlier version, and says so itself.
 func (v *deploymentValidator) isOwnRollback(request admission.Request, old, updated marks) bool {
 	return request.UserInfo.Username == v.operator && updated.rollbackTo(decide.NextRelease(old.annotations)) != nil
 }

@@ -50,7 +50,7 @@ func ownedAnnotations() []string {
 type author struct {
 	// user is the name that the API server knows the author by.
 	user string
-	// isOperator says that it is the operator itself, whose releases are rollbacks.
+	// isOperator reports whether it is the operator itself, whose releases are rollbacks.
 	isOperator bool
 }
 

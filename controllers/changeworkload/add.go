@@ -150,7 +150,7 @@ func verdictChanged() predicate.Predicate {
 	}
 }
 
-// hasFailed says that a ChangePod has a bad verdict, which must not wait.
+// hasFailed reports whether a ChangePod has a bad verdict, which must not wait.
 func hasFailed(object client.Object) bool {
 	changePod, ok := object.(*appv1alpha1.ChangePod)
 	return !ok || len(decide.Judge(changePod).Failed) > 0

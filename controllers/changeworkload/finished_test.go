@@ -30,7 +30,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// labelSetting says whether finished pods are labelled.
+// labelSetting is the setting by which finished pods are labelled, or not.
 func labelSetting(enable bool) *appv1alpha1.OpsConfigInfo {
 	return &appv1alpha1.OpsConfigInfo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "altershieldoperator-system", Name: "finished-label"},

@@ -42,9 +42,9 @@ type scene struct {
 	earlier []appv1alpha1.ChangePod
 	// highest is the highest number of a ChangePod that was seen.
 	highest int64
-	// stale says that the cache has yet to show ChangePods that exist.
+	// stale reports whether the cache has yet to show ChangePods that exist.
 	stale bool
-	// lost says that ChangePods are gone.
+	// lost reports whether ChangePods are gone.
 	lost bool
 	// finish decides which pods have finished; finishing is when the next one does that is ready for too short a time, 0 for none.
 	finish    decide.FinishRule

@@ -52,7 +52,7 @@ type removal struct {
 	api client.WithWatch
 	// asked are the removals that were asked for.
 	asked []string
-	// remembering says that the client waits for one of them to show in the cache.
+	// remembering reports whether the client waits for one of them to show in the cache.
 	remembering bool
 }
 

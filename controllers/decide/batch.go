@@ -28,9 +28,9 @@ import (
 // plan says which batches to open now and when to look at the rest.
 type plan struct {
 	batches [][]appv1alpha1.PodSummary
-	// reachedThreshold says that enough pods finished for a batch, late that they did so after the deadline.
+	// reachedThreshold reports whether enough pods finished for a batch, late that they did so after the deadline.
 	reachedThreshold, late bool
-	// timedOut says that the deadline passed before that.
+	// timedOut reports whether the deadline passed before that.
 	timedOut bool
 	// deadline is when the pods that are there make a smaller batch, nil while no batch is awaited.
 	deadline *metav1.Time

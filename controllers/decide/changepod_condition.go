@@ -83,7 +83,7 @@ func MissedCheck(changePod *appv1alpha1.ChangePod) (note string, missed bool) {
 	return verified.Message, true
 }
 
-// wasFailedBefore says that the check before the batch came out bad.
+// wasFailedBefore reports whether the check before the batch came out bad.
 func wasFailedBefore(changePod *appv1alpha1.ChangePod) bool {
 	return changePod.Status.Message == string(appv1alpha1.ChangePodPreFailed) && changePod.Status.VerdictTime != nil
 }

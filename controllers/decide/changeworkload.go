@@ -27,27 +27,27 @@ import (
 
 // Observation is what was seen of a release and its Deployment.
 type Observation struct {
-	// OptedIn says that the namespace is under change control.
+	// OptedIn reports whether the namespace is under change control.
 	OptedIn bool
-	// Current says that the Deployment is still at this release.
+	// Current reports whether the Deployment is still at this release.
 	Current bool
-	// Superseded says that the Deployment is at a later release. One at an earlier release is shown late.
+	// Superseded reports whether the Deployment is at a later release. One at an earlier release is shown late.
 	Superseded bool
 	// Desired is the number of pods that the Deployment wants.
 	Desired int32
-	// Paused says that the Deployment is paused.
+	// Paused reports whether the Deployment is paused.
 	Paused bool
-	// Unseen says that the template was changed while no webhook looked: no pod of this release comes up any more.
+	// Unseen reports whether the template was changed while no webhook looked: no pod of this release comes up any more.
 	Unseen bool
-	// Rolling says that pods of other versions are still being replaced.
+	// Rolling reports whether pods of other versions are still being replaced.
 	Rolling bool
 	// Hold says how far the operator holds the rollout of this release.
 	Hold Hold
-	// Suspended says that releases of the Deployment are denied.
+	// Suspended reports whether releases of the Deployment are denied.
 	Suspended bool
-	// Blocking says that a failed pod suspends its Deployment.
+	// Blocking reports whether a failed pod suspends its Deployment.
 	Blocking bool
-	// WentBack says that the Deployment moved on from this release to a version that was verified before.
+	// WentBack reports whether the Deployment moved on from this release to a version that was verified before.
 	WentBack bool
 	// RolledBack is the rollback that ended this release, nil where none did.
 	RolledBack *appv1alpha1.Rollback
@@ -60,7 +60,7 @@ type Observation struct {
 	// Finished are the finished pods of this release, without those that are being replaced, in the order in which they go into
 	// batches.
 	Finished []appv1alpha1.PodSummary
-	// Earlier says that there are batches of earlier releases of the version.
+	// Earlier reports whether there are batches of earlier releases of the version.
 	Earlier bool
 	// Batches are the batches of this release.
 	Batches []appv1alpha1.ChangePod
@@ -74,7 +74,7 @@ type Observation struct {
 type Decision struct {
 	// Status is the status of the ChangeWorkload.
 	Status appv1alpha1.ChangeWorkloadStatus
-	// WriteStatus says that Status differs from the one stored in a way that has to be written now.
+	// WriteStatus reports whether Status differs from the one stored in a way that has to be written now.
 	WriteStatus bool
 	// Batches are the batches to open.
 	Batches [][]appv1alpha1.PodSummary
@@ -82,18 +82,18 @@ type Decision struct {
 	Unchecked int
 	// Order is what to tell the verifier; AnswerOrder takes its answer.
 	Order OrderPlan
-	// Suspend says that the Deployment has to be suspended.
+	// Suspend reports whether the Deployment has to be suspended.
 	Suspend bool
-	// Lift says that the suspension of the Deployment has to be lifted.
+	// Lift reports whether the suspension of the Deployment has to be lifted.
 	Lift bool
-	// Pause says that the rollout has to be paused, Resume that the operator's pause has to end, Override that a user has
+	// Pause reports whether the rollout has to be paused, Resume that the operator's pause has to end, Override that a user has
 	// ended it.
 	Pause, Resume, Override bool
-	// Verified says that the release is verified and was not before, Keep that its pod template is to be kept.
+	// Verified reports whether the release is verified and was not before, Keep that its pod template is to be kept.
 	Verified, Keep bool
 	// Prune are the ChangeWorkloads of older releases that have done their duty.
 	Prune []appv1alpha1.ChangeWorkload
-	// Clear says that the batches of earlier releases of the version have done theirs.
+	// Clear reports whether the batches of earlier releases of the version have done theirs.
 	Clear bool
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
 	Wait time.Duration
@@ -265,7 +265,7 @@ func waitingPhase(phase appv1alpha1.ChangeWorkloadPhase) appv1alpha1.ChangeWorkl
 	return appv1alpha1.ChangeWorkloadRunning
 }
 
-// isSettled says that a release was verified before and still is: what its pods do now is no news of it.
+// isSettled reports whether a release was verified before and still is: what its pods do now is no news of it.
 func isSettled(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return IsSettled(workload) && status.Status == appv1alpha1.ChangeWorkloadSuccess
 }

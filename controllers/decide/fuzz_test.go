@@ -117,7 +117,7 @@ func checkWritable(t *testing.T, value, into any) {
 	}
 }
 
-// checkRefusals says whether what is remembered after one more rollback can be written, and refuses what was left.
+// checkRefusals checks whether what is remembered after one more rollback can be written, and refuses what was left.
 func checkRefusals(t *testing.T, known []appv1alpha1.Rollback) {
 	t.Helper()
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

@@ -107,7 +107,7 @@ func OrderTrouble(workload *appv1alpha1.ChangeWorkload) string {
 
 // OrderPlan says what to tell the verifier of a release.
 type OrderPlan struct {
-	// Open says that the release is to be announced.
+	// Open reports whether the release is to be announced.
 	Open bool
 	// Close is how the release ended, empty while it has not.
 	Close appv1alpha1.OrderState
@@ -170,7 +170,7 @@ func endOfEarlier(workload *appv1alpha1.ChangeWorkload, release int64) appv1alph
 	return appv1alpha1.OrderCancel
 }
 
-// isRunning says that the verifier has, or may have, the order and doesn't know of its end.
+// isRunning reports whether the verifier has, or may have, the order and doesn't know of its end.
 func isRunning(state appv1alpha1.OrderState) bool {
 	return state == appv1alpha1.OrderOpen || state == appv1alpha1.OrderPending
 }

@@ -110,7 +110,7 @@ func remembers(workloads []*appv1alpha1.ChangeWorkload, version string) bool {
 	})
 }
 
-// hasFailed says that pods of a release failed.
+// hasFailed reports whether pods of a release failed.
 func hasFailed(workload *appv1alpha1.ChangeWorkload) bool {
 	return workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend
 }

@@ -69,7 +69,7 @@ func IsSuspended(workload metav1.Object) bool {
 	return suspended
 }
 
-// IsVerified says whether a Deployment with these ChangeWorkloads may return to a version while it is suspended.
+// IsVerified reports whether a Deployment with these ChangeWorkloads may return to a version while it is suspended.
 func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 	remembered := false
 	for i := range workloads {
@@ -86,12 +86,12 @@ func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 	return remembered
 }
 
-// IsSettled says whether a release was verified. It was not by the Success of a release that had no pods to check.
+// IsSettled reports whether a release was verified. It was not by the Success of a release that had no pods to check.
 func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
 	return wasVerified(&workload.Status) && workload.Status.ObservedRelease == workload.Spec.Release
 }
 
-// IsInProgress says whether pods of a release are awaited or checked, or nobody has looked at it yet. It is not where it waits
+// IsInProgress reports whether pods of a release are awaited or checked, or nobody has looked at it yet. It is not where it waits
 // for a user, who has paused the Deployment, say.
 func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 	switch {
@@ -104,7 +104,7 @@ func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 	return verified != nil && (verified.Reason == appv1alpha1.ReasonVerifying || verified.Reason == appv1alpha1.ReasonThresholdTimeout)
 }
 
-// WentBack says whether a Deployment with these ChangeWorkloads that is at a version now has gone back to it. By then the
+// WentBack reports whether a Deployment with these ChangeWorkloads that is at a version now has gone back to it. By then the
 // version may be released anew, and nobody have looked yet.
 func WentBack(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 	return IsVerified(workloads, version) || slices.ContainsFunc(workloads, func(workload appv1alpha1.ChangeWorkload) bool {
@@ -112,7 +112,7 @@ func WentBack(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 	})
 }
 
-// wasVerified says whether the release that a status speaks of was verified.
+// wasVerified reports whether the release that a status speaks of was verified.
 func wasVerified(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(status)
 }

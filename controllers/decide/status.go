@@ -76,13 +76,13 @@ func endSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
 	}
 }
 
-// wasLifted says that the suspension has ended that a release brought.
+// wasLifted reports whether the suspension has ended that a release brought.
 func wasLifted(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	suspended := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionSuspended)
 	return suspended != nil && suspended.Reason == appv1alpha1.ReasonLifted
 }
 
-// setRolledBack says that the Deployment went back from the release. That stays known when the Deployment forgets about it.
+// setRolledBack notes that the Deployment went back from the release. That stays known when the Deployment forgets about it.
 func setRolledBack(status *appv1alpha1.ChangeWorkloadStatus, rollback *appv1alpha1.Rollback) {
 	if rollback == nil {
 		return
@@ -115,7 +115,7 @@ func Standing(status *appv1alpha1.ChangeWorkloadStatus) appv1alpha1.ChangeWorklo
 	return status.Status
 }
 
-// isProvisional says that a Success only means that there was nothing to check.
+// isProvisional reports whether a Success only means that there was nothing to check.
 func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
 	return verified != nil && verified.Reason == appv1alpha1.ReasonNoReplicas

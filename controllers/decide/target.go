@@ -48,7 +48,7 @@ func (p Past) VerifiedTargets(now time.Time) []string {
 	return targets
 }
 
-// failed says that a version failed when it was released last.
+// failed reports whether a version failed when it was released last.
 func (p Past) failed(version string) bool {
 	return slices.Contains(FailedVersions(p.Workloads), version)
 }

@@ -61,7 +61,7 @@ type Reconciler struct {
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
 	Settings settings.Reader
-	// Ordered says that a verifier has to be told of the end of each release, so that its record must not go before.
+	// Ordered reports whether a verifier has to be told of the end of each release, so that its record must not go before.
 	Ordered bool
 }
 

@@ -92,7 +92,7 @@ func (r Rule) matches(checked *node, stage Stage) bool {
 		(r.Deployment == "" || checked.order.about(r.Deployment))
 }
 
-// about says whether an order is about a Deployment.
+// about reports whether an order is about a Deployment.
 func (o *order) about(deployment string) bool {
 	named := func(name string) bool { return name == deployment || strings.HasSuffix(name, "/"+deployment) }
 	return slices.ContainsFunc(o.ChangeApps, named) || slices.ContainsFunc(o.InstanceNames, named)

@@ -64,9 +64,9 @@ type Options struct {
 	// InsertTime is how long the start of a batch is in the database, where starts of other orders lead to deadlocks: 2 ms if
 	// zero. Below zero there are none.
 	InsertTime time.Duration
-	// SkipAuth says that signatures are not checked, which is what the server is shipped with. POST /meta/config/create changes it.
+	// SkipAuth reports whether signatures are not checked, which is what the server is shipped with. POST /meta/config/create changes it.
 	SkipAuth bool
-	// NoScene says that there is no scene before CreateScene.
+	// NoScene reports whether there is no scene before CreateScene.
 	NoScene bool
 	// Now tells the time by which settings and scenes become known: time.Now if nil.
 	Now func() time.Time

@@ -98,7 +98,7 @@ type Node struct {
 	// PrePass and PostPass are what polls answer.
 	PrePass  bool `json:"prePass"`
 	PostPass bool `json:"postPass"`
-	// ChangeFailed says that the finish notify came with success false.
+	// ChangeFailed reports whether the finish notify came with success false.
 	ChangeFailed bool       `json:"changeFailed,omitempty"`
 	FinishCalls  int        `json:"finishCalls"`
 	PollCalls    int        `json:"pollCalls"`

@@ -40,7 +40,7 @@ const (
 // load is something to measure the operator under.
 type load struct {
 	name string
-	// always says that it is measured unless told otherwise.
+	// always reports whether it is measured unless told otherwise.
 	always bool
 	run    func(context.Context, *bench) ([]Figure, error)
 }

@@ -59,10 +59,10 @@ func (p *progress) sawWorkload(workload *appv1alpha1.ChangeWorkload) {
 	}
 }
 
-// isRolled says that all rollouts are complete.
+// isRolled reports whether all rollouts are complete.
 func (p *progress) isRolled() bool { return len(p.rolled) == p.deployments }
 
-// isVerified says that all rollouts are complete and all releases verified.
+// isVerified reports whether all rollouts are complete and all releases verified.
 func (p *progress) isVerified() bool {
 	if !p.isRolled() {
 		return false

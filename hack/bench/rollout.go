@@ -45,7 +45,7 @@ type fleet struct {
 	namespace   string
 	deployments int
 	replicas    int
-	// late says that its pods take one second to be ready in the first Deployment, two in the next, five at most. Were it left to
+	// late reports whether its pods take one second to be ready in the first Deployment, two in the next, five at most. Were it left to
 	// chance, the slowest Deployment would be another one each time.
 	late bool
 	// peer rolls them out, nil for none.

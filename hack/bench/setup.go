@@ -32,9 +32,9 @@ import (
 type setup struct {
 	// batch is how many pods are checked together, 0 where there is no operator.
 	batch int
-	// server says that the test server checks them.
+	// server reports whether the test server checks them.
 	server bool
-	// unlabelled says that finished pods get no label.
+	// unlabelled reports whether finished pods get no label.
 	unlabelled bool
 	// manager is the manager's program, empty for that of the lab; it is compared with that.
 	manager string

@@ -56,11 +56,11 @@ type matrix struct {
 // result is what became of a plan.
 type result struct {
 	plan plan
-	// reached says that what was planned has happened.
+	// reached reports whether what was planned has happened.
 	reached bool
 	// differences are empty where the run ended like an undisturbed one.
 	differences []string
-	// again says that it ended otherwise beside others and was tried once more alone, which is what is told here.
+	// again reports whether it ended otherwise beside others and was tried once more alone, which is what is told here.
 	again bool
 	took  time.Duration
 }

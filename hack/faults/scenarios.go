@@ -33,7 +33,7 @@ import (
 // scenario is what users do in a namespace, and wait for.
 type scenario struct {
 	name string
-	// checked says that AlterShield Server checks the releases.
+	// checked reports whether AlterShield Server checks the releases.
 	checked bool
 	play    func(context.Context, *stage) error
 	// troubles are what may strike at its moment, apart says that nothing else goes wrong in it.

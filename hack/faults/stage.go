@@ -143,7 +143,7 @@ func (s *stage) verified(ctx context.Context, release int64) error {
 	})
 }
 
-// cleared says whether the batches of releases that are over are gone. If the same version is released again before, its
+// cleared reports whether the batches of releases that are over are gone. If the same version is released again before, its
 // batches get higher numbers.
 func (s *stage) cleared(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
 	var batches appv1alpha1.ChangePodList

@@ -51,7 +51,7 @@ func certs(dir, hosts string, out io.Writer) error {
 	return nil
 }
 
-// checkServingCert says whether a certificate is good for some names.
+// checkServingCert checks whether a certificate is good for some names.
 func checkServingCert(path string, names []string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {

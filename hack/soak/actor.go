@@ -52,7 +52,7 @@ const (
 	bootTimeout   = 5 * time.Minute
 )
 
-// errNothing says that an action found nothing to act on.
+// errNothing means that an action found nothing to act on.
 var errNothing = errors.New("nothing there")
 
 // actor does what a plan says, and logs a line for each action.

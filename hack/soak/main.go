@@ -52,5 +52,5 @@ func main() {
 	}
 }
 
-// errViolated says that something was violated.
+// errViolated means that something was violated.
 var errViolated = errors.New("an invariant was violated")

@@ -75,10 +75,10 @@ type ChangeWorkloadSpec struct {
 	// +listType=atomic
 	// +optional
 	Changes []string `json:"changes,omitempty"`
-	// ignoredSuspend says that the release used the label ignored-suspend to get in.
+	// ignoredSuspend indicates that the release used the label ignored-suspend to get in.
 	// +optional
 	IgnoredSuspend bool `json:"ignoredSuspend,omitempty"`
-	// rollback says that the release is a rollback, and of what.
+	// rollback indicates that the release is a rollback, and of what.
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
 	// earlier is the release of this version whose order may be open at AlterShield Server without the status having it;

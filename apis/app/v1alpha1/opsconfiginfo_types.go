@@ -81,7 +81,7 @@ type OpsConfigInfoSpec struct {
 
 // ConfigValue is the value of a setting.
 type ConfigValue struct {
-	// enable says whether the setting is on.
+	// enable indicates whether the setting is on.
 	// +optional
 	Enable bool `json:"enable"`
 	// content is the value of the setting, where it has one.

@@ -23,11 +23,11 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type OrderState string
 
 const (
-	// OrderPending says that the server has not taken the order yet; it is sent again.
+	// OrderPending means that the server has not taken the order yet; it is sent again.
 	OrderPending OrderState = "Pending"
-	// OrderOpen says that the server has the order, and checks the batches of the release under it.
+	// OrderOpen means that the server has the order, and checks the batches of the release under it.
 	OrderOpen OrderState = "Open"
-	// OrderRefused says that the server doesn't take the order, so the release is not checked.
+	// OrderRefused means that the server doesn't take the order, so the release is not checked.
 	OrderRefused OrderState = "Refused"
 	// OrderSuccess ends an order whose release was verified.
 	OrderSuccess OrderState = "SUCCESS"

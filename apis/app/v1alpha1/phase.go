@@ -24,15 +24,15 @@ type ChangeWorkloadPhase string
 const (
 	// ChangeWorkloadInit is the state of a release that no reconcile has seen yet.
 	ChangeWorkloadInit ChangeWorkloadPhase = ""
-	// ChangeWorkloadRunning says that pods are awaited or checked.
+	// ChangeWorkloadRunning means that pods are awaited or checked.
 	ChangeWorkloadRunning ChangeWorkloadPhase = "Running"
-	// ChangeWorkloadFailed says that AlterShield Server refused the release: its pods are not checked.
+	// ChangeWorkloadFailed means that AlterShield Server refused the release: its pods are not checked.
 	ChangeWorkloadFailed ChangeWorkloadPhase = "Failed"
-	// ChangeWorkloadTimeOutPreThreshold says that waitTimeThreshold passed before countThreshold pods had finished.
+	// ChangeWorkloadTimeOutPreThreshold means that waitTimeThreshold passed before countThreshold pods had finished.
 	ChangeWorkloadTimeOutPreThreshold ChangeWorkloadPhase = "TimeOutPreThreshold"
-	// ChangeWorkloadSuccess says that every desired pod finished and passed.
+	// ChangeWorkloadSuccess means that every desired pod finished and passed.
 	ChangeWorkloadSuccess ChangeWorkloadPhase = "Success"
-	// ChangeWorkloadSuspend says that a pod failed its check.
+	// ChangeWorkloadSuspend means that a pod failed its check.
 	ChangeWorkloadSuspend ChangeWorkloadPhase = "Suspend"
 )
 
@@ -48,19 +48,19 @@ const (
 	ChangePodPreWait ChangePodPhase = "PreWait"
 	// ChangePodPreSubmitted waits for the verdict of the check before the batch.
 	ChangePodPreSubmitted ChangePodPhase = "PreSubmitted"
-	// ChangePodPreFailed says that the check before the batch could not be submitted, or came out bad.
+	// ChangePodPreFailed means that the check before the batch could not be submitted, or came out bad.
 	ChangePodPreFailed ChangePodPhase = "PreFailed"
-	// ChangePodPreTimeout says that no verdict of the check before the batch came in time.
+	// ChangePodPreTimeout means that no verdict of the check before the batch came in time.
 	ChangePodPreTimeout ChangePodPhase = "PreTimeout"
 	// ChangePodPostWait waits to submit the check after the batch.
 	ChangePodPostWait ChangePodPhase = "PostWait"
 	// ChangePodPostSubmitted waits for the verdict of the check after the batch.
 	ChangePodPostSubmitted ChangePodPhase = "PostSubmitted"
-	// ChangePodPostFinish says that the verdict of the check after the batch is known.
+	// ChangePodPostFinish means that the verdict of the check after the batch is known.
 	ChangePodPostFinish ChangePodPhase = "PostFinish"
-	// ChangePodPostFailed says that the check after the batch could not be submitted.
+	// ChangePodPostFailed means that the check after the batch could not be submitted.
 	ChangePodPostFailed ChangePodPhase = "PostFailed"
-	// ChangePodPostTimeout says that no verdict of the check after the batch came in time.
+	// ChangePodPostTimeout means that no verdict of the check after the batch came in time.
 	ChangePodPostTimeout ChangePodPhase = "PostTimeout"
 	// ChangePodExecuteDone is the end; the status message names the phase before it.
 	ChangePodExecuteDone ChangePodPhase = "ExecuteDone"

@@ -73,10 +73,10 @@ type Rollback struct {
 	RefusedUntil *metav1.Time `json:"refusedUntil,omitempty"`
 }
 
-// IsAutomatic says that the operator decided.
+// IsAutomatic reports whether the operator decided.
 func (r *Rollback) IsAutomatic() bool { return r.Reason != RollbackRequested }
 
-// IsSound says that an operator may have written a record. Where no webhook looks anybody may write the annotation, and a
+// IsSound reports whether an operator may have written a record. Where no webhook looks anybody may write the annotation, and a
 // ChangeWorkload that repeats nonsense would be refused.
 func (r *Rollback) IsSound() bool {
 	known := r.Reason == RollbackPodsNotRunning || r.Reason == RollbackPodsFailed || r.Reason == RollbackRequested
@@ -95,7 +95,7 @@ func RollbacksOf(annotations map[string]string) []Rollback {
 	})
 }
 
-// isWritable says that a time has a year of four digits in UTC, which is how it is written. With another offset it may be read
+// isWritable reports whether a time has a year of four digits in UTC, which is how it is written. With another offset it may be read
 // without.
 func isWritable(t time.Time) bool {
 	year := t.UTC().Year()

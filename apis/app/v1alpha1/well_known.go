@@ -98,7 +98,7 @@ const (
 	// told from a user's; HeldOverridden follows the number once a user has resumed that rollout. Written by the
 	// ChangeWorkload reconciler, dropped by the mutating webhook when a release begins.
 	AnnotationHeld = "altershield.defense.antgroup.com/held"
-	// HeldOverridden says that a user resumed the rollout: it is not held again.
+	// HeldOverridden means that a user resumed the rollout: it is not held again.
 	HeldOverridden = "-overridden"
 )
 

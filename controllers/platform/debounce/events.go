@@ -52,7 +52,7 @@ func Events(inner handler.EventHandler, urgent func(client.Object) bool) handler
 	}
 }
 
-// Never says that no object is urgent.
+// Never is for objects none of which is urgent.
 func Never(client.Object) bool { return false }
 
 // later is a queue that puts off what is added.

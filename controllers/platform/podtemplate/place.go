@@ -74,7 +74,7 @@ func (p place) first() string {
 	}
 }
 
-// isFieldName says whether a key can be the name of a field in a pattern: a longer one, or one with other characters, could
+// isFieldName reports whether a key can be the name of a field in a pattern: a longer one, or one with other characters, could
 // be mistaken for something else.
 func isFieldName(key string) bool {
 	for _, char := range key {

@@ -81,7 +81,7 @@ func At(object map[string]any, path ...string) Template {
 	return bare
 }
 
-// Equal says whether two templates are the same release. It compares what is stored, never versions: a library that
+// Equal reports whether two templates are the same release. It compares what is stored, never versions: a library that
 // marshals the same template differently must not restart anybody's pods.
 func (t Template) Equal(other Template) bool {
 	return reflect.DeepEqual(t, other)

@@ -27,7 +27,7 @@ const maxLine = 200
 
 // The lists below decide alone what people get to read: a field is only to be added where nobody can keep a secret in it.
 
-// isShown says whether the values of a field are shown. What identifies an element of a list is in the path anyway.
+// isShown reports whether the values of a field are shown. What identifies an element of a list is in the path anyway.
 func isShown(pattern string) bool {
 	if end := strings.LastIndex(pattern, "[]."); end >= 0 && pattern[end+len("[]."):] == mergeKey(pattern[:end]) {
 		return true
@@ -125,7 +125,7 @@ func mergeKey(list string) string {
 	}
 }
 
-// isMap says whether an object has keys of people's own choice.
+// isMap reports whether an object has keys of people's own choice.
 func (p place) isMap() bool {
 	switch p.pattern[strings.LastIndex(p.pattern, ".")+1:] {
 	case "annotations", "labels", "limits", "matchLabels", "nodeSelector", "overhead", "requests", "volumeAttributes":
@@ -156,7 +156,7 @@ func describe(at place, old, updated any) string {
 	}
 }
 
-// presence says whether a value came or went.
+// presence describes that a value came or went.
 func presence(old any) string {
 	if old == (absent{}) {
 		return "added"

@@ -72,7 +72,7 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 	return options, nil
 }
 
-// OptedIn says whether a namespace is under change control, which ends when the namespace is deleted. The cache holds no
+// OptedIn reports whether a namespace is under change control, which ends when the namespace is deleted. The cache holds no
 // other namespace.
 func OptedIn(ctx context.Context, reader client.Reader, namespace string) (bool, error) {
 	var object corev1.Namespace
@@ -108,12 +108,12 @@ func IsThere(ctx context.Context, live client.Reader, kind workload.Kind, object
 	return found.UID == object.GetUID() && found.DeletionTimestamp == nil, nil
 }
 
-// IsEnding says that an object could not be created because its namespace is being deleted: no reason to try again.
+// IsEnding reports whether an object could not be created because its namespace is being deleted: no reason to try again.
 func IsEnding(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// IsDenied says that the API server refuses a write each time, for a quota, a policy or its content: no reason to try again.
+// IsDenied reports whether the API server refuses a write each time, for a quota, a policy or its content: no reason to try again.
 func IsDenied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }

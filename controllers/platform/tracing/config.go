@@ -29,7 +29,7 @@ import (
 type Config struct {
 	// Endpoint is the host:port that takes OTLP over gRPC; empty: nothing is traced.
 	Endpoint string
-	// Insecure says that it is spoken to without TLS.
+	// Insecure reports whether it is spoken to without TLS.
 	Insecure bool
 }
 

@@ -130,12 +130,12 @@ func (e envelope) isException(saying string) bool {
 	return e.Code == codeException && strings.Contains(string(e.Message), saying)
 }
 
-// isAfterwards says that the check after the batch has begun already.
+// isAfterwards reports whether the check after the batch has begun already.
 func (e envelope) isAfterwards() bool {
 	return e.names(func(state string) bool { return strings.HasPrefix(state, "POST_AOP") })
 }
 
-// isBefore says that the check before the batch still runs. A state like PRE_AOP_FINISH says that it does not.
+// isBefore reports whether the check before the batch still runs. A state like PRE_AOP_FINISH says that it does not.
 func (e envelope) isBefore() bool {
 	return e.names(func(state string) bool { return state == "PRE_AOP" || state == "PRE_AOP_SUBMIT" })
 }

@@ -32,19 +32,19 @@ const (
 	KindCancelled Kind = "cancelled"
 	// KindSkipped is a call that was not made, as the server didn't answer those before it.
 	KindSkipped Kind = "skipped"
-	// KindUnreachable says that no answer came, or none in time.
+	// KindUnreachable means that no answer came, or none in time.
 	KindUnreachable Kind = "unreachable"
 	// KindUnusable is an answer that is not AlterShield Server's, or lacks what was asked for.
 	KindUnusable Kind = "unusable"
-	// KindFailed says that the server failed, or is busy.
+	// KindFailed means that the server failed, or is busy.
 	KindFailed Kind = "failed"
-	// KindDeadlock says that the server's database gave the call up in favour of another, and that it left nothing behind.
+	// KindDeadlock means that the server's database gave the call up in favour of another, and that it left nothing behind.
 	KindDeadlock Kind = "deadlock"
-	// KindRefused says that the server will not do it.
+	// KindRefused means that the server will not do it.
 	KindRefused Kind = "refused"
-	// KindUnauthorized says that the server doesn't know the platform or its token.
+	// KindUnauthorized means that the server doesn't know the platform or its token.
 	KindUnauthorized Kind = "unauthorized"
-	// KindNotYet says that something else has to end first.
+	// KindNotYet means that something else has to end first.
 	KindNotYet Kind = "not_yet"
 )
 
@@ -112,12 +112,12 @@ func (k Kind) reason() error {
 	return nil
 }
 
-// isOutage says that the server is not there, or not itself. One that fails at a call may do well at others.
+// isOutage reports whether the server is not there, or not itself. One that fails at a call may do well at others.
 func (k Kind) isOutage() bool {
 	return k == KindUnreachable || k == KindUnusable
 }
 
-// isNoAttempt says that nothing was learnt of the server.
+// isNoAttempt reports whether nothing was learnt of the server.
 func (k Kind) isNoAttempt() bool {
 	return k == KindUnsent || k == KindCancelled
 }

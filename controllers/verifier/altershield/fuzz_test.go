@@ -82,7 +82,7 @@ func verdictOn(t *testing.T, keyring *altershield.Keyring, platform, timestamp, 
 	return err
 }
 
-// isRecent says that a timestamp, of seconds or of milliseconds, is within five minutes of today.
+// isRecent reports whether a timestamp, of seconds or of milliseconds, is within five minutes of today.
 func isRecent(timestamp int64) bool {
 	const now, window = 1_700_000_000, 5 * 60
 	return timestamp >= now-window && timestamp <= now+window || timestamp >= (now-window)*1000 && timestamp <= (now+window)*1000

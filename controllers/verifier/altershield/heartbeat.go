@@ -50,7 +50,7 @@ const (
 	unanswered
 )
 
-// SwitchedOff says that the server doesn't want releases to be checked. It is false until the first heartbeat is answered,
+// SwitchedOff reports whether the server doesn't want releases to be checked. It is false until the first heartbeat is answered,
 // and what the last answer said after that.
 func (c *Client) SwitchedOff() bool { return c.switchedOff.Load() }
 

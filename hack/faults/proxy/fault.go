@@ -55,10 +55,10 @@ func ParseMode(text string) (Mode, error) {
 	return Mode(text), nil
 }
 
-// Kills says that the mode ends the client.
+// Kills reports whether the mode ends the client.
 func (m Mode) Kills() bool { return m == KilledBefore || m == KilledAfter }
 
-// passesOn says that the write happens all the same.
+// passesOn reports whether the write happens all the same.
 func (m Mode) passesOn() bool { return m == "" || m == KilledAfter || m == Timeout }
 
 // Fault is what is to go wrong with one write.

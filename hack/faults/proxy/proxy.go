@@ -180,7 +180,7 @@ func (p *Proxy) Plan(namespace string, fault *Fault) {
 	p.namespaces[namespace] = &ledger{counts: map[Write]int{}, fault: fault}
 }
 
-// Fired says whether the fault that was planned for a namespace has come about.
+// Fired reports whether the fault that was planned for a namespace has come about.
 func (p *Proxy) Fired(namespace string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

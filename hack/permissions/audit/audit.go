@@ -185,7 +185,7 @@ func Unused(granted []grant.Grant, requests []auditv1.Event, exceptions []Except
 	return sentences
 }
 
-// needs says whether a grant allows a request. A wildcard allows nothing here: what is granted by it can't be told.
+// needs reports whether a grant allows a request. A wildcard allows nothing here: what is granted by it can't be told.
 func needs(request auditv1.Event, granted grant.Grant) bool {
 	object := request.ObjectRef
 	switch {

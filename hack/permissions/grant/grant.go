@@ -116,7 +116,7 @@ func Twice(granted []Grant) []string {
 	return sentences
 }
 
-// includes says that whoever has g needs no other.
+// includes reports whether whoever has g needs no other.
 func (g Grant) includes(other Grant) bool {
 	return g.Group == other.Group && g.Resource == other.Resource && g.URL == other.URL && g.Verb == other.Verb &&
 		(g.Name == "" || g.Name == other.Name) && (g.Namespace == "" || g.Namespace == other.Namespace)

@@ -145,7 +145,7 @@ func (g Grant) source() source {
 	return source{g.Role, g.Namespace}
 }
 
-// names says whether a binding, in a namespace or in none, is for a ServiceAccount.
+// names reports whether a binding, in a namespace or in none, is for a ServiceAccount.
 func names(subjects []rbacv1.Subject, account types.NamespacedName, namespace string) bool {
 	for _, subject := range subjects {
 		if subject.Kind != rbacv1.ServiceAccountKind || subject.Name != account.Name {

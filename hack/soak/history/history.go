@@ -52,7 +52,7 @@ type Deployment struct {
 	Release           int64
 	// Generation counts the changes of its spec.
 	Generation int64
-	// Suspended says that it has the label suspend, MayPass that it has ignored-suspend, or that the write brought it.
+	// Suspended reports whether it has the label suspend, MayPass that it has ignored-suspend, or that the write brought it.
 	Suspended, MayPass bool
 	// Ignored is the release that ignored a suspension last.
 	Ignored appv1alpha1.IgnoredSuspend
@@ -75,12 +75,12 @@ type Batch struct {
 	UID, Workload string
 	Release       int64
 	Pods, Failed  []string
-	// Done says that its check has ended.
+	// Done reports whether its check has ended.
 	Done bool
 }
 
 // Pod is what matters of a pod.
 type Pod struct {
-	// Over says that it is Failed or Succeeded: it runs no more, and isn't deleted either.
+	// Over reports whether it is Failed or Succeeded: it runs no more, and isn't deleted either.
 	Over bool
 }

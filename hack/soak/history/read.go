@@ -129,7 +129,7 @@ func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 	return write, true, nil
 }
 
-// wrote says that a request was one to write, and was granted.
+// wrote reports whether a request was one to write, and was granted.
 func wrote(event *auditv1.Event) bool {
 	switch event.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":

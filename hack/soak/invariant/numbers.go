@@ -25,7 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
-// Releases says that a Deployment counts its releases without going back: a changed template is the next one, and nothing else is.
+// Releases reports whether a Deployment counts its releases without going back: a changed template is the next one, and nothing else is.
 func Releases(writes []history.Write, system System) Result {
 	var result Result
 	before := map[string]*history.Deployment{}
@@ -60,7 +60,7 @@ func Releases(writes []history.Write, system System) Result {
 	return result
 }
 
-// Complete says that no change of a Deployment's spec is missing in the history, which the other checkers rely on.
+// Complete reports whether no change of a Deployment's spec is missing in the history, which the other checkers rely on.
 func Complete(writes []history.Write) Result {
 	var result Result
 	last := map[string]int64{}
@@ -78,7 +78,7 @@ func Complete(writes []history.Write) Result {
 	return result
 }
 
-// Batches says that the batches of a release cover no pod twice, but for those of a batch that a user deleted.
+// Batches reports whether the batches of a release cover no pod twice, but for those of a batch that a user deleted.
 func Batches(writes []history.Write, system System) Result {
 	var result Result
 	type place struct {
@@ -109,7 +109,7 @@ func Batches(writes []history.Write, system System) Result {
 	return result
 }
 
-// Records says that a release is recorded once, unless a user deletes its record.
+// Records reports whether a release is recorded once, unless a user deletes its record.
 func Records(writes []history.Write, system System) Result {
 	var result Result
 	type release struct {
@@ -136,7 +136,7 @@ func Records(writes []history.Write, system System) Result {
 	return result
 }
 
-// Orders says that no release has more orders at the server than records, as each record of a release is ordered once. Where
+// Orders reports whether no release has more orders at the server than records, as each record of a release is ordered once. Where
 // nothing is left that could end an order, each was ended, unless it was never taken.
 func Orders(writes []history.Write, orders []altershield.Order, allEnded bool) Result {
 	result := Result{Observations: len(orders)}

@@ -94,7 +94,7 @@ func (p Process) Former(before []Process) *Process {
 	return &before[at]
 }
 
-// Flat says that managers take no more after their work than before, with the same objects there: none.
+// Flat reports whether managers take no more after their work than before, with the same objects there: none.
 func Flat(before, after []Process) Result {
 	var result Result
 	for _, now := range after {

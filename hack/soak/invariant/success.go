@@ -47,7 +47,7 @@ type success struct {
 	over    map[string]time.Time       // by the namespace and name of a pod: since when it lives no more
 }
 
-// Success says that a release is at Success only while none of its pods has a bad verdict, but for the moment that a verdict takes
+// Success reports whether a release is at Success only while none of its pods has a bad verdict, but for the moment that a verdict takes
 // to be seen; and that it comes there with as many passed pods as the Deployment wants, each in a batch whose check has ended, and
 // each alive: neither Failed, as an evicted one, nor Succeeded, nor deleted.
 func Success(writes []history.Write, system System) Result {

@@ -35,7 +35,7 @@ type outcome struct {
 	since time.Time
 }
 
-// Suspension says that the template of a suspended Deployment changes only by a release that ignores the suspension and says so,
+// Suspension reports whether the template of a suspended Deployment changes only by a release that ignores the suspension and says so,
 // by the return to a verified version, or by a rollback of the operator; and that nobody but the operator suspends and frees
 // Deployments.
 func Suspension(writes []history.Write, system System) Result {
@@ -121,7 +121,7 @@ func unheard(write history.Write, old, next *history.Deployment, system System) 
 	return ""
 }
 
-// recorded says that a Deployment is where its newest rollback took it.
+// recorded reports whether a Deployment is where its newest rollback took it.
 func recorded(deployment *history.Deployment) bool {
 	return len(deployment.Rollbacks) > 0 && deployment.Rollbacks[0].ToRelease == deployment.Release &&
 		deployment.Rollbacks[0].To == deployment.Version

@@ -22,7 +22,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
-// Pods says that the operator by itself restarts and deletes no pod: it changes nothing of pods but labels, nothing of ReplicaSets,
+// Pods reports whether the operator by itself restarts and deletes no pod: it changes nothing of pods but labels, nothing of ReplicaSets,
 // and no pod template but by a rollback that it records in the same write.
 func Pods(writes []history.Write, system System) Result {
 	var result Result
@@ -69,7 +69,7 @@ func onlyLabels(touched []string) bool {
 	})
 }
 
-// Scope says that the operator writes nothing to namespaces that aren't opted in, but for its own.
+// Scope reports whether the operator writes nothing to namespaces that aren't opted in, but for its own.
 func Scope(writes []history.Write, system System) Result {
 	var result Result
 	for _, write := range writes {
