@@ -18,6 +18,8 @@ package controllers_test
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -148,16 +150,16 @@ var _ = Describe("Settings", func() {
 		Expect(podsPerBatch(ctx, namespace)).To(Equal([]int{3, 3, 1}))
 	})
 
-	It("check the pods that are there when the threshold isn't reached in time", slow, func(ctx context.Context) {
+	It("check the pods that are there when the threshold isn't reached in time", func(ctx context.Context) {
 		configure(ctx, "branch", `{"spec":{"enable":true,"content":"10"}}`)
 		namespace := controlledNamespace(ctx)
 		By("letting one pod of five find no node")
 		Expect(kube.Create(ctx, sleep(namespace, oncePerNode))).To(Succeed())
 		name := currentName(ctx, namespace, "sleep")
 		Eventually(func() int { return finishedPods(ctx, namespace) }).Should(Equal(4))
-		output, err := kubectl(ctx, "-n", namespace, "patch", "changeworkload", name, "--type", "merge", "-p", `{"spec":{"waitTimeThreshold":1}}`)
-		Expect(err).NotTo(HaveOccurred(), output)
-		output, err = kubectl(ctx, "-n", namespace, "patch", "changeworkload", name, "--subresource=status", "--type", "merge", "-p", `{"status":{"waitDeadline":null}}`)
+		Eventually(func() *metav1.Time { return workload(ctx, namespace, name).Status.WaitDeadline }).ShouldNot(BeNil())
+		output, err := kubectl(ctx, "-n", namespace, "patch", "changeworkload", name, "--subresource=status", "--type", "merge", "-p",
+			fmt.Sprintf(`{"status":{"waitDeadline":%q}}`, time.Now().UTC().Format(time.RFC3339)))
 		Expect(err).NotTo(HaveOccurred(), output)
 		Eventually(releases(ctx, namespace)).Should(HaveKeyWithValue(name, "TimeOutPreThreshold"))
 		Eventually(func() []int { return podsPerBatch(ctx, namespace) }).Should(Equal([]int{4}))
