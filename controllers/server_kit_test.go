@@ -92,9 +92,9 @@ func checkedByServerWith(options altershield.Options, args ...string) {
 		checked.Args = append([]string{
 			"--altershield-address=http://" + listener.Addr().String(), "--altershield-token-file=" + token, "--zap-log-level=10",
 		}, args...)
+		DeferCleanup(func(ctx context.Context) { restartAs(ctx, settings) })
 		restartAs(ctx, checked)
 		server.SetCallbackURL(manager.CallbackURL())
-		DeferCleanup(func(ctx context.Context) { restartAs(ctx, settings) })
 	})
 	AfterEach(func() {
 		server.ClearFaults()
