@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
@@ -186,23 +187,28 @@ func TestKindOwnerOf(t *testing.T) {
 	}
 }
 
-func TestRegistryOf(t *testing.T) {
-	kinds := workload.Registry{deployment.Kind{}}
-	for _, row := range []struct {
-		apiVersion, kind string
-		want             workload.Kind
-	}{
-		{"apps/v1", "Deployment", deployment.Kind{}},
-		{"apps/v2", "Deployment", deployment.Kind{}},
-		{"apps/v1", "StatefulSet", nil},
-		{"example.com/v1", "Deployment", nil},
-		{"", "", nil},
-	} {
-		found := kinds.Of(&metav1.OwnerReference{APIVersion: row.apiVersion, Kind: row.kind})
-		if row.want == nil {
-			NewWithT(t).Expect(found).To(BeNil(), row.apiVersion+" "+row.kind)
-			continue
-		}
-		NewWithT(t).Expect(found).To(Equal(row.want), row.apiVersion+" "+row.kind)
+func TestKindNamesItsTypes(t *testing.T) {
+	g, kind := NewWithT(t), deployment.Kind{}
+	g.Expect(kind.GroupVersionKind().String()).To(Equal("apps/v1, Kind=Deployment"))
+	g.Expect(kind.Resource()).To(Equal("deployments"))
+	g.Expect(kind.TemplatePath()).To(Equal([]string{"spec", "template"}))
+	g.Expect(kind.New()).To(Equal(&appsv1.Deployment{}))
+	g.Expect(kind.NewList()).To(Equal(&appsv1.DeploymentList{}))
+	g.Expect(kind.Layer()).To(Equal(&appsv1.ReplicaSet{}))
+}
+
+func TestKindRevisionsAreTheReplicaSetsThatItControls(t *testing.T) {
+	g := NewWithT(t)
+	replicaSet := func(name, version string, owner types.UID) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{versionLabel: version},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: owner, Controller: ptr.To(true)}}}}
 	}
+	kube := testkit.NewFake(t, replicaSet("sleep-1", "0123", "uid-1"), replicaSet("sleep-2", "4567", "uid-1"), replicaSet("awake-1", "89ab", "uid-2"))
+	revisions, err := deployment.Kind{}.Revisions(t.Context(), kube, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "uid-1"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	versions := []string{}
+	for _, revision := range revisions {
+		versions = append(versions, revision.Version)
+	}
+	g.Expect(versions).To(ConsistOf("0123", "4567"))
 }

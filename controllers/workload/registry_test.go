@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package workload_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+)
+
+func TestRegistryOf(t *testing.T) {
+	kinds := workload.Registry{deployment.Kind{}}
+	for _, row := range []struct {
+		apiVersion, kind string
+		want             workload.Kind
+	}{
+		{"apps/v1", "Deployment", deployment.Kind{}},
+		{"apps/v2", "Deployment", deployment.Kind{}},
+		{"apps/v1", "StatefulSet", nil},
+		{"example.com/v1", "Deployment", nil},
+		{"", "", nil},
+	} {
+		found := kinds.Of(&metav1.OwnerReference{APIVersion: row.apiVersion, Kind: row.kind})
+		if row.want == nil {
+			NewWithT(t).Expect(found).To(BeNil(), row.apiVersion+" "+row.kind)
+			continue
+		}
+		NewWithT(t).Expect(found).To(Equal(row.want), row.apiVersion+" "+row.kind)
+	}
+}
+
+func TestRegistryObjectsAreOneOfEachKind(t *testing.T) {
+	NewWithT(t).Expect(workload.Registry{deployment.Kind{}}.Objects()).To(Equal([]client.Object{&appsv1.Deployment{}}))
+}
+
+func TestRegistryOwnerOf(t *testing.T) {
+	g, kinds := NewWithT(t), workload.Registry{deployment.Kind{}}
+	controller := func(kind, name, uid string) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: types.UID(uid), Controller: ptr.To(true)}}
+	}
+	stamped := map[string]string{"admission-webhook-altershield.antgroup.com/version": "0123"}
+	kube := testkit.NewFake(t,
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "uid-1", Labels: stamped}},
+		&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1", UID: "uid-2", Labels: stamped, OwnerReferences: controller("Deployment", "sleep", "uid-1")}})
+	for name, row := range map[string]struct {
+		owners []metav1.OwnerReference
+		want   string
+	}{
+		"a pod of a Deployment":  {controller("ReplicaSet", "sleep-1", "uid-2"), "sleep"},
+		"a pod of a StatefulSet": {controller("StatefulSet", "web", "uid-3"), ""},
+		"a pod of nothing":       {nil, ""},
+	} {
+		found, err := kinds.OwnerOf(t.Context(), kube, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "pod", Labels: stamped, OwnerReferences: row.owners}})
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		owner := ""
+		if found != nil {
+			owner = found.Object.GetName()
+		}
+		g.Expect(owner).To(Equal(row.want), name)
+	}
+}
+
+func TestTemplateIsWhereTheKindKeepsIt(t *testing.T) {
+	g := NewWithT(t)
+	object := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"nodeName": "node-1"}}}}
+	g.Expect(workload.Template(deployment.Kind{}, object)).To(HaveKeyWithValue("spec", map[string]any{"nodeName": "node-1"}))
+	g.Expect(workload.TemplatePointer(deployment.Kind{})).To(Equal("/spec/template"))
+}
