@@ -167,14 +167,20 @@ func releaseChanged() predicate.Predicate {
 // finishChanged passes pods that finish, and finished pods that go or are evicted. Where pods are not labelled, it passes those that
 // become ready or unready. An event that comes before that of the setting is not lost: the setting brings all releases in progress.
 func (r *Reconciler) finishChanged() predicate.Predicate {
-	mayFinish := func(object client.Object) bool {
-		pod, ok := object.(*corev1.Pod)
+	rule := func() decide.FinishRule {
 		labelled, err := r.Settings.LabelsFinished(context.Background())
-		return ok && decide.FinishRule{Labelled: labelled && err == nil}.MayFinish(pod)
+		return decide.FinishRule{Labelled: labelled && err == nil}
+	}
+	mayFinish := func(object client.Object, rule decide.FinishRule) bool {
+		pod, ok := object.(*corev1.Pod)
+		return ok && rule.MayFinish(pod)
 	}
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return mayFinish(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return mayFinish(e.ObjectOld) != mayFinish(e.ObjectNew) },
-		DeleteFunc: func(e event.DeleteEvent) bool { return mayFinish(e.Object) },
+		CreateFunc: func(e event.CreateEvent) bool { return mayFinish(e.Object, rule()) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			now := rule() // one for both: this runs for each event of each pod
+			return mayFinish(e.ObjectOld, now) != mayFinish(e.ObjectNew, now)
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool { return mayFinish(e.Object, rule()) },
 	}
 }

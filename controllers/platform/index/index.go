@@ -197,8 +197,8 @@ func ChangePodsOf(ctx context.Context, reader client.Reader, namespace, changeWo
 	return list.Items, nil
 }
 
-// Owned lists what an object controls. It takes the cache as it is, and does not copy it. Waiting for our own writes would make one workload's list wait for the writes
-// to all others; the callers tolerate a list that lags.
+// Owned lists what an object controls. It takes the cache as it is, and does not copy it. Waiting for our own writes would make
+// one workload's list wait for the writes to all others; the callers tolerate a list that lags.
 func Owned(ctx context.Context, reader client.Reader, list client.ObjectList, namespace string, owner types.UID) error {
 	options := []client.ListOption{
 		client.InNamespace(namespace), client.MatchingFields{byOwner: string(owner)},
