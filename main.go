@@ -47,10 +47,18 @@ var (
 )
 
 func main() {
+	command := manage
 	if len(os.Args) > 1 && os.Args[1] == uninstallCommand {
-		uninstallMain(os.Args[2:])
-		return
+		command = uninstallOperator
 	}
+	if err := command(); err != nil {
+		fmt.Fprintf(os.Stderr, "altershield-operator: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// manage runs the manager, or prints its version.
+func manage() error {
 	var opts options
 	logging := zap.Options{}
 	opts.bind(flag.CommandLine)
@@ -60,18 +68,14 @@ func main() {
 	build := buildinfo.Build{Version: version, Commit: commit}
 	if *showVersion {
 		fmt.Println(build)
-		return
+		return nil
 	}
 	ctrl.SetLogger(lazylog.New(zap.New(zap.UseFlagOptions(&logging))))
 
-	err := opts.validate()
-	if err == nil {
-		err = run(ctrl.SetupSignalHandler(), opts, build)
+	if err := opts.validate(); err != nil {
+		return err
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "altershield-operator: %v\n", err)
-		os.Exit(1)
-	}
+	return run(ctrl.SetupSignalHandler(), opts, build)
 }
 
 func run(ctx context.Context, opts options, build buildinfo.Build) error {

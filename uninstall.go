@@ -17,7 +17,6 @@ limitations under the License.
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -31,21 +30,14 @@ import (
 // uninstallCommand, as the first argument, removes the operator from the cluster.
 const uninstallCommand = "uninstall"
 
-func uninstallMain(args []string) {
-	if err := uninstallOperator(ctrl.SetupSignalHandler(), flag.CommandLine, args); err != nil {
-		fmt.Fprintf(os.Stderr, "altershield-operator: %v\n", err)
-		os.Exit(1)
-	}
-}
-
-func uninstallOperator(ctx context.Context, flags *flag.FlagSet, args []string) error {
+func uninstallOperator() error {
 	var options uninstall.Options
-	options.Bind(flags)
-	if err := flags.Parse(args); err != nil {
+	options.Bind(flag.CommandLine)
+	if err := flag.CommandLine.Parse(os.Args[2:]); err != nil {
 		return err
 	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
+	if flag.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; -h lists the flags", flag.Arg(0))
 	}
 	if err := options.Validate(); err != nil {
 		return err
@@ -60,7 +52,7 @@ func uninstallOperator(ctx context.Context, flags *flag.FlagSet, args []string) 
 	if err != nil {
 		return err
 	}
-	if err := uninstaller.Run(ctx); err != nil {
+	if err := uninstaller.Run(ctrl.SetupSignalHandler()); err != nil {
 		return fmt.Errorf("uninstalling; what is removed stays removed, run it again to go on: %w", err)
 	}
 	return nil
