@@ -39,7 +39,7 @@ type CheckFacts struct {
 	Since time.Time
 }
 
-// FactsOf returns what the record of its release tells of the check of a batch.
+// FactsOf returns the facts about the check of a batch in the record of its release.
 func FactsOf(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod, of verifier.State) CheckFacts {
 	facts, own := CheckFacts{State: of}, changePod.Spec.Release
 	order, isCurrent := workload.Status.Order, workload.Spec.Release == own

@@ -33,6 +33,6 @@ limitations under the License.
 //	PostFinish *      -          -               -            -            -
 //
 // A phase with a star is an end: the status is ExecuteDone, and the phase is its message. The columns are the events: the verifier
-// took the call, the verdict of the stage is known, or the check ends without one, as nobody wants it, the verifier refuses, or
+// took the call, the verdict of the stage is known, or the check ends without one, as it is not wanted, the verifier refuses, or
 // the deadline has passed. A call that is not taken leaves the batch where it is until its deadline.
 package decide

@@ -175,7 +175,7 @@ func isRunning(state appv1alpha1.OrderState) bool {
 	return state == appv1alpha1.OrderOpen || state == appv1alpha1.OrderPending
 }
 
-// Farewell returns how the order ends of a release whose record is being deleted, empty where nobody has to hear of it, and how long the
+// Farewell returns how the order ends of a release whose record is being deleted, empty where no verifier waits for it, and how long the
 // verifier may be told so again if that fails. At 0 this is the last time, and then the record goes: the deletion may have been
 // seen late, so that it is the first as well. An order that is not known of may have been opened all the same, just before the
 // operator stopped.

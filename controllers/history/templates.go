@@ -38,7 +38,7 @@ func (k *Keeper) Native(ctx context.Context, kind workload.Kind, object client.O
 }
 
 // ByVersion returns the pod templates of those revisions that carry a version. A version that two of them carry is left out: its
-// template was changed while no webhook looked, and nobody verified that.
+// template was changed without the webhooks, and never verified.
 func ByVersion(revisions []decide.Revision) map[string]podtemplate.Template {
 	templates := map[string]podtemplate.Template{}
 	for _, revision := range revisions {

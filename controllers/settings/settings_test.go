@@ -97,21 +97,27 @@ func TestInEffectOfBranch(t *testing.T) {
 	}
 }
 
-func TestInEffectOfBlocking(t *testing.T) {
+func TestInEffectOfSwitches(t *testing.T) {
 	for _, row := range []struct {
-		name   string
-		object *appv1alpha1.OpsConfigInfo
-		enable bool
+		setting, name string
+		object        *appv1alpha1.OpsConfigInfo
+		enable        bool
 	}{
-		{"is on where its object is missing", nil, true},
-		{"is on where it is on", setting("blocking", "isBlockingUp", true, ""), true},
-		{"is off where it is off", setting("blocking", "isBlockingUp", false, ""), false},
-		{"needs no content", setting("blocking", "isBlockingUp", true, "abc"), true},
-		{"is on where the type was wrong from the start", setting("blocking", "isBranch", false, ""), true},
-		{"stays off where the type became wrong later", lastGood(setting("blocking", "isBranch", true, ""), false, ""), false},
+		{"blocking", "is on where its object is missing", nil, true},
+		{"blocking", "is on where it is on", setting("blocking", "isBlockingUp", true, ""), true},
+		{"blocking", "is off where it is off", setting("blocking", "isBlockingUp", false, ""), false},
+		{"blocking", "needs no content", setting("blocking", "isBlockingUp", true, "abc"), true},
+		{"blocking", "is on where the type was wrong from the start", setting("blocking", "isBranch", false, ""), true},
+		{"blocking", "stays off where the type became wrong later", lastGood(setting("blocking", "isBranch", true, ""), false, ""), false},
+		{"suspended-rollback", "is off where its object is missing", nil, false},
+		{"suspended-rollback", "is on where it is on", setting("suspended-rollback", "isSuspendedRollback", true, ""), true},
+		{"suspended-rollback", "is off where it is off", setting("suspended-rollback", "isSuspendedRollback", false, ""), false},
+		{"suspended-rollback", "needs no content", setting("suspended-rollback", "isSuspendedRollback", true, "abc"), true},
+		{"suspended-rollback", "is off where the type was wrong from the start", setting("suspended-rollback", "isStuckRollback", true, "2m"), false},
+		{"suspended-rollback", "stays on where the type became wrong later", lastGood(setting("suspended-rollback", "isRefusal", false, ""), true, ""), true},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(InEffect("blocking", row.object).Enable).To(Equal(row.enable))
+		t.Run(row.setting+" "+row.name, func(t *testing.T) {
+			NewWithT(t).Expect(InEffect(row.setting, row.object).Enable).To(Equal(row.enable))
 		})
 	}
 }
@@ -212,25 +218,6 @@ func TestCheckTakesHistoriesFrom1To100(t *testing.T) {
 func TestRetentionIsNeverOutOfBounds(t *testing.T) {
 	for content, kept := range map[string]int{"0": 0, "-1": 0, "abc": 0, "": 0, "101": 100, "99999999999999999999": 0} {
 		NewWithT(t).Expect(retention(appv1alpha1.ConfigValue{Enable: true, Content: content})).To(Equal(kept), content)
-	}
-}
-
-func TestInEffectOfSuspendedRollback(t *testing.T) {
-	for _, row := range []struct {
-		name   string
-		object *appv1alpha1.OpsConfigInfo
-		enable bool
-	}{
-		{"is off where its object is missing", nil, false},
-		{"is on where it is on", setting("suspended-rollback", "isSuspendedRollback", true, ""), true},
-		{"is off where it is off", setting("suspended-rollback", "isSuspendedRollback", false, ""), false},
-		{"needs no content", setting("suspended-rollback", "isSuspendedRollback", true, "abc"), true},
-		{"is off where the type was wrong from the start", setting("suspended-rollback", "isStuckRollback", true, "2m"), false},
-		{"stays on where the type became wrong later", lastGood(setting("suspended-rollback", "isRefusal", false, ""), true, ""), true},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(InEffect("suspended-rollback", row.object).Enable).To(Equal(row.enable))
-		})
 	}
 }
 

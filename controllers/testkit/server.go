@@ -53,7 +53,7 @@ const (
 	Taken = `{"success":true,"resultCode":"000","msg":null,"domain":null}`
 )
 
-// Server answers the calls of AlterShield Server as it is told, and notes them.
+// Server is a stub of AlterShield Server. It gives the configured answers, and records the calls.
 type Server struct {
 	address string
 	mutex   sync.Mutex

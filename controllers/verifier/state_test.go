@@ -28,7 +28,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// rules judge in the process of the operator: nobody announces a release to them, and they are asked.
+// rules is a verifier in the process of the operator: without announcements, and asked for its verdicts.
 type rules struct{ verifier.Verifier }
 
 func (rules) Name() string { return "Rules" }

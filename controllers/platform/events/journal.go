@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package events writes down what the operator decides: an Event for whoever releases, and one line of the log, at level
-// info, for whoever runs the operator.
+// Package events records decisions: an Event for the author of a release, and a log line at level info for administrators.
 package events
 
 import (

@@ -125,7 +125,7 @@ func mergeKey(list string) string {
 	}
 }
 
-// isMap reports whether an object has keys of people's own choice.
+// isMap reports whether an object has keys that users choose.
 func (p place) isMap() bool {
 	switch p.pattern[strings.LastIndex(p.pattern, ".")+1:] {
 	case "annotations", "labels", "limits", "matchLabels", "nodeSelector", "overhead", "requests", "volumeAttributes":

@@ -26,7 +26,7 @@ import (
 
 // What Verify finds wrong with a message.
 var (
-	// ErrSignature means that a message doesn't come from somebody who has the token, or was changed on its way.
+	// ErrSignature means that a message is not signed with the token, or was changed on its way.
 	ErrSignature = errors.New("the signature is not valid")
 	// ErrExpired means that a message is too old, or from the future: it may be a repetition, or a clock is wrong.
 	ErrExpired = errors.New("the timestamp is out of range")
