@@ -230,8 +230,8 @@ func unusualReleases() {
 			return get(ctx, namespace, "sleep").Labels[versionLabel]
 		}).Should(Equal("Mine_2"), "the API server has yet to stop calling the webhook")
 		optIn(ctx, namespace)
-		Eventually(notes(ctx, namespace, "ReleaseNotRecorded")).Should(ConsistOf(HavePrefix("release Mine_2 is not checked: the label " +
-			"admission-webhook-altershield.antgroup.com/version is not a version that the operator gave, until the next change of the pod template: ")))
+		Eventually(notes(ctx, namespace, "ReleaseNotRecorded")).Should(ConsistOf(HavePrefix("release Mine_2 is not checked: the operator did not set its label " +
+			"admission-webhook-altershield.antgroup.com/version; the next change of the pod template is checked again: ")))
 		output, err = release(ctx, namespace, "next")
 		Expect(err).NotTo(HaveOccurred(), output)
 		verified(ctx, namespace, "sleep")

@@ -173,7 +173,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Eventually(func() bool { return spec(ctx, namespace)().Paused }).Should(BeFalse())
 		Expect(get(ctx, namespace, "sleep").Annotations).NotTo(HaveKey(held))
 		Expect(labelsOf(ctx, namespace)()).To(HaveKey("altershield.defense.antgroup.com/suspend"), "it counts again when the namespace returns")
-		Eventually(notes(ctx, namespace, "RolloutResumed")).Should(ContainElement(HaveSuffix("its namespace is opted out, so its rollout goes on")))
+		Eventually(notes(ctx, namespace, "RolloutResumed")).Should(ContainElement(HaveSuffix("the rollout continues: the namespace was opted out of change control")))
 		Eventually(old(ctx, namespace)).Should(BeNumerically("<", kept))
 
 		optIn(ctx, namespace)

@@ -67,9 +67,9 @@ type Options struct {
 	FailClosed bool
 }
 
-// NewRecorder makes the recorder of decisions.
+// NewRecorder returns a recorder that logs with the name "decision".
 func NewRecorder(mgr ctrl.Manager) events.Recorder {
-	return events.Recorder{EventRecorder: mgr.GetEventRecorder(Reporter), Log: mgr.GetLogger().WithName("decision")}
+	return events.Recorder{Events: mgr.GetEventRecorder(Reporter), Log: mgr.GetLogger().WithName("decision")}
 }
 
 // SetupWithManager registers the indexes and adds every reconciler to the manager.

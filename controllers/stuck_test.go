@@ -96,7 +96,7 @@ var _ = Describe("A release that can't start", func() {
 			Expect(err).NotTo(HaveOccurred(), output)
 			Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
 		})
-		Eventually(notes(ctx, namespace, "StuckAfterUnusable")).Should(ConsistOf(ContainSubstring(`not "soon"; the setting stuck-rollback holds: 1s`)))
+		Eventually(notes(ctx, namespace, "StuckAfterUnusable")).Should(ConsistOf(ContainSubstring(`not "soon"; the setting stuck-rollback applies: 1s`)))
 		backAtFirst(ctx, namespace)
 	})
 

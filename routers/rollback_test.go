@@ -163,8 +163,8 @@ func TestWhyADeploymentDoesNotGoBack(t *testing.T) {
 		{"it is gone by now", []error{apierrors.NewNotFound(deployments, "sleep")}, 1,
 			404, "deployment default/sleep does not exist or is not under change control"},
 		{"it changes all the time", []error{conflict, conflict, conflict}, 3, 409, "the Deployment is changing: try again"},
-		{"it changed, and then it can't", []error{conflict, &rollback.Obstacle{Reason: "MovedOn", Message: "deployment sleep is at another release by now"}}, 2,
-			409, "deployment sleep is at another release by now"},
+		{"it changed, and then it can't", []error{conflict, &rollback.Obstacle{Reason: "MovedOn", Message: "deployment sleep is at another release now"}}, 2,
+			409, "deployment sleep is at another release now"},
 		{"the API server fails", []error{apierrors.NewInternalError(errors.New("etcd is away"))}, 1, 500, lookFirst},
 		{"the API server is down", []error{errors.New("connection refused")}, 1, 500, lookFirst},
 	} {

@@ -75,7 +75,7 @@ func Decide(seen Observation) Decision {
 		return decision
 	}
 	if seen.Requested != "" {
-		decision.ask(seen, appv1alpha1.RollbackRequested, fmt.Sprintf("%s asked for it", cmp.Or(seen.RequestedBy, "somebody")))
+		decision.ask(seen, appv1alpha1.RollbackRequested, fmt.Sprintf("%s asked for it", cmp.Or(seen.RequestedBy, "an unknown user")))
 	}
 	if seen.OnSuspension && seen.Failures != "" {
 		decision.ask(seen, appv1alpha1.RollbackPodsFailed, seen.Failures)

@@ -31,7 +31,7 @@ import (
 
 func TestDecide(t *testing.T) {
 	second := decide.Release{Version: "b", Number: 2}
-	stuck := decide.StuckPods{Message: "pod b-1: it is pending", Next: 7 * time.Second}
+	stuck := decide.StuckPods{Message: "pod b-1: pending", Next: 7 * time.Second}
 	request := func(reason appv1alpha1.RollbackReason, message, user, to string) rollback.Request {
 		asked := rollback.Request{From: second, Reason: reason, Message: message, User: user, To: to}
 		if reason == "Requested" {
@@ -39,7 +39,7 @@ func TestDecide(t *testing.T) {
 		}
 		return asked
 	}
-	notRunning := request("PodsNotRunning", "pod b-1: it is pending", "", "")
+	notRunning := request("PodsNotRunning", "pod b-1: pending", "", "")
 	failed := request("PodsFailed", "pod b-1 failed its check", "", "")
 	rolledBack := func(release int64) []appv1alpha1.Rollback {
 		return []appv1alpha1.Rollback{{Version: "a", Release: 1}, {Version: "b", Release: release}}

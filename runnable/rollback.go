@@ -24,13 +24,12 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
@@ -58,8 +57,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	if r.told.warn(key.NamespacedName, seen.Unusable) {
-		r.Recorder.Eventf(object, nil, corev1.EventTypeWarning, appv1alpha1.EventStuckAfterUnusable, "RollBack", "%s",
-			decide.EventNote(fmt.Sprintf("%s; the setting stuck-rollback holds: %s", seen.Unusable, seen.Patience.Threshold)))
+		r.Recorder.Record(events.StuckAfterUnusable(object, seen.Unusable, seen.Patience.Threshold))
 	}
 	decision := Decide(seen)
 	wait := decision.Wait
@@ -126,9 +124,7 @@ func (r *Rollback) stop(ctx context.Context, object client.Object, asked attempt
 	}
 	if news {
 		r.Metrics.obstacles.WithLabelValues(string(request.Reason)).Inc()
-		r.Recorder.Eventf(object, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRolledBack, "RollBack", "%s",
-			decide.EventNote(fmt.Sprintf("release %d, version %s, is not rolled back: %s (it was to be, because %s)",
-				asked.release.Number, asked.release.Version, obstacle.Message, request.Message)))
+		r.Recorder.Record(events.ReleaseNotRolledBack(object, asked.release, obstacle, request.Message))
 	}
 	return false, again, nil
 }

@@ -31,7 +31,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +40,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
@@ -74,7 +75,7 @@ func (s since) Since() time.Time { return time.Time(s) }
 type bench struct {
 	*Rollback
 	roller   *roller
-	recorder *events.FakeRecorder
+	recorder *clientevents.FakeRecorder
 }
 
 func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
@@ -84,9 +85,9 @@ func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
 		t.Fatal(err)
 	}
 	kube := testkit.NewFake(t, objects...)
-	b := &bench{roller: &roller{answers: answers}, recorder: events.NewFakeRecorder(5)}
+	b := &bench{roller: &roller{answers: answers}, recorder: clientevents.NewFakeRecorder(5)}
 	b.Rollback = &Rollback{
-		Kind: deployment.Kind{}, Client: kube, Live: kube, Roller: b.roller, Recorder: b.recorder, Metrics: metrics,
+		Kind: deployment.Kind{}, Client: kube, Live: kube, Roller: b.roller, Recorder: events.Recorder{Events: b.recorder}, Metrics: metrics,
 		Clock: clocktesting.NewFakePassiveClock(now), Contact: since(now.Add(-24 * time.Hour)),
 		Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 	}
@@ -145,7 +146,7 @@ func TestReconcileRollsAStuckReleaseBackAtItsDeadline(t *testing.T) {
 	late := newBench(t, []error{nil}, stuckSleep(121*time.Second)...)
 	g.Expect(late.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(late.roller.requests).To(HaveExactElements(rollback.Request{
-		Deployment: sleepKey.NamespacedName, From: decide.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: it is pending",
+		Deployment: sleepKey.NamespacedName, From: decide.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: pending",
 		Patience: decide.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[decide.Container]time.Time{}, Batched: decide.Batched{}},
 	}))
 	g.Expect(late.events()).To(BeEmpty(), "whoever rolls back tells it")
@@ -206,8 +207,8 @@ func TestRollbackTellsOnceThatAnAnnotationCanNotBeUsed(t *testing.T) {
 	for range 3 {
 		g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
 	}
-	const must = "annotation altershield.defense.antgroup.com/stuck-after must be 0, for never, or a duration of at least 1s such as 90s or 10m, not "
-	g.Expect(b.events()).To(Equal([]string{"Warning StuckAfterUnusable " + must + `"soon"; the setting stuck-rollback holds: 2m0s`}))
+	const must = "annotation altershield.defense.antgroup.com/stuck-after must be 0 (never) or a duration of at least 1s, such as 90s or 10m, not "
+	g.Expect(b.events()).To(Equal([]string{"Warning StuckAfterUnusable " + must + `"soon"; the setting stuck-rollback applies: 2m0s`}))
 	set := func(value string) {
 		var deployment appsv1.Deployment
 		g.Expect(b.Client.Get(t.Context(), sleepKey.NamespacedName, &deployment)).To(Succeed())
@@ -217,7 +218,7 @@ func TestRollbackTellsOnceThatAnAnnotationCanNotBeUsed(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 	}
 	set("later")
-	g.Expect(b.events()).To(Equal([]string{"Warning StuckAfterUnusable " + must + `"later"; the setting stuck-rollback holds: 2m0s`}))
+	g.Expect(b.events()).To(Equal([]string{"Warning StuckAfterUnusable " + must + `"later"; the setting stuck-rollback applies: 2m0s`}))
 	set("10m")
 	g.Expect(b.events()).To(BeEmpty())
 	set("later")
@@ -265,7 +266,7 @@ func TestReconcileTellsOnceWhatCanNotBeRolledBack(t *testing.T) {
 	g.Expect(b.roller.requests).To(HaveLen(2), "it may have become possible")
 	g.Expect(testutil.ToFloat64(b.Metrics.obstacles.WithLabelValues("PodsNotRunning"))).To(BeEquivalentTo(1))
 	g.Expect(b.events()).To(Equal([]string{
-		"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: none is healthy (it was to be, because pod sleep-b-1: it is pending)",
+		"Warning ReleaseNotRolledBack release 2, version b, was not rolled back: none is healthy (cause of the rollback: pod sleep-b-1: pending)",
 	}))
 }
 
@@ -294,7 +295,7 @@ func TestReconcileTurnsDownARequestThatCanNotBeMet(t *testing.T) {
 		stuckSleep(time.Second, "rollback", "true", "rollback-by", "alice", "note", "mine")...)
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
 	g.Expect(b.annotations(t)).To(Equal(map[string]string{"altershield.defense.antgroup.com/release": "2", "altershield.defense.antgroup.com/note": "mine"}))
-	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: it is unknown (it was to be, because alice asked for it)"}))
+	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, was not rolled back: it is unknown (cause of the rollback: alice asked for it)"}))
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 119 * time.Second}))
 	g.Expect(b.roller.requests).To(HaveLen(1))
 }
@@ -306,8 +307,8 @@ func TestReconcileTurnsDownARequestOfAnUnknownUser(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(b.roller.requests).To(BeEmpty())
 	g.Expect(b.annotations(t)).To(HaveLen(1))
-	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, is not rolled back: nobody is known to have asked for a rollback of " +
-		"deployment sleep, since no webhook looked: set the annotation again (it was to be, because somebody asked for it)"}))
+	g.Expect(b.events()).To(Equal([]string{"Warning ReleaseNotRolledBack release 2, version b, was not rolled back: the user who asked for the rollback of " +
+		"deployment sleep is unknown, because the webhooks did not see the annotation: set it again (cause of the rollback: an unknown user asked for it)"}))
 }
 
 func TestReconcileTakesAnEmptyRequestForNone(t *testing.T) {

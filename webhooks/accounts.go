@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
@@ -55,7 +54,7 @@ type accounts struct {
 	// cache has the workloads of the kind under change control.
 	cache    client.Reader
 	clock    clock.PassiveClock
-	recorder clientevents.EventRecorder
+	recorder events.Recorder
 	metrics  *Metrics
 	tracer   *tracing.Tracer
 	// all limits the decisions on all Deployments, limited those on each, by UID.

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -81,7 +82,7 @@ func TestAccountsTakeOnlyWhatTheCacheConfirms(t *testing.T) {
 			}
 			validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, objects...))
 			seen := &recorder{}
-			validator.accounts.recorder = seen
+			validator.accounts.recorder.Events = seen
 			defaulter := &deploymentDefaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past}
 			var old object
 			if row.old != nil {
@@ -111,7 +112,7 @@ func TestAccountsTakeTheTextOfAnEventFromTheCache(t *testing.T) {
 	release := stamped(versionOf123, "4")
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release, rolledBack(leaving(versionOf1234, "4", refused, `"reason":"PodsFailed"`)))))
 	seen := &recorder{}
-	validator.accounts.recorder = seen
+	validator.accounts.recorder.Events = seen
 	forged := all(release, rolledBack(leaving(versionOf1234, "4", refused, `"message":"CALL +1-555-0100 NOW"`)))
 	validator.Handle(t.Context(), requestOf(t, deployment(t, forged), deployment(t, forged, repaired, stamped(versionOf1234, "5"))))
 	g.Expect(seen.reported).To(HaveLen(1))
@@ -123,7 +124,7 @@ func TestAccountsReportNoRefusalOfAnotherVersion(t *testing.T) {
 	release := stamped(versionOf123, "4")
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release, rolledBack(leaving(olderVersion, "4", refused)))))
 	seen := &recorder{}
-	validator.accounts.recorder = seen
+	validator.accounts.recorder.Events = seen
 	forged := all(release, rolledBack(leaving(versionOf1234, "4", refused)))
 	validator.Handle(t.Context(), requestOf(t, deployment(t, forged), deployment(t, forged, repaired, stamped(versionOf1234, "5"))))
 	g.Expect(seen.reported).To(BeEmpty())
@@ -154,7 +155,7 @@ func TestAccountsAreLimited(t *testing.T) {
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, objects...))
 	clock := clocktesting.NewFakePassiveClock(now)
 	metrics := validator.accounts.metrics
-	validator.accounts = newAccounts(Options{Kind: kind.Kind{}, Reader: validator.accounts.cache, Clock: clock, Recorder: &recorder{}}, metrics)
+	validator.accounts = newAccounts(Options{Kind: kind.Kind{}, Reader: validator.accounts.cache, Clock: clock, Recorder: events.Recorder{Events: &recorder{}}}, metrics)
 	ask := func(name string, times int) {
 		request := requestOf(t, deployment(t, named(name)), deployment(t, named(name), repaired))
 		request.Name = name

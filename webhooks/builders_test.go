@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -264,7 +265,7 @@ func cached(t testing.TB, edits ...edit) *appsv1.Deployment {
 // accountsOf confirms what the reader has.
 func accountsOf(t testing.TB, reader client.Reader) *accounts {
 	t.Helper()
-	options := Options{Kind: kind.Kind{}, Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Recorder: &recorder{}}
+	options := Options{Kind: kind.Kind{}, Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Recorder: events.Recorder{Events: &recorder{}}}
 	return newAccounts(options, countingMetrics(t))
 }
 

@@ -161,7 +161,7 @@ func TestPastKnowsATemplateUnderAnotherVersion(t *testing.T) {
 			validator := validatorOf(t, reader)
 			validator.past = pastOf(live, validator.accounts)
 			seen := &recorder{}
-			validator.accounts.recorder = seen
+			validator.accounts.recorder.Events = seen
 			response := validator.Handle(t.Context(), requestOf(t, deployment(t, row.old), deployment(t, row.old, repaired, stamped(versionOf1234, "5"))))
 			g.Expect(response.Allowed).To(Equal(row.denial == ""))
 			g.Expect(live.lists).To(Equal(row.lists))

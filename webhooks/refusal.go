@@ -27,6 +27,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 )
 
 // refusalSentence says why and until when a version is refused. It is the same each time, and has no control characters:
@@ -77,9 +78,7 @@ func (a *accounts) reportRefusal(known client.Object, version string) {
 		return
 	}
 	apiVersion, kind := a.kind.GroupVersionKind().ToAPIVersionAndKind()
-	// Repetitions become one Event where both references are the same, whatever the note: the first has no resourceVersion,
-	// which changes meanwhile, and the second tells one version from another.
-	a.recorder.Eventf(
+	a.recorder.Record(events.ReleaseRefused(
 		&corev1.ObjectReference{
 			APIVersion: apiVersion, Kind: kind, Namespace: known.GetNamespace(), Name: known.GetName(), UID: known.GetUID(),
 		},
@@ -87,5 +86,5 @@ func (a *accounts) reportRefusal(known client.Object, version string) {
 			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: known.GetNamespace(),
 			Name: decide.ChangeWorkloadName(known.GetName(), refused.Version),
 		},
-		corev1.EventTypeWarning, appv1alpha1.EventReleaseRefused, "Admit", "%s", decide.EventNote(refusalSentence(known.GetName(), refused)))
+		refusalSentence(known.GetName(), refused)))
 }

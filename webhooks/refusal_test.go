@@ -101,7 +101,7 @@ func TestAVersionThatWasRolledBackIsRefused(t *testing.T) {
 			g := NewWithT(t)
 			validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, append(row.workloads, cached(t, row.old))...))
 			seen := &recorder{}
-			validator.accounts.recorder = seen
+			validator.accounts.recorder.Events = seen
 			request := requestOf(t, deployment(t, row.old), deployment(t, row.updated))
 			request.UserInfo.Username = row.user
 			request.DryRun = ptr.To(true)
@@ -179,7 +179,7 @@ func TestALongReasonStillFitsIntoAnEvent(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), rolledBack(leaving(versionOf1234, "4", refused, `"message":"`+strings.Repeat("发 100%s ", 500)+`"`)))
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release)))
 	seen := &recorder{}
-	validator.accounts.recorder = seen
+	validator.accounts.recorder.Events = seen
 	validator.Handle(t.Context(), requestOf(t, deployment(t, release), deployment(t, release, repaired, stamped(versionOf1234, "5"))))
 	g.Expect(seen.reported).To(HaveLen(1))
 	g.Expect(len(seen.reported[0].note)).To(BeNumerically("<=", 1024))
@@ -217,7 +217,7 @@ func TestRefusalsThatRepeatAreOneEventAndThoseOfAnotherVersionAnother(t *testing
 			rolledBack(leaving(versionOf1234, "4", refused, `"reason":"PodsFailed"`), leaving(other, "3", refused)))
 	}
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release("1"))))
-	validator.accounts.recorder = broadcaster.NewRecorder(runtime.NewScheme(), "altershield-operator")
+	validator.accounts.recorder.Events = broadcaster.NewRecorder(runtime.NewScheme(), "altershield-operator")
 	refuse := func(generation string, next edit) {
 		validator.Handle(t.Context(), requestOf(t, deployment(t, release(generation)), deployment(t, release(generation), next)))
 	}

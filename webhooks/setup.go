@@ -26,7 +26,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -35,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -60,8 +60,8 @@ type Options struct {
 	Operator string
 	// Clock tells the time that is recorded with a release, and whether a version is still refused.
 	Clock clock.PassiveClock
-	// Recorder takes the Events about versions that were refused.
-	Recorder events.EventRecorder
+	// Recorder writes the Events about denied versions. It needs no log: each decision has a line of its own.
+	Recorder events.Recorder
 	// Metrics takes the metrics of the webhooks.
 	Metrics prometheus.Registerer
 	// Tracer sends spans of denials; nil where nothing is traced.

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -48,7 +49,7 @@ func TestBothWebhooksAreServedUnderTheirDocumentedPaths(t *testing.T) {
 	reader := readerOf(t, interceptor.Funcs{}, cached(t, refusing))
 	g.Expect(Register(served, Options{
 		Kind: kind.Kind{}, Reader: reader, Live: reader, Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
-		Recorder: seen, Metrics: prometheus.NewRegistry(),
+		Recorder: events.Recorder{Events: seen}, Metrics: prometheus.NewRegistry(),
 	})).To(Succeed())
 	g.Expect(served.handlers).To(HaveLen(2))
 	release := all(stamped(versionOf123, "4"), suspended)

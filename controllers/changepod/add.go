@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
@@ -58,7 +58,7 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads from the API server, where the cache was found to show the past.
 	Live     client.Reader
-	Recorder events.EventRecorder
+	Recorder events.Recorder
 	Metrics  *Metrics
 	Clock    clock.PassiveClock
 	// Tracer sends spans of what was written; nil where nothing is traced.

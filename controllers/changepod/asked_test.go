@@ -27,7 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
@@ -88,7 +89,7 @@ func TestReconcileAsksAVerifierThatSendsNoVerdicts(t *testing.T) {
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(record, batch).WithStatusSubresource(batch)
 	g.Expect(index.Setup(t.Context(), indexed{builder}, nil)).To(Succeed())
 	kube, asked := builder.Build(), &rules{}
-	reconciler := &Reconciler{Client: kube, Live: kube, Clock: clock, Verifier: asked, Recorder: events.NewFakeRecorder(10)}
+	reconciler := &Reconciler{Client: kube, Live: kube, Clock: clock, Verifier: asked, Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)}}
 	for number, step := range []struct {
 		post  verifier.Verdict
 		err   error

@@ -26,7 +26,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +35,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
@@ -50,7 +51,7 @@ type bench struct {
 	kube       client.WithWatch
 	clock      *clocktesting.FakePassiveClock
 	server     *testkit.Server
-	told       *events.FakeRecorder
+	told       *clientevents.FakeRecorder
 	reconciler *changepod.Reconciler
 	record     *appv1alpha1.ChangeWorkload
 	batch      client.ObjectKey
@@ -63,7 +64,7 @@ func newBench(t *testing.T, order appv1alpha1.OrderState, changes ...func(*bench
 	t.Helper()
 	b := &bench{
 		t: t, kube: apiServer.Client(t), clock: clocktesting.NewFakePassiveClock(testkit.Now()), server: testkit.NewServer(t),
-		told: events.NewFakeRecorder(10),
+		told: clientevents.NewFakeRecorder(10),
 	}
 	b.record = testkit.Record(t, b.kube, testkit.Namespace(t, b.kube, true), order)
 	b.batch = client.ObjectKeyFromObject(testkit.Batch(t, b.kube, b.record, 1))
@@ -83,7 +84,7 @@ func (b *bench) restart() {
 	before := b.reconciler
 	b.reconciler = &changepod.Reconciler{
 		Client: interceptor.NewClient(testkit.Cached(b.t, b.kube), interceptor.Funcs{Get: b.get, SubResourcePatch: b.patch}), Live: b.kube,
-		Recorder: b.told, Metrics: metrics, Clock: b.clock,
+		Recorder: events.Recorder{Events: b.told}, Metrics: metrics, Clock: b.clock,
 	}
 	if before != nil {
 		b.reconciler.Verifier, b.reconciler.FailClosed = before.Verifier, before.FailClosed

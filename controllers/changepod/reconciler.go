@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -150,20 +149,18 @@ func (r *Reconciler) wait(changePod *appv1alpha1.ChangePod, answer decide.CheckA
 	return wait
 }
 
-// tell reports a batch that is over by something else than a callback, and one that was to be checked and was not. The Event
-// names no related object, so that those of a release become a series, not one for each pod.
+// tell logs a batch that ended other than by a callback, and reports one that should have been checked and was not.
 func (r *Reconciler) tell(ctx context.Context, before, after *appv1alpha1.ChangePod, scene *scene) {
 	if before.Status.Status == after.Status.Status || after.Status.Status != appv1alpha1.ChangePodExecuteDone {
 		return
 	}
-	note, missed := decide.MissedCheck(after)
+	cause, missed := decide.MissedCheck(after)
 	if !missed {
 		ctrl.LoggerFrom(ctx).Info("A batch is over", events.Of(scene.workload, verifiedReason(after))...)
 		return
 	}
 	r.Metrics.missed.WithLabelValues(after.Status.Message).Inc()
-	r.Recorder.Eventf(scene.workload, nil, corev1.EventTypeWarning, appv1alpha1.EventBatchNotChecked, "Verify", "%s",
-		decide.EventNote(after.Name+": "+note))
+	r.Recorder.Record(events.BatchNotChecked(scene.workload, after.Name, cause))
 }
 
 func verifiedReason(changePod *appv1alpha1.ChangePod) string {

@@ -28,7 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,6 +37,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
@@ -52,7 +53,7 @@ type release struct {
 	kube       client.WithWatch
 	clock      *clocktesting.FakePassiveClock
 	server     *testkit.Server
-	told       *events.FakeRecorder
+	told       *clientevents.FakeRecorder
 	reconciler *changeworkload.Reconciler
 	deployment *appsv1.Deployment
 	record     client.ObjectKey
@@ -62,14 +63,14 @@ func newRelease(t *testing.T) *release {
 	t.Helper()
 	g := NewWithT(t)
 	r := &release{
-		t: t, kube: apiServer.Client(t), clock: clocktesting.NewFakePassiveClock(testkit.Now()), server: testkit.NewServer(t), told: events.NewFakeRecorder(20),
+		t: t, kube: apiServer.Client(t), clock: clocktesting.NewFakePassiveClock(testkit.Now()), server: testkit.NewServer(t), told: clientevents.NewFakeRecorder(20),
 	}
 	r.create(testkit.Namespace(t, r.kube, true))
 	metrics, err := changeworkload.NewMetrics(prometheus.NewRegistry())
 	g.Expect(err).NotTo(HaveOccurred())
 	cached := testkit.Cached(t, r.kube)
 	r.reconciler = &changeworkload.Reconciler{
-		Kinds: testkit.Kinds(), Client: cached, Live: r.kube, Direct: r.kube, Recorder: r.told, History: &history.Keeper{Client: cached, Live: r.kube}, Metrics: metrics,
+		Kinds: testkit.Kinds(), Client: cached, Live: r.kube, Direct: r.kube, Recorder: events.Recorder{Events: r.told}, History: &history.Keeper{Client: cached, Live: r.kube}, Metrics: metrics,
 		Clock: r.clock, Settings: settings.Reader{Client: cached, Namespace: r.deployment.Namespace}, Verifier: r.server.Client(t, r.clock),
 	}
 	return r

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -88,19 +87,15 @@ func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.Change
 
 // tellHold reports what became of the rollout.
 func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
-	report := func(kind, reason, note string) {
-		r.Recorder.Eventf(scene.owner, workload, kind, reason, "Verify", "release %s: %s", workload.Spec.Reversion, note)
-	}
 	switch {
 	case decision.Pause:
-		report(corev1.EventTypeWarning, appv1alpha1.EventRolloutHeld,
-			"its rollout is paused, since a pod failed: pods that are not replaced yet keep the version before")
+		r.Recorder.Record(events.RolloutHeld(scene.owner, workload))
 	case decision.Override:
-		report(corev1.EventTypeWarning, appv1alpha1.EventRolloutResumed, "somebody resumed its rollout although a pod failed; it is not paused again")
+		r.Recorder.Record(events.RolloutResumedByUser(scene.owner, workload))
 	case decision.Resume && !scene.OptedIn:
-		report(corev1.EventTypeWarning, appv1alpha1.EventRolloutResumed, "its namespace is opted out, so its rollout goes on")
+		r.Recorder.Record(events.RolloutResumedByOptOut(scene.owner, workload))
 	case decision.Resume:
-		report(corev1.EventTypeNormal, appv1alpha1.EventRolloutResumed, "no pod is failed any more, so its rollout goes on")
+		r.Recorder.Record(events.RolloutResumed(scene.owner, workload))
 	}
 }
 
@@ -190,21 +185,12 @@ func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scen
 	if !scene.Current || !entered && !decision.Suspend {
 		return
 	}
-	report := func(kind, reason, note string, args ...any) {
-		r.Recorder.Eventf(scene.owner, after, kind, reason, "Verify", "%s", decide.EventNote(fmt.Sprintf(note, args...)))
-	}
-	switch phase {
-	case appv1alpha1.ChangeWorkloadSuccess:
-		note := fmt.Sprintf("release %s is verified: %d of %d pods passed", after.Spec.Reversion, after.Status.Counts.Passed, after.Status.Counts.Desired)
-		if decision.Unchecked > 0 {
-			note += fmt.Sprintf(", %d of them unchecked", decision.Unchecked)
-		}
-		report(corev1.EventTypeNormal, appv1alpha1.EventReleaseSucceeded, "%s", note)
-	case appv1alpha1.ChangeWorkloadSuspend:
-		reason := appv1alpha1.EventReleaseSuspended
-		if !scene.Blocking && !scene.Suspended {
-			reason = appv1alpha1.EventPodsFailed
-		}
-		report(corev1.EventTypeWarning, reason, "release %s: %s", after.Spec.Reversion, decide.Failures(after.Status.DefenseCheckFailPods))
+	switch {
+	case phase == appv1alpha1.ChangeWorkloadSuccess:
+		r.Recorder.Record(events.ReleaseSucceeded(scene.owner, after, decision.Unchecked))
+	case phase == appv1alpha1.ChangeWorkloadSuspend && (scene.Blocking || scene.Suspended):
+		r.Recorder.Record(events.ReleaseSuspended(scene.owner, after))
+	case phase == appv1alpha1.ChangeWorkloadSuspend:
+		r.Recorder.Record(events.PodsFailed(scene.owner, after))
 	}
 }

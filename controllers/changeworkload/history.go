@@ -19,13 +19,11 @@ package changeworkload
 import (
 	"context"
 	"errors"
-	"fmt"
-
-	corev1 "k8s.io/api/core/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 )
 
 // save writes the decision down, after the template that a verified release leaves to the history: what is verified already
@@ -42,8 +40,7 @@ func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkl
 		return err
 	}
 	if notKept != nil {
-		r.Recorder.Eventf(scene.owner, workload, corev1.EventTypeWarning, appv1alpha1.EventHistoryNotKept, "Keep", "%s",
-			decide.EventNote(fmt.Sprintf("release %s: %v", workload.Spec.Reversion, notKept)))
+		r.Recorder.Record(events.HistoryNotKept(scene.owner, workload, notKept))
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -38,6 +38,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -100,8 +101,8 @@ func TestSaveKeepsTheTemplateOfAVerifiedReleaseFirst(t *testing.T) {
 				}})
 			metrics, err := NewMetrics(prometheus.NewRegistry())
 			g.Expect(err).NotTo(HaveOccurred())
-			recorder := events.NewFakeRecorder(10)
-			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder, Metrics: metrics, Clock: clock.RealClock{}, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers(), newest: monotonic.NewReader(kube, kube)}
+			recorder := clientevents.NewFakeRecorder(10)
+			r := &Reconciler{Client: kube, Live: kube, Recorder: events.Recorder{Events: recorder}, Metrics: metrics, Clock: clock.RealClock{}, History: &history.Keeper{Client: kube, Live: kube}, numbers: newNumbers(), newest: monotonic.NewReader(kube, kube)}
 			decision := decide.Decision{Keep: row.keep, WriteStatus: true}
 			decision.Status.Status = appv1alpha1.ChangeWorkloadSuccess
 			seen := &scene{kind: kind.Kind{}, owner: deployment, Observation: decide.Observation{Current: true, Templates: 10}}

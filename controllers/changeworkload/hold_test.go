@@ -24,12 +24,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -45,15 +46,15 @@ func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
 		told    string
 	}{
 		{"it is opted out", &corev1.Namespace{}, false, true,
-			"Warning RolloutResumed release v2: its namespace is opted out, so its rollout goes on"},
+			"Warning RolloutResumed release v2: the rollout continues: the namespace was opted out of change control"},
 		{"its label has another value", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "off"}}}, false, true,
-			"Warning RolloutResumed release v2: its namespace is opted out, so its rollout goes on"},
+			"Warning RolloutResumed release v2: the rollout continues: the namespace was opted out of change control"},
 		{"it has returned, which the cache doesn't know",
 			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}, false, false, ""},
 		{"it is being deleted", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &going, Finalizers: []string{"kubernetes"}}}, false, false, ""},
 		{"it is opted in, and no pod is failed any more",
 			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}, true, true,
-			"Normal RolloutResumed release v2: no pod is failed any more, so its rollout goes on"},
+			"Normal RolloutResumed release v2: the rollout continues: the release has no failed pods any more"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -66,8 +67,8 @@ func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
 			g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(deployment, row.live, other).
 				WithIndex(&corev1.Namespace{}, "metadata.name", func(object client.Object) []string { return []string{object.GetName()} }).Build()
-			recorder := events.NewFakeRecorder(10)
-			r := &Reconciler{Client: kube, Live: kube, Recorder: recorder}
+			recorder := clientevents.NewFakeRecorder(10)
+			r := &Reconciler{Client: kube, Live: kube, Recorder: events.Recorder{Events: recorder}}
 			workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--v2"}}
 			workload.Spec.Reversion, workload.Spec.Release = "v2", 2
 			seen := &scene{kind: kind.Kind{}, owner: deployment.DeepCopy(), Observation: decide.Observation{Current: true, OptedIn: row.optedIn, Hold: decide.Held}}

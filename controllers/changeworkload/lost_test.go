@@ -24,13 +24,14 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	recordcontroller "github.com/traas-stack/altershield-operator/controllers/record"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -119,7 +120,7 @@ func TestReconcileEndsAnOrderWhoseAnswerIsLost(t *testing.T) {
 					return kube.SubResource(part).Patch(ctx, object, patch, options...)
 				},
 			})
-			recorder := &recordcontroller.Reconciler{Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: p.Settings, Recorder: events.NewFakeRecorder(100), Clock: p.Clock, Ordered: true}
+			recorder := &recordcontroller.Reconciler{Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: p.Settings, Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(100)}, Clock: p.Clock, Ordered: true}
 			for _, step := range append(row.steps, step{9, false}) {
 				lost = step.lost
 				deployed := p.deployment()

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +28,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -123,20 +123,16 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 
 // tellOrder reports on the Deployment that its release can't be announced, or not yet.
 func (r *Reconciler) tellOrder(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
-	state, reason := orderState(after), ""
+	state := orderState(after)
 	if state == orderState(before) {
 		return
 	}
 	switch state {
 	case appv1alpha1.OrderRefused:
-		reason = appv1alpha1.EventOrderRefused
+		r.Recorder.Record(events.OrderRefused(scene.owner, after))
 	case appv1alpha1.OrderPending:
-		reason = appv1alpha1.EventServerUnavailable
-	default:
-		return
+		r.Recorder.Record(events.ServerUnavailable(scene.owner, after))
 	}
-	r.Recorder.Eventf(scene.owner, after, corev1.EventTypeWarning, reason, "Verify", "%s",
-		decide.EventNote(fmt.Sprintf("release %s: %s", after.Spec.Reversion, decide.OrderTrouble(after))))
 }
 
 func orderState(workload *appv1alpha1.ChangeWorkload) appv1alpha1.OrderState {

@@ -29,7 +29,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -38,6 +38,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -55,14 +56,14 @@ type plane struct {
 	*Reconciler
 	t     *testing.T
 	api   client.WithWatch
-	told  *events.FakeRecorder
+	told  *clientevents.FakeRecorder
 	reads []string
 }
 
 // newPlane has these objects on the API server, and those in the cache: the same where there are none.
 func newPlane(t *testing.T, objects, cached []client.Object) *plane {
 	t.Helper()
-	p := &plane{t: t, told: events.NewFakeRecorder(100), api: build(t, objects)}
+	p := &plane{t: t, told: clientevents.NewFakeRecorder(100), api: build(t, objects)}
 	cache := p.api
 	if cached != nil {
 		cache = build(t, cached)
@@ -71,7 +72,7 @@ func newPlane(t *testing.T, objects, cached []client.Object) *plane {
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	kube, live := p.writesTo(cache), p.counted()
 	p.Reconciler = &Reconciler{
-		Kinds: workload.Registry{deployment.Kind{}}, Client: kube, Live: live, Recorder: p.told, Metrics: metrics, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
+		Kinds: workload.Registry{deployment.Kind{}}, Client: kube, Live: live, Recorder: events.Recorder{Events: p.told}, Metrics: metrics, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 		Clock:   clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 		History: &history.Keeper{Client: kube, Live: live},
 	}

@@ -62,7 +62,7 @@ func DescribeRelease(spec *appv1alpha1.ChangeWorkloadSpec, annotations map[strin
 func ReleaseNote(annotations map[string]string, release Release) string {
 	note := fmt.Sprintf("release %d, version %s", release.Number, release.Version)
 	if rollback := RollbackTo(appv1alpha1.RollbacksOf(annotations), release.Number); rollback != nil {
-		return EventNote(fmt.Sprintf("%s, a rollback of release %d by %s", note, rollback.Release, cmp.Or(rollback.User, "the operator")))
+		return fmt.Sprintf("%s, a rollback of release %d by %s", note, rollback.Release, cmp.Or(rollback.User, "the operator"))
 	}
 	record, found := ReleaseRecordOf(annotations, release)
 	if !found {
@@ -76,5 +76,5 @@ func ReleaseNote(annotations map[string]string, release Release) string {
 	if changes != "" {
 		note += ": " + changes
 	}
-	return EventNote(note)
+	return note
 }

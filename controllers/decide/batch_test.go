@@ -111,7 +111,7 @@ func TestANewReleaseRunsAndWaits60SecondsForItsFirstPods(t *testing.T) {
 	g.Expect(decision.Status.WaitDeadline.Time).To(Equal(now.Add(time.Minute)))
 	g.Expect(decision.Status.Conditions).To(haveCondition("Verified", "Unknown", "Verifying"))
 	g.Expect(messageOf(decision.Status.Conditions, "Verified")).
-		To(Equal("pods are awaited or checked: kubectl get changepods shows each batch"))
+		To(Equal("waiting for pods or checking them: kubectl get changepods shows each batch"))
 	g.Expect(decision.Status.Conditions[0].ObservedGeneration).To(Equal(int64(3)))
 	g.Expect(decision.Status.Conditions[0].LastTransitionTime.Time).To(Equal(now))
 	g.Expect(decision.WriteStatus).To(BeTrue())
@@ -238,11 +238,11 @@ func TestWhatUsersReadOfAReleaseThatWaits(t *testing.T) {
 	}{
 		{"its progress", newWorkload(batchesOf(10), running, deadline(now.Add(time.Second))),
 			see(25, passed(1, 10), batches(newBatch(pods(11, 12))), finished(pods(11, 15))),
-			"pods are awaited or checked: kubectl get changepods shows each batch"},
+			"waiting for pods or checking them: kubectl get changepods shows each batch"},
 		{"that too few pods finished", newWorkload(batchesOf(10), running, deadline(now)), see(25, finished(pods(1, 4))),
 			"fewer than 10 further pods finished within 60 seconds; 0 of 25 pods passed, 0 being checked, 4 waiting for their batch"},
 		{"that the Deployment is paused", newWorkload(running), see(25, paused),
-			"the Deployment is paused: kubectl rollout resume lets the pods of this release come up"},
+			"the Deployment is paused: run kubectl rollout resume to create the pods of this release"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			decision := decide.Decide(row.workload, row.seen, now)

@@ -85,7 +85,7 @@ func (a *advance) begin(ways edges) {
 	case a.facts.isLate(a.batch, a.now):
 		a.giveUpWaiting(ways.unchecked)
 	case a.facts.Order == appv1alpha1.OrderPending:
-		a.wait(appv1alpha1.ChangePodPreWait, appv1alpha1.ReasonAwaitingOrder, a.facts.Name+" has not taken the change order of the release yet")
+		a.wait(appv1alpha1.ChangePodPreWait, appv1alpha1.ReasonAwaitingOrder, a.facts.Name+" has not accepted the change order of the release yet")
 	}
 }
 
@@ -147,7 +147,7 @@ func (a *advance) wait(phase appv1alpha1.ChangePodPhase, reason, message string)
 
 // giveUpWaiting ends a wait for the verifier to take the check, with what is known of why it did not.
 func (a *advance) giveUpWaiting(last appv1alpha1.ChangePodPhase) {
-	reason, message := appv1alpha1.ReasonServerUnavailable, a.facts.Name+" did not take the check in time"
+	reason, message := appv1alpha1.ReasonServerUnavailable, a.facts.Name+" did not accept the check in time"
 	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
 	if known != nil && isHeldUp(known.Reason) {
 		message += ": " + known.Message

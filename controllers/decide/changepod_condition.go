@@ -51,7 +51,7 @@ func changePodVerified(changePod *appv1alpha1.ChangePod) metav1.Condition {
 	switch {
 	case len(judgement.Unknown) > 0:
 		verified.Status, verified.Reason = metav1.ConditionFalse, appv1alpha1.ReasonUnknownPods
-		verified.Message = fmt.Sprintf("podResults fail pods that are not in spec.podInfos: %s; the batch counts as failed",
+		verified.Message = fmt.Sprintf("podResults has the verdict unpass for pods that are not in spec.podInfos: %s; the batch counts as failed",
 			podNames(judgement.Unknown))
 	case len(judgement.Failed) > 0:
 		verified.Status, verified.Reason = metav1.ConditionFalse, appv1alpha1.ReasonPodsFailed
@@ -64,7 +64,7 @@ func changePodVerified(changePod *appv1alpha1.ChangePod) metav1.Condition {
 	case known != nil && known.Status != metav1.ConditionFalse:
 		verified.Reason, verified.Message = known.Reason, known.Message
 	default:
-		verified.Reason, verified.Message = appv1alpha1.ReasonCheckWithdrawn, "the batch was not checked, and no pod is failed"
+		verified.Reason, verified.Message = appv1alpha1.ReasonCheckWithdrawn, "the batch was not checked, and no pod failed"
 	}
 	return verified
 }
@@ -132,12 +132,8 @@ func Failures(pods []appv1alpha1.PodSummary) string {
 	return strings.Join(parts, "; ") + andMore(len(pods))
 }
 
-// maxText is what the API server takes as the note of an Event, in bytes, and in the
-// message of a pod summary, in characters.
+// maxText is the most bytes of a message in a status. The API server rejects a pod summary with more characters.
 const maxText = 1024
-
-// EventNote shortens a text to what fits into an Event: one that is too long would be refused, and nobody told.
-func EventNote(text string) string { return shortText(text) }
 
 func shortText(text string) string { return Shorten(text, maxText) }
 

@@ -62,7 +62,7 @@ func TestTheConditionOfABatchFollowsItsVerdicts(t *testing.T) {
 		{"an unpass before the batch is done fails it too", []batchOption{result("sleep-2", "unpass", "find error")},
 			"False", "PodsFailed", "pod sleep-2 failed its check: find error"},
 		{"an unpass of an unknown pod fails the batch and names the pod", []batchOption{done, result("slep-1", "unpass", "")},
-			"False", "UnknownPods", "podResults fail pods that are not in spec.podInfos: slep-1; the batch counts as failed"},
+			"False", "UnknownPods", "podResults has the verdict unpass for pods that are not in spec.podInfos: slep-1; the batch counts as failed"},
 		{"a pass of an unknown pod changes nothing", []batchOption{done, result("stranger", "pass", "")},
 			"True", "CheckNotConfigured", "no AlterShield Server is configured: the pods count as passed"},
 		{"a check that was made and found nothing passes", []batchOption{done, func(batch *appv1alpha1.ChangePod) {
@@ -93,7 +93,7 @@ func TestMessagesNameFivePodsAndCountTheRest(t *testing.T) {
 	}
 	batch := newBatch(pods(1, 1), unknown...)
 	g.Expect(messageOf(withoutServer(&batch, now).Conditions, "Verified")).To(Equal(
-		"podResults fail pods that are not in spec.podInfos: sleep-11, sleep-12, sleep-13, sleep-14, sleep-15 and 2 more; " +
+		"podResults has the verdict unpass for pods that are not in spec.podInfos: sleep-11, sleep-12, sleep-13, sleep-14, sleep-15 and 2 more; " +
 			"the batch counts as failed"))
 }
 

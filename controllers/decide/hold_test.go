@@ -101,5 +101,5 @@ func TestAHeldRolloutIsExplained(t *testing.T) {
 	failed := batches(newBatch(pods(1, 3), done, result("sleep-3", "unpass", "find error")))
 	decision := decide.Decide(newWorkload(), see(20, rolling, suspended, failed, hold("held")), now)
 	g.Expect(messageOf(decision.Status.Conditions, "Suspended")).To(Equal("further releases of the Deployment are denied until a repair or a " +
-		"verified version succeeds; its rollout is held: kubectl rollout resume lets it go on all the same"))
+		"verified version succeeds; its rollout is paused: run kubectl rollout resume to continue it anyway"))
 }

@@ -229,17 +229,17 @@ func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, name string, release v
 	}
 	if IsWorthRetrying(err) && now.Before(closed.CloseDeadline.Time) {
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderUnfinished,
-			shortText(fmt.Sprintf("%s is still to be told that the release ended with %s: %v", name, state, err)))
+			shortText(fmt.Sprintf("%s has not closed the change order with %s yet: %v", name, state, err)))
 		return true
 	}
 	closed.State, closed.CloseDeadline = state, nil
 	if err != nil {
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionFalse, appv1alpha1.ReasonOrderUnknown,
-			shortText(fmt.Sprintf("the release ended with %s, which %s doesn't know: %v", state, name, err)))
+			shortText(fmt.Sprintf("%s did not close the change order with %s: %v", name, state, err)))
 		return false
 	}
 	setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderFinished,
-		fmt.Sprintf("the order was finished with %s", state))
+		fmt.Sprintf("the change order was closed with %s", state))
 	return false
 }
 
@@ -247,7 +247,7 @@ func openOrder(status *appv1alpha1.ChangeWorkloadStatus, name string, workload *
 	status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: release.Order, OrderID: answer.OrderID, Release: release.Number, State: appv1alpha1.OrderOpen}
 	if answer.Err == nil {
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderOpen,
-			name+" has the order "+release.Order)
+			name+" has opened the change order "+release.Order)
 		return false
 	}
 	message := shortText(answer.Err.Error())
@@ -271,7 +271,7 @@ func (d *Decision) fail(status *appv1alpha1.ChangeWorkloadStatus, name string) {
 	}
 	status.Status, status.WaitDeadline, d.Wait = appv1alpha1.ChangeWorkloadFailed, nil, 0
 	setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonOrderRefused,
-		name+" refused the change order, so the release is not checked: the next change of the template is a new order")
+		name+" refused the change order, so the release is not checked: the next change of the template opens a new order")
 }
 
 // troubleReason tells a server that doesn't know the operator, which somebody has to mend, from one that can't be reached.

@@ -152,7 +152,7 @@ func TestTheAnswerToAnOrderIsKept(t *testing.T) {
 		message string
 	}{
 		{"an order that is taken", decide.OrderAnswer{OrderID: "36"}, now, false,
-			"Running", "Open", "True", "OrderOpen", "AlterShield Server has the order o-1"},
+			"Running", "Open", "True", "OrderOpen", "AlterShield Server has opened the change order o-1"},
 		{"a server that is down", decide.OrderAnswer{Err: errDown}, now, true,
 			"Running", "Pending", "Unknown", "ServerUnavailable", "connection refused"},
 		{"a server that is down for long", decide.OrderAnswer{Err: errDown}, late, true,
@@ -214,11 +214,11 @@ func TestTheEndOfAnOrderIsWrittenOnceTheServerKnowsIt(t *testing.T) {
 		ordered string
 		message string
 	}{
-		{"a server that is told", nil, false, "SUCCESS", "Ordered is True: OrderFinished", "the order was finished with SUCCESS"},
+		{"a server that is told", nil, false, "SUCCESS", "Ordered is True: OrderFinished", "the change order was closed with SUCCESS"},
 		{"a server that is down", errDown, true, "Open", "Ordered is True: OrderUnfinished",
-			"AlterShield Server is still to be told that the release ended with SUCCESS: connection refused"},
+			"AlterShield Server has not closed the change order with SUCCESS yet: connection refused"},
 		{"a server that doesn't know the order", fmt.Errorf("101: none order found: %w", verifier.ErrRefused), false, "SUCCESS",
-			"Ordered is False: OrderUnknown", "the release ended with SUCCESS, which AlterShield Server doesn't know: 101: none order found: refused"},
+			"Ordered is False: OrderUnknown", "AlterShield Server did not close the change order with SUCCESS: 101: none order found: refused"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -389,7 +389,7 @@ func TestASuccessTellsOfPodsThatNobodyChecked(t *testing.T) {
 	decision := decide.Decide(workload, see(3, verifiedBy, finished(pods(1, 3)), batches(missed, checkedOnes)), now)
 	g.Expect(decision.Unchecked).To(Equal(2))
 	g.Expect(messageOf(decision.Status.Conditions, "Verified")).To(Equal(
-		"every desired pod finished and passed; 2 of 3 were not checked: kubectl get changepods -o wide says why"))
+		"every desired pod finished and passed; 2 of 3 were not checked: kubectl get changepods -o wide shows why"))
 	workload.Status = decision.Status
 	later := decide.Decide(workload, see(4, verifiedBy, finished(pods(3, 6)), batches(checkedOnes)), now)
 	g.Expect(messageOf(later.Status.Conditions, "Verified")).To(ContainSubstring("2 of 3 were not checked"), "it speaks of the release")

@@ -222,7 +222,7 @@ func TestTheConditionSuspendedSaysWhatHolds(t *testing.T) {
 		{"turning blocking off doesn't free the Deployment", newWorkload(suspendedBefore), see(5, blockingOff, suspended, failed(1, 5, "sleep-2")),
 			"True", "PodsFailed", "further releases of the Deployment are denied until a repair or a verified version succeeds"},
 		{"a corrected verdict ends it", newWorkload(suspendedBefore), see(5, suspended, passed(1, 5)),
-			"False", "Lifted", "no pod of the release is failed"},
+			"False", "Lifted", "the release has no failed pods"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

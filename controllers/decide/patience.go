@@ -58,7 +58,7 @@ func StuckAfter(annotations map[string]string, setting time.Duration) (time.Dura
 	}
 	threshold, err := time.ParseDuration(value)
 	if err != nil || threshold != 0 && threshold < time.Second {
-		return setting, fmt.Errorf("annotation %s must be 0, for never, or a duration of at least 1s such as 90s or 10m, not %q",
+		return setting, fmt.Errorf("annotation %s must be 0 (never) or a duration of at least 1s, such as 90s or 10m, not %q",
 			appv1alpha1.AnnotationStuckAfter, Shorten(value, maxShownValue))
 	}
 	return threshold, nil

@@ -168,7 +168,7 @@ func TestFirstStops(t *testing.T) {
 }
 
 func TestStuckAfter(t *testing.T) {
-	const unusable = "annotation altershield.defense.antgroup.com/stuck-after must be 0, for never, or a duration of at least 1s such as 90s or 10m, not "
+	const unusable = "annotation altershield.defense.antgroup.com/stuck-after must be 0 (never) or a duration of at least 1s, such as 90s or 10m, not "
 	for _, row := range []struct {
 		value     string
 		threshold time.Duration
@@ -206,7 +206,7 @@ func TestFindStuckExcusesPodsThatAreInABatch(t *testing.T) {
 		batched string
 		message string
 	}{
-		{"a pod of another batch has not finished", "sleep-2", "pod sleep-1: it is pending"},
+		{"a pod of another batch has not finished", "sleep-2", "pod sleep-1: pending"},
 		{"a pod of a batch has finished", "sleep-1", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

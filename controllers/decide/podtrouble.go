@@ -139,7 +139,7 @@ func (p *Patience) trouble(pod *corev1.Pod, now time.Time) string {
 			return text
 		}
 	}
-	return "it is pending"
+	return "pending"
 }
 
 func containerTrouble(status *corev1.ContainerStatus) string {

@@ -52,7 +52,7 @@ func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, seen
 	if suspended {
 		message := "further releases of the Deployment are denied until a repair or a verified version succeeds"
 		if seen.Hold == Held {
-			message += "; its rollout is held: kubectl rollout resume lets it go on all the same"
+			message += "; its rollout is paused: run kubectl rollout resume to continue it anyway"
 		}
 		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionTrue, appv1alpha1.ReasonPodsFailed, message)
 		return
@@ -64,7 +64,7 @@ func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, seen
 func liftSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
 	if meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionSuspended) != nil {
 		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonLifted,
-			"no pod of the release is failed")
+			"the release has no failed pods")
 	}
 }
 

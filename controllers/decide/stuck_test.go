@@ -108,8 +108,8 @@ func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
 		message string
 	}{
 		{"when it can't be scheduled", podOfAge(2*time.Minute, unschedulable), "pod sleep-1: Unschedulable: 0/4 nodes are available"},
-		{"when nobody has looked at it", podOfAge(2 * time.Minute), "pod sleep-1: it is pending"},
-		{"when its status is empty", podOfAge(2*time.Minute, inPhase("")), "pod sleep-1: it is pending"},
+		{"when nobody has looked at it", podOfAge(2 * time.Minute), "pod sleep-1: pending"},
+		{"when its status is empty", podOfAge(2*time.Minute, inPhase("")), "pod sleep-1: pending"},
 		{"when its image can't be pulled", podOfAge(2*time.Minute, waiting("ErrImagePull", "not found")), "pod sleep-1: container sleep: ErrImagePull: not found"},
 		{"when its container can't be created", podOfAge(2*time.Minute, waiting("CreateContainerConfigError", `secret "absent" not found`)),
 			`pod sleep-1: container sleep: CreateContainerConfigError: secret "absent" not found`},
@@ -195,7 +195,7 @@ func TestPodsThatCanNotBeCreatedAreStuckToo(t *testing.T) {
 	}))
 	g.Expect(decide.FindStuck(withoutQuota(50*time.Second), nil, aMinute, now)).To(Equal(decide.StuckPods{Next: 10 * time.Second}))
 	both := decide.FindStuck(withoutQuota(70*time.Second), []corev1.Pod{podOfAge(80 * time.Second)}, aMinute, now)
-	g.Expect(both.Message).To(Equal("pod sleep-1: it is pending; pods can't be created: exceeded quota: pods"))
+	g.Expect(both.Message).To(Equal("pod sleep-1: pending; pods can't be created: exceeded quota: pods"))
 	g.Expect(both.First).To(Equal(now.Add(-20 * time.Second)))
 }
 

@@ -146,7 +146,7 @@ func (t tally) success() string {
 	if t.unchecked == 0 {
 		return "every desired pod finished and passed"
 	}
-	return fmt.Sprintf("every desired pod finished and passed; %d of %d were not checked: kubectl get changepods -o wide says why",
+	return fmt.Sprintf("every desired pod finished and passed; %d of %d were not checked: kubectl get changepods -o wide shows why",
 		t.unchecked, len(t.passed))
 }
 

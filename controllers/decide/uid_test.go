@@ -111,7 +111,7 @@ func TestFinishedPodsAndFindStuckTakeAPodForItsPredecessorOnlyWithoutAUID(t *tes
 			g := NewWithT(t)
 			found, _ := decide.FinishedPods("web", []corev1.Pod{waiting}, row.batches, decide.FinishRule{Labelled: true}, now)
 			finished := 0
-			stuck := "pod web-0: it is pending"
+			stuck := "pod web-0: pending"
 			if row.batched {
 				finished, stuck = 1, ""
 			}

@@ -22,7 +22,6 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -31,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
@@ -42,7 +42,7 @@ import (
 // Reconciler creates missing settings and writes the status of OpsConfigInfos.
 type Reconciler struct {
 	Client   client.Client
-	Recorder events.EventRecorder
+	Recorder events.Recorder
 	Clock    clock.PassiveClock
 	// Namespace is where the operator reads its settings.
 	Namespace string

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
@@ -55,7 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		ctrl.LoggerFrom(ctx).Info(condition.Message, "setting", object.Name, "reason", condition.Reason)
 	}
 	if condition.Status == metav1.ConditionFalse && (previous == nil || previous.Reason != condition.Reason) {
-		r.Recorder.Eventf(&object, nil, corev1.EventTypeWarning, appv1alpha1.EventConfigIgnored, "Configure", "%s", condition.Message)
+		r.Recorder.Record(events.ConfigIgnored(&object, condition.Message))
 	}
 	return ctrl.Result{}, nil
 }
@@ -77,6 +77,6 @@ func (r *Reconciler) restore(ctx context.Context, request ctrl.Request) error {
 	if err != nil {
 		return fmt.Errorf("creating OpsConfigInfo %s: %w", request, err)
 	}
-	r.Recorder.Eventf(object, nil, corev1.EventTypeNormal, appv1alpha1.EventConfigRestored, "Configure", "created with the default")
+	r.Recorder.Record(events.ConfigRestored(object))
 	return nil
 }

@@ -25,7 +25,7 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +33,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
@@ -44,16 +45,16 @@ func TestMain(m *testing.M) { os.Exit(apiServer.Run(m)) }
 type bench struct {
 	t          *testing.T
 	kube       client.WithWatch
-	told       *events.FakeRecorder
+	told       *clientevents.FakeRecorder
 	reconciler *opsconfiginfo.Reconciler
 }
 
 func newBench(t *testing.T, funcs interceptor.Funcs) *bench {
 	t.Helper()
 	kube := apiServer.Client(t)
-	b := &bench{t: t, kube: kube, told: events.NewFakeRecorder(10)}
+	b := &bench{t: t, kube: kube, told: clientevents.NewFakeRecorder(10)}
 	b.reconciler = &opsconfiginfo.Reconciler{
-		Client: interceptor.NewClient(testkit.Cached(t, kube), funcs), Recorder: b.told, Clock: clocktesting.NewFakePassiveClock(testkit.Now()),
+		Client: interceptor.NewClient(testkit.Cached(t, kube), funcs), Recorder: events.Recorder{Events: b.told}, Clock: clocktesting.NewFakePassiveClock(testkit.Now()),
 		Namespace: testkit.Namespace(t, kube, false),
 	}
 	return b

@@ -22,7 +22,6 @@ import (
 	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,6 +31,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 )
@@ -129,9 +129,7 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, key client
 	}
 	err = r.Client.Create(ctx, workload)
 	if apierrors.IsInvalid(err) { // while a namespace is opted out, anybody may write any label
-		r.Recorder.Eventf(owner, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseNotRecorded, "Record", "%s", decide.EventNote(fmt.Sprintf(
-			"release %s is not checked: the label %s is not a version that the operator gave, until the next change of the pod template: %v",
-			release.Version, appv1alpha1.LabelVersion, err)))
+		r.Recorder.Record(events.ReleaseNotRecorded(owner, release.Version, err))
 		return reconcile.TerminalError(fmt.Errorf("creating ChangeWorkload %s: %w", key, err))
 	}
 	if err != nil {
@@ -196,8 +194,7 @@ func (r *Reconciler) markProcessed(ctx context.Context, owner client.Object, rel
 		return err
 	}
 	if idle {
-		r.Recorder.Eventf(owner, nil, corev1.EventTypeNormal, appv1alpha1.EventIgnoredSuspendRemoved, "Record",
-			"removed the label %s: the Deployment is not suspended. It is removed once a release: take it out of the file that sets it", appv1alpha1.LabelIgnoredSuspend)
+		r.Recorder.Record(events.IgnoredSuspendRemoved(owner))
 	}
 	if !recorded {
 		r.report(owner, release)
@@ -208,10 +205,8 @@ func (r *Reconciler) markProcessed(ctx context.Context, owner client.Object, rel
 
 // report tells who made this release, and who let it through what denied it, as the webhook recorded them.
 func (r *Reconciler) report(owner client.Object, release decide.Release) {
-	r.Recorder.Eventf(owner, nil, corev1.EventTypeNormal, appv1alpha1.EventReleaseRecorded, "Record",
-		"%s", decide.ReleaseNote(owner.GetAnnotations(), release))
-	if record, found := decide.IgnoredSuspendOf(owner.GetAnnotations(), release); found {
-		r.Recorder.Eventf(owner, nil, corev1.EventTypeWarning, appv1alpha1.EventSuspensionIgnored, "Record",
-			"%s used ignored-suspend to let release %s through at %s", record.User, record.Version, record.Time.UTC().Format(time.RFC3339))
+	r.Recorder.Record(events.ReleaseRecorded(owner, release))
+	if used, found := decide.IgnoredSuspendOf(owner.GetAnnotations(), release); found {
+		r.Recorder.Record(events.SuspensionIgnored(owner, used))
 	}
 }

@@ -29,7 +29,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -38,6 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
@@ -85,9 +86,9 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 	})
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, third).Build()
-	recorder := events.NewFakeRecorder(10)
+	recorder := clientevents.NewFakeRecorder(10)
 	r := &Reconciler{
-		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: events.Recorder{Events: recorder}, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 	}
 	recorded := func() appv1alpha1.ChangeWorkloadSpec {
 		_, err := r.Reconcile(t.Context(), ofSleep)
@@ -147,7 +148,7 @@ func newOperator(t *testing.T) (*Reconciler, client.WithWatch) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("3", nil), workload).Build()
 	return &Reconciler{
-		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: events.NewFakeRecorder(10), Ordered: true,
+		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)}, Ordered: true,
 		Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 	}, kube
 }
@@ -229,7 +230,7 @@ func TestWhatTheCacheAloneStillKnowsIsNotRecorded(t *testing.T) {
 			cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("1", nil)).Build()
 			r := &Reconciler{
 				Kind: deployment.Kind{}, Client: cached, Settings: settings.Reader{Client: cached}, Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there.live...).Build(),
-				Recorder: events.NewFakeRecorder(10), Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+				Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)}, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 			}
 			_, err := r.Reconcile(t.Context(), ofSleep)
 			g.Expect(err).NotTo(HaveOccurred())
@@ -249,9 +250,9 @@ func TestReconcileRemovesAnIdleIgnoredSuspendOnceARelease(t *testing.T) {
 	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("3", nil)).Build()
-	recorder := events.NewFakeRecorder(10)
+	recorder := clientevents.NewFakeRecorder(10)
 	r := &Reconciler{
-		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: recorder, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+		Kind: deployment.Kind{}, Client: kube, Live: kube, Settings: settings.Reader{Client: kube}, Recorder: events.Recorder{Events: recorder}, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 	}
 	// set makes the change, lets the operator see it, and returns the Deployment and how many Events were about the label.
 	var writes bool
@@ -269,7 +270,7 @@ func TestReconcileRemovesAnIdleIgnoredSuspendOnceARelease(t *testing.T) {
 		for len(recorder.Events) > 0 {
 			if event := <-recorder.Events; strings.HasPrefix(event, "Normal IgnoredSuspendRemoved ") {
 				g.Expect(event).To(Equal("Normal IgnoredSuspendRemoved removed the label " + label + ": the Deployment is not suspended. " +
-					"It is removed once a release: take it out of the file that sets it"))
+					"The operator removes it once per release: delete it from the manifest that sets it"))
 				told++
 			}
 		}

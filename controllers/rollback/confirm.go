@@ -40,7 +40,7 @@ type NotStuck struct {
 	Again time.Duration
 }
 
-func (n *NotStuck) Error() string { return "the pods of the release run by now, or have time left" }
+func (n *NotStuck) Error() string { return "the pods of the release are running, or still have time" }
 
 // confirm judges the pods of a release as the API server has them, less those that something else keeps from running. The error
 // is NotStuck where the release is not stuck.

@@ -51,7 +51,7 @@ const (
 	ObstacleSameTemplate ObstacleReason = "SameTemplate"
 	// ObstacleDenied means: the API server doesn't take the template, which a policy may forbid by now.
 	ObstacleDenied ObstacleReason = "Denied"
-	// ObstacleMovedOn means: the Deployment is at another release by now.
+	// ObstacleMovedOn means: the Deployment is at another release now.
 	ObstacleMovedOn ObstacleReason = "MovedOn"
 )
 
@@ -74,17 +74,17 @@ func ObstacleOf(workload metav1.Object, rollout decide.Rollout, optedIn bool, re
 		return &Obstacle{ObstacleNotControlled, fmt.Sprintf(
 			"deployment %s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", name)}
 	case request.Annotation != "" && request.Annotation != workload.GetAnnotations()[appv1alpha1.AnnotationRollback]:
-		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s has another request by now, or none", name)}
+		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s has another rollback request now, or none", name)}
 	case request.From != decide.Release{} && request.From != release:
-		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s is at another release by now", name)}
+		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s is at another release now", name)}
 	case request.Reason == appv1alpha1.RollbackRequested && request.User == "":
 		return &Obstacle{ObstacleNoUser, fmt.Sprintf(
-			"nobody is known to have asked for a rollback of deployment %s, since no webhook looked: set the annotation again", name)}
+			"the user who asked for the rollback of deployment %s is unknown, because the webhooks did not see the annotation: set it again", name)}
 	case rollout.Paused && decide.HoldOf(workload, rollout.Paused, release.Number) != decide.Held:
 		return &Obstacle{ObstaclePaused, fmt.Sprintf(
-			"deployment %s is paused by a user, so that a rollback would have no effect: kubectl rollout resume", name)}
+			"deployment %s is paused by a user, so a rollback would have no effect: run kubectl rollout resume", name)}
 	case request.Reason == appv1alpha1.RollbackPodsNotRunning && rollout.Recreate:
-		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of deployment %s is Recreate, so that no older ReplicaSet runs", name)}
+		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of deployment %s is Recreate, so no older ReplicaSet is running", name)}
 	}
 	return repetition(name, release, appv1alpha1.RollbacksOf(workload.GetAnnotations()), request)
 }
@@ -101,7 +101,7 @@ func repetition(deployment string, release decide.Release, rollbacks []appv1alph
 	for i := range rollbacks {
 		if rollbacks[i].Version == release.Version && rollbacks[i].IsSound() && rollbacks[i].IsAutomatic() {
 			return &Obstacle{ObstacleAlreadyRolledBack, fmt.Sprintf(
-				"version %s of deployment %s was rolled back before, which is done once without being asked", release.Version, deployment)}
+				"version %s of deployment %s was rolled back before; the operator rolls a version back automatically only once", release.Version, deployment)}
 		}
 	}
 	return nil

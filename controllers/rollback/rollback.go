@@ -23,19 +23,18 @@ import (
 	"reflect"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
@@ -53,7 +52,7 @@ type Roller struct {
 	// Live reads from the API server: the cache holds no templates.
 	Live     client.Reader
 	History  *history.Keeper
-	Recorder events.EventRecorder
+	Recorder events.Recorder
 	Metrics  *Metrics
 	Clock    clock.PassiveClock
 	// Tracer sends spans of what was written; nil where nothing is traced.
@@ -81,7 +80,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 		return nil, err
 	}
 	if back.template.Equal(workload.Template(r.Kind, scene.raw.Object)) {
-		return nil, &Obstacle{ObstacleSameTemplate, fmt.Sprintf("deployment %s has that pod template already", request.Deployment.Name)}
+		return nil, &Obstacle{ObstacleSameTemplate, fmt.Sprintf("deployment %s already has that pod template", request.Deployment.Name)}
 	}
 	made, err := r.write(ctx, request, scene, back)
 	if err != nil {
@@ -92,8 +91,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	if !stuck.First.IsZero() {
 		r.Metrics.delay.Observe(max(now.Sub(stuck.First), 0).Seconds())
 	}
-	r.Recorder.Eventf(scene.object, nil, corev1.EventTypeWarning, appv1alpha1.EventReleaseRolledBack, "RollBack", "%s",
-		decide.EventNote(describe(made)))
+	r.Recorder.Record(events.ReleaseRolledBack(scene.object, made))
 	r.Tracer.RolledBack(scene.object, &made, began, now)
 	return &made, nil
 }
@@ -203,15 +201,7 @@ func (r *Roller) refused(ctx context.Context, request Request, scene *scene, err
 		}
 	}
 	if scope.IsDenied(err) {
-		return &Obstacle{ObstacleDenied, fmt.Sprintf("deployment %s can't take its earlier pod template: %s", request.Deployment.Name, err)}
+		return &Obstacle{ObstacleDenied, fmt.Sprintf("deployment %s can't go back, since the API server denied its earlier pod template: %s", request.Deployment.Name, err)}
 	}
 	return fmt.Errorf("rolling back Deployment %s: %w", request.Deployment, err)
-}
-
-func describe(made appv1alpha1.Rollback) string {
-	note := fmt.Sprintf("release %d, version %s, goes back to version %s: %s", made.Release, made.Version, made.To, made.Message)
-	if made.RefusedUntil != nil {
-		note += fmt.Sprintf("; the version is refused until %s", made.RefusedUntil.UTC().Format(time.RFC3339))
-	}
-	return note
 }

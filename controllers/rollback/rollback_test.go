@@ -35,7 +35,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,6 +45,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -140,7 +141,7 @@ func decode(text string) *unstructured.Unstructured {
 // bench is a Roller and what it sent.
 type bench struct {
 	*rollback.Roller
-	recorder *events.FakeRecorder
+	recorder *clientevents.FakeRecorder
 	patches  []string
 	// patched answers a patch, in place of the answer that was given.
 	patched  func(client.Client, client.Patch) error
@@ -158,7 +159,7 @@ func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 			t.Fatal(err)
 		}
 	}
-	b := &bench{recorder: events.NewFakeRecorder(5), registry: prometheus.NewRegistry()}
+	b := &bench{recorder: clientevents.NewFakeRecorder(5), registry: prometheus.NewRegistry()}
 	metrics, err := rollback.NewMetrics(b.registry)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +184,7 @@ func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 		}).Build()
 	b.objects = kube
 	b.Roller = &rollback.Roller{
-		Kind: deployment.Kind{}, Client: kube, Live: kube, History: &history.Keeper{Client: kube, Live: kube}, Recorder: b.recorder, Metrics: metrics,
+		Kind: deployment.Kind{}, Client: kube, Live: kube, History: &history.Keeper{Client: kube, Live: kube}, Recorder: events.Recorder{Events: b.recorder}, Metrics: metrics,
 		Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 	}
 	return b
@@ -414,15 +415,15 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 		{"whose namespace is not under change control", request("PodsFailed", ""), sleep(), healthy, "NotControlled",
 			"deployment sleep is not under change control: label its namespace admission-webhook-altershield=enabled and release it once"},
 		{"that is at another version by now", from(decide.Release{Version: "b", Number: 2}), sleep(), append(healthy, optedIn()), "MovedOn",
-			"deployment sleep is at another release by now"},
+			"deployment sleep is at another release now"},
 		{"that released the same version again", from(decide.Release{Version: versionOfBad, Number: 1}), sleep(), append(healthy, optedIn()), "MovedOn",
-			"deployment sleep is at another release by now"},
+			"deployment sleep is at another release now"},
 		{"that a user paused", request("Requested", "a"), sleep(paused), append(healthy, optedIn()), "Paused",
-			"deployment sleep is paused by a user, so that a rollback would have no effect: kubectl rollout resume"},
+			"deployment sleep is paused by a user, so a rollback would have no effect: run kubectl rollout resume"},
 		{"that a user paused after they had resumed it", request("Requested", "a"), sleep(paused, annotation("held", "2-overridden")), append(healthy, optedIn()), "Paused",
-			"deployment sleep is paused by a user, so that a rollback would have no effect: kubectl rollout resume"},
+			"deployment sleep is paused by a user, so a rollback would have no effect: run kubectl rollout resume"},
 		{"whose pods don't run, with the strategy Recreate", request("PodsNotRunning", ""), sleep(recreating), append(healthy, optedIn()), "RecreateStrategy",
-			"the strategy of deployment sleep is Recreate, so that no older ReplicaSet runs"},
+			"the strategy of deployment sleep is Recreate, so no older ReplicaSet is running"},
 		{"whose pods don't run, without a healthy ReplicaSet of before", request("PodsNotRunning", ""), sleep(),
 			[]client.Object{optedIn(), replicaSet(versionOfBad, "bad", 2, 0), replicaSet("a", "good", 1, 1)}, "NoHealthyReplicaSet",
 			"no older ReplicaSet of deployment sleep still runs all its pods"},
@@ -431,23 +432,23 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 		{"to a version whose template is gone", request("PodsFailed", ""), sleep(), []client.Object{optedIn(), verified("a", 1)}, "NoVerifiedVersion",
 			"deployment sleep has no other verified version to go back to"},
 		{"to a version that was never verified", request("Requested", "b"), sleep(), append(healthy, optedIn()), "UnknownVersion",
-			`deployment sleep can't go back to version "b", which is none of the verified versions that are open to it now: a`},
+			`deployment sleep can't go back to version "b", which is not among its available verified versions: a`},
 		{"to a version that is refused", request("Requested", "a"), sleep(annotation("rollbacks", refused)), append(healthy, optedIn()), "UnknownVersion",
-			`deployment sleep can't go back to version "a", which is none of the verified versions that are open to it now`},
+			`deployment sleep can't go back to version "a", which is not among its available verified versions`},
 		{"to the version that it is at", request("Requested", versionOfBad), sleep(), append(healthy, optedIn(), kept(versionOfBad, "bad", 2)), "UnknownVersion",
-			`deployment sleep can't go back to version "` + versionOfBad + `", which is none of the verified versions that are open to it now: a`},
+			`deployment sleep can't go back to version "` + versionOfBad + `", which is not among its available verified versions: a`},
 		{"on the request of nobody known", anonymous, sleep(annotation("rollback", "true")), append(healthy, optedIn()), "NoUser",
-			"nobody is known to have asked for a rollback of deployment sleep, since no webhook looked: set the annotation again"},
+			"the user who asked for the rollback of deployment sleep is unknown, because the webhooks did not see the annotation: set it again"},
 		{"on a request that became another one", annotated, sleep(annotation("rollback", "b")), append(healthy, optedIn()), "MovedOn",
-			"deployment sleep has another request by now, or none"},
-		{"on a request that was taken back", annotated, sleep(), append(healthy, optedIn()), "MovedOn", "deployment sleep has another request by now, or none"},
+			"deployment sleep has another rollback request now, or none"},
+		{"on a request that was taken back", annotated, sleep(), append(healthy, optedIn()), "MovedOn", "deployment sleep has another rollback request now, or none"},
 		{"to a version whose template was changed while no webhook looked", request("PodsFailed", ""), sleep(),
 			[]client.Object{optedIn(), verified("a", 1), replicaSet("a", "verified", 1, 2), replicaSet("a", "unseen", 0, 0)}, "NoVerifiedVersion",
 			"deployment sleep has no other verified version to go back to"},
 		{"to the template that it has already", request("PodsFailed", ""), sleep(), []client.Object{optedIn(), verified("a", 1), replicaSet("a", "bad", 1, 2)}, "SameTemplate",
-			"deployment sleep has that pod template already"},
+			"deployment sleep already has that pod template"},
 		{"a second time without being asked", request("PodsNotRunning", ""), sleep(left("PodsNotRunning", 9)), append(healthy, optedIn()), "AlreadyRolledBack",
-			"version " + versionOfBad + " of deployment sleep was rolled back before, which is done once without being asked"},
+			"version " + versionOfBad + " of deployment sleep was rolled back before; the operator rolls a version back automatically only once"},
 		{"from a rollback without being asked", request("PodsFailed", ""), sleep(left("Requested", 2)), append(healthy, optedIn()), "IsRollback",
 			"release 2 of deployment sleep is a rollback itself: name the version to go back to"},
 		{"from a rollback, asked without a version", request("Requested", ""), sleep(left("Requested", 2)), append(healthy, optedIn()), "IsRollback",
@@ -515,7 +516,7 @@ func TestATemplateThatThePolicyForbidsByNowIsAnObstacle(t *testing.T) {
 		var obstacle *rollback.Obstacle
 		g.Expect(errors.As(err, &obstacle)).To(BeTrue(), "%v", err)
 		g.Expect(obstacle.Reason).To(BeEquivalentTo("Denied"))
-		g.Expect(obstacle.Message).To(Equal("deployment sleep can't take its earlier pod template: " + answer.Error()))
+		g.Expect(obstacle.Message).To(Equal("deployment sleep can't go back, since the API server denied its earlier pod template: " + answer.Error()))
 	}
 }
 

@@ -96,7 +96,7 @@ func (r *Roller) verified(request Request, scene *scene, revisions []history.Rev
 }
 
 func unknownVersion(deployment, version string, targets []string) error {
-	message := fmt.Sprintf("deployment %s can't go back to version %q, which is none of the verified versions that are open to it now", deployment, version)
+	message := fmt.Sprintf("deployment %s can't go back to version %q, which is not among its available verified versions", deployment, version)
 	if len(targets) > 0 {
 		message += ": " + strings.Join(targets, ", ")
 	}

@@ -18,6 +18,7 @@ package events_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -32,15 +33,28 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 )
 
-func TestTheLogDoesNotTellWhatAReleaseChanged(t *testing.T) {
+func TestRecordLogsNoChangesOfAPodTemplate(t *testing.T) {
 	g := NewWithT(t)
 	log := &bytes.Buffer{}
-	recorder := events.Recorder{EventRecorder: clientevents.NewFakeRecorder(1), Log: zap.New(zap.WriteTo(log))}
-	recorder.Eventf(&appsv1.Deployment{}, nil, "Normal", "ReleaseRecorded", "Record", "%s", "release 2, by alice: spec.containers[sleep].image: a -> b")
-	g.Expect(log.String()).To(And(ContainSubstring("A release began"), Not(ContainSubstring("image"))))
+	recorder := events.Recorder{Events: clientevents.NewFakeRecorder(1), Log: zap.New(zap.WriteTo(log))}
+	recorder.Record(events.Event{
+		Regarding: &appsv1.Deployment{}, Type: "Normal", Reason: "ReleaseRecorded", Action: "Record",
+		Note: "release 2, by alice: spec.containers[sleep].image: a -> b",
+	})
+	g.Expect(log.String()).To(And(ContainSubstring("Release recorded"), Not(ContainSubstring("image"))))
 }
 
-func TestADecisionIsAnEventAndALineOfTheLog(t *testing.T) {
+func TestRecordShortensTheNote(t *testing.T) {
+	g := NewWithT(t)
+	log, recorded := &bytes.Buffer{}, clientevents.NewFakeRecorder(1)
+	recorder := events.Recorder{Events: recorded, Log: zap.New(zap.WriteTo(log))}
+	recorder.Record(events.Event{Regarding: &corev1.Pod{}, Type: "Normal", Reason: "Why", Note: strings.Repeat("发", 400) + "%d"})
+	note := strings.Repeat("发", 340) + "..."
+	g.Expect(recorded.Events).To(Receive(Equal("Normal Why " + note)))
+	g.Expect(log.String()).To(ContainSubstring(`"msg":"` + note + `"`))
+}
+
+func TestRecordWritesAnEventAndALogLine(t *testing.T) {
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep",
 		Labels:      map[string]string{"admission-webhook-altershield.antgroup.com/version": "0123"},
 		Annotations: map[string]string{"altershield.defense.antgroup.com/release": "4"},
@@ -67,8 +81,10 @@ func TestADecisionIsAnEventAndALineOfTheLog(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			log, recorded := &bytes.Buffer{}, clientevents.NewFakeRecorder(1)
-			recorder := events.Recorder{EventRecorder: recorded, Log: zap.New(zap.WriteTo(log))}
-			recorder.Eventf(row.regarding, row.related, "Normal", "Why", "Verify", "%d of %d pods passed", 3, 5)
+			recorder := events.Recorder{Events: recorded, Log: zap.New(zap.WriteTo(log))}
+			recorder.Record(events.Event{
+				Regarding: row.regarding, Related: row.related, Type: "Normal", Reason: "Why", Action: "Verify", Note: "3 of 5 pods passed",
+			})
 			g.Expect(recorded.Events).To(Receive(Equal("Normal Why 3 of 5 pods passed")))
 			g.Expect(log.String()).To(MatchRegexp(`^{"level":"info","ts":"[^"]+","msg":"3 of 5 pods passed",` + row.keys + "}\n$"))
 		})

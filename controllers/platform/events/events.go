@@ -1,0 +1,221 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package events
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Event is one Event. The functions below make all of those that the operator writes.
+type Event struct {
+	// Regarding is the object that the Event is about.
+	Regarding runtime.Object
+	// Related is the ChangeWorkload of the release in question, nil for the release that the workload is at.
+	Related runtime.Object
+	// Type is Normal or Warning.
+	Type string
+	// Reason is one of the reasons in the API package.
+	Reason string
+	// Action is what the operator was doing.
+	Action string
+	// Note is the message. The recorder shortens it.
+	Note string
+}
+
+// Actions of the operator.
+const (
+	actionRecord    = "Record"
+	actionVerify    = "Verify"
+	actionKeep      = "Keep"
+	actionRollBack  = "RollBack"
+	actionAdmit     = "Admit"
+	actionConfigure = "Configure"
+)
+
+// ReleaseRecorded reports that a release began, with its author and changes.
+func ReleaseRecorded(workload client.Object, release decide.Release) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeNormal, Reason: appv1alpha1.EventReleaseRecorded, Action: actionRecord,
+		Note: decide.ReleaseNote(workload.GetAnnotations(), release),
+	}
+}
+
+// ReleaseNotRecorded reports that the API server rejected the ChangeWorkload of a version.
+func ReleaseNotRecorded(workload client.Object, version string, err error) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseNotRecorded, Action: actionRecord,
+		Note: fmt.Sprintf("release %s is not checked: the operator did not set its label %s; the next change of the pod template is checked again: %v",
+			version, appv1alpha1.LabelVersion, err),
+	}
+}
+
+// SuspensionIgnored reports that a release was admitted although the workload was suspended.
+func SuspensionIgnored(workload client.Object, used appv1alpha1.IgnoredSuspend) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventSuspensionIgnored, Action: actionRecord,
+		Note: fmt.Sprintf("%s used ignored-suspend to let release %s through at %s", used.User, used.Version, used.Time.UTC().Format(time.RFC3339)),
+	}
+}
+
+// IgnoredSuspendRemoved reports that the label ignored-suspend was removed from a workload that is not suspended.
+func IgnoredSuspendRemoved(workload client.Object) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeNormal, Reason: appv1alpha1.EventIgnoredSuspendRemoved, Action: actionRecord,
+		Note: fmt.Sprintf("removed the label %s: the Deployment is not suspended. "+
+			"The operator removes it once per release: delete it from the manifest that sets it", appv1alpha1.LabelIgnoredSuspend),
+	}
+}
+
+// ReleaseSucceeded reports that a release is verified, and how many of its pods passed without a check.
+func ReleaseSucceeded(workload client.Object, released *appv1alpha1.ChangeWorkload, unchecked int) Event {
+	note := fmt.Sprintf("release %s is verified: %d of %d pods passed",
+		released.Spec.Reversion, released.Status.Counts.Passed, released.Status.Counts.Desired)
+	if unchecked > 0 {
+		note += fmt.Sprintf(", %d of them unchecked", unchecked)
+	}
+	return Event{
+		Regarding: workload, Related: released, Type: corev1.EventTypeNormal, Reason: appv1alpha1.EventReleaseSucceeded, Action: actionVerify,
+		Note: note,
+	}
+}
+
+// ReleaseSuspended reports that pods of a release failed, so that further releases are denied.
+func ReleaseSuspended(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
+	return warning(workload, released, appv1alpha1.EventReleaseSuspended, decide.Failures(released.Status.DefenseCheckFailPods))
+}
+
+// PodsFailed reports that pods of a release failed while the setting "blocking" is off.
+func PodsFailed(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
+	return warning(workload, released, appv1alpha1.EventPodsFailed, decide.Failures(released.Status.DefenseCheckFailPods))
+}
+
+// RolloutHeld reports that the operator paused the rollout of a release whose pods failed.
+func RolloutHeld(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
+	return warning(workload, released, appv1alpha1.EventRolloutHeld,
+		"the rollout is paused because a pod failed; pods that are not replaced yet keep the previous version")
+}
+
+// RolloutResumed reports that the operator resumed a rollout because no pod is failed any more.
+func RolloutResumed(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
+	event := warning(workload, released, appv1alpha1.EventRolloutResumed, "the rollout continues: the release has no failed pods any more")
+	event.Type = corev1.EventTypeNormal
+	return event
+}
+
+// RolloutResumedByUser reports that a user resumed a rollout that the operator had paused.
+func RolloutResumedByUser(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
+	return warning(workload, released, appv1alpha1.EventRolloutResumed, "a user resumed the rollout although a pod failed; it is not paused again")
+}
+
+// RolloutResumedByOptOut reports that the operator resumed a rollout because its namespace was opted out.
+func RolloutResumedByOptOut(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
+	return warning(workload, released, appv1alpha1.EventRolloutResumed, "the rollout continues: the namespace was opted out of change control")
+}
+
+// OrderRefused reports that the verifier refused the change order of a release.
+func OrderRefused(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
+	return warning(workload, released, appv1alpha1.EventOrderRefused, decide.OrderTrouble(released))
+}
+
+// ServerUnavailable reports that the verifier has not accepted the change order of a release yet.
+func ServerUnavailable(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
+	return warning(workload, released, appv1alpha1.EventServerUnavailable, decide.OrderTrouble(released))
+}
+
+// HistoryNotKept reports that the pod template of a verified release could not be kept.
+func HistoryNotKept(workload client.Object, released *appv1alpha1.ChangeWorkload, err error) Event {
+	event := warning(workload, released, appv1alpha1.EventHistoryNotKept, err.Error())
+	event.Action = actionKeep
+	return event
+}
+
+// warning returns a warning about the checks of a release.
+func warning(workload client.Object, released *appv1alpha1.ChangeWorkload, reason, note string) Event {
+	return Event{
+		Regarding: workload, Related: released, Type: corev1.EventTypeWarning, Reason: reason, Action: actionVerify,
+		Note: fmt.Sprintf("release %s: %s", released.Spec.Reversion, note),
+	}
+}
+
+// BatchNotChecked reports that a batch of a release ended without a check. It has no related object, so that the batches of a
+// release become one series of Events.
+func BatchNotChecked(released *appv1alpha1.ChangeWorkload, changePod, cause string) Event {
+	return Event{
+		Regarding: released, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventBatchNotChecked, Action: actionVerify,
+		Note: changePod + ": " + cause,
+	}
+}
+
+// ReleaseRolledBack reports that a release was rolled back.
+func ReleaseRolledBack(workload client.Object, made appv1alpha1.Rollback) Event {
+	note := fmt.Sprintf("release %d, version %s, goes back to version %s: %s", made.Release, made.Version, made.To, made.Message)
+	if made.RefusedUntil != nil {
+		note += fmt.Sprintf("; the version is refused until %s", made.RefusedUntil.UTC().Format(time.RFC3339))
+	}
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseRolledBack, Action: actionRollBack, Note: note,
+	}
+}
+
+// ReleaseNotRolledBack reports that a rollback of a release, wanted for a cause, met an obstacle.
+func ReleaseNotRolledBack(workload client.Object, release decide.Release, obstacle error, cause string) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseNotRolledBack, Action: actionRollBack,
+		Note: fmt.Sprintf("release %d, version %s, was not rolled back: %s (cause of the rollback: %s)",
+			release.Number, release.Version, obstacle, cause),
+	}
+}
+
+// StuckAfterUnusable reports that the annotation of a workload that sets the threshold is invalid, and the threshold in use.
+func StuckAfterUnusable(workload client.Object, err error, threshold time.Duration) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventStuckAfterUnusable, Action: actionRollBack,
+		Note: fmt.Sprintf("%s; the setting stuck-rollback applies: %s", err, threshold),
+	}
+}
+
+// ReleaseRefused reports that a version that was rolled back was denied. Repetitions become one Event where both references are the
+// same, whatever the note: so the workload has no resourceVersion, and the ChangeWorkload is that of the version.
+func ReleaseRefused(workload, changeWorkload *corev1.ObjectReference, note string) Event {
+	return Event{
+		Regarding: workload, Related: changeWorkload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseRefused, Action: actionAdmit,
+		Note: note,
+	}
+}
+
+// ConfigRestored reports that a missing setting was created.
+func ConfigRestored(setting *appv1alpha1.OpsConfigInfo) Event {
+	return Event{
+		Regarding: setting, Type: corev1.EventTypeNormal, Reason: appv1alpha1.EventConfigRestored, Action: actionConfigure,
+		Note: "created with the default",
+	}
+}
+
+// ConfigIgnored reports that an OpsConfigInfo has no effect.
+func ConfigIgnored(setting *appv1alpha1.OpsConfigInfo, cause string) Event {
+	return Event{
+		Regarding: setting, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventConfigIgnored, Action: actionConfigure, Note: cause,
+	}
+}

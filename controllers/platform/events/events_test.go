@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package events_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+)
+
+func TestEvent(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+	made := appv1alpha1.Rollback{Version: "b", Release: 2, To: "a", Message: "bob asked for it"}
+	refused := made
+	refused.RefusedUntil = &at
+	workload := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep"}}
+	released := &appv1alpha1.ChangeWorkload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--b"},
+		Spec:       appv1alpha1.ChangeWorkloadSpec{AppName: "sleep", Reversion: "b", Release: 2},
+		Status: appv1alpha1.ChangeWorkloadStatus{
+			Counts:               appv1alpha1.PodCounts{Desired: 5, Passed: 4},
+			DefenseCheckFailPods: []appv1alpha1.PodSummary{{Pod: "sleep-1", Message: "find error"}},
+			Conditions:           []metav1.Condition{{Type: "Ordered", Message: "connection refused"}},
+		},
+	}
+	setting := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: "altershieldoperator-system", Name: "blocking"}}
+	reference, version := &corev1.ObjectReference{Kind: "Deployment", Name: "sleep"}, &corev1.ObjectReference{Kind: "ChangeWorkload", Name: "sleep--x--b"}
+	broken := errors.New("broken")
+	for _, row := range []struct {
+		event                      events.Event
+		regarding, related         runtime.Object
+		kind, reason, action, note string
+	}{
+		{events.ReleaseRecorded(workload, decide.Release{Version: "b", Number: 2}), workload, nil,
+			"Normal", "ReleaseRecorded", "Record", "release 2, version b"},
+		{events.ReleaseNotRecorded(workload, "b", broken), workload, nil, "Warning", "ReleaseNotRecorded", "Record",
+			"release b is not checked: the operator did not set its label admission-webhook-altershield.antgroup.com/version; " +
+				"the next change of the pod template is checked again: broken"},
+		{events.SuspensionIgnored(workload, appv1alpha1.IgnoredSuspend{User: "alice", Version: "b", Time: metav1.NewMicroTime(at.Time)}), workload, nil,
+			"Warning", "SuspensionIgnored", "Record", "alice used ignored-suspend to let release b through at 2026-11-21T10:00:00Z"},
+		{events.IgnoredSuspendRemoved(workload), workload, nil, "Normal", "IgnoredSuspendRemoved", "Record",
+			"removed the label altershield.defense.antgroup.com/ignored-suspend: the Deployment is not suspended. " +
+				"The operator removes it once per release: delete it from the manifest that sets it"},
+		{events.ReleaseSucceeded(workload, released, 0), workload, released, "Normal", "ReleaseSucceeded", "Verify",
+			"release b is verified: 4 of 5 pods passed"},
+		{events.ReleaseSucceeded(workload, released, 3), workload, released, "Normal", "ReleaseSucceeded", "Verify",
+			"release b is verified: 4 of 5 pods passed, 3 of them unchecked"},
+		{events.ReleaseSuspended(workload, released), workload, released, "Warning", "ReleaseSuspended", "Verify",
+			"release b: pod sleep-1 failed its check: find error"},
+		{events.PodsFailed(workload, released), workload, released, "Warning", "PodsFailed", "Verify",
+			"release b: pod sleep-1 failed its check: find error"},
+		{events.RolloutHeld(workload, released), workload, released, "Warning", "RolloutHeld", "Verify",
+			"release b: the rollout is paused because a pod failed; pods that are not replaced yet keep the previous version"},
+		{events.RolloutResumed(workload, released), workload, released, "Normal", "RolloutResumed", "Verify",
+			"release b: the rollout continues: the release has no failed pods any more"},
+		{events.RolloutResumedByUser(workload, released), workload, released, "Warning", "RolloutResumed", "Verify",
+			"release b: a user resumed the rollout although a pod failed; it is not paused again"},
+		{events.RolloutResumedByOptOut(workload, released), workload, released, "Warning", "RolloutResumed", "Verify",
+			"release b: the rollout continues: the namespace was opted out of change control"},
+		{events.OrderRefused(workload, released), workload, released, "Warning", "OrderRefused", "Verify", "release b: connection refused"},
+		{events.ServerUnavailable(workload, released), workload, released, "Warning", "ServerUnavailable", "Verify", "release b: connection refused"},
+		{events.HistoryNotKept(workload, released, broken), workload, released, "Warning", "HistoryNotKept", "Keep", "release b: broken"},
+		{events.BatchNotChecked(released, "sleep--x--b--x--1", "connection refused"), released, nil, "Warning", "BatchNotChecked", "Verify",
+			"sleep--x--b--x--1: connection refused"},
+		{events.ReleaseRolledBack(workload, made), workload, nil, "Warning", "ReleaseRolledBack", "RollBack",
+			"release 2, version b, goes back to version a: bob asked for it"},
+		{events.ReleaseRolledBack(workload, refused), workload, nil, "Warning", "ReleaseRolledBack", "RollBack",
+			"release 2, version b, goes back to version a: bob asked for it; the version is refused until 2026-11-21T10:00:00Z"},
+		{events.ReleaseNotRolledBack(workload, decide.Release{Version: "b", Number: 2}, broken, "bob asked for it"), workload, nil,
+			"Warning", "ReleaseNotRolledBack", "RollBack", "release 2, version b, was not rolled back: broken (cause of the rollback: bob asked for it)"},
+		{events.StuckAfterUnusable(workload, broken, 2*time.Minute), workload, nil, "Warning", "StuckAfterUnusable", "RollBack",
+			"broken; the setting stuck-rollback applies: 2m0s"},
+		{events.ReleaseRefused(reference, version, "refused"), reference, version, "Warning", "ReleaseRefused", "Admit", "refused"},
+		{events.ConfigRestored(setting), setting, nil, "Normal", "ConfigRestored", "Configure", "created with the default"},
+		{events.ConfigIgnored(setting, "no effect"), setting, nil, "Warning", "ConfigIgnored", "Configure", "no effect"},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			NewWithT(t).Expect(row.event).To(Equal(events.Event{
+				Regarding: row.regarding, Related: row.related, Type: row.kind, Reason: row.reason, Action: row.action, Note: row.note,
+			}))
+		})
+	}
+}
