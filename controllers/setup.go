@@ -41,21 +41,21 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Tells in Events what becomes of releases and settings.
+// Reports decisions about releases and settings as Events.
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
-// Counts an Event that comes again, in place of writing it anew.
+// Counts a repeated Event, in place of writing it anew.
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=patch
 
-// Reporter is the name that Events carry.
+// Reporter is the reporting controller of the Events.
 const Reporter = "altershield-operator"
 
-// Options are what the reconcilers need besides the manager.
+// Options configure the reconcilers.
 type Options struct {
 	// Kinds are the kinds of workloads under change control.
 	Kinds workload.Registry
 	// Namespace is where the OpsConfigInfo objects are.
 	Namespace string
-	// Clock tells the time.
+	// Clock has the time.
 	Clock clock.PassiveClock
 	// Metrics takes the operator's metrics.
 	Metrics prometheus.Registerer
@@ -63,7 +63,7 @@ type Options struct {
 	Tracer *tracing.Tracer
 	// Verifier checks the batches; nil where there is none: every batch passes.
 	Verifier verifier.Verifier
-	// FailClosed makes batches that could not be checked count as failed.
+	// FailClosed makes unchecked batches count as failed.
 	FailClosed bool
 }
 

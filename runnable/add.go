@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package runnable takes releases back that don't start, that failed their check, or that somebody wants to be rid of.
+// Package runnable has the rollback controller: it rolls back releases that fail to start, fail their check, or are rolled back on request.
 package runnable
 
 import (
@@ -46,19 +46,18 @@ import (
 
 const concurrency = 5
 
-// Roller rolls workloads back. An error that is a rollback.Obstacle stays until something changes, others are worth another
-// attempt.
+// Roller rolls workloads back. A rollback.Obstacle stays until something changes; other errors may be retried.
 type Roller interface {
 	RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error)
 }
 
-// Contact knows since when the operator sees what becomes of pods.
+// Contact has the time since when the operator observes pods.
 type Contact interface {
 	Since() time.Time
 }
 
-// Rollback decides which workloads of one kind go back. It runs on the leader, sleeps while nothing changes, and wakes exactly when the
-// time of a pod is over.
+// Rollback decides which workloads of one kind to roll back. It runs on the leader, and reconciles after events and at the deadlines of
+// pods.
 type Rollback struct {
 	Kind   workload.Kind
 	Client client.Client
@@ -71,12 +70,12 @@ type Rollback struct {
 	Contact  Contact
 	Settings settings.Reader
 
-	told  told
-	stops stops
+	obstacles obstacleLog
+	stops     stops
 }
 
-// SetupWithManager adds the controller to the manager. Every event is mapped to the key of the workload, so that none is ever
-// rolled back twice at a time.
+// SetupWithManager adds the controller to the manager. Every event is mapped to the key of the workload, so that none is rolled back twice
+// at the same time.
 func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("rollback").
@@ -89,7 +88,8 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 	err := controlled.
 		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
-		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigSuspendedRollback))).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere),
+			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigSuspendedRollback))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// stopsRunning passes pods that don't run yet, those that stop, and those of which a container stopped and was started again.
+// stopsRunning passes new pods that are not running, pods that stop running, and pods with a restarted container.
 func stopsRunning() predicate.Predicate {
 	state := func(object client.Object) (idle bool, restarts int32) {
 		pod, ok := object.(*corev1.Pod)
@@ -121,8 +121,8 @@ func stopsRunning() predicate.Predicate {
 	}
 }
 
-// healthChanged passes revisions that become healthy, as there may be something to go back to now, and those whose pods can't be
-// created any more. New ones pass, too: their pods may have been seen before.
+// healthChanged passes revisions that become healthy, as they are a new target, and those whose pods can't be created any more. New ones
+// pass, too: their pods may have been seen before.
 func healthChanged(kind workload.Layered) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -133,7 +133,7 @@ func healthChanged(kind workload.Layered) predicate.Predicate {
 	}
 }
 
-// phaseChanged passes ChangeWorkloads that come to another status.
+// phaseChanged passes ChangeWorkloads whose status.status changed.
 func phaseChanged() predicate.Predicate {
 	phase := func(object client.Object) appv1alpha1.ChangeWorkloadPhase {
 		workload, ok := object.(*appv1alpha1.ChangeWorkload)
@@ -152,7 +152,7 @@ func phaseChanged() predicate.Predicate {
 func (r *Rollback) ofPod(ctx context.Context, pod client.Object) []reconcile.Request {
 	owner, err := r.Kind.OwnerOf(ctx, r.Client, pod)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the workload of a pod", "pod", client.ObjectKeyFromObject(pod))
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the workload of a pod", "pod", client.ObjectKeyFromObject(pod))
 		return nil
 	}
 	if owner == nil {

@@ -26,49 +26,48 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
-// Observation is what was seen of a Deployment and its release.
+// Observation is what a decision about a Deployment depends on.
 type Observation struct {
 	// OptedIn reports whether the namespace is under change control.
 	OptedIn bool
-	// Release is what the Deployment is at.
+	// Release is the present release.
 	Release decide.Release
-	// Requested is the value of the annotation that asks for a rollback, empty where nobody does.
+	// Requested is the value of the annotation that requests a rollback, empty without one.
 	Requested string
-	// RequestedBy is who set it.
+	// RequestedBy is the user who set it.
 	RequestedBy string
 	// Over reports whether the release was verified and no pod of another version is left.
 	Over bool
 	// Verified reports whether the release was verified.
 	Verified bool
-	// Failures says which pods failed their check while releases of the Deployment are denied; empty where none did.
+	// Failures describes the failed pods of a suspended Deployment, empty where there are none.
 	Failures string
-	// Rollbacks are those that the Deployment remembers.
+	// Rollbacks are those in the annotation of the Deployment.
 	Rollbacks []appv1alpha1.Rollback
-	// Stuck are the pods of the release that don't run although their time is over.
+	// Stuck are the pods of the release that are not running although their time is over.
 	Stuck decide.StuckPods
 	// Patience is what they were judged by.
 	Patience decide.Patience
-	// Unusable is why the annotation that sets the threshold has no effect.
+	// Unusable is why the annotation that sets the threshold is invalid.
 	Unusable error
-	// WayBack reports whether the cache shows a healthy ReplicaSet to go back to; one from before the Deployment came under change
-	// control isn't there.
+	// WayBack reports whether the cache has a healthy ReplicaSet to go back to. It has none from before change control.
 	WayBack bool
-	// OnSuspension reports whether a suspended release is rolled back without being asked.
+	// OnSuspension reports whether a suspended release is rolled back automatically.
 	OnSuspension bool
 }
 
 // Decision is what to do about a Deployment.
 type Decision struct {
-	// Requests are the rollbacks to try, until one can be made.
+	// Requests are the rollbacks to try, in order, until one succeeds.
 	Requests []rollback.Request
-	// Forgive is a version that was rolled back once and is verified by now: nothing is held against it any more.
+	// Forgive is a version that was rolled back and is verified now: its rollback is forgotten.
 	Forgive string
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
 	Wait time.Duration
 }
 
-// Decide reports whether a Deployment goes back. A user's request comes first, then failed checks, as these know a verified
-// version to go back to.
+// Decide decides whether to roll a Deployment back. A user's request comes first, then failed checks, whose target is a verified
+// version.
 func Decide(seen Observation) Decision {
 	var decision Decision
 	if !seen.OptedIn || seen.Release.Version == "" {

@@ -80,36 +80,36 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestToldMeetsAnObstacleOnceForEachRelease(t *testing.T) {
+func TestObstacleLogReportsAnObstacleOncePerRelease(t *testing.T) {
 	g := NewWithT(t)
-	told := &told{}
+	log := &obstacleLog{}
 	sleep, other := client.ObjectKey{Name: "sleep"}, client.ObjectKey{Name: "other"}
 	first, second := decide.Release{Version: "a", Number: 1}, decide.Release{Version: "b", Number: 2}
-	g.Expect(told.meet(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
-	g.Expect(told.meet(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeFalse())
-	g.Expect(told.meet(sleep, attempt{first, "PodsNotRunning"}, "RecreateStrategy", now)).To(BeTrue())
-	g.Expect(told.meet(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeFalse(), "two that alternate are told once each")
-	g.Expect(told.meet(sleep, attempt{first, "PodsFailed"}, "Paused", now)).To(BeTrue())
-	g.Expect(told.meet(other, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
-	g.Expect(told.meet(sleep, attempt{second, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
-	told.forget(sleep)
-	g.Expect(told.meet(sleep, attempt{second, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
-	g.Expect(told.of).To(HaveLen(2))
+	g.Expect(log.add(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
+	g.Expect(log.add(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeFalse())
+	g.Expect(log.add(sleep, attempt{first, "PodsNotRunning"}, "RecreateStrategy", now)).To(BeTrue())
+	g.Expect(log.add(sleep, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeFalse(), "two that alternate are reported once each")
+	g.Expect(log.add(sleep, attempt{first, "PodsFailed"}, "Paused", now)).To(BeTrue())
+	g.Expect(log.add(other, attempt{first, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
+	g.Expect(log.add(sleep, attempt{second, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
+	log.forget(sleep)
+	g.Expect(log.add(sleep, attempt{second, "PodsNotRunning"}, "Paused", now)).To(BeTrue())
+	g.Expect(log.of).To(HaveLen(2))
 }
 
-func TestToldRestsForAMinute(t *testing.T) {
+func TestObstacleLogBacksOffForAMinute(t *testing.T) {
 	g := NewWithT(t)
-	told, sleep := &told{}, client.ObjectKey{Name: "sleep"}
+	log, sleep := &obstacleLog{}, client.ObjectKey{Name: "sleep"}
 	second := decide.Release{Version: "b", Number: 2}
-	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, false, now)).To(BeZero())
-	told.meet(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now)
-	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(20*time.Second))).To(Equal(40 * time.Second))
-	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(time.Minute))).To(BeZero())
-	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, true, now.Add(20*time.Second))).To(BeZero(), "there is a ReplicaSet to go back to by now")
-	g.Expect(told.rest(sleep, attempt{second, "PodsFailed"}, false, now)).To(BeZero(), "another reason")
-	g.Expect(told.rest(sleep, attempt{decide.Release{Version: "c", Number: 3}, "PodsNotRunning"}, false, now)).To(BeZero(), "another release")
-	told.meet(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now.Add(time.Minute))
-	g.Expect(told.rest(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(90*time.Second))).To(Equal(30 * time.Second))
-	told.meet(sleep, attempt{second, "PodsFailed"}, "Paused", now)
-	g.Expect(told.rest(sleep, attempt{second, "PodsFailed"}, false, now)).To(BeZero(), "the cache tells when a pause ends")
+	g.Expect(log.backoff(sleep, attempt{second, "PodsNotRunning"}, false, now)).To(BeZero())
+	log.add(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now)
+	g.Expect(log.backoff(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(20*time.Second))).To(Equal(40 * time.Second))
+	g.Expect(log.backoff(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(time.Minute))).To(BeZero())
+	g.Expect(log.backoff(sleep, attempt{second, "PodsNotRunning"}, true, now.Add(20*time.Second))).To(BeZero(), "there is a ReplicaSet to go back to now")
+	g.Expect(log.backoff(sleep, attempt{second, "PodsFailed"}, false, now)).To(BeZero(), "another reason")
+	g.Expect(log.backoff(sleep, attempt{decide.Release{Version: "c", Number: 3}, "PodsNotRunning"}, false, now)).To(BeZero(), "another release")
+	log.add(sleep, attempt{second, "PodsNotRunning"}, "NoHealthyReplicaSet", now.Add(time.Minute))
+	g.Expect(log.backoff(sleep, attempt{second, "PodsNotRunning"}, false, now.Add(90*time.Second))).To(Equal(30 * time.Second))
+	log.add(sleep, attempt{second, "PodsFailed"}, "Paused", now)
+	g.Expect(log.backoff(sleep, attempt{second, "PodsFailed"}, false, now)).To(BeZero(), "the cache shows the end of a pause")
 }

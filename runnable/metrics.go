@@ -24,7 +24,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Metrics counts what keeps releases from going back.
+// Metrics counts the obstacles to rollbacks.
 type Metrics struct {
 	obstacles *prometheus.CounterVec
 }
@@ -38,7 +38,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	if err := registry.Register(metrics.obstacles); err != nil {
 		return nil, fmt.Errorf("registering the metrics of obstacles: %w", err)
 	}
-	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, reason := range []appv1alpha1.RollbackReason{
 		appv1alpha1.RollbackPodsNotRunning, appv1alpha1.RollbackPodsFailed, appv1alpha1.RollbackRequested,
 	} {

@@ -60,7 +60,7 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 	if err != nil {
 		return seen, err
 	}
-	if threshold > 0 { // off is off for all
+	if threshold > 0 { // the annotation does not switch it on
 		seen.Patience.Threshold, seen.Unusable = decide.StuckAfter(object.GetAnnotations(), threshold)
 	}
 	if !seen.OptedIn || seen.Over || seen.Patience.Threshold == 0 {
@@ -71,7 +71,7 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 	return seen, err
 }
 
-// observePods looks at the pods of the release, by the revision of this workload alone.
+// observePods judges the pods of the release, by the revision of this workload.
 func (r *Rollback) observePods(ctx context.Context, object client.Object, workloads []appv1alpha1.ChangeWorkload, seen *Observation) error {
 	revisions, err := r.Kind.Revisions(ctx, r.Client, object)
 	if err != nil {

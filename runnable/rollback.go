@@ -34,15 +34,15 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
-// retryWait is how long to let a Deployment settle that changed while it was to be rolled back.
+// retryWait is how long to wait after a conflict.
 const retryWait = 50 * time.Millisecond
 
-// Reconcile rolls a workload back if that is decided.
+// Reconcile rolls a workload back where that is decided.
 func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result, error) {
 	object := r.Kind.New()
 	err := r.Client.Get(ctx, key.NamespacedName, object)
 	if apierrors.IsNotFound(err) {
-		r.told.forget(key.NamespacedName)
+		r.obstacles.forget(key.NamespacedName)
 		r.stops.forget(key.NamespacedName)
 		return ctrl.Result{}, nil
 	}
@@ -56,7 +56,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if r.told.warn(key.NamespacedName, seen.Unusable) {
+	if r.obstacles.warn(key.NamespacedName, seen.Unusable) {
 		r.Recorder.Record(events.StuckAfterUnusable(object, seen.Unusable, seen.Patience.Threshold))
 	}
 	decision := Decide(seen)
@@ -82,15 +82,17 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 	return ctrl.Result{RequeueAfter: wait}, nil
 }
 
-// try makes one rollback. over says that nothing else is to be tried, since it was made, or the Deployment is another by now;
-// again is when to look once more whether the obstacle that was met is still there, 0 where an event will tell.
-func (r *Rollback) try(ctx context.Context, object client.Object, seen Observation, request rollback.Request) (over bool, again time.Duration, err error) {
+// try makes one rollback. over reports whether to stop trying others, because it was made or the workload has changed; again is the time
+// until the next attempt, 0 where an event brings it.
+func (r *Rollback) try(
+	ctx context.Context, object client.Object, seen Observation, request rollback.Request,
+) (over bool, again time.Duration, err error) {
 	asked := attempt{seen.Release, request.Reason}
-	if obstacle := rollback.ObstacleOf(object, r.Kind.Rollout(object), seen.OptedIn, request); obstacle != nil { // what the cache knows costs no call
+	if obstacle := rollback.ObstacleOf(object, r.Kind.Rollout(object), seen.OptedIn, request); obstacle != nil { // needs no call
 		return r.stop(ctx, object, asked, request, obstacle)
 	}
-	if rest := r.told.rest(request.Deployment, asked, seen.WayBack, r.Clock.Now()); rest > 0 {
-		return false, rest, nil
+	if left := r.obstacles.backoff(request.Deployment, asked, seen.WayBack, r.Clock.Now()); left > 0 {
+		return false, left, nil
 	}
 	_, err = r.Roller.RollBack(ctx, request)
 	var obstacle *rollback.Obstacle
@@ -106,8 +108,10 @@ func (r *Rollback) try(ctx context.Context, object client.Object, seen Observati
 	return err == nil, 0, err
 }
 
-// stop tells why a rollback can't be made, once. A request is turned down each time.
-func (r *Rollback) stop(ctx context.Context, object client.Object, asked attempt, request rollback.Request, obstacle *rollback.Obstacle) (over bool, again time.Duration, err error) {
+// stop reports an obstacle, once. A request is turned down each time.
+func (r *Rollback) stop(
+	ctx context.Context, object client.Object, asked attempt, request rollback.Request, obstacle *rollback.Obstacle,
+) (over bool, again time.Duration, err error) {
 	if obstacle.Reason == rollback.ObstacleMovedOn {
 		return true, 0, nil // its event brings the next decision
 	}
@@ -117,7 +121,7 @@ func (r *Rollback) stop(ctx context.Context, object client.Object, asked attempt
 			return false, 0, err
 		}
 	} else {
-		news = r.told.meet(request.Deployment, asked, obstacle.Reason, r.Clock.Now())
+		news = r.obstacles.add(request.Deployment, asked, obstacle.Reason, r.Clock.Now())
 		if obstacle.Reason == rollback.ObstacleDenied {
 			again = deniedTime
 		}
@@ -129,7 +133,7 @@ func (r *Rollback) stop(ctx context.Context, object client.Object, asked attempt
 	return false, again, nil
 }
 
-// turnDown removes a request that can't be met, unless it is another one by now: left there it would take a later release back.
+// turnDown removes a request that can't be met, unless it has changed: otherwise it would roll a later release back.
 func (r *Rollback) turnDown(ctx context.Context, object client.Object, request rollback.Request) (done bool, err error) {
 	change := workloadpatch.Change{
 		Unannotate: []string{appv1alpha1.AnnotationRollback}, Given: map[string]string{appv1alpha1.AnnotationRollback: request.Annotation},
@@ -140,7 +144,7 @@ func (r *Rollback) turnDown(ctx context.Context, object client.Object, request r
 	return workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, object, change)
 }
 
-// forgive forgets the rollback of a version that was verified afterwards.
+// forgive drops the rollback of a version that was verified afterwards.
 func (r *Rollback) forgive(ctx context.Context, object client.Object, known []appv1alpha1.Rollback, version string) error {
 	left := slices.DeleteFunc(slices.Clone(known), func(rollback appv1alpha1.Rollback) bool { return rollback.Version == version })
 	change := workloadpatch.Change{Unannotate: []string{appv1alpha1.AnnotationRollbacks}}

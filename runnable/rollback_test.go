@@ -66,12 +66,12 @@ func (r *roller) RollBack(_ context.Context, request rollback.Request) (*appv1al
 	return &appv1alpha1.Rollback{}, answer
 }
 
-// since is when the operator began to lead.
+// since is when the operator became the leader.
 type since time.Time
 
 func (s since) Since() time.Time { return time.Time(s) }
 
-// bench is a Runnable for the Deployment sleep, which is at its second release b.
+// bench is the rollback controller for the Deployment sleep, which is at its second release b.
 type bench struct {
 	*Rollback
 	roller   *roller
@@ -105,13 +105,13 @@ func (b *bench) annotations(t *testing.T) map[string]string {
 
 // events are those so far.
 func (b *bench) events() []string {
-	var told []string
+	var seen []string
 	for {
 		select {
 		case event := <-b.recorder.Events:
-			told = append(told, event)
+			seen = append(seen, event)
 		default:
-			return told
+			return seen
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestReconcileRollsAStuckReleaseBackAtItsDeadline(t *testing.T) {
 		Deployment: sleepKey.NamespacedName, From: decide.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: pending",
 		Patience: decide.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[decide.Container]time.Time{}, Batched: decide.Batched{}},
 	}))
-	g.Expect(late.events()).To(BeEmpty(), "whoever rolls back tells it")
+	g.Expect(late.events()).To(BeEmpty(), "the Roller reports it")
 }
 
 func TestRollbackChargesNoPodWithTimeInWhichItDidNotLead(t *testing.T) {
@@ -168,7 +168,7 @@ func TestRollbackLooksAgainWhereThePodsAreNotStuck(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, []error{&rollback.NotStuck{Again: 7 * time.Minute}, &rollback.NotStuck{}}, stuckSleep(time.Hour)...)
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{RequeueAfter: 7 * time.Minute}))
-	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}), "an event will tell")
+	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}), "an event brings the next reconcile")
 	g.Expect(b.roller.requests).To(HaveLen(2))
 	g.Expect(b.events()).To(BeEmpty(), "nothing stands in the way")
 	g.Expect(testutil.ToFloat64(b.Metrics.obstacles.WithLabelValues("PodsNotRunning"))).To(BeZero())
@@ -252,7 +252,7 @@ func TestRollbackRemembersWhenAContainerStoppedFirst(t *testing.T) {
 	deployment.Annotations["altershield.defense.antgroup.com/stuck-after"] = "0"
 	g.Expect(b.Client.Update(t.Context(), &deployment)).To(Succeed())
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
-	g.Expect(b.stops.of).To(BeEmpty(), "nobody waits any more")
+	g.Expect(b.stops.of).To(BeEmpty(), "there is nothing to wait for")
 }
 
 func TestReconcileTellsOnceWhatCanNotBeRolledBack(t *testing.T) {
@@ -382,12 +382,12 @@ func TestReconcileForgivesAVersionThatIsVerifiedAfterItsRollback(t *testing.T) {
 func TestReconcileForgetsADeploymentThatIsGone(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, nil)
-	b.told.meet(sleepKey.NamespacedName, attempt{}, "Paused", now)
-	b.told.warn(sleepKey.NamespacedName, errors.New("unusable"))
+	b.obstacles.add(sleepKey.NamespacedName, attempt{}, "Paused", now)
+	b.obstacles.warn(sleepKey.NamespacedName, errors.New("unusable"))
 	b.stops.of = map[client.ObjectKey]map[decide.Container]time.Time{sleepKey.NamespacedName: {{Pod: "p-1", Name: "sleep"}: now}}
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
-	g.Expect(b.told.of).To(BeEmpty())
-	g.Expect(b.told.unusable).To(BeEmpty())
+	g.Expect(b.obstacles.of).To(BeEmpty())
+	g.Expect(b.obstacles.unusable).To(BeEmpty())
 	g.Expect(b.stops.of).To(BeEmpty())
 }
 

@@ -26,14 +26,13 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// stops remembers of each Deployment when the containers of its release that crash stopped first. The zero value
-// remembers nothing yet.
+// stops remembers the first stops of crashing containers for each Deployment. The zero value is empty.
 type stops struct {
 	mutex sync.Mutex
 	of    map[client.ObjectKey]map[decide.Container]time.Time
 }
 
-// note returns when they stopped first, by what these pods show now.
+// note updates the first stops from the present pods, and returns them.
 func (s *stops) note(deployment client.ObjectKey, pods []corev1.Pod, threshold time.Duration, now time.Time) map[decide.Container]time.Time {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package changepod takes batches of pods through their check.
+// Package changepod checks batches of pods.
 package changepod
 
 import (
@@ -44,19 +44,19 @@ import (
 
 const (
 	concurrency = 20
-	// The verifier is asked again after these pauses; an answer that is on its way takes no longer to be noticed.
+	// Failed calls of the verifier are repeated after these pauses.
 	firstRetry, lastRetry = 200 * time.Millisecond, 5 * time.Second
 )
 
-// Reads a batch again that somebody else wrote meanwhile, or of which the cache shows the past.
+// Reads a batch again that was written meanwhile, or for which the cache is behind.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get
-// Writes how far the check of a batch is, and what came of it.
+// Writes the progress and the outcome of the check of a batch.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods/status,verbs=patch
 
 // Reconciler writes the status of ChangePods.
 type Reconciler struct {
 	Client client.Client
-	// Live reads from the API server, where the cache was found to show the past.
+	// Live reads from the API server where the cache is behind.
 	Live     client.Reader
 	Recorder events.Recorder
 	Metrics  *Metrics
@@ -65,19 +65,19 @@ type Reconciler struct {
 	Tracer *tracing.Tracer
 	// Verifier checks the batches; nil where there is none.
 	Verifier verifier.Verifier
-	// FailClosed makes batches that could not be checked count as failed.
+	// FailClosed makes unchecked batches count as failed.
 	FailClosed bool
 
 	prepared sync.Once
 	newest   *monotonic.Reader
-	// begun has a begunCheck for the key of each ChangePod whose check could not be saved yet.
+	// begun has a begunCheck for each key of a ChangePod whose check is not saved yet.
 	begun   sync.Map
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]
-	// began is when this process began to reconcile, which is when it became the leader.
+	// began is when this process became the leader and began to reconcile.
 	began time.Time
 }
 
-// prepare fills in what isn't handed in, at the first reconcile.
+// prepare initializes the private fields, at the first reconcile.
 func (r *Reconciler) prepare() {
 	r.prepared.Do(func() {
 		r.newest = monotonic.NewReader(r.Client, r.Live)
@@ -86,8 +86,8 @@ func (r *Reconciler) prepare() {
 	})
 }
 
-// SetupWithManager adds the reconciler to the manager. A batch waits for the order of its release, and for verdicts that
-// overtook the id of its check: both are on the ChangeWorkload.
+// SetupWithManager adds the reconciler to the manager. It watches ChangeWorkloads because they have the order of the release, and verdicts
+// that arrived before the id of their check was saved.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changepod").
@@ -110,11 +110,11 @@ func orderChanged() predicate.Predicate {
 	}
 }
 
-// undecided maps a ChangeWorkload to its batches whose check is under way.
+// undecided maps a ChangeWorkload to its batches that are not done.
 func (r *Reconciler) undecided(ctx context.Context, workload client.Object) []reconcile.Request {
 	changePods, err := index.ChangePodsOf(ctx, r.Client, workload.GetNamespace(), workload.GetName())
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the ChangePods of a ChangeWorkload", "changeWorkload", client.ObjectKeyFromObject(workload))
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the ChangePods of a ChangeWorkload", "changeWorkload", client.ObjectKeyFromObject(workload))
 		return nil
 	}
 	var requests []reconcile.Request

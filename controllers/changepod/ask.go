@@ -49,13 +49,13 @@ func (r *Reconciler) ask(ctx context.Context, changePod *appv1alpha1.ChangePod, 
 	return answer
 }
 
-// begunCheck is a check whose id could not be saved yet.
+// begunCheck is a check whose id is not saved yet.
 type begunCheck struct {
 	changePod types.UID
 	id        string
 }
 
-// begin begins a check, but not again where only its id could not be saved.
+// begin begins a check, or returns the id of one that was begun but not saved.
 func (r *Reconciler) begin(ctx context.Context, changePod *appv1alpha1.ChangePod, scene *scene) (checkID string, err error) {
 	if check, known := r.begun.Load(client.ObjectKeyFromObject(changePod)); known {
 		if begun, ok := check.(begunCheck); ok && begun.changePod == changePod.UID {
@@ -69,8 +69,8 @@ func (r *Reconciler) begin(ctx context.Context, changePod *appv1alpha1.ChangePod
 	return r.Verifier.Begin(ctx, decide.BatchOf(scene.batch.Release, scene.workload, siblings, changePod))
 }
 
-// finish reports a batch. Where it may have been reported before, by an attempt without an answer or by the leader before this one,
-// it asks for the verdict first: a report of a stage that is over would wipe out its end.
+// finish reports a batch. If it may have been reported before, by an attempt without an answer or by the previous leader, finish polls the
+// verdict first: reporting a finished stage again would reset it.
 func (r *Reconciler) finish(ctx context.Context, changePod *appv1alpha1.ChangePod, scene *scene) (verifier.Verdict, error) {
 	id, mayGoOnSince := changePod.Status.ChangePodID, time.Unix(changePod.Status.UpdateTimeUnix, 0)
 	if verdict := changePod.Status.VerdictTime; verdict != nil {
@@ -85,8 +85,8 @@ func (r *Reconciler) finish(ctx context.Context, changePod *appv1alpha1.ChangePo
 	return verifier.Verdict{}, r.Verifier.Finish(ctx, scene.batch, id)
 }
 
-// remember keeps an answer that could not be saved, for as long as this process lives: the check must not begin again, nor
-// the batch be reported again unasked.
+// remember keeps an answer that could not be saved, in memory: the check must not begin again, and the batch must not be reported again
+// without a poll.
 func (r *Reconciler) remember(changePod *appv1alpha1.ChangePod, answer decide.CheckAnswer) {
 	if answer.Call == decide.CallNone {
 		return
@@ -98,7 +98,7 @@ func (r *Reconciler) remember(changePod *appv1alpha1.ChangePod, answer decide.Ch
 	}
 }
 
-// forget drops what was remembered of a batch that is gone.
+// forget drops what was remembered of a removed batch.
 func (r *Reconciler) forget(key client.ObjectKey) {
 	r.backoff.Forget(key)
 	r.begun.Delete(key)

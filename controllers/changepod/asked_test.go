@@ -40,7 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// rules judge inside the operator: they need no change order, and are asked for each verdict.
+// rules is a verifier inside the operator: it needs no change order, and is polled for each verdict.
 type rules struct {
 	calls []string
 	post  verifier.Verdict

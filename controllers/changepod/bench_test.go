@@ -45,13 +45,13 @@ var apiServer testkit.APIServer
 
 func TestMain(m *testing.M) { os.Exit(apiServer.Run(m)) }
 
-// bench has one batch of two pods on a real API server, and its reconciler, whose clock stands still unless it is stepped.
+// bench has one batch of two pods on a real API server, and its reconciler with a clock that is stepped.
 type bench struct {
 	t          *testing.T
 	kube       client.WithWatch
 	clock      *clocktesting.FakePassiveClock
 	server     *testkit.Server
-	told       *clientevents.FakeRecorder
+	recorded   *clientevents.FakeRecorder
 	reconciler *changepod.Reconciler
 	record     *appv1alpha1.ChangeWorkload
 	batch      client.ObjectKey
@@ -64,7 +64,7 @@ func newBench(t *testing.T, order appv1alpha1.OrderState, changes ...func(*bench
 	t.Helper()
 	b := &bench{
 		t: t, kube: apiServer.Client(t), clock: clocktesting.NewFakePassiveClock(testkit.Now()), server: testkit.NewServer(t),
-		told: clientevents.NewFakeRecorder(10),
+		recorded: clientevents.NewFakeRecorder(10),
 	}
 	b.record = testkit.Record(t, b.kube, testkit.Namespace(t, b.kube, true), order)
 	b.batch = client.ObjectKeyFromObject(testkit.Batch(t, b.kube, b.record, 1))
@@ -76,7 +76,7 @@ func newBench(t *testing.T, order appv1alpha1.OrderState, changes ...func(*bench
 	return b
 }
 
-// restart replaces the reconciler by one that knows nothing but what the API server has.
+// restart replaces the reconciler by a new one.
 func (b *bench) restart() {
 	b.t.Helper()
 	metrics, err := changepod.NewMetrics(prometheus.NewRegistry())
@@ -84,7 +84,7 @@ func (b *bench) restart() {
 	before := b.reconciler
 	b.reconciler = &changepod.Reconciler{
 		Client: interceptor.NewClient(testkit.Cached(b.t, b.kube), interceptor.Funcs{Get: b.get, SubResourcePatch: b.patch}), Live: b.kube,
-		Recorder: events.Recorder{Events: b.told}, Metrics: metrics, Clock: b.clock,
+		Recorder: events.Recorder{Events: b.recorded}, Metrics: metrics, Clock: b.clock,
 	}
 	if before != nil {
 		b.reconciler.Verifier, b.reconciler.FailClosed = before.Verifier, before.FailClosed
@@ -139,7 +139,7 @@ func (b *bench) hears(stage appv1alpha1.CheckStage, passed bool, reason string) 
 	b.write(func(current *appv1alpha1.ChangePodStatus) { *current = status })
 }
 
-// keeps has the release keep a verdict that came before the id of its check.
+// keeps stores a verdict in the release that came before the id of its check.
 func (b *bench) keeps(stage appv1alpha1.CheckStage, verdict appv1alpha1.Verdict) {
 	b.t.Helper()
 	before := b.record.DeepCopy()
@@ -172,18 +172,18 @@ func (b *bench) reconcile() (ctrl.Result, error) {
 }
 
 func (b *bench) events() []string {
-	var told []string
-	for len(b.told.Events) > 0 {
-		told = append(told, <-b.told.Events)
+	var seen []string
+	for len(b.recorded.Events) > 0 {
+		seen = append(seen, <-b.recorded.Events)
 	}
-	return told
+	return seen
 }
 
 // step is one reconcile after something has happened.
 type step struct {
 	after time.Duration
 	do    func(*bench)
-	// calls are those of the server that it makes, state is what the batch comes to, wait is until it is looked at again.
+	// calls are those of the server, state is that of the batch, wait is the time until the next reconcile.
 	calls []string
 	state string
 	wait  time.Duration
@@ -207,7 +207,7 @@ func failClosed(b *bench) { b.reconciler.FailClosed = true }
 
 func switchedOff(b *bench) { b.reconciler.Verifier = off{b.reconciler.Verifier.(*altershield.Client)} }
 
-// off is a verifier that doesn't want to be asked.
+// off is a verifier whose checks are switched off.
 type off struct{ *altershield.Client }
 
 func (off) SwitchedOff() bool { return true }

@@ -24,7 +24,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Metrics counts batches that were to be checked and were not.
+// Metrics counts batches that were not checked although they had to be.
 type Metrics struct {
 	missed *prometheus.CounterVec
 }
@@ -38,7 +38,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	if err := registry.Register(metrics.missed); err != nil {
 		return nil, fmt.Errorf("registering the metrics of batches: %w", err)
 	}
-	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, phase := range []appv1alpha1.ChangePodPhase{
 		appv1alpha1.ChangePodPreFailed, appv1alpha1.ChangePodPreTimeout, appv1alpha1.ChangePodPostFailed, appv1alpha1.ChangePodPostTimeout,
 	} {

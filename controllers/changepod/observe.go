@@ -29,14 +29,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// scene is what was seen of the release of a batch. A batch that is done needs none of it.
+// scene is what a batch depends on besides itself. It is empty for a batch that is done.
 type scene struct {
 	workload *appv1alpha1.ChangeWorkload
 	facts    decide.CheckFacts
 	batch    verifier.Batch
 }
 
-// observe returns nil where the release's record is gone or going: then the batch goes as well.
+// observe returns nil where the record of the release is gone or being deleted: then the batch is removed as well.
 func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangePod) (*scene, error) {
 	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone {
 		return &scene{}, nil

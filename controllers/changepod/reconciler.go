@@ -34,8 +34,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 )
 
-// Reconcile moves a batch on along its check: by a verdict that came early, or by what the verifier answers now. The status is
-// written once, and what came of it is reported after that.
+// Reconcile advances the check of a batch, by an early verdict or by a call of the verifier. It writes the status once, and reports the
+// outcome after that.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	r.prepare()
 	changePod := &appv1alpha1.ChangePod{}
@@ -60,20 +60,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.advance(ctx, changePod, scene, answer, now); err != nil {
 		return ctrl.Result{}, err
 	}
-	r.tell(ctx, before, changePod, scene)
+	r.report(ctx, before, changePod, scene)
 	return ctrl.Result{RequeueAfter: r.wait(changePod, answer, now)}, nil
 }
 
-// orphanWait is when to look again for the record of a release that the cache doesn't show: the garbage collector may have removed it, and
-// then removes the batch, or the cache may be behind the time at which the batch was opened.
+// orphanWait returns when to look again for the record of a release that is not in the cache. Either the garbage collector removed it, and
+// will remove the batch, or the cache is behind.
 func orphanWait(changePod *appv1alpha1.ChangePod) time.Duration {
 	if metav1.GetControllerOfNoCopy(changePod) == nil {
-		return 0 // it was left on purpose, by --cascade=orphan
+		return 0 // it was orphaned on purpose, by --cascade=orphan
 	}
 	return 5 * time.Second
 }
 
-// takeEarly takes a verdict that overtook the id of its check, if there is one.
+// takeEarly applies a verdict that arrived before the id of its check was saved, if there is one.
 func (r *Reconciler) takeEarly(ctx context.Context, changePod *appv1alpha1.ChangePod, scene *scene, now time.Time) (taken bool, err error) {
 	if scene.workload == nil {
 		return false, nil
@@ -87,12 +87,12 @@ func (r *Reconciler) takeEarly(ctx context.Context, changePod *appv1alpha1.Chang
 		return status
 	})
 	if err == nil {
-		ctrl.LoggerFrom(ctx).Info("A verdict that came early counts", append(events.Of(scene.workload, "VerdictArrived"), "stage", early.Stage)...)
+		ctrl.LoggerFrom(ctx).Info("Early verdict applied", append(events.Of(scene.workload, "VerdictArrived"), "stage", early.Stage)...)
 	}
 	return true, err
 }
 
-// advance writes what the answer makes of the batch.
+// advance writes the next status of a batch, given the answer.
 func (r *Reconciler) advance(ctx context.Context, changePod *appv1alpha1.ChangePod, scene *scene, answer decide.CheckAnswer, now time.Time) error {
 	err := r.save(ctx, changePod, func(current *appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus {
 		return decide.AdvanceChangePod(current, scene.facts, answer, now)
@@ -105,9 +105,11 @@ func (r *Reconciler) advance(ctx context.Context, changePod *appv1alpha1.ChangeP
 	return nil
 }
 
-// save writes the status that next comes to. Verdicts arrive at any moment, from the server or by hand: a status that was
-// computed without one must not be written over it, and an answer of the verifier must not be forgotten over it either.
-func (r *Reconciler) save(ctx context.Context, changePod *appv1alpha1.ChangePod, next func(*appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus) error {
+// save writes the status that next returns, and repeats that after a conflict. Verdicts arrive at any time, from the verifier or from
+// users: neither they nor an answer of the verifier must get lost.
+func (r *Reconciler) save(
+	ctx context.Context, changePod *appv1alpha1.ChangePod, next func(*appv1alpha1.ChangePod) appv1alpha1.ChangePodStatus,
+) error {
 	attempt := 0
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		if attempt++; attempt > 1 {
@@ -134,7 +136,7 @@ func (r *Reconciler) save(ctx context.Context, changePod *appv1alpha1.ChangePod,
 	return nil
 }
 
-// wait is until the deadline, or until the verifier is worth another question.
+// wait returns the time until the deadline, or until the next call of the verifier.
 func (r *Reconciler) wait(changePod *appv1alpha1.ChangePod, answer decide.CheckAnswer, now time.Time) time.Duration {
 	key, wait := client.ObjectKeyFromObject(changePod), decide.CheckWait(changePod, now)
 	again := answer.Verdict.Again
@@ -149,14 +151,14 @@ func (r *Reconciler) wait(changePod *appv1alpha1.ChangePod, answer decide.CheckA
 	return wait
 }
 
-// tell logs a batch that ended other than by a callback, and reports one that should have been checked and was not.
-func (r *Reconciler) tell(ctx context.Context, before, after *appv1alpha1.ChangePod, scene *scene) {
+// report logs a batch that ended other than by a callback, and reports one that should have been checked and was not.
+func (r *Reconciler) report(ctx context.Context, before, after *appv1alpha1.ChangePod, scene *scene) {
 	if before.Status.Status == after.Status.Status || after.Status.Status != appv1alpha1.ChangePodExecuteDone {
 		return
 	}
 	cause, missed := decide.MissedCheck(after)
 	if !missed {
-		ctrl.LoggerFrom(ctx).Info("A batch is over", events.Of(scene.workload, verifiedReason(after))...)
+		ctrl.LoggerFrom(ctx).Info("Batch done", events.Of(scene.workload, verifiedReason(after))...)
 		return
 	}
 	r.Metrics.missed.WithLabelValues(after.Status.Message).Inc()

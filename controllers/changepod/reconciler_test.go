@@ -30,7 +30,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
-// The steps that most stories begin with.
+// The first steps of most stories.
 var (
 	submitted = step{calls: []string{testkit.BeginCheck}, state: "PreSubmitted  Verifying", wait: 120 * time.Second}
 	reported  = step{do: hears("PRE", true), calls: []string{testkit.FinishCheck}, state: "PostSubmitted  Verifying", wait: 120 * time.Second}
@@ -43,8 +43,8 @@ func TestReconcile(t *testing.T) {
 		order appv1alpha1.OrderState
 		with  []func(*bench)
 		steps []step
-		// told is how the only Event begins; empty: there is none.
-		told string
+		// event is the start of the only Event; empty: there is none.
+		event string
 	}{
 		{name: "a batch passes both checks", order: "Open", steps: []step{submitted, reported, verified, {state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
 		{name: "the check before the batch fails", order: "Open", steps: []step{submitted,
@@ -52,7 +52,7 @@ func TestReconcile(t *testing.T) {
 		{name: "the check after the batch fails", order: "Open", steps: []step{submitted, reported,
 			{do: hears("POST", false), state: "ExecuteDone PostFinish PodsFailed unpass+unpass"}}},
 
-		{name: "nobody checks", with: []func(*bench){unconfigured}, steps: []step{{state: "ExecuteDone PreFailed CheckNotConfigured"}}},
+		{name: "there is no verifier", with: []func(*bench){unconfigured}, steps: []step{{state: "ExecuteDone PreFailed CheckNotConfigured"}}},
 		{name: "the checks are switched off", order: "Open", with: []func(*bench){switchedOff}, steps: []step{{state: "ExecuteDone PreFailed CheckSwitchedOff"}}},
 		{name: "the checks are switched off between the two", order: "Open", steps: []step{submitted,
 			{do: func(b *bench) { b.hears("PRE", true, ""); switchedOff(b) }, state: "ExecuteDone PostFailed CheckSwitchedOff"}}},
@@ -66,13 +66,13 @@ func TestReconcile(t *testing.T) {
 			{after: 30 * time.Second, state: "PreWait  AwaitingOrder", wait: 90 * time.Second},
 			{do: orderIs("Open"), calls: []string{testkit.BeginCheck}, state: "PreSubmitted  Verifying", wait: 120 * time.Second}}},
 		{name: "a release whose order isn't known yet", steps: []step{{state: "  Verifying", wait: 120 * time.Second}}},
-		{name: "the order doesn't open in time", order: "Pending", told: "Warning BatchNotChecked", steps: []step{
+		{name: "the order doesn't open in time", order: "Pending", event: "Warning BatchNotChecked", steps: []step{
 			{state: "PreWait  AwaitingOrder", wait: 120 * time.Second},
 			{after: 120 * time.Second, state: "ExecuteDone PreFailed ServerUnavailable"}}},
 		{name: "a leader that begins late gives the order its time", order: "Pending", steps: []step{
 			{state: "PreWait  AwaitingOrder", wait: 120 * time.Second},
 			{after: 120 * time.Second, do: (*bench).restart, state: "PreWait  AwaitingOrder", wait: 5 * time.Second}}},
-		{name: "the order is refused", order: "Refused", told: "Warning BatchNotChecked", steps: []step{{state: "ExecuteDone PreFailed OrderRefused"}}},
+		{name: "the order is refused", order: "Refused", event: "Warning BatchNotChecked", steps: []step{{state: "ExecuteDone PreFailed OrderRefused"}}},
 		{name: "the order is closed before the check", order: "CANCEL", steps: []step{{state: "ExecuteDone PreFailed ReleaseEnded"}}},
 
 		{name: "the server is down at the start of the check", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, testkit.Dropped)}, steps: []step{
@@ -86,13 +86,13 @@ func TestReconcile(t *testing.T) {
 		{name: "the server has an error", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, broken)}, steps: []step{waits}},
 		{name: "the token is wrong", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, unknown)}, steps: []step{
 			{calls: []string{testkit.BeginCheck}, state: "PreWait  Unauthorized", wait: 200 * time.Millisecond}}},
-		{name: "the server refuses the check", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, refused)}, told: "Warning BatchNotChecked",
+		{name: "the server refuses the check", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, refused)}, event: "Warning BatchNotChecked",
 			steps: []step{{calls: []string{testkit.BeginCheck}, state: "ExecuteDone PreFailed CheckRefused"}, {state: "ExecuteDone PreFailed CheckRefused"}}},
-		{name: "the batch is too long for the server", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, tooLong)}, told: "Warning BatchNotChecked",
+		{name: "the batch is too long for the server", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, tooLong)}, event: "Warning BatchNotChecked",
 			steps: []step{{calls: []string{testkit.BeginCheck}, state: "ExecuteDone PreFailed CheckRefused"}}},
 		{name: "the server refuses the check, and the policy is fail", order: "Open", with: []func(*bench){failClosed, answers(testkit.BeginCheck, refused)},
-			told: "Warning BatchNotChecked", steps: []step{{calls: []string{testkit.BeginCheck}, state: "ExecuteDone PreFailed PodsFailed unpass+unpass"}}},
-		{name: "the server is down until the deadline", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, testkit.Dropped)}, told: "Warning BatchNotChecked",
+			event: "Warning BatchNotChecked", steps: []step{{calls: []string{testkit.BeginCheck}, state: "ExecuteDone PreFailed PodsFailed unpass+unpass"}}},
+		{name: "the server is down until the deadline", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, testkit.Dropped)}, event: "Warning BatchNotChecked",
 			steps: []step{waits, {after: 120 * time.Second, state: "ExecuteDone PreFailed ServerUnavailable"}}},
 		{name: "a leader that begins after the deadline asks once", order: "Open", with: []func(*bench){answers(testkit.BeginCheck, testkit.Dropped)},
 			steps: []step{waits, {after: 120 * time.Second, do: func(b *bench) { b.restart(); b.server.Answers(testkit.BeginCheck, begun) },
@@ -102,20 +102,20 @@ func TestReconcile(t *testing.T) {
 			{after: 119 * time.Second, state: "PreSubmitted  Verifying", wait: time.Second},
 			{after: time.Second, do: answers(testkit.PollCheck, passed), calls: []string{testkit.PollCheck}, state: "PostWait  Verifying", wait: 120 * time.Second},
 			{calls: []string{testkit.FinishCheck}, state: "PostSubmitted  Verifying", wait: 120 * time.Second}}},
-		{name: "no verdict before the batch", order: "Open", told: "Warning BatchNotChecked", steps: []step{submitted,
+		{name: "no verdict before the batch", order: "Open", event: "Warning BatchNotChecked", steps: []step{submitted,
 			{after: 120 * time.Second, calls: []string{testkit.PollCheck}, state: "ExecuteDone PreTimeout CheckTimeout"}}},
-		{name: "a bad verdict before the batch comes after its deadline", order: "Open", told: "Warning BatchNotChecked", steps: []step{submitted,
+		{name: "a bad verdict before the batch comes after its deadline", order: "Open", event: "Warning BatchNotChecked", steps: []step{submitted,
 			{after: 120 * time.Second, calls: []string{testkit.PollCheck}, state: "ExecuteDone PreTimeout CheckTimeout"},
 			{do: hears("PRE", false), state: "ExecuteDone PreFailed PodsFailed unpass+unpass"}}},
 		{name: "the verdict after the batch is lost, and a poll finds it", order: "Open", steps: []step{submitted, reported,
 			{after: 120 * time.Second, do: answers(testkit.PollCheck, passed), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
-		{name: "a polled fail is no verdict: the server says so of checks that run", order: "Open", told: "Warning BatchNotChecked", steps: []step{submitted, reported,
+		{name: "a polled fail is no verdict: the server also answers it for running checks", order: "Open", event: "Warning BatchNotChecked", steps: []step{submitted, reported,
 			{after: 120 * time.Second, do: answers(testkit.PollCheck, failed), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostTimeout CheckTimeout"}}},
-		{name: "no verdict after the batch, and the policy is fail", order: "Open", with: []func(*bench){failClosed}, told: "Warning BatchNotChecked", steps: []step{
+		{name: "no verdict after the batch, and the policy is fail", order: "Open", with: []func(*bench){failClosed}, event: "Warning BatchNotChecked", steps: []step{
 			submitted, reported,
 			{after: 120 * time.Second, do: answers(testkit.PollCheck, testkit.Dropped), calls: []string{testkit.PollCheck}, state: "ExecuteDone PostTimeout PodsFailed unpass+unpass"},
 			{do: hears("POST", true), state: "ExecuteDone PostFinish PodsPassed pass+pass"}}},
-		{name: "a bad verdict after the batch comes after its deadline", order: "Open", told: "Warning BatchNotChecked", steps: []step{submitted, reported,
+		{name: "a bad verdict after the batch comes after its deadline", order: "Open", event: "Warning BatchNotChecked", steps: []step{submitted, reported,
 			{after: 120 * time.Second, calls: []string{testkit.PollCheck}, state: "ExecuteDone PostTimeout CheckTimeout"},
 			{do: hears("POST", false), state: "ExecuteDone PostFinish PodsFailed unpass+unpass"}}},
 
@@ -133,10 +133,10 @@ func TestReconcile(t *testing.T) {
 		{name: "the check before the batch still runs at the server", order: "Open", steps: []step{submitted,
 			{do: func(b *bench) { b.hears("PRE", true, ""); b.server.Answers(testkit.FinishCheck, running) },
 				calls: []string{testkit.FinishCheck}, state: "PostWait  Verifying", wait: 200 * time.Millisecond}}},
-		{name: "the report is refused", order: "Open", told: "Warning BatchNotChecked", steps: []step{submitted,
+		{name: "the report is refused", order: "Open", event: "Warning BatchNotChecked", steps: []step{submitted,
 			{do: func(b *bench) { b.hears("PRE", true, ""); b.server.Answers(testkit.FinishCheck, refused) },
 				calls: []string{testkit.FinishCheck}, state: "ExecuteDone PostFailed CheckRefused"}}},
-		{name: "the batch can't be reported in time", order: "Open", told: "Warning BatchNotChecked", steps: []step{submitted,
+		{name: "the batch can't be reported in time", order: "Open", event: "Warning BatchNotChecked", steps: []step{submitted,
 			{do: func(b *bench) { b.hears("PRE", true, ""); b.server.Answers(testkit.FinishCheck, busy) },
 				calls: []string{testkit.FinishCheck}, state: "PostWait  ServerUnavailable", wait: 200 * time.Millisecond},
 			{after: 120 * time.Second, calls: []string{testkit.PollCheck}, state: "ExecuteDone PostFailed ServerUnavailable"}}},
@@ -168,7 +168,7 @@ func TestReconcile(t *testing.T) {
 			{do: hears("POST", true), state: "ExecuteDone PostFinish PodsFailed unpass+pass"}}},
 		{name: "a phase that is passed through was written by hand", order: "Open", steps: []step{
 			{do: func(b *bench) { b.write(func(status *appv1alpha1.ChangePodStatus) { status.Status = "PreTimeout" }) }, state: "ExecuteDone PreTimeout CheckWithdrawn"}},
-			told: "Warning BatchNotChecked"},
+			event: "Warning BatchNotChecked"},
 	} {
 		t.Run(story.name, func(t *testing.T) {
 			t.Parallel()
@@ -185,21 +185,21 @@ func TestReconcile(t *testing.T) {
 				g.Expect(b.state()).To(Equal(step.state), "step %d", number+1)
 				g.Expect(result).To(Equal(ctrl.Result{RequeueAfter: step.wait}), "step %d", number+1)
 			}
-			if story.told == "" {
+			if story.event == "" {
 				g.Expect(b.events()).To(BeEmpty())
 			} else {
-				g.Expect(b.events()).To(ConsistOf(HavePrefix(story.told)))
+				g.Expect(b.events()).To(ConsistOf(HavePrefix(story.event)))
 			}
 		})
 	}
 }
 
-// waits is a first call that the server doesn't take.
+// waits is a first call that fails.
 var waits = step{calls: []string{testkit.BeginCheck}, state: "PreWait  ServerUnavailable", wait: 200 * time.Millisecond}
 
 const begun = `{"success":true,"resultCode":"000","msg":null,"domain":{"nodeId":"node-1","skipCheck":false,"url":"node-1"}}`
 
-// overtaken has the record be of the next release, whose order is not open yet.
+// overtaken sets the record to the next release, whose order is not open yet.
 func overtaken(b *bench) {
 	b.t.Helper()
 	g := NewWithT(b.t)

@@ -53,27 +53,27 @@ const (
 	concurrency = 20
 	// reserved workers never wait for the verifier, so that a slow one doesn't hold up suspensions.
 	reserved = 5
-	// The verifier is told again after these pauses.
+	// Failed calls of the verifier are repeated after these pauses.
 	firstRetry, lastRetry = 200 * time.Millisecond, 5 * time.Second
 )
 
-// Reads the record of a release of which the cache shows the past, before anything is done that can't be taken back.
+// Reads the record of a release before an irreversible decision, as the cache may be behind.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=get
-// Adds and removes the finalizer that keeps the record of a release until AlterShield Server knows its end.
+// Adds and removes the finalizer that keeps the record of a release until its order at AlterShield Server is closed.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=patch
 // Removes the records of past releases.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=delete
-// Writes what became of a release.
+// Writes the status of a release.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads/status,verbs=patch
-// Makes the ChangeWorkload the owner of its batches, where the admission plugin OwnerReferencesPermissionEnforcement asks for this.
+// Makes the ChangeWorkload the owner of its batches, where the admission plugin OwnerReferencesPermissionEnforcement requires this.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads/finalizers,verbs=update
 // Opens batches.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=create
-// Settles whether a batch exists that the cache doesn't show.
+// Finds out whether a batch exists that the cache does not show.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=get
-// Removes a batch that a deleted release of the same name left, and those of an operator before v0.2.
+// Removes a batch of a deleted release of the same name, and those of an operator before v0.2.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=delete
-// Removes the batches of a release that is over by one request: the garbage collector makes three for each.
+// Removes the batches of a finished release with one request: the garbage collector makes three for each.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods,verbs=deletecollection
 
 // Reconciler writes the status of ChangeWorkloads, creates ChangePods, and suspends workloads.
@@ -82,7 +82,7 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads from the API server, to settle what the cache leaves open.
 	Live client.Reader
-	// Direct removes many objects at once, which Client can't: it waits for each of its own writes to show in the cache.
+	// Direct deletes collections. Client can't, as it waits for each of its writes to show in the cache.
 	Direct   client.Writer
 	Recorder events.Recorder
 	// History keeps the templates of verified releases.
@@ -92,12 +92,12 @@ type Reconciler struct {
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
 	Settings settings.Reader
-	// Verifier checks the batches, and hears of releases if it is an Announcer; nil where there is none.
+	// Verifier checks the batches, and gets the releases if it is an Announcer; nil where there is none.
 	Verifier verifier.Verifier
-	// FailClosed makes what the verifier could not check count as failed.
+	// FailClosed makes unchecked batches count as failed.
 	FailClosed bool
 
-	// turns are at the calls of the verifier.
+	// turns limit the concurrent calls of the verifier.
 	turns    turns
 	prepared sync.Once
 	numbers  *numbers
@@ -105,7 +105,7 @@ type Reconciler struct {
 	backoff  workqueue.TypedRateLimiter[client.ObjectKey]
 }
 
-// prepare fills in what isn't handed in, at the first reconcile.
+// prepare initializes the private fields, at the first reconcile.
 func (r *Reconciler) prepare() {
 	r.prepared.Do(func() {
 		r.numbers, r.newest = newNumbers(), monotonic.NewReader(r.Client, r.Live)
@@ -113,8 +113,8 @@ func (r *Reconciler) prepare() {
 	})
 }
 
-// SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that
-// no release is ever reconciled twice at a time.
+// SetupWithManager adds the reconciler to the manager. Every event is mapped to the key of the ChangeWorkload, so that no release is
+// reconciled twice at the same time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("changeworkload").
@@ -128,16 +128,19 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		}
 	}
 	return controlled.
-		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofRevision), debounce.Never), builder.WithPredicates(r.finishChanged())).
+		Watches(&corev1.Pod{}, debounce.Events(handler.EnqueueRequestsFromMapFunc(r.ofRevision), debounce.Never),
+			builder.WithPredicates(r.finishChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
-		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigBlocking))).
-		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOnes), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes),
+			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigBlocking))).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOnes),
+			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
 		WatchesRawSource(source.Func(r.turns.start)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 }
 
-// verdictChanged skips the creation of ChangePods, which is our own doing, and the steps of a check before its end.
+// verdictChanged passes verdicts and the ends of checks. It skips new ChangePods: this reconciler creates them.
 func verdictChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -150,7 +153,7 @@ func verdictChanged() predicate.Predicate {
 	}
 }
 
-// hasFailed reports whether a ChangePod has a bad verdict, which must not wait.
+// hasFailed reports whether a ChangePod has a bad verdict, which must not be delayed.
 func hasFailed(object client.Object) bool {
 	changePod, ok := object.(*appv1alpha1.ChangePod)
 	return !ok || len(decide.Judge(changePod).Failed) > 0
@@ -164,8 +167,8 @@ func releaseChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }
 
-// finishChanged passes pods that finish, and finished pods that go or are evicted. Where pods are not labelled, it passes those that
-// become ready or unready. An event that comes before that of the setting is not lost: the setting brings all releases in progress.
+// finishChanged passes pods that finish, and finished pods that are removed or evicted. Where pods are not labelled, it passes those that
+// become ready or unready. An event before that of the setting is not lost: the setting brings all releases in progress.
 func (r *Reconciler) finishChanged() predicate.Predicate {
 	rule := func() decide.FinishRule {
 		labelled, err := r.Settings.LabelsFinished(context.Background())

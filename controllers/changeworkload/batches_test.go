@@ -70,11 +70,11 @@ func TestOpenBatchesChecksPodsAgainWhoseBatchesAreGoneOnlyIfTheirDeploymentIsThe
 		lost    bool
 		created []string
 	}{
-		"none is gone, so nobody asks":        {live: nil, lost: false, created: []string{"web--x--abc--x--3"}},
-		"the Deployment is there":             {live: &metav1.ObjectMeta{UID: "1"}, lost: true, created: []string{"web--x--abc--x--3"}},
-		"it is being deleted":                 {live: &metav1.ObjectMeta{UID: "1", DeletionTimestamp: &going}, lost: true},
-		"it is gone":                          {live: nil, lost: true},
-		"another one has its name since then": {live: &metav1.ObjectMeta{UID: "2"}, lost: true},
+		"none is gone, so there is no live read": {live: nil, lost: false, created: []string{"web--x--abc--x--3"}},
+		"the Deployment is there":                {live: &metav1.ObjectMeta{UID: "1"}, lost: true, created: []string{"web--x--abc--x--3"}},
+		"it is being deleted":                    {live: &metav1.ObjectMeta{UID: "1", DeletionTimestamp: &going}, lost: true},
+		"it is gone":                             {live: nil, lost: true},
+		"another one has its name since then":    {live: &metav1.ObjectMeta{UID: "2"}, lost: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

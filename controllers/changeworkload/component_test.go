@@ -53,7 +53,7 @@ type release struct {
 	kube       client.WithWatch
 	clock      *clocktesting.FakePassiveClock
 	server     *testkit.Server
-	told       *clientevents.FakeRecorder
+	recorded   *clientevents.FakeRecorder
 	reconciler *changeworkload.Reconciler
 	deployment *appsv1.Deployment
 	record     client.ObjectKey
@@ -63,20 +63,20 @@ func newRelease(t *testing.T) *release {
 	t.Helper()
 	g := NewWithT(t)
 	r := &release{
-		t: t, kube: apiServer.Client(t), clock: clocktesting.NewFakePassiveClock(testkit.Now()), server: testkit.NewServer(t), told: clientevents.NewFakeRecorder(20),
+		t: t, kube: apiServer.Client(t), clock: clocktesting.NewFakePassiveClock(testkit.Now()), server: testkit.NewServer(t), recorded: clientevents.NewFakeRecorder(20),
 	}
 	r.create(testkit.Namespace(t, r.kube, true))
 	metrics, err := changeworkload.NewMetrics(prometheus.NewRegistry())
 	g.Expect(err).NotTo(HaveOccurred())
 	cached := testkit.Cached(t, r.kube)
 	r.reconciler = &changeworkload.Reconciler{
-		Kinds: testkit.Kinds(), Client: cached, Live: r.kube, Direct: r.kube, Recorder: events.Recorder{Events: r.told}, History: &history.Keeper{Client: cached, Live: r.kube}, Metrics: metrics,
+		Kinds: testkit.Kinds(), Client: cached, Live: r.kube, Direct: r.kube, Recorder: events.Recorder{Events: r.recorded}, History: &history.Keeper{Client: cached, Live: r.kube}, Metrics: metrics,
 		Clock: r.clock, Settings: settings.Reader{Client: cached, Namespace: r.deployment.Namespace}, Verifier: r.server.Client(t, r.clock),
 	}
 	return r
 }
 
-// create makes what the webhooks, Kubernetes, and the other reconcilers make of a release.
+// create creates the objects of a release that the webhooks, Kubernetes, and the other reconcilers create.
 func (r *release) create(namespace string) {
 	r.t.Helper()
 	g, ctx := NewWithT(r.t), r.t.Context()
@@ -159,13 +159,13 @@ func (r *release) pass() {
 }
 
 func (r *release) events() []string {
-	var told []string
-	for len(r.told.Events) > 0 {
-		kind, event, _ := strings.Cut(<-r.told.Events, " ")
+	var seen []string
+	for len(r.recorded.Events) > 0 {
+		kind, event, _ := strings.Cut(<-r.recorded.Events, " ")
 		reason, _, _ := strings.Cut(event, " ")
-		told = append(told, kind+" "+reason)
+		seen = append(seen, kind+" "+reason)
 	}
-	return told
+	return seen
 }
 
 // step is one reconcile after something has happened.
@@ -195,10 +195,10 @@ func TestReconcileTellsTheServerOfARelease(t *testing.T) {
 	closed := step{do: (*release).pass, calls: []string{testkit.CloseOrder}, state: "Success SUCCESS True OrderFinished"}
 	unavailable := step{calls: []string{testkit.OpenOrder}, state: "Running Pending Unknown ServerUnavailable", wait: firstWait}
 	for _, story := range []struct {
-		name  string
-		with  func(*release)
-		steps []step
-		told  []string
+		name   string
+		with   func(*release)
+		steps  []step
+		events []string
 	}{
 		{"that passes", nil, []step{opened, closed, {state: "Success SUCCESS True OrderFinished"}}, []string{"Normal ReleaseSucceeded"}},
 		{"that it had already", answers(testkit.OpenOrder, there), []step{opened}, nil},
@@ -244,12 +244,12 @@ func TestReconcileTellsTheServerOfARelease(t *testing.T) {
 				g.Expect(r.state()).To(Equal(step.state), "step %d", number+1)
 				g.Expect(result).To(Equal(ctrl.Result{RequeueAfter: step.wait}), "step %d", number+1)
 			}
-			g.Expect(r.events()).To(Equal(story.told))
+			g.Expect(r.events()).To(Equal(story.events))
 		})
 	}
 }
 
-// off is a verifier that doesn't want to be asked.
+// off is a verifier whose checks are switched off.
 type off struct{ *altershield.Client }
 
 func (off) SwitchedOff() bool { return true }
@@ -261,7 +261,7 @@ func (r *release) remove() {
 	record := &appv1alpha1.ChangeWorkload{}
 	g.Expect(r.kube.Get(r.t.Context(), r.record, record)).To(Succeed())
 	g.Expect(r.kube.Delete(r.t.Context(), record)).To(Succeed())
-	g.Expect(r.kube.Get(r.t.Context(), r.record, record)).To(Succeed(), "it stays until the server was told")
+	g.Expect(r.kube.Get(r.t.Context(), r.record, record)).To(Succeed(), "it stays until its order is closed")
 	r.clock.SetTime(record.DeletionTimestamp.Time)
 }
 

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A new leader's watches come back one by one: it sees the Deployment of now, and records of before the verdict.
+// The watches of a new leader start one by one: it sees the present Deployment, and records from before the verdict.
 func TestReconcileEndsNothingByWhatTheCacheAloneShows(t *testing.T) {
 	success, suspend := recordAt(2, version, "Success", "AllPodsPassed"), recordAt(2, version, "Suspend", "PodsFailed")
 	running := recordAt(2, version, "Running", "Verifying")

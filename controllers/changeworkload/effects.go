@@ -34,13 +34,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 )
 
-// maxBatchesAtOnce bounds one reconcile where thousands of pods finish together, so that a verdict does not wait for
-// all their batches to be opened.
+// maxBatchesAtOnce limits the batches of one reconcile, so that a verdict does not wait for those of thousands of pods.
 const maxBatchesAtOnce = 50
 
-// steer suspends the Deployment and holds its rollout, or ends that, if that is decided; movedOn says that the Deployment is
-// no longer what the decision was made for.
-func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (movedOn bool, err error) {
+// steer suspends the workload and pauses its rollout, or ends that, as decided. movedOn reports whether the workload has changed since the
+// decision.
+func (r *Reconciler) steer(
+	ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision,
+) (movedOn bool, err error) {
 	if may, err := r.mayResume(ctx, workload, scene, decision); err != nil || !may {
 		return true, err
 	}
@@ -68,16 +69,16 @@ func (r *Reconciler) steer(ctx context.Context, workload *appv1alpha1.ChangeWork
 		r.Metrics.suspended(scene.Batches, r.Clock.Now())
 	}
 	if written {
-		r.tellHold(workload, scene, decision)
+		r.reportHold(workload, scene, decision)
 	}
 	if written && decision.Lift {
-		ctrl.LoggerFrom(ctx).Info("The suspension is lifted", events.Of(workload, appv1alpha1.ReasonLifted)...)
+		ctrl.LoggerFrom(ctx).Info("Suspension lifted", events.Of(workload, appv1alpha1.ReasonLifted)...)
 	}
 	return !written, err
 }
 
-// mayResume asks the API server whether a namespace has been opted out where a pause is to end for that: the cache may not know
-// yet that it has returned, and what rolls on can't be taken back.
+// mayResume reports whether a pause may end. Where it ends because the namespace was opted out, the API server has to confirm this: the
+// cache may not show yet that the namespace is opted in again, and a resumed rollout is irreversible.
 func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (bool, error) {
 	if !decision.Resume || scene.OptedIn {
 		return true, nil
@@ -85,8 +86,8 @@ func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.Change
 	return scope.OptedOut(ctx, r.Live, workload.Namespace)
 }
 
-// tellHold reports what became of the rollout.
-func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
+// reportHold writes the Event about a paused or resumed rollout.
+func (r *Reconciler) reportHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
 	switch {
 	case decision.Pause:
 		r.Recorder.Record(events.RolloutHeld(scene.owner, workload))
@@ -99,11 +100,13 @@ func (r *Reconciler) tellHold(workload *appv1alpha1.ChangeWorkload, scene *scene
 	}
 }
 
-// openBatches creates ChangePods, complete at birth, and returns how many of the decision's batches are open. A number
-// that is taken means that the cache lags: whoever has it holds the same pods, or pods that will be seen to be claimed.
-func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (opened int, err error) {
+// openBatches creates ChangePods with all their pods, and returns how many of the decision's batches are open. If a number is taken, the
+// cache lags: the existing ChangePod has the same pods, or others that the cache will show as claimed.
+func (r *Reconciler) openBatches(
+	ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision,
+) (opened int, err error) {
 	if len(decision.Batches) > 0 && scene.lost {
-		// The garbage collector may be removing them with their Deployment, which the cache may not know yet.
+		// The garbage collector may be removing them with their workload, which the cache may not show yet.
 		if there, err := scope.IsThere(ctx, r.Live, scene.kind, scene.owner); err != nil || !there {
 			return len(decision.Batches), err
 		}
@@ -126,13 +129,15 @@ func (r *Reconciler) openBatches(ctx context.Context, workload *appv1alpha1.Chan
 		}
 		r.numbers.open(recordOf(workload), number, r.Clock.Now())
 		r.Metrics.batches.Inc()
-		ctrl.LoggerFrom(ctx).Info("A batch is opened", append(events.Of(workload, "BatchOpened"), "changePod", changePod.Name, "pods", len(pods))...)
+		ctrl.LoggerFrom(ctx).Info("Batch opened", append(events.Of(workload, "BatchOpened"), "changePod", changePod.Name, "pods", len(pods))...)
 		opened++
 	}
 	return opened, nil
 }
 
-func (r *Reconciler) newChangePod(workload *appv1alpha1.ChangeWorkload, number int64, pods []appv1alpha1.PodSummary) (*appv1alpha1.ChangePod, error) {
+func (r *Reconciler) newChangePod(
+	workload *appv1alpha1.ChangeWorkload, number int64, pods []appv1alpha1.PodSummary,
+) (*appv1alpha1.ChangePod, error) {
 	changePod := &appv1alpha1.ChangePod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: workload.Namespace,
@@ -156,27 +161,27 @@ func (r *Reconciler) newChangePod(workload *appv1alpha1.ChangeWorkload, number i
 	return changePod, nil
 }
 
-// writeStatus saves the decision and then tells of it.
+// writeStatus saves the status of a decision, and then writes Events, metrics and traces.
 func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) error {
 	if !decision.WriteStatus {
 		return nil
 	}
 	before := workload.DeepCopy()
 	workload.Status = decision.Status
-	// Not remembered from here: the object may be that of an earlier release of the version, which the cache shows once more.
+	// The number is not remembered here: the cache may have shown the object of an earlier release of the version again.
 	workload.Status.LastChangePod = max(decision.Status.LastChangePod, r.numbers.raise(recordOf(workload), 0))
 	if err := r.Client.Status().Patch(ctx, workload, client.MergeFrom(before)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("writing the status of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err))
 	}
 	r.newest.Seen(workload)
-	r.tell(before, workload, scene, decision)
-	r.tellOrder(before, workload, scene)
+	r.report(before, workload, scene, decision)
+	r.reportOrder(before, workload, scene)
 	r.Tracer.Changed(before, workload, scene.owner, scene.Batches, r.Clock.Now())
 	return nil
 }
 
-// tell reports on the Deployment what its users wait for: the end of a release, and a suspension.
-func (r *Reconciler) tell(before, after *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
+// report writes the Event about a verified or failed release, and counts its phase.
+func (r *Reconciler) report(before, after *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
 	phase := decide.Standing(&after.Status)
 	entered := phase != decide.Standing(&before.Status) || before.Status.ObservedRelease != after.Status.ObservedRelease
 	if entered {

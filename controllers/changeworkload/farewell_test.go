@@ -36,7 +36,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// listener hears of the ends of orders.
+// listener records the ends of orders.
 type listener struct {
 	verifier.Announcer
 	heard []string
@@ -60,7 +60,7 @@ func TestReconcileTellsTheServerOfADeletionHoweverLateItIsSeen(t *testing.T) {
 		again bool
 	}{
 		{"at once", 0, nil, false},
-		{"at once, and it must be told again", 0, errDown, true},
+		{"at once, and again", 0, errDown, true},
 		{"after a minute in which no watch was open", time.Minute, nil, false},
 		{"after a minute, and it is down", time.Minute, errDown, false},
 	} {
@@ -88,7 +88,7 @@ func TestReconcileTellsTheServerOfADeletionHoweverLateItIsSeen(t *testing.T) {
 				g.Expect(result).To(Equal(ctrl.Result{}))
 			}
 			gone := apierrors.IsNotFound(kube.Get(t.Context(), key, &appv1alpha1.ChangeWorkload{}))
-			g.Expect(gone).To(Equal(!row.again), "the record goes once nothing is to be told any more")
+			g.Expect(gone).To(Equal(!row.again), "the record is removed once its order is closed")
 		})
 	}
 }

@@ -26,8 +26,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 )
 
-// save writes the decision down, after the template that a verified release leaves to the history: what is verified already
-// is not kept again. That the API server doesn't take the template holds up no release.
+// save writes the status of the decision. It keeps the template of a verified release first: that is not repeated once the status is
+// written. A template that the API server rejects does not stop the release.
 func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) error {
 	var notKept error
 	if decision.Keep {
@@ -45,8 +45,8 @@ func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkl
 	return nil
 }
 
-// keepTemplate keeps the template of a release that is verified, and removes those that are too many. It does so even where
-// the new one was refused: a quota may leave no room for it until the number of templates to keep is lowered.
+// keepTemplate keeps the template of a verified release, and removes those beyond the limit. It does the latter also where the new one
+// was rejected: a quota may have no room for it until the limit is lowered.
 func (r *Reconciler) keepTemplate(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene) error {
 	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
 	err := r.History.Keep(ctx, scene.kind, scene.owner, release)

@@ -71,11 +71,11 @@ func TestSaveKeepsTheTemplateOfAVerifiedReleaseFirst(t *testing.T) {
 		// refuse is how the API server answers to a template.
 		refuse error
 		keep   bool
-		// kept is how many templates are kept then, saved the status that is stored, told are the Events.
-		err   error
-		kept  int
-		saved string
-		told  []string
+		// kept is how many templates are kept then, saved the status that is stored, events are those recorded.
+		err    error
+		kept   int
+		saved  string
+		events []string
 	}{
 		{"it is kept", nil, true, nil, 1, "Success", []string{"Normal ReleaseSucceeded"}},
 		{"a template that isn't wanted is not kept", nil, false, nil, 0, "Success", []string{"Normal ReleaseSucceeded"}},
@@ -119,9 +119,9 @@ func TestSaveKeepsTheTemplateOfAVerifiedReleaseFirst(t *testing.T) {
 			var stored appv1alpha1.ChangeWorkload
 			g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(workload), &stored)).To(Succeed())
 			g.Expect(string(stored.Status.Status)).To(Equal(row.saved))
-			g.Expect(recorder.Events).To(HaveLen(len(row.told)))
-			for _, told := range row.told {
-				g.Expect(recorder.Events).To(Receive(HavePrefix(told)))
+			g.Expect(recorder.Events).To(HaveLen(len(row.events)))
+			for _, event := range row.events {
+				g.Expect(recorder.Events).To(Receive(HavePrefix(event)))
 			}
 		})
 	}

@@ -40,10 +40,10 @@ func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
 		name string
 		// live is the namespace at the API server.
 		live *corev1.Namespace
-		// optedIn is what the cache says of it.
+		// optedIn is the namespace in the cache.
 		optedIn bool
 		resumed bool
-		told    string
+		event   string
 	}{
 		{"it is opted out", &corev1.Namespace{}, false, true,
 			"Warning RolloutResumed release v2: the rollout continues: the namespace was opted out of change control"},
@@ -79,7 +79,7 @@ func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
 			g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
 			g.Expect(deployment.Spec.Paused).To(Equal(!row.resumed))
 			close(recorder.Events)
-			g.Expect(<-recorder.Events).To(Equal(row.told))
+			g.Expect(<-recorder.Events).To(Equal(row.event))
 			if row.resumed {
 				g.Expect(deployment.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/held"))
 			} else {

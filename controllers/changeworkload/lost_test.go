@@ -37,7 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-// ledger is a server that doesn't end an order which it doesn't have.
+// ledger is a server that only closes orders that it has.
 type ledger struct {
 	verifier.Announcer
 	// releases are those that have an order, by its id; orders are their states.
@@ -65,7 +65,7 @@ func (l *ledger) Close(_ context.Context, of verifier.Release, state appv1alpha1
 	return nil
 }
 
-// After the API server was away the watches come back one by one.
+// After the API server was away the watches start one by one.
 func TestReconcileEndsNoOrderByADeploymentOfThePast(t *testing.T) {
 	g := NewWithT(t)
 	workload := recordAt(4, version, "", "")

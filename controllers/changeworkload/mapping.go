@@ -28,12 +28,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
-// ofRevision maps a Pod, or what is between a workload and its pods, to the ChangeWorkload of the release that the workload is at,
-// if it is of that: those that a rollout removes make no difference to it.
+// ofRevision maps a Pod, or an object between a workload and its pods, to the ChangeWorkload of the present release. It skips those of
+// other releases, which a rollout removes.
 func (r *Reconciler) ofRevision(ctx context.Context, object client.Object) []reconcile.Request {
 	owner, err := r.Kinds.OwnerOf(ctx, r.Client, object)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the workload of an object", "object", client.ObjectKeyFromObject(object))
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the workload of an object", "object", client.ObjectKeyFromObject(object))
 		return nil
 	}
 	if owner == nil || owner.Version != decide.ReleaseOf(owner.Object).Version {
@@ -45,11 +45,11 @@ func (r *Reconciler) ofRevision(ctx context.Context, object client.Object) []rec
 	}}}
 }
 
-// ofWorkload maps a workload to all its ChangeWorkloads: its current one and those it moved on from.
+// ofWorkload maps a workload to all its ChangeWorkloads: the current one and those of earlier releases.
 func (r *Reconciler) ofWorkload(ctx context.Context, object client.Object) []reconcile.Request {
 	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the ChangeWorkloads of a workload", "workload", client.ObjectKeyFromObject(object))
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the ChangeWorkloads of a workload", "workload", client.ObjectKeyFromObject(object))
 		return nil
 	}
 	return requests(workloads, func(*appv1alpha1.ChangeWorkload) bool { return true })
@@ -59,14 +59,14 @@ func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) [
 	return r.list(ctx, client.InNamespace(namespace.GetName()), isUnsettled)
 }
 
-// unsettledOnes are those that the setting "finished-label" makes a difference to.
+// unsettledOnes maps the setting "finished-label" to the releases that depend on it.
 func (r *Reconciler) unsettledOnes(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.list(ctx, client.InNamespace(""), isUnsettled)
 }
 
 func isUnsettled(workload *appv1alpha1.ChangeWorkload) bool { return !decide.IsSettled(workload) }
 
-// suspendedOnes are those that the setting "blocking" makes a difference to.
+// suspendedOnes maps the setting "blocking" to the releases that depend on it.
 func (r *Reconciler) suspendedOnes(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.list(ctx, client.InNamespace(""), func(workload *appv1alpha1.ChangeWorkload) bool {
 		return workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend
@@ -77,7 +77,7 @@ func (r *Reconciler) list(ctx context.Context, in client.InNamespace, keep func(
 	var workloads appv1alpha1.ChangeWorkloadList
 	err := r.Client.List(ctx, &workloads, in, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing ChangeWorkloads", "namespace", string(in))
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list ChangeWorkloads", "namespace", string(in))
 		return nil
 	}
 	return requests(workloads.Items, keep)

@@ -26,14 +26,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Metrics counts what becomes of releases.
+// Metrics counts releases, batches and suspensions.
 type Metrics struct {
 	releases   *prometheus.CounterVec
 	batches    prometheus.Counter
 	suspension prometheus.Histogram
 }
 
-// NewMetrics registers the counters.
+// NewMetrics registers the metrics.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{
 		releases: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -55,7 +55,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			return nil, fmt.Errorf("registering the metrics of releases: %w", err)
 		}
 	}
-	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, status := range []appv1alpha1.ChangeWorkloadPhase{
 		appv1alpha1.ChangeWorkloadRunning, appv1alpha1.ChangeWorkloadTimeOutPreThreshold, appv1alpha1.ChangeWorkloadSuccess,
 		appv1alpha1.ChangeWorkloadSuspend, appv1alpha1.ChangeWorkloadFailed,
@@ -70,7 +70,7 @@ func (m *Metrics) entered(status appv1alpha1.ChangeWorkloadPhase) {
 	m.releases.WithLabelValues(string(status)).Inc()
 }
 
-// suspended measures a suspension that followed from a verdict of the server; one that was set by hand has no time.
+// suspended measures a suspension after a verdict of the verifier; a verdict of a user has no time of arrival.
 func (m *Metrics) suspended(batches []appv1alpha1.ChangePod, now time.Time) {
 	if arrived := decide.FailureArrived(batches); !arrived.IsZero() {
 		m.suspension.Observe(max(now.Sub(arrived), 0).Seconds())

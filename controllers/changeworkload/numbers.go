@@ -27,11 +27,11 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// maxRemembered bounds the memory; a ChangeWorkload that falls out of it still has its number in the status.
+// maxRemembered limits the memory; the number of a ChangeWorkload that is dropped is still in its status.
 const maxRemembered = 10000
 
-// record is what numbers are counted for: a version of one workload. It is the same when its ChangeWorkload is deleted
-// by hand and recorded once more, and another one when the workload is.
+// record identifies what numbers are counted for: a version of a workload. It stays the same when a user deletes the ChangeWorkload, and
+// changes when the workload is deleted and created again.
 type record struct {
 	namespace, name string
 	owner           types.UID
@@ -45,9 +45,8 @@ func recordOf(workload *appv1alpha1.ChangeWorkload) record {
 	return result
 }
 
-// numbers remembers the highest number of a ChangePod that was seen of each record. The status has it too, but is not
-// written with every batch: without this memory the number of a ChangePod that is deleted by hand in between could be
-// given again.
+// numbers remembers the highest number seen of a ChangePod of each record. The status has it too, but is not written with every batch:
+// without this memory the number of a ChangePod that a user deletes in between could be used again.
 type numbers struct {
 	mutex   sync.Mutex
 	highest *lru.Cache
@@ -62,17 +61,17 @@ type given struct {
 	opened time.Time
 }
 
-// raise notes a number that was seen, and returns the highest so far.
+// raise takes a seen number into account, and returns the highest so far.
 func (n *numbers) raise(of record, number int64) int64 {
 	return n.note(of, given{number: number}).number
 }
 
-// open notes the number of a ChangePod that was created now.
+// open takes the number of a ChangePod into account that was created now.
 func (n *numbers) open(of record, number int64, now time.Time) {
 	n.note(of, given{number: number, opened: now})
 }
 
-// opened is when this process created the ChangePod with the highest number, zero where it only saw it.
+// opened returns when this process created the ChangePod with the highest number, zero where it only saw it.
 func (n *numbers) opened(of record, highest int64) time.Time {
 	return n.note(of, given{number: highest}).opened
 }
@@ -87,7 +86,7 @@ func (n *numbers) note(of record, latest given) given {
 	return latest
 }
 
-// forget drops what is known of a record that is over.
+// forget drops a record.
 func (n *numbers) forget(of record) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

@@ -32,7 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// scene is the release with everything around it that a decision depends on.
+// scene is a release with all that a decision depends on.
 type scene struct {
 	decide.Observation
 	kind workload.Kind
@@ -40,19 +40,19 @@ type scene struct {
 	owner client.Object
 	// earlier are the ChangePods of earlier releases of the version.
 	earlier []appv1alpha1.ChangePod
-	// highest is the highest number of a ChangePod that was seen.
+	// highest is the highest number of a ChangePod.
 	highest int64
-	// stale reports whether the cache has yet to show ChangePods that exist.
+	// stale reports whether the cache does not show all ChangePods yet.
 	stale bool
 	// lost reports whether ChangePods are gone.
 	lost bool
-	// finish decides which pods have finished; finishing is when the next one does that is ready for too short a time, 0 for none.
+	// finish decides which pods have finished; finishing is the time until the next ready one does, 0 for none.
 	finish    decide.FinishRule
 	finishing time.Duration
 }
 
-// observe returns nil where the workload is gone: then the garbage collector removes the ChangeWorkload. All but the records comes
-// from the cache: workloadpatch.Apply writes on the workload of this release alone.
+// observe returns nil where the workload is gone: then the garbage collector removes the ChangeWorkload. Everything except the records
+// comes from the cache, which is enough as workloadpatch.Apply writes to the workload at this release only.
 func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records) (*scene, error) {
 	result, err := r.ownerOf(ctx, workload)
 	if err != nil || result == nil {
@@ -90,7 +90,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	return result, nil
 }
 
-// ownerOf begins a scene with the workload that was released. It returns nil where that is gone or going.
+// ownerOf returns a scene with the workload that was released, nil where that is gone or being deleted.
 func (r *Reconciler) ownerOf(ctx context.Context, record *appv1alpha1.ChangeWorkload) (*scene, error) {
 	reference := metav1.GetControllerOfNoCopy(record)
 	if reference == nil {
@@ -125,8 +125,8 @@ func (r *Reconciler) observeSettings(ctx context.Context, result *scene) (err er
 	return err
 }
 
-// observeBatches finds the ChangePods of the release and the highest number given so far. ChangePods that an earlier
-// object of the same name left count for the number alone.
+// observeBatches reads the ChangePods of the release and the highest number so far. ChangePods of an earlier object of the same name
+// count for the number only.
 func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records, result *scene) error {
 	changePods, err := records.batches(ctx, workload)
 	if err != nil {
@@ -148,10 +148,10 @@ func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.C
 	return nil
 }
 
-// cacheLag is how long the cache may take to show a ChangePod before the API server is asked whether it is still there.
+// cacheLag is how long the cache may take to show a new ChangePod before a live read.
 const cacheLag = time.Second
 
-// isStale reports whether the cache lags behind our own writes. Otherwise a missing ChangePod was deleted by hand.
+// isStale reports whether the cache lags behind the operator's own writes. Otherwise a user deleted a missing ChangePod.
 func (r *Reconciler) isStale(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene) (bool, error) {
 	if scene.highest == scene.LastNumber || decide.NumbersGiven(workload, scene.LastNumber) == 0 {
 		return false, nil
@@ -167,8 +167,8 @@ func (r *Reconciler) isStale(ctx context.Context, workload *appv1alpha1.ChangeWo
 	return err == nil, nil
 }
 
-// observePods lists the finished pods of the release, by the revision of this workload alone: another one may have
-// the same template and the same labels.
+// observePods lists the finished pods of the release by the revision of this workload: another workload may have the same template and
+// labels.
 func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {
 	revisions, err := result.kind.Revisions(ctx, r.Client, result.owner)
 	if err != nil {

@@ -32,8 +32,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// order tells the verifier what the decision says once it is the release's turn, and puts its answer into the decision. retry is
-// when to try again, 0 where that is not needed.
+// order makes the decided call of the verifier once it is the release's turn, and applies the answer to the decision. retry is the time
+// until the next attempt, 0 where none is needed.
 func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWorkload, decision *decide.Decision) (retry time.Duration, err error) {
 	announcer, ok := r.Verifier.(verifier.Announcer)
 	if !ok || decision.Order == (decide.OrderPlan{}) {
@@ -64,7 +64,7 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 	return 0, nil
 }
 
-// ordered returns a release with the order under which the verifier knows it, or is about to.
+// ordered returns a release with its order, which may not be open yet.
 func ordered(announcer verifier.Announcer, release verifier.Release) verifier.Release {
 	if release.Order == "" {
 		release.Order = announcer.OrderID(release)
@@ -72,11 +72,11 @@ func ordered(announcer verifier.Announcer, release verifier.Release) verifier.Re
 	return release
 }
 
-// verifier returns what a decision has to know of the verifier.
+// verifier returns the state of the verifier for decisions.
 func (r *Reconciler) verifier() verifier.State { return verifier.StateOf(r.Verifier, r.FailClosed) }
 
-// keep makes sure that the record of a release outlives its order. Records that were created while no verifier was
-// configured have no finalizer.
+// keep adds the finalizer by which the record of a release outlives its order. Records that were created while no verifier was
+// configured have none.
 func (r *Reconciler) keep(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
 	before := workload.DeepCopy()
 	if !controllerutil.AddFinalizer(workload, appv1alpha1.FinalizerOrder) {
@@ -88,7 +88,7 @@ func (r *Reconciler) keep(ctx context.Context, workload *appv1alpha1.ChangeWorkl
 	return nil
 }
 
-// letGo tells the verifier of the end of a release whose record is being deleted, for a while, and then lets the record go.
+// letGo closes the order of a release whose record is being deleted, and removes the finalizer then or after some time.
 func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (ctrl.Result, error) {
 	before := workload.DeepCopy()
 	if !controllerutil.RemoveFinalizer(workload, appv1alpha1.FinalizerOrder) {
@@ -104,7 +104,7 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 		release := ordered(announcer, decide.OwedRelease(before))
 		err := announcer.Close(r.Tracer.InRelease(ctx, workload), release, state)
 		if decide.IsWorthRetrying(err) {
-			ctrl.LoggerFrom(ctx).Info(announcer.Name()+" wasn't told of the end of a release", "order", release.Order, "reason", err.Error())
+			ctrl.LoggerFrom(ctx).Info("Failed to close a change order", "verifier", announcer.Name(), "order", release.Order, "reason", err.Error())
 			if left > 0 {
 				return ctrl.Result{RequeueAfter: min(r.backoff.When(key), left)}, nil
 			}
@@ -121,8 +121,8 @@ func (r *Reconciler) letGo(ctx context.Context, workload *appv1alpha1.ChangeWork
 	return ctrl.Result{}, nil
 }
 
-// tellOrder reports on the Deployment that its release can't be announced, or not yet.
-func (r *Reconciler) tellOrder(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
+// reportOrder writes the Event about an order that was refused, or is not accepted yet.
+func (r *Reconciler) reportOrder(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
 	state := orderState(after)
 	if state == orderState(before) {
 		return

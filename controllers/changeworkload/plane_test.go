@@ -51,19 +51,19 @@ const (
 	older   = "0123456789abcdef0123456789abcdef"
 )
 
-// plane is an API server with a cache in front of it, which may show the past, and the reconciler of both.
+// plane is an API server, a cache of it that may be behind, and a reconciler.
 type plane struct {
 	*Reconciler
-	t     *testing.T
-	api   client.WithWatch
-	told  *clientevents.FakeRecorder
-	reads []string
+	t        *testing.T
+	api      client.WithWatch
+	recorded *clientevents.FakeRecorder
+	reads    []string
 }
 
 // newPlane has these objects on the API server, and those in the cache: the same where there are none.
 func newPlane(t *testing.T, objects, cached []client.Object) *plane {
 	t.Helper()
-	p := &plane{t: t, told: clientevents.NewFakeRecorder(100), api: build(t, objects)}
+	p := &plane{t: t, recorded: clientevents.NewFakeRecorder(100), api: build(t, objects)}
 	cache := p.api
 	if cached != nil {
 		cache = build(t, cached)
@@ -72,7 +72,7 @@ func newPlane(t *testing.T, objects, cached []client.Object) *plane {
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	kube, live := p.writesTo(cache), p.counted()
 	p.Reconciler = &Reconciler{
-		Kinds: workload.Registry{deployment.Kind{}}, Client: kube, Live: live, Recorder: events.Recorder{Events: p.told}, Metrics: metrics, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
+		Kinds: workload.Registry{deployment.Kind{}}, Client: kube, Live: live, Recorder: events.Recorder{Events: p.recorded}, Metrics: metrics, Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 		Clock:   clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 		History: &history.Keeper{Client: kube, Live: live},
 	}
@@ -131,7 +131,7 @@ func (p *plane) counted() client.Reader {
 	})
 }
 
-// reconcile looks at the present release once.
+// reconcile reconciles the present release once.
 func (p *plane) reconcile() ctrl.Result {
 	p.t.Helper()
 	result, err := p.Reconcile(p.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}})
@@ -168,7 +168,7 @@ func (p *plane) pass(number int) {
 	NewWithT(p.t).Expect(p.api.Status().Patch(p.t.Context(), batch, client.MergeFrom(before))).To(Succeed())
 }
 
-// sleepOf is the Deployment sleep of count pods at release 2, with what is around it but for its records.
+// sleepOf is the Deployment sleep of count pods at release 2, with its surroundings except its records.
 func sleepOf(count int32, changes ...func(*appsv1.Deployment)) []client.Object {
 	labels := map[string]string{"admission-webhook-altershield.antgroup.com/version": version}
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{

@@ -34,7 +34,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-// shop has one ChangeWorkload, which it deletes as it is told.
+// shop has one ChangeWorkload, and deletes it on request.
 type shop struct {
 	client.Client
 	workload *appv1alpha1.ChangeWorkload
@@ -70,7 +70,7 @@ func TestReconcileDoesNotDecideOnARecordThatWasRemovedWhenTheCacheShowsItOnceMor
 	reconciler := &Reconciler{Kinds: workload.Registry{deployment.Kind{}}, Client: api, Live: void{}}
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(older)}
 	_, err := reconciler.Reconcile(t.Context(), request)
-	g.Expect(err).To(MatchError(ContainSubstring("a removed record was decided on")), "nobody has removed it yet")
+	g.Expect(err).To(MatchError(ContainSubstring("a removed record was decided on")), "it is not removed yet")
 
 	g.Expect(reconciler.prune(t.Context(), []appv1alpha1.ChangeWorkload{*older})).To(Succeed())
 	g.Expect(reconciler.Reconcile(t.Context(), request)).To(Equal(ctrl.Result{}))
@@ -79,7 +79,7 @@ func TestReconcileDoesNotDecideOnARecordThatWasRemovedWhenTheCacheShowsItOnceMor
 	g.Expect(err).To(MatchError(ContainSubstring("a removed record was decided on")), "its successor of the same name is another one")
 }
 
-// deaf finds what it is asked for, and deletes it without getting to know that.
+// deaf finds every object, and deletes them but answers with an error.
 type deaf struct{ client.Client }
 
 func (deaf) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {

@@ -31,11 +31,11 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// retryWait is how long to let the cache catch up with what it was found to lack.
+// retryWait is how long to wait for a cache that is behind.
 const retryWait = 50 * time.Millisecond
 
-// Reconcile recounts the release, makes the decision true, and then writes it down: labels before the status, so that a
-// crash in between repeats harmlessly, and Events after it, so that none speaks of a state that was not saved.
+// Reconcile recounts the release, decides, and acts: labels are written before the status, so that a repetition after a crash is
+// harmless, and Events after it, so that they report saved states only.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	r.prepare()
 	if r.turns.isCalled(request.NamespacedName) {
@@ -72,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	opened, openErr := r.openBatches(ctx, &workload, scene, decision)
-	// A batch that can't be opened, by a quota say, must not keep the outcome of the others from being seen.
+	// A batch that can't be opened, because of a quota for example, must not stop the others.
 	if err := errors.Join(openErr, r.save(ctx, &workload, scene, decision)); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -85,9 +85,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: sooner(scene.finishing, sooner(decision.Wait, retry))}, nil
 }
 
-// decide decides by what the cache shows, and where that can't be taken back once more by what the API server has, which counts
-// then: the watches of a new leader come back one by one, so that it may see a suspended Deployment beside a release of which
-// it doesn't know yet that it failed. Nothing is decided where the scene is nil or stale.
+// decide decides by the cache, and confirms irreversible decisions by live reads: the watches of a new leader start one by one, so that it
+// may see a suspended workload before the failure of its release. Nothing is decided where the scene is nil or stale.
 func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (*scene, decide.Decision, error) {
 	scene, err := r.observe(ctx, workload, cachedRecords{r.Client})
 	if err != nil || scene == nil {
@@ -97,7 +96,7 @@ func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWor
 		return scene, decide.Decision{}, err
 	}
 	decision := decide.Decide(workload, scene.Observation, r.Clock.Now())
-	// The cache may still show what was removed a moment ago: that needs no other decision.
+	// The cache may still show records that were removed a moment ago.
 	decision.Prune = slices.DeleteFunc(decision.Prune, func(older appv1alpha1.ChangeWorkload) bool { return r.newest.IsGone(&older) })
 	if !decision.IsFinal() {
 		return scene, decision, nil
@@ -107,7 +106,7 @@ func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWor
 		return nil, decide.Decision{}, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", key, err))
 	}
 	if workload.DeletionTimestamp != nil {
-		return nil, decide.Decision{}, nil // its event comes
+		return nil, decide.Decision{}, nil // its event brings the next decision
 	}
 	if scene, err = r.observe(ctx, workload, liveRecords{r.Live}); err != nil || scene == nil {
 		return nil, decide.Decision{}, err
@@ -115,7 +114,7 @@ func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWor
 	return scene, decide.Decide(workload, scene.Observation, r.Clock.Now()), nil
 }
 
-// sooner is the shorter of two waits, of which 0 is none.
+// sooner returns the shorter of two waits, of which 0 is none.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -29,19 +29,19 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Decides by the records that the API server has, not by those that the cache shows, before a release counts as verified, a
-// suspension or a hold ends, or records go.
+// Reads the records from the API server, not from the cache, before a release counts as verified, a suspension or a hold ends, or records
+// are removed.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads;changepods,verbs=list
 
-// records are what is written down of the releases of a workload. Read them only.
+// records reads the records of the releases of a workload. The results are shared: don't modify them.
 type records interface {
-	// batches are the ChangePods that name this ChangeWorkload, those that an earlier object of its name left among them.
+	// batches returns the ChangePods of this ChangeWorkload, including those of an earlier object of its name.
 	batches(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error)
-	// workloads are the ChangeWorkloads of the workload that was released.
+	// workloads returns the ChangeWorkloads of the workload that was released.
 	workloads(ctx context.Context, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error)
 }
 
-// cachedRecords are those that the cache shows.
+// cachedRecords reads from the cache.
 type cachedRecords struct{ cache client.Reader }
 
 func (r cachedRecords) batches(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error) {
@@ -52,7 +52,7 @@ func (r cachedRecords) workloads(ctx context.Context, _ workload.Kind, owner cli
 	return index.ChangeWorkloadsOf(ctx, r.cache, owner.GetNamespace(), owner.GetUID())
 }
 
-// liveRecords are those that the API server has. It finds them by their labels: it has no index.
+// liveRecords reads from the API server, by labels, as that has no indexes.
 type liveRecords struct{ api client.Reader }
 
 func (r liveRecords) batches(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error) {

@@ -34,8 +34,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
-// removeLeftover removes the ChangePod of a deleted ChangeWorkload that had the same name, if the garbage collector
-// hasn't yet.
+// removeLeftover removes the ChangePod of a deleted ChangeWorkload of the same name, if the garbage collector has not yet.
 func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.ChangeWorkload, taken *appv1alpha1.ChangePod) error {
 	var existing appv1alpha1.ChangePod
 	key := client.ObjectKeyFromObject(taken)
@@ -45,7 +44,7 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 	if metav1.IsControlledBy(&existing, workload) {
 		return nil
 	}
-	// Unless the cache is shown its deletion, but its successor at once, the client would wait for the deletion for ever.
+	// The cache may show the successor without the deletion, for which the client would wait for ever.
 	err := r.Client.Delete(ctx, &existing, client.Preconditions{UID: &existing.UID}, client.DisableReadYourWritesConsistency)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("removing ChangePod %s, which a deleted ChangeWorkload left: %w", key, err)
@@ -53,7 +52,7 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 	return nil
 }
 
-// forget removes what is over.
+// forget removes the records that the decision names.
 func (r *Reconciler) forget(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) error {
 	if err := r.prune(ctx, decision.Prune); err != nil || !decision.Clear {
 		return err
@@ -61,11 +60,11 @@ func (r *Reconciler) forget(ctx context.Context, workload *appv1alpha1.ChangeWor
 	return r.clear(ctx, workload, scene.earlier)
 }
 
-// prune removes the records of older releases. The list may lag behind our own deletions; a read of the single object does not.
+// prune removes the records of older releases. The list may be behind the operator's own deletions; a read of one object is not.
 func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorkload) error {
 	for i := range older {
 		err := r.remove(ctx, &older[i])
-		// Whatever the answer: a deletion that only seems to fail is not decided again.
+		// Also after an error: a deletion that only seems to have failed is not decided again.
 		r.numbers.forget(recordOf(&older[i]))
 		switch {
 		case client.IgnoreNotFound(err) == nil:
@@ -77,8 +76,8 @@ func (r *Reconciler) prune(ctx context.Context, older []appv1alpha1.ChangeWorklo
 	return nil
 }
 
-// remove removes a ChangeWorkload after its ChangePods, so that the garbage collector has nothing left to do. A release that was
-// recorded anew meanwhile stays; that its batches were missed on the way out is no reason to keep it.
+// remove removes a ChangeWorkload after its ChangePods, so that the garbage collector has nothing left to do. It keeps one that records a
+// new release by now, but not one that changed because its batches are removed.
 func (r *Reconciler) remove(ctx context.Context, decided *appv1alpha1.ChangeWorkload) error {
 	key := client.ObjectKeyFromObject(decided)
 	read, cleared := r.newest.Get, false
@@ -100,12 +99,13 @@ func (r *Reconciler) remove(ctx context.Context, decided *appv1alpha1.ChangeWork
 			}
 		}
 		read, cleared = r.newest.GetLive, true
-		return r.Client.Delete(ctx, &current, client.Preconditions{UID: &current.UID, ResourceVersion: &current.ResourceVersion}, client.DisableReadYourWritesConsistency)
+		unchanged := client.Preconditions{UID: &current.UID, ResourceVersion: &current.ResourceVersion}
+		return r.Client.Delete(ctx, &current, unchanged, client.DisableReadYourWritesConsistency)
 	})
 }
 
-// clear removes the batches of earlier releases of the version. Those without a label were opened by an operator before v0.2: they
-// go one by one, some at a time, and the event of each brings the next decision.
+// clear removes the batches of earlier releases of the version. Those of an operator before v0.2 have no label: they are removed one by
+// one, some per reconcile, and the event of each brings the next reconcile.
 func (r *Reconciler) clear(ctx context.Context, workload *appv1alpha1.ChangeWorkload, earlier []appv1alpha1.ChangePod) error {
 	unlabelled, err := r.removeBatches(ctx, workload, earlier)
 	if err != nil {
@@ -121,9 +121,10 @@ func (r *Reconciler) clear(ctx context.Context, workload *appv1alpha1.ChangeWork
 	return nil
 }
 
-// removeBatches removes the batches of a ChangeWorkload by one request, and returns those of these ChangePods that it doesn't find by
-// their label.
-func (r *Reconciler) removeBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, changePods []appv1alpha1.ChangePod) (unlabelled []appv1alpha1.ChangePod, err error) {
+// removeBatches removes these ChangePods of a ChangeWorkload with one request, and returns those without the label that it selects by.
+func (r *Reconciler) removeBatches(
+	ctx context.Context, workload *appv1alpha1.ChangeWorkload, changePods []appv1alpha1.ChangePod,
+) (unlabelled []appv1alpha1.ChangePod, err error) {
 	releases := sets.New[string]()
 	for i := range changePods {
 		label := decide.BatchOfLabel(workload.UID, changePods[i].Spec.Release)
@@ -144,7 +145,8 @@ func (r *Reconciler) removeBatches(ctx context.Context, workload *appv1alpha1.Ch
 	err = r.Direct.DeleteAllOf(ctx, &appv1alpha1.ChangePod{}, client.InNamespace(workload.Namespace), selector)
 	switch {
 	case apierrors.IsForbidden(err):
-		ctrl.LoggerFrom(ctx).Info("ChangePods can't be removed at once, so the garbage collector removes them with their ChangeWorkload: apply the operator's ClusterRole", "reason", err.Error())
+		ctrl.LoggerFrom(ctx).Info("Not permitted to delete ChangePods as a collection, so the garbage collector removes them with their "+
+			"ChangeWorkload: apply the operator's ClusterRole", "reason", err.Error())
 	case err != nil:
 		return nil, fmt.Errorf("removing the ChangePods of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err)
 	}

@@ -46,11 +46,11 @@ import (
 
 const removed = "web--x--c6c45d23c098bdf181853a85b60b5d74"
 
-// removal is an API server whose removals are noted, and a reconciler whose cache stays as all was in the beginning.
+// removal is an API server that records removals, and a reconciler whose cache does not change.
 type removal struct {
 	*Reconciler
 	api client.WithWatch
-	// asked are the removals that were asked for.
+	// asked are the requested removals.
 	asked []string
 	// remembering reports whether the client waits for one of them to show in the cache.
 	remembering bool
@@ -64,7 +64,7 @@ func (i indexed) IndexField(_ context.Context, object client.Object, field strin
 	return nil
 }
 
-// newRemoval answers a removal as refuse does, if that is anything; the removal is asked for as asked describes it.
+// newRemoval answers removals with refuse, unless that is nil, and records them as described at asked.
 func newRemoval(t *testing.T, refuse func(r *removal, asked string) error, objects ...client.Object) *removal {
 	t.Helper()
 	g, scheme, result := NewWithT(t), runtime.NewScheme(), &removal{}
@@ -182,7 +182,7 @@ func TestPruneRemovesTheBatchesByOneRequestBeforeTheirOwner(t *testing.T) {
 		{"those without a label are left to the garbage collector",
 			[]client.Object{recordOfRelease(7), batch(1, "u-1", 7, ""), batch(2, "u-1", 7, "u-1.7")}, nil,
 			[]string{collection + "(u-1.7)", "delete " + removed}, []string{removed + "--x--1"}, ""},
-		{"those with a label that somebody changed as well", []client.Object{recordOfRelease(7), batch(1, "u-1", 7, "u-1.8")}, nil,
+		{"those with a label that a user changed as well", []client.Object{recordOfRelease(7), batch(1, "u-1", 7, "u-1.8")}, nil,
 			[]string{"delete " + removed}, []string{removed + "--x--1"}, ""},
 		{"nothing of a release that was recorded anew", []client.Object{recordOfRelease(8), two[1], two[2]}, nil, nil,
 			[]string{removed, removed + "--x--1", removed + "--x--2"}, ""},
@@ -241,7 +241,7 @@ func TestClearRemovesTheBatchesOfEarlierReleases(t *testing.T) {
 	g.Expect(left).To(ContainElements(removed, removed+"--x--3", removed+"--x--4"))
 	g.Expect(r.clear(t.Context(), recordOfRelease(7), earlier[52:])).To(Succeed())
 	g.Expect(r.left(t)).To(ConsistOf(removed, removed+"--x--3", removed+"--x--4"))
-	g.Expect(r.clear(t.Context(), recordOfRelease(7), earlier[61:])).To(Succeed(), "somebody else was faster")
+	g.Expect(r.clear(t.Context(), recordOfRelease(7), earlier[61:])).To(Succeed(), "they are gone already")
 }
 
 func TestForgetClearsWhereThatIsDecided(t *testing.T) {
@@ -285,7 +285,7 @@ func TestObserveBatches(t *testing.T) {
 		{"one of its own is gone", releaseOf(7, 2, 3), both[2:], 1, 0, true, false, false},
 		{"its newest is gone", releaseOf(7, 3, 4), both, 1, 2, true, false, true},
 		{"the cache lags behind its newest", releaseOf(7, 3, 3), two, 0, 2, true, true, true},
-		{"nobody has looked at it yet", releaseOf(3, 1, 2), two, 0, 2, true, false, false},
+		{"it was not reconciled yet", releaseOf(3, 1, 2), two, 0, 2, true, false, false},
 		{"nothing was noted by an operator before v0.2", releaseOf(7, 0, 3), both[2:], 1, 0, true, false, false},
 		{"one of another object", releaseOf(7, 3, 2), []client.Object{batch(3, "u-0", 7, "u-0.7")}, 0, 0, true, false, false},
 	} {

@@ -46,7 +46,7 @@ func TestReconcileTellsOfASuccessOnceThereWerePods(t *testing.T) {
 		p.reconcile()
 		g.Expect(p.statuses()).To(Equal(map[string]string{version: "Running"}))
 	}
-	g.Expect(p.told.Events).To(BeEmpty())
+	g.Expect(p.recorded.Events).To(BeEmpty())
 	g.Expect(count("Success")).To(BeZero())
 	g.Expect(count("Running")).To(BeEquivalentTo(1))
 
@@ -57,9 +57,9 @@ func TestReconcileTellsOfASuccessOnceThereWerePods(t *testing.T) {
 	p.scale(1)
 	p.reconcile()
 	g.Expect(p.statuses()).To(Equal(map[string]string{version: "Success"}))
-	g.Expect(p.told.Events).To(Receive(Equal("Normal ReleaseSucceeded release " + version + " is verified: 1 of 1 pods passed")))
+	g.Expect(p.recorded.Events).To(Receive(Equal("Normal ReleaseSucceeded release " + version + " is verified: 1 of 1 pods passed")))
 	g.Expect(count("Success")).To(BeEquivalentTo(1))
 	p.scale(0)
 	p.reconcile()
-	g.Expect(p.told.Events).To(BeEmpty(), "it stays verified")
+	g.Expect(p.recorded.Events).To(BeEmpty(), "it stays verified")
 }

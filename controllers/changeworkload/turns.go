@@ -25,17 +25,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// maxCalls is how many calls of the verifier may be under way at a time.
+// maxCalls is the most concurrent calls of the verifier.
 const maxCalls = concurrency - reserved
 
-// turns share maxCalls calls of the verifier among all releases: first come, first served. A release that waits costs nothing
-// until it is called, which adds its key to the queue of the controller. The zero value has all turns free.
+// turns share maxCalls calls of the verifier among all releases: first come, first served. A release that waits takes no worker until it
+// is called, which adds its key to the queue of the controller. The zero value has all turns free.
 type turns struct {
 	mutex sync.Mutex
-	// taken counts the turns that a reconcile has or that are kept for a key which was called. While keys wait it is maxCalls.
+	// taken counts the turns that a reconcile has, or that are reserved for a called key. While keys wait it is maxCalls.
 	taken   int
 	waiting []client.ObjectKey
-	// called has true for each key that has a turn kept for it, and false for one that waits.
+	// called is true for a key that has a turn reserved, and false for one that waits.
 	called map[client.ObjectKey]bool
 	queue  workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
@@ -48,7 +48,7 @@ func (t *turns) start(_ context.Context, queue workqueue.TypedRateLimitingInterf
 	return nil
 }
 
-// take reports whether it is the turn of a key; its owner has to give the turn back. A key without one is called later.
+// take reports whether it is the turn of a key; the caller has to give the turn back. A key without a turn is called later.
 func (t *turns) take(key client.ObjectKey) bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -77,14 +77,14 @@ func (t *turns) give() {
 	t.next()
 }
 
-// isCalled reports whether a turn is kept for a key.
+// isCalled reports whether a turn is reserved for a key.
 func (t *turns) isCalled(key client.ObjectKey) bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	return t.called[key]
 }
 
-// pass gives away the turn that is kept for a key, if it was not taken: there is nothing to tell the verifier any more.
+// pass gives back the turn that is reserved for a key, if it was not taken because no call is due any more.
 func (t *turns) pass(key client.ObjectKey) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -59,7 +59,7 @@ func TestTurns(t *testing.T) {
 		{"first come, first served", "a? b? c? - -", []string{"a", "b"}},
 		{"a key that asks again keeps its place", "a? b? a? -", []string{"a"}},
 		{"a key that asks again is called once", "a? b? a? - - -", []string{"a", "b"}},
-		{"who is called has the turn, whoever asks first", "a? - b? a!", []string{"a"}},
+		{"the called key has the turn, whichever asks first", "a? - b? a!", []string{"a"}},
 		{"a turn that ends where none waits is free", "- b!", nil},
 		{"a turn is had once", "a? - a! a?", []string{"a"}},
 		{"a turn that is not needed goes to the next one", "a? b? - a-", []string{"a", "b"}},
@@ -221,7 +221,7 @@ func TestReconcileLeavesTheReservedWorkersFreeOfFarewells(t *testing.T) {
 	}
 	var left appv1alpha1.ChangeWorkloadList
 	g.Expect(api.List(t.Context(), &left)).To(Succeed())
-	g.Expect(left.Items).To(BeEmpty(), "the server was told of each, so that all records are gone")
+	g.Expect(left.Items).To(BeEmpty(), "each order was closed, so that all records are gone")
 	queue.ShutDown()
 	group.Wait()
 }

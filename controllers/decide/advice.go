@@ -25,8 +25,8 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// DenialAdvice says beside a denial what failed, how to see more and how to get a repair in, given the ChangeWorkloads
-// of the suspended Deployment, the version it is at, and its rollbacks as they are at now.
+// DenialAdvice returns the warnings beside a denial: the failed pods, where to see more, and how to release a repair. It takes the
+// ChangeWorkloads of the suspended Deployment, the version that it is at, and its rollbacks.
 func DenialAdvice(workloads []appv1alpha1.ChangeWorkload, version string, rollbacks []appv1alpha1.Rollback, now time.Time) []string {
 	var advice []string
 	failed := Failed(workloads, version)

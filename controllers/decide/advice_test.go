@@ -49,7 +49,7 @@ func TestTheAdviceBesideADenial(t *testing.T) {
 		{"names the verified versions that are remembered",
 			[]appv1alpha1.ChangeWorkload{other(version, 2, failing, remembering(older, "b"))}, version,
 			[]string{seeSleep, bypass, "going back to a verified version needs no label: 0123456789abcdef0123456789abcdef, b"}},
-		{"says that the repair is being checked",
+		{"has the repair that is being checked",
 			[]appv1alpha1.ChangeWorkload{other(version, 1, failing), other(repair, 2, stored("Running", "Unknown", "Verifying"))}, repair,
 			[]string{"release 6a8ff823a5011291b0f02a1d83c2222d is being checked; the suspension is lifted when it succeeds", seeSleep, bypass}},
 		{"leaves out versions that are neither failed, current nor verified",
@@ -74,7 +74,7 @@ func TestTheAdviceBesideADenial(t *testing.T) {
 		{"names ten verified versions at most, those with a record first",
 			[]appv1alpha1.ChangeWorkload{other(version, 9, failing, remembering("j", "i", "h", "g", "f", "e", "d", "c", "b", "a")), other("z", 8, success), other("h", 7, success)}, version,
 			[]string{seeSleep, bypass, "going back to a verified version needs no label: z, h, j, i, g, f, e, d, c, b"}},
-		{"says how to get a repair in although nothing is known",
+		{"has the way for a repair although nothing is known",
 			nil, version, []string{bypass}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

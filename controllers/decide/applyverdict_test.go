@@ -95,7 +95,7 @@ func TestAVerdictIsForOneCheckAlone(t *testing.T) {
 	}
 	batch.Status.ChangePodID = ""
 	_, applied := decide.ApplyVerdict(&batch, verifier.Delivery{Stage: "POST", Verdict: verifier.Verdict{Outcome: "fail"}}, now)
-	g.Expect(applied).To(BeFalse(), "no id is nobody's id")
+	g.Expect(applied).To(BeFalse(), "an empty id matches no batch")
 }
 
 func TestWhatSomebodyFailedByHandStaysFailed(t *testing.T) {

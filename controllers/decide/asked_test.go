@@ -27,7 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// inProcess is a verifier that is asked for its verdicts.
+// inProcess is a verifier that is polled for its verdicts.
 func inProcess(facts *decide.CheckFacts) {
 	facts.State = verifier.State{Configured: true, Name: "Rules"}
 }
@@ -42,7 +42,7 @@ func TestNextCallAsksAVerifierThatDoesNotDeliver(t *testing.T) {
 		{"for the verdict before the batch", "PreSubmitted", checked(inProcess), "ask PRE"},
 		{"for the verdict after it", "PostSubmitted", checked(inProcess), "ask POST"},
 		{"not about a release that is over", "PostSubmitted", checked(inProcess, over), ""},
-		{"after it was told of the batch", "PostWait", checked(inProcess), "finish"},
+		{"after the batch was reported", "PostWait", checked(inProcess), "finish"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			batch := newBatch(pods(1, 1), in(row.phase))

@@ -24,11 +24,10 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// maxChanges is how many lines of changes a ChangeWorkload holds.
+// maxChanges is the most lines of changes in a ChangeWorkload.
 const maxChanges = 32
 
-// ReleaseRecordOf reads from the annotations of a Deployment who made a release; what they say of another release is no
-// answer.
+// ReleaseRecordOf returns the record of a release from the annotations of its Deployment. A record of another release is not found.
 func ReleaseRecordOf(annotations map[string]string, release Release) (record appv1alpha1.ReleaseRecord, found bool) {
 	record, found = appv1alpha1.ReleaseRecordOf(annotations)
 	if (Release{Version: record.Version, Number: record.Release}) != release {
@@ -37,8 +36,8 @@ func ReleaseRecordOf(annotations map[string]string, release Release) (record app
 	return record, found
 }
 
-// IgnoredSuspendOf reads from the annotations of a Deployment who used the label ignored-suspend to let a release in; what
-// they say of another release is no answer.
+// IgnoredSuspendOf returns the record of a release that used the label ignored-suspend, from the annotations of its Deployment. A
+// record of another release is not found.
 func IgnoredSuspendOf(annotations map[string]string, release Release) (record appv1alpha1.IgnoredSuspend, found bool) {
 	record, found = appv1alpha1.IgnoredSuspendOf(annotations)
 	if (Release{Version: record.Version, Number: record.Release}) != release {
@@ -47,8 +46,8 @@ func IgnoredSuspendOf(annotations map[string]string, release Release) (record ap
 	return record, found
 }
 
-// DescribeRelease puts into the spec of a ChangeWorkload how its release came about, as the annotations of the Deployment
-// tell it, in place of what the spec said of an earlier release.
+// DescribeRelease sets the author, the changes and the rollback of a release in the spec of its ChangeWorkload, from the annotations
+// of the Deployment. It overwrites those of an earlier release.
 func DescribeRelease(spec *appv1alpha1.ChangeWorkloadSpec, annotations map[string]string, release Release) {
 	record, _ := ReleaseRecordOf(annotations, release)
 	_, ignored := IgnoredSuspendOf(annotations, release)
@@ -58,7 +57,7 @@ func DescribeRelease(spec *appv1alpha1.ChangeWorkloadSpec, annotations map[strin
 	spec.Rollback = RollbackTo(appv1alpha1.RollbacksOf(annotations), release.Number)
 }
 
-// ReleaseNote tells in an Event how a release came about, as the annotations of its Deployment do.
+// ReleaseNote describes a release, with its author and changes, from the annotations of its Deployment.
 func ReleaseNote(annotations map[string]string, release Release) string {
 	note := fmt.Sprintf("release %d, version %s", release.Number, release.Version)
 	if rollback := RollbackTo(appv1alpha1.RollbacksOf(annotations), release.Number); rollback != nil {

@@ -25,19 +25,19 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// plan says which batches to open now and when to look at the rest.
+// plan has the batches to open now, and the deadline of the next one.
 type plan struct {
 	batches [][]appv1alpha1.PodSummary
-	// reachedThreshold reports whether enough pods finished for a batch, late that they did so after the deadline.
+	// reachedThreshold reports whether enough pods finished for a batch, late whether the deadline has passed.
 	reachedThreshold, late bool
-	// timedOut reports whether the deadline passed before that.
+	// timedOut reports whether the deadline passed before enough pods finished.
 	timedOut bool
-	// deadline is when the pods that are there make a smaller batch, nil while no batch is awaited.
+	// deadline is when the finished pods make a smaller batch, nil while no batch is expected.
 	deadline *metav1.Time
 }
 
-// planBatches opens a batch for every countThreshold finished pods. No more than the pods still missing are waited
-// for, so that the last batch of a release is not held up, and at the deadline the pods that are there make a batch.
+// planBatches plans a batch for every countThreshold finished pods. The last batch of a release needs only the pods that are still
+// missing, and at the deadline the finished pods make a smaller batch.
 func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time) plan {
 	window := time.Duration(workload.Spec.WaitTimeThreshold) * time.Second
 	due := latest(deadline, newestBatch(seen.Batches), window)
@@ -50,7 +50,7 @@ func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, ta
 		waiting, missing = waiting[len(batch):], missing-len(batch)
 		result.reachedThreshold = true
 	}
-	// While a Deployment is paused no pod comes up, so only pods that are already there are worth a deadline.
+	// A paused Deployment creates no pods, so only pods that have finished already need a deadline.
 	if missing <= 0 || seen.Paused && len(waiting) == 0 {
 		return result
 	}
@@ -72,7 +72,7 @@ func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, ta
 	return result
 }
 
-// split makes batches of pods that are there together, several where the verifier doesn't take them all in one request.
+// split divides pods into batches that each fit into one request to the verifier.
 func split(pods []appv1alpha1.PodSummary, fits func([]appv1alpha1.PodSummary) int) [][]appv1alpha1.PodSummary {
 	if fits == nil {
 		return [][]appv1alpha1.PodSummary{pods}
@@ -85,7 +85,7 @@ func split(pods []appv1alpha1.PodSummary, fits func([]appv1alpha1.PodSummary) in
 	return batches
 }
 
-// wait is the time until the deadline, 0 where it has passed: then only a finished pod is news.
+// wait returns the time until the deadline, 0 where it has passed: then only another finished pod can change the plan.
 func (p plan) wait(now time.Time) time.Duration {
 	if p.deadline == nil {
 		return 0
@@ -93,7 +93,7 @@ func (p plan) wait(now time.Time) time.Duration {
 	return max(p.deadline.Sub(now), 0)
 }
 
-// latest is the stored deadline, put off by batches that were opened since: each begins the wait for the next.
+// latest returns the stored deadline, extended by later batches: each starts the wait for the next.
 func latest(stored *metav1.Time, newest time.Time, window time.Duration) *metav1.Time {
 	if stored == nil {
 		return nil
@@ -114,13 +114,15 @@ func newestBatch(batches []appv1alpha1.ChangePod) time.Time {
 	return newest
 }
 
-// afterWindow rounds up to the second, which is what the API server stores.
+// afterWindow returns the end of a window from now, rounded up to the second: the API server stores whole seconds.
 func afterWindow(now time.Time, window time.Duration) *metav1.Time {
 	return &metav1.Time{Time: now.Add(window + time.Second - 1).Truncate(time.Second)}
 }
 
-// BatchOf describes the batch of a ChangePod to the verifier, by what is known of its release and of its siblings.
-func BatchOf(release verifier.Release, workload *appv1alpha1.ChangeWorkload, siblings []appv1alpha1.ChangePod, changePod *appv1alpha1.ChangePod) verifier.Batch {
+// BatchOf returns the batch of a ChangePod for the verifier, given its release and the other ChangePods of the record.
+func BatchOf(
+	release verifier.Release, workload *appv1alpha1.ChangeWorkload, siblings []appv1alpha1.ChangePod, changePod *appv1alpha1.ChangePod,
+) verifier.Batch {
 	own, before, claimed := ChangePodNumber(changePod.Name), 0, len(changePod.Spec.PodInfos)
 	for i := range siblings {
 		if siblings[i].Spec.Release == changePod.Spec.Release && ChangePodNumber(siblings[i].Name) < own {

@@ -182,7 +182,7 @@ func TestWaitingForABatch(t *testing.T) {
 			newWorkload(batchesOf(10), running, deadline(now.Add(30*time.Second))),
 			see(25, finished(pods(1, 14)), batches(newBatch(pods(1, 10), openedAt(now.Add(-59*time.Second))))),
 			"Running", "Verifying", nil, 30 * time.Second},
-		{"lasts as long as waitTimeThreshold says",
+		{"lasts for waitTimeThreshold",
 			newWorkload(batchesOf(10), running, long), see(25, finished(pods(1, 4))),
 			"Running", "Verifying", nil, 2 * time.Minute},
 		{"is over when every desired pod is in a batch",
@@ -283,7 +283,7 @@ func TestPodsThatAreWantedLaterAreWaitedForAsLong(t *testing.T) {
 	s.now = now.Add(10 * time.Second)
 	finished(pods(1, 10))(&s.seen)
 	g.Expect(sizes(s.decide().Batches)).To(HaveExactElements(10))
-	// While the ten are being checked no batch is awaited. Then the Deployment is scaled up.
+	// No batch is expected while the ten are being checked. Then the Deployment is scaled up.
 	s.now = now.Add(100 * time.Second)
 	s.seen.Desired = 20
 	decision := s.decide()

@@ -33,10 +33,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// now is when every decision of these tests is made, unless a test says otherwise.
+// now is the time of the decisions in these tests by default.
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// version is the documents' sample; the other two are the version before it and its repair.
+// version is the documented sample; the other two are the previous version and the repair.
 const (
 	version = "c6c45d23c098bdf181853a85b60b5d74"
 	older   = "0123456789abcdef0123456789abcdef"
@@ -49,7 +49,7 @@ type (
 	seenOption     = func(*decide.Observation)
 )
 
-// newWorkload is the first release of the Deployment sleep, which no reconcile has seen yet: one pod makes a batch.
+// newWorkload is the first release of the Deployment sleep, not reconciled yet, in batches of one pod.
 func newWorkload(options ...workloadOption) *appv1alpha1.ChangeWorkload {
 	workload := &appv1alpha1.ChangeWorkload{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--" + version, Generation: 3},
@@ -68,7 +68,7 @@ func batchesOf(size int32) workloadOption {
 	return func(workload *appv1alpha1.ChangeWorkload) { workload.Spec.CountThreshold = size }
 }
 
-// stored gives the workload a status that was written at now.
+// stored sets a status that was written at now.
 func stored(phase string, verified metav1.ConditionStatus, reason string) workloadOption {
 	return func(workload *appv1alpha1.ChangeWorkload) {
 		workload.Status.Status = appv1alpha1.ChangeWorkloadPhase(phase)
@@ -120,7 +120,7 @@ func namesOf(pods []appv1alpha1.PodSummary) []string {
 	return names
 }
 
-// newBatch is opened an hour before now and not looked at yet.
+// newBatch was opened an hour before now, and not reconciled yet.
 func newBatch(pods []appv1alpha1.PodSummary, options ...batchOption) appv1alpha1.ChangePod {
 	batch := appv1alpha1.ChangePod{Spec: appv1alpha1.ChangePodSpec{
 		ChangeWorkloadID: "sleep--x--" + version, Release: 1, PodInfos: pods, CreateTimeUnix: now.Add(-time.Hour).Unix(),
@@ -135,12 +135,12 @@ func done(batch *appv1alpha1.ChangePod) {
 	batch.Status = withoutServer(batch, now)
 }
 
-// withoutServer is what a batch comes to where no AlterShield Server is configured.
+// withoutServer is the outcome of a batch where no AlterShield Server is configured.
 func withoutServer(batch *appv1alpha1.ChangePod, now time.Time) appv1alpha1.ChangePodStatus {
 	return decide.AdvanceChangePod(batch, decide.CheckFacts{}, decide.CheckAnswer{}, now)
 }
 
-// aServer is what a decision knows of an AlterShield Server that answers.
+// aServer is the state of an AlterShield Server that answers.
 func aServer() verifier.State {
 	return verifier.State{Configured: true, Name: "AlterShield Server", Announced: true, Delivers: true}
 }
@@ -203,7 +203,7 @@ func haveCondition(kind string, status metav1.ConditionStatus, reason string) ty
 	return WithTransform(func(conditions []metav1.Condition) string { return told(conditions, kind) }, Equal(fmt.Sprintf("%s is %s: %s", kind, status, reason)))
 }
 
-// told is what a condition tells at a glance.
+// told summarizes a condition.
 func told(conditions []metav1.Condition, kind string) string {
 	condition := meta.FindStatusCondition(conditions, kind)
 	if condition == nil {
@@ -235,7 +235,7 @@ func sizes(batches [][]appv1alpha1.PodSummary) []int {
 	return result
 }
 
-// story makes decisions true, one after the other, and stores what they write as the API server does.
+// story carries out decisions, one after the other, and stores what they write as the API server does.
 type story struct {
 	t        *testing.T
 	workload *appv1alpha1.ChangeWorkload
@@ -273,7 +273,7 @@ func (s *story) store(status appv1alpha1.ChangeWorkloadStatus) {
 	}
 }
 
-// check lets every batch come to the end of its check.
+// check ends the check of every batch.
 func (s *story) check() {
 	for i := range s.seen.Batches {
 		s.seen.Batches[i].Status = withoutServer(&s.seen.Batches[i], s.now)

@@ -26,20 +26,20 @@ import (
 // checkThreshold is how long each stage of a check may take, in seconds, as documented.
 const checkThreshold = 120
 
-// CheckFacts is what the check of a batch depends on besides the batch.
+// CheckFacts are what the check of a batch depends on besides the batch.
 type CheckFacts struct {
 	verifier.State
 	// Order is the state of the release's order; empty where it is not known yet, Open where the verifier needs none.
 	Order appv1alpha1.OrderState
-	// Over reports whether the release has ended and nothing is left to ask under.
+	// Over reports whether the release has ended, so that the verifier can't be asked any more.
 	Over bool
-	// Asked reports whether the verifier was asked for what the batch waits for, and didn't take it.
+	// Asked reports whether the call that the batch waits for was made and failed.
 	Asked bool
-	// Since is when the operator began to look after batches: what it didn't do before is not the verifier's fault.
+	// Since is when this process began to reconcile batches. Earlier delays are not the verifier's.
 	Since time.Time
 }
 
-// FactsOf returns the facts about the check of a batch in the record of its release.
+// FactsOf returns the facts about the check of a batch from the record of its release.
 func FactsOf(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod, of verifier.State) CheckFacts {
 	facts, own := CheckFacts{State: of}, changePod.Spec.Release
 	order, isCurrent := workload.Status.Order, workload.Spec.Release == own
@@ -55,20 +55,20 @@ func FactsOf(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.Change
 	return facts
 }
 
-// CheckAnswer is what the verifier answered.
+// CheckAnswer is the answer of the verifier to a call.
 type CheckAnswer struct {
-	// Call is what was asked. The answer to a question that is no longer open counts for nothing.
+	// Call is the call that was made. The answer to a call that is no longer due is ignored.
 	Call CheckCall
 	// CheckID is the id of the check that CallBegin began.
 	CheckID string
-	// Verdict is that of the stage, where it is known: it was asked for, or CallFinish found it out.
+	// Verdict is that of the stage where it is known: it was polled, or found by CallFinish.
 	Verdict verifier.Verdict
-	// Err is why there is no answer.
+	// Err is the error of the call.
 	Err error
 }
 
-// NextCall returns the question to ask about a batch at now. A verifier that delivers its verdicts is asked for one only at the
-// end of a wait: it may have got lost.
+// NextCall returns the call to make for a batch at now. A verifier that delivers its verdicts is polled only at the deadline: a
+// delivery may have been lost.
 func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time) CheckCall {
 	if !facts.Configured || facts.Over {
 		return CallNone
@@ -81,7 +81,7 @@ func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time)
 		}
 	case CallFinish:
 		if expired && (facts.Asked || facts.SwitchedOff) {
-			return CallAskPost // the batch may have been reported, and only the answer been lost
+			return CallAskPost // the batch may have been reported and only the answer lost
 		}
 		if !facts.SwitchedOff {
 			return call
@@ -98,8 +98,8 @@ func (f CheckFacts) mayBegin(changePod *appv1alpha1.ChangePod, now time.Time) bo
 	return f.Order == appv1alpha1.OrderOpen && !f.SwitchedOff && !f.isLate(changePod, now)
 }
 
-// isLate reports whether a batch waited for the verifier long enough. Time that it spent in the operator's own queue, or while
-// there was no operator, doesn't count.
+// isLate reports whether a batch has waited long enough for the verifier. Time in the operator's own queue, or without a running
+// operator, does not count.
 func (f CheckFacts) isLate(changePod *appv1alpha1.ChangePod, now time.Time) bool {
 	if !isExpired(changePod, now) {
 		return false
@@ -110,8 +110,8 @@ func (f CheckFacts) isLate(changePod *appv1alpha1.ChangePod, now time.Time) bool
 	return !now.Before(f.Since.Add(checkThreshold * time.Second))
 }
 
-// AdvanceChangePod returns the status that a batch comes to at now, given the answer to NextCall. A batch that is done is
-// judged again, since verdicts may be set by hand.
+// AdvanceChangePod returns the next status of a batch, given the answer to NextCall. A batch that is done is judged again, since
+// users may edit its verdicts.
 func AdvanceChangePod(changePod *appv1alpha1.ChangePod, facts CheckFacts, answer CheckAnswer, now time.Time) appv1alpha1.ChangePodStatus {
 	if answer.Call != NextCall(changePod, facts, now) {
 		answer = CheckAnswer{}
@@ -124,10 +124,10 @@ func AdvanceChangePod(changePod *appv1alpha1.ChangePod, facts CheckFacts, answer
 	return concludeChangePod(changePod, next.status, now)
 }
 
-// overdueWait is when to look again at a batch that waits beyond its deadline, as its release was not announced yet.
+// overdueWait is the requeue interval of a batch that is past its deadline because its release is not announced yet.
 const overdueWait = 5 * time.Second
 
-// CheckWait returns how long a status may stay as it is, 0 where only an event can change it.
+// CheckWait returns the time after which a batch has to be reconciled again, 0 where only an event can change it.
 func CheckWait(changePod *appv1alpha1.ChangePod, now time.Time) time.Duration {
 	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone {
 		return 0
@@ -142,7 +142,7 @@ func isExpired(changePod *appv1alpha1.ChangePod, now time.Time) bool {
 	return !now.Before(deadlineOf(changePod))
 }
 
-// deadlineOf counts from the creation of a batch that was not written to yet.
+// deadlineOf returns the deadline of a batch. It counts from the creation of a batch whose status has none.
 func deadlineOf(changePod *appv1alpha1.ChangePod) time.Time {
 	if changePod.Status.Deadline != nil {
 		return changePod.Status.Deadline.Time

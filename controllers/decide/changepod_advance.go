@@ -37,12 +37,12 @@ type advance struct {
 	now    time.Time
 }
 
-// step takes a batch that is not done along one of the edges of its phase, or leaves it where it is.
+// step moves a batch that is not done along one of the edges of its phase, or leaves it in that phase.
 func (a *advance) step() {
 	ways := edgesOf(a.status.Status)
 	next := ways.after(a.answer.Verdict.Outcome)
 	switch {
-	case ways.call == CallNone: // a phase that is passed through, left by somebody's hand
+	case ways.call == CallNone: // a user has written a final phase into the status
 		enter(&a.status, a.status.Status, a.now)
 	case a.facts.Over:
 		a.release(ways.unchecked)
@@ -59,7 +59,7 @@ func (a *advance) step() {
 	}
 }
 
-// conclude takes the verdict that the verifier answered. A fail has the time of its arrival, as one that is delivered.
+// conclude applies the verdict of an answer. A fail gets the time of its arrival, like one that is delivered.
 func (a *advance) conclude(next appv1alpha1.ChangePodPhase) {
 	if a.answer.Verdict.Outcome == verifier.Fail {
 		arrived := metav1.NewMicroTime(a.now)
@@ -68,7 +68,7 @@ func (a *advance) conclude(next appv1alpha1.ChangePodPhase) {
 	conclude(&a.status, a.batch, a.answer.Verdict, next, a.now)
 }
 
-// begin waits for the verifier to take the check before the batch.
+// begin handles the wait for the verifier to accept the check before the batch.
 func (a *advance) begin(ways edges) {
 	switch {
 	case a.facts.SwitchedOff:
@@ -89,7 +89,7 @@ func (a *advance) begin(ways edges) {
 	}
 }
 
-// finish waits for the verifier to take the check after the batch.
+// finish handles the wait for the verifier to accept the check after the batch.
 func (a *advance) finish(ways edges) {
 	switch {
 	case a.facts.SwitchedOff:
@@ -103,7 +103,7 @@ func (a *advance) finish(ways edges) {
 	}
 }
 
-// await waits for a verdict, until the deadline.
+// await handles the wait for a verdict, until the deadline.
 func (a *advance) await(ways edges) {
 	if a.answer.Call == CallNone || !isExpired(a.batch, a.now) {
 		return
@@ -119,7 +119,7 @@ func (a *advance) switchedOff(ways edges) {
 	a.excuse(ways.unchecked, appv1alpha1.ReasonCheckSwitchedOff, a.facts.Name+" has switched its checks off: the pods count as passed")
 }
 
-// hold keeps a batch waiting for a verifier that can't be asked, and ends the check where it refuses.
+// hold keeps a batch waiting for an unavailable verifier, and ends the check where the verifier refuses it.
 func (a *advance) hold(phase appv1alpha1.ChangePodPhase, ways edges, err error) {
 	if errors.Is(err, verifier.ErrRefused) {
 		a.giveUp(ways.unchecked, appv1alpha1.ReasonCheckRefused, err.Error())
@@ -131,7 +131,7 @@ func (a *advance) hold(phase appv1alpha1.ChangePodPhase, ways edges, err error) 
 	a.wait(phase, troubleReason(err), err.Error())
 }
 
-// wait keeps the first account of a trouble: each further attempt would be a write that tells nothing new.
+// wait keeps the first message about a problem: later attempts would cost a write each and add nothing.
 func (a *advance) wait(phase appv1alpha1.ChangePodPhase, reason, message string) {
 	deadline := deadlineOf(a.batch)
 	if a.status.Deadline == nil {
@@ -145,7 +145,7 @@ func (a *advance) wait(phase appv1alpha1.ChangePodPhase, reason, message string)
 	explain(&a.status, reason, shortText(message), a.now)
 }
 
-// giveUpWaiting ends a wait for the verifier to take the check, with what is known of why it did not.
+// giveUpWaiting ends the wait for the verifier to accept the check, with the known cause.
 func (a *advance) giveUpWaiting(last appv1alpha1.ChangePodPhase) {
 	reason, message := appv1alpha1.ReasonServerUnavailable, a.facts.Name+" did not accept the check in time"
 	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
@@ -155,8 +155,8 @@ func (a *advance) giveUpWaiting(last appv1alpha1.ChangePodPhase) {
 	a.giveUp(last, reason, message)
 }
 
-// giveUp ends a check that could not be made. By default only an explicit verdict fails a pod; a failure policy of
-// "fail" makes every batch fail that was not checked.
+// giveUp ends a check that could not be made. By default only an explicit verdict fails a pod; with the failure policy "fail",
+// an unchecked batch fails.
 func (a *advance) giveUp(last appv1alpha1.ChangePodPhase, reason, message string) {
 	if hasEnded(a.facts.Order) {
 		a.release(last)
@@ -170,7 +170,7 @@ func (a *advance) giveUp(last appv1alpha1.ChangePodPhase, reason, message string
 	a.excuse(last, reason, message+": the pods count as failed")
 }
 
-// release ends a check that nobody waits for any more.
+// release ends the check of a batch whose release has ended.
 func (a *advance) release(last appv1alpha1.ChangePodPhase) {
 	a.excuse(last, appv1alpha1.ReasonReleaseEnded, "the release ended before the batch was checked")
 }

@@ -29,7 +29,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// concludeChangePod puts the Verified condition and the time of the write into a status that changePod comes to.
+// concludeChangePod returns the next status of changePod with its Verified condition and update time.
 func concludeChangePod(changePod *appv1alpha1.ChangePod, status appv1alpha1.ChangePodStatus, now time.Time) appv1alpha1.ChangePodStatus {
 	next := appv1alpha1.ChangePod{Spec: changePod.Spec, Status: *status.DeepCopy()}
 	condition := changePodVerified(&next)
@@ -42,8 +42,8 @@ func concludeChangePod(changePod *appv1alpha1.ChangePod, status appv1alpha1.Chan
 	return next.Status
 }
 
-// changePodVerified tells the outcome of a batch, or how far its check is. Why a batch was not checked is kept from the
-// moment at which that was decided.
+// changePodVerified returns the Verified condition of a batch: its outcome, or the progress of its check. The cause of a missed
+// check is kept from when that was decided.
 func changePodVerified(changePod *appv1alpha1.ChangePod) metav1.Condition {
 	verified := metav1.Condition{Type: appv1alpha1.ConditionVerified, Status: metav1.ConditionTrue}
 	judgement := Judge(changePod)
@@ -69,8 +69,9 @@ func changePodVerified(changePod *appv1alpha1.ChangePod) metav1.Condition {
 	return verified
 }
 
-// MissedCheck says why a batch that was to be checked was not; missed is false where it was, or nobody wanted it to be.
-func MissedCheck(changePod *appv1alpha1.ChangePod) (note string, missed bool) {
+// MissedCheck returns why a batch was not checked although it had to be. missed is false where it was checked, or no check was
+// wanted.
+func MissedCheck(changePod *appv1alpha1.ChangePod) (cause string, missed bool) {
 	verified := meta.FindStatusCondition(changePod.Status.Conditions, appv1alpha1.ConditionVerified)
 	if verified == nil || changePod.Status.Status != appv1alpha1.ChangePodExecuteDone ||
 		changePod.Status.Message == string(appv1alpha1.ChangePodPostFinish) || wasFailedBefore(changePod) {
@@ -83,12 +84,12 @@ func MissedCheck(changePod *appv1alpha1.ChangePod) (note string, missed bool) {
 	return verified.Message, true
 }
 
-// wasFailedBefore reports whether the check before the batch came out bad.
+// wasFailedBefore reports whether the check before the batch failed.
 func wasFailedBefore(changePod *appv1alpha1.ChangePod) bool {
 	return changePod.Status.Message == string(appv1alpha1.ChangePodPreFailed) && changePod.Status.VerdictTime != nil
 }
 
-// progressOf keeps a reason that was given for the wait, such as a server that can't be reached.
+// progressOf returns how far a check is. It keeps the cause of a wait, such as a server that can't be reached.
 func progressOf(changePod *appv1alpha1.ChangePod, known *metav1.Condition) (reason, message string) {
 	switch changePod.Status.Status {
 	case appv1alpha1.ChangePodPreSubmitted:
@@ -119,7 +120,7 @@ func explain(status *appv1alpha1.ChangePodStatus, reason, message string, now ti
 // maxNamedPods keeps messages readable where thousands of pods fail.
 const maxNamedPods = 5
 
-// Failures says which pods failed and why.
+// Failures describes the pods that failed, and why they did.
 func Failures(pods []appv1alpha1.PodSummary) string {
 	var parts []string
 	for _, pod := range pods[:min(len(pods), maxNamedPods)] {
@@ -137,7 +138,7 @@ const maxText = 1024
 
 func shortText(text string) string { return Shorten(text, maxText) }
 
-// Shorten cuts a text to limit bytes, between two characters.
+// Shorten truncates a text to limit bytes, between two characters.
 func Shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -53,9 +53,9 @@ func TestTheConditionOfABatchFollowsItsVerdicts(t *testing.T) {
 		reason  string
 		message string
 	}{
-		{"an unpass fails the batch and says why", []batchOption{done, result("sleep-1", "unpass", "find error")},
+		{"an unpass fails the batch, with its message", []batchOption{done, result("sleep-1", "unpass", "find error")},
 			"False", "PodsFailed", "pod sleep-1 failed its check: find error"},
-		{"an unpass without a reason says so much", []batchOption{done, result("sleep-1", "unpass", "")},
+		{"an unpass without a message fails it, too", []batchOption{done, result("sleep-1", "unpass", "")},
 			"False", "PodsFailed", "pod sleep-1 failed its check"},
 		{"two unpassed pods are both named", []batchOption{done, result("sleep-1", "unpass", "a"), result("sleep-2", "unpass", "b")},
 			"False", "PodsFailed", "pod sleep-1 failed its check: a; pod sleep-2 failed its check: b"},
@@ -109,7 +109,7 @@ func TestAVerdictSetByHandFlipsTheCondition(t *testing.T) {
 	batch := newBatch(pods(1, 2))
 	batch.Status = withoutServer(&batch, now)
 
-	// As in the documents: kubectl patch --subresource=status with podResults and message.
+	// The documented kubectl patch --subresource=status with podResults and message.
 	batch.Status.Message = "PostFinish"
 	result("sleep-2", "unpass", "find error")(&batch)
 	later := now.Add(time.Hour)

@@ -31,17 +31,17 @@ type Observation struct {
 	OptedIn bool
 	// Current reports whether the Deployment is still at this release.
 	Current bool
-	// Superseded reports whether the Deployment is at a later release. One at an earlier release is shown late.
+	// Superseded reports whether the Deployment is at a later release. Where it is at an earlier one, the cache is behind.
 	Superseded bool
 	// Desired is the number of pods that the Deployment wants.
 	Desired int32
 	// Paused reports whether the Deployment is paused.
 	Paused bool
-	// Unseen reports whether the template was changed while no webhook looked: no pod of this release comes up any more.
+	// Unseen reports whether the template was changed without the webhooks: no further pod of this release is created.
 	Unseen bool
 	// Rolling reports whether pods of other versions are still being replaced.
 	Rolling bool
-	// Hold says how far the operator holds the rollout of this release.
+	// Hold is the operator's hold on the rollout of this release.
 	Hold Hold
 	// Suspended reports whether releases of the Deployment are denied.
 	Suspended bool
@@ -55,58 +55,56 @@ type Observation struct {
 	Templates int
 	// Records is how many ChangeWorkloads of older releases are kept, 0 where none are.
 	Records int
-	// Verifier is what is known of what checks the batches.
+	// Verifier is the state of the verifier.
 	Verifier verifier.State
-	// Finished are the finished pods of this release, without those that are being replaced, in the order in which they go into
-	// batches.
+	// Finished are the finished pods of this release, without those that are being replaced, in the order of their batches.
 	Finished []appv1alpha1.PodSummary
 	// Earlier reports whether there are batches of earlier releases of the version.
 	Earlier bool
 	// Batches are the batches of this release.
 	Batches []appv1alpha1.ChangePod
-	// LastNumber is the highest number that a ChangePod of this ChangeWorkload was seen to have.
+	// LastNumber is the highest number seen of a ChangePod of this ChangeWorkload.
 	LastNumber int64
 	// Others are the ChangeWorkloads of the Deployment's other versions.
 	Others []appv1alpha1.ChangeWorkload
 }
 
-// Decision is what is to be made true.
+// Decision is what to do about a release.
 type Decision struct {
 	// Status is the status of the ChangeWorkload.
 	Status appv1alpha1.ChangeWorkloadStatus
-	// WriteStatus reports whether Status differs from the one stored in a way that has to be written now.
+	// WriteStatus reports whether Status has to be written now.
 	WriteStatus bool
 	// Batches are the batches to open.
 	Batches [][]appv1alpha1.PodSummary
-	// Unchecked is how many pods of a verified release passed because nobody could be asked.
+	// Unchecked is how many pods of a verified release passed without a check.
 	Unchecked int
-	// Order is what to tell the verifier; AnswerOrder takes its answer.
+	// Order is what to announce to the verifier; AnswerOrder takes its answer.
 	Order OrderPlan
 	// Suspend reports whether the Deployment has to be suspended.
 	Suspend bool
 	// Lift reports whether the suspension of the Deployment has to be lifted.
 	Lift bool
-	// Pause reports whether the rollout has to be paused, Resume that the operator's pause has to end, Override that a user has
-	// ended it.
+	// Pause reports whether the rollout has to be paused, Resume whether the operator's pause has to end, Override whether a user
+	// has ended it.
 	Pause, Resume, Override bool
-	// Verified reports whether the release is verified and was not before, Keep that its pod template is to be kept.
+	// Verified reports whether the release is verified and was not before, Keep whether its pod template has to be kept.
 	Verified, Keep bool
-	// Prune are the ChangeWorkloads of older releases that have done their duty.
+	// Prune are the ChangeWorkloads of older releases to remove.
 	Prune []appv1alpha1.ChangeWorkload
-	// Clear reports whether the batches of earlier releases of the version have done theirs.
+	// Clear reports whether to remove the batches of earlier releases of the version.
 	Clear bool
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
 	Wait time.Duration
 }
 
-// IsFinal reports whether a decision can't be taken back: a release that counts as verified closes its order and is a target of
-// rollbacks, a suspension that is lifted lets other releases in, a rollout that goes on replaces the pods that still serve, and
-// what is removed is gone.
+// IsFinal reports whether a decision is irreversible: a verified release closes its order and becomes a target of rollbacks, a lifted
+// suspension admits other releases, a resumed rollout replaces pods that still serve, and removed records are gone.
 func (d *Decision) IsFinal() bool {
 	return d.Verified || d.Lift || d.Resume || d.Clear || len(d.Prune) > 0
 }
 
-// Decide recounts a release from what was seen and says what to do. A repeated call on the same facts decides the same.
+// Decide recounts a release from an observation and decides what to do. The same arguments give the same decision.
 func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Time) Decision {
 	status := startOf(workload, seen)
 	status.LastChangePod = max(status.LastChangePod, seen.LastNumber)
@@ -114,7 +112,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	var decision Decision
 	switch {
 	case status.Status == appv1alpha1.ChangeWorkloadFailed:
-		// The server refused the order: nothing is checked until the version changes.
+		// The verifier refused the order: the release is not checked.
 	case !seen.OptedIn:
 		keepUnverified(&status, appv1alpha1.ReasonNamespaceOptedOut,
 			"the namespace is not labelled admission-webhook-altershield=enabled: its releases are not checked")
@@ -122,7 +120,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		decision.suspend(&status, workload, tally, seen, now)
 	case !seen.Current:
 		if status.Status == appv1alpha1.ChangeWorkloadSuspend {
-			status.Status = appv1alpha1.ChangeWorkloadRunning // the verdict was taken back
+			status.Status = appv1alpha1.ChangeWorkloadRunning // the verdict was withdrawn
 		}
 		keepUnverified(&status, appv1alpha1.ReasonSuperseded, "the Deployment has moved on to another release")
 	case wasVerified(&status),
@@ -150,8 +148,8 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	return decision
 }
 
-// startOf is the status to continue from. A version that is released again starts anew, but for the numbers of its
-// ChangePods, the memory of verified versions, itself among them, and what is owed to the verifier.
+// startOf returns the status to continue from. A version that is released again starts with a new status, which keeps the numbers of
+// its ChangePods, the verified versions, its own among them, and what the verifier has yet to receive.
 func startOf(workload *appv1alpha1.ChangeWorkload, seen Observation) appv1alpha1.ChangeWorkloadStatus {
 	status := *workload.Status.DeepCopy()
 	if status.ObservedRelease == workload.Spec.Release {
@@ -172,8 +170,8 @@ func startOf(workload *appv1alpha1.ChangeWorkload, seen Observation) appv1alpha1
 	}
 }
 
-// firstNumber is the lowest number of the batches of a release, or that of the next one: a release that starts may have batches
-// already, if the status could not be written after they were opened.
+// firstNumber returns the lowest number of the batches of a release, or that of the next one. A release that starts has batches
+// already if the status could not be written after they were opened.
 func firstNumber(last int64, batches []appv1alpha1.ChangePod) int64 {
 	first := last + 1
 	for i := range batches {
@@ -182,8 +180,8 @@ func firstNumber(last int64, batches []appv1alpha1.ChangePod) int64 {
 	return first
 }
 
-// NumbersGiven is how many numbers the batches of a release were given, if last is the highest one. Those of earlier releases count
-// as well while it isn't noted where its own begin.
+// NumbersGiven returns how many numbers the batches of a release have, if last is the highest one. It includes those of earlier
+// releases until the status has the first number of this release.
 func NumbersGiven(workload *appv1alpha1.ChangeWorkload, last int64) int64 {
 	if workload.Status.ObservedRelease != workload.Spec.Release {
 		return last
@@ -191,9 +189,11 @@ func NumbersGiven(workload *appv1alpha1.ChangeWorkload, last int64) int64 {
 	return last - max(workload.Status.FirstChangePod, 1) + 1
 }
 
-// suspend keeps further releases out because of the failed pods of the present one. Those of a release that the Deployment
-// moved on from do so until the suspension ends.
-func (d *Decision) suspend(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time) {
+// suspend denies further releases because pods of this one failed. Once the Deployment has moved on from the release, its failed pods
+// count until the suspension ends.
+func (d *Decision) suspend(
+	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time,
+) {
 	status.Status = appv1alpha1.ChangeWorkloadSuspend
 	setVerified(status, metav1.ConditionFalse, appv1alpha1.ReasonPodsFailed, Failures(tally.failed))
 	switch {
@@ -201,13 +201,13 @@ func (d *Decision) suspend(status *appv1alpha1.ChangeWorkloadStatus, workload *a
 		d.Suspend = seen.Blocking && !seen.Suspended
 		setSuspended(status, seen.Blocking || seen.Suspended, seen)
 		d.await(status, workload, tally, seen, now)
-	case !seen.Suspended && seen.Records > 0: // where no record stays this one is about to be removed
+	case !seen.Suspended && seen.Records > 0: // without kept records this one is about to be removed
 		endSuspended(status)
 	}
 }
 
-// succeed settles a release whose pods passed. It stays settled: pods that join later by scaling or rescheduling are
-// not a release.
+// succeed settles a release whose pods passed. It stays settled: pods that are added later by scaling or rescheduling are not a
+// release.
 func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, tally tally) {
 	status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
 	if !isSettled(workload, status) {
@@ -222,9 +222,11 @@ func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *a
 }
 
 // await opens the batches that are due and sets the deadline of the next one.
-func (d *Decision) await(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time) {
+func (d *Decision) await(
+	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time,
+) {
 	if seen.Desired > status.Counts.Desired {
-		status.WaitDeadline = nil // pods that are wanted only now have all the time to come
+		status.WaitDeadline = nil // additional pods get a full deadline
 	}
 	plan := planBatches(status.WaitDeadline, workload, tally, seen, now)
 	d.Batches = plan.batches
@@ -236,13 +238,14 @@ func (d *Decision) await(status *appv1alpha1.ChangeWorkloadStatus, workload *app
 	if seen.Unseen {
 		status.WaitDeadline, d.Wait = nil, 0
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonTemplateUnseen,
-			"the pod template was changed without the admission webhooks, so its pods are not checked: the next change of the template is a release again")
+			"the pod template was changed without the admission webhooks, so its pods are not checked: "+
+				"the next change of the template is a release again")
 		return
 	}
 	switch {
 	case plan.timedOut:
 		status.Status = appv1alpha1.ChangeWorkloadTimeOutPreThreshold
-	case plan.reachedThreshold && !plan.late: // pods that are late once more must not make the status flap
+	case plan.reachedThreshold && !plan.late: // pods that are late again must not make the status flap
 		status.Status = appv1alpha1.ChangeWorkloadRunning
 	}
 	switch {
@@ -265,7 +268,7 @@ func waitingPhase(phase appv1alpha1.ChangeWorkloadPhase) appv1alpha1.ChangeWorkl
 	return appv1alpha1.ChangeWorkloadRunning
 }
 
-// isSettled reports whether a release was verified before and still is: what its pods do now is no news of it.
+// isSettled reports whether a release was verified before and still is: its pods don't change that any more.
 func isSettled(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return IsSettled(workload) && status.Status == appv1alpha1.ChangeWorkloadSuccess
 }

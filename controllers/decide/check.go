@@ -26,8 +26,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// ApplyVerdict returns the status that a batch comes to by a verdict; applied is false for one that changes nothing: of
-// another check, of a stage that is over, or known before. A verdict that comes after its deadline still counts.
+// ApplyVerdict returns the next status of a batch after a verdict. applied is false for a verdict that changes nothing: one of another
+// check, of a stage that is over, or one that is known. A verdict after the deadline still counts.
 func ApplyVerdict(changePod *appv1alpha1.ChangePod, delivery verifier.Delivery, now time.Time) (status appv1alpha1.ChangePodStatus, applied bool) {
 	next := nextPhase(changePod, delivery)
 	if next == "" {
@@ -40,7 +40,7 @@ func ApplyVerdict(changePod *appv1alpha1.ChangePod, delivery verifier.Delivery, 
 	return concludeChangePod(changePod, status, now), true
 }
 
-// nextPhase returns the phase that a delivered verdict leads to, empty where it is no news.
+// nextPhase returns the phase that a delivered verdict leads to, empty where the verdict changes nothing.
 func nextPhase(changePod *appv1alpha1.ChangePod, delivery verifier.Delivery) appv1alpha1.ChangePodPhase {
 	ways := edgesOf(phaseOf(&changePod.Status))
 	if delivery.CheckID == "" || delivery.CheckID != changePod.Status.ChangePodID || delivery.Stage != ways.stage {
@@ -49,8 +49,10 @@ func nextPhase(changePod *appv1alpha1.ChangePod, delivery verifier.Delivery) app
 	return ways.after(delivery.Verdict.Outcome)
 }
 
-// conclude takes a verdict into the status of a batch, which goes to the phase next. The pods get it at the end of the check.
-func conclude(status *appv1alpha1.ChangePodStatus, batch *appv1alpha1.ChangePod, verdict verifier.Verdict, next appv1alpha1.ChangePodPhase, now time.Time) {
+// conclude moves the status of a batch to the phase next after a verdict. At the end of the check the pods get the verdict.
+func conclude(
+	status *appv1alpha1.ChangePodStatus, batch *appv1alpha1.ChangePod, verdict verifier.Verdict, next appv1alpha1.ChangePodPhase, now time.Time,
+) {
 	if edgesOf(next).call == CallNone {
 		status.PodResults = resultsOf(batch, verdict)
 	}
@@ -73,17 +75,17 @@ func EarlyVerdict(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.C
 	return verifier.Delivery{}, false
 }
 
-// Awaits reports whether a batch was seen to wait for the verdict of a stage. Other batches may take one as well, but then what
-// was seen of them is likely out of date.
+// Awaits reports whether a batch waits for the verdict of a stage. Other batches may accept one as well, but are then likely out of
+// date.
 func Awaits(changePod *appv1alpha1.ChangePod, stage appv1alpha1.CheckStage) bool {
 	ways := edgesOf(changePod.Status.Status)
 	return ways.stage == stage && (ways.call == CallAskPre || ways.call == CallAskPost)
 }
 
-// notCheckedByPolicy begins the message of a pod that failed because it was not checked.
+// notCheckedByPolicy is the start of the message of a pod that failed because it was not checked.
 const notCheckedByPolicy = "not checked, and the failure policy is fail: "
 
-// resultsOf returns what a verdict says of each pod of the batch. A pod that was failed by hand meanwhile stays failed.
+// resultsOf returns the results of the pods of a batch after a verdict. A pod that a user failed meanwhile stays failed.
 func resultsOf(changePod *appv1alpha1.ChangePod, verdict verifier.Verdict) []appv1alpha1.PodSummary {
 	own, byHand := map[string]appv1alpha1.PodSummary{}, map[string]appv1alpha1.PodSummary{}
 	for _, pod := range verdict.Pods {

@@ -30,7 +30,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// checked is how a server that answers looks to a batch whose release it knows.
+// checked are the facts for a batch with an open order at a server that answers.
 func checked(changes ...func(*decide.CheckFacts)) decide.CheckFacts {
 	facts := decide.CheckFacts{State: aServer(), Order: "Open"}
 	for _, change := range changes {
@@ -64,7 +64,7 @@ func in(phase string) batchOption {
 	}
 }
 
-// doneWith is a batch of the check node-1 that came to its end with a message.
+// doneWith is a batch of the check node-1 that is done, with a message.
 func doneWith(message string) batchOption {
 	return func(batch *appv1alpha1.ChangePod) {
 		in("ExecuteDone")(batch)
@@ -87,9 +87,9 @@ func TestWhatTheServerIsAskedFollowsFromThePhase(t *testing.T) {
 		{"nothing begins after the release has ended", []batchOption{opened}, checked(ordered("CANCEL")), ""},
 		{"nothing begins while checks are switched off", []batchOption{opened}, checked(switchedOff), ""},
 		{"nothing begins two minutes after the batch was opened", []batchOption{openedAt(now.Add(-2 * time.Minute))}, checked(asked), ""},
-		{"but where nobody asked, the server is not to blame", []batchOption{openedAt(now.Add(-2 * time.Minute))}, checked(), "begin"},
+		{"but without a call, the server is not to blame", []batchOption{openedAt(now.Add(-2 * time.Minute))}, checked(), "begin"},
 		{"nothing begins after the deadline", []batchOption{in("PreWait"), deadlineOver}, checked(asked), ""},
-		{"but where nobody asked since the operator came back", []batchOption{in("PreWait"), deadlineOver}, checked(), "begin"},
+		{"but not without a call since the operator came back", []batchOption{in("PreWait"), deadlineOver}, checked(), "begin"},
 		{"nothing is asked of a release that is over", []batchOption{in("PostWait")}, checked(over), ""},
 		{"a verdict that is awaited comes by itself", []batchOption{in("PreSubmitted")}, checked(), ""},
 		{"a verdict that did not come is asked for", []batchOption{in("PreSubmitted"), deadlineOver}, checked(), "ask PRE"},
@@ -97,12 +97,12 @@ func TestWhatTheServerIsAskedFollowsFromThePhase(t *testing.T) {
 		{"a batch is reported after its release has ended: the server waits for it", []batchOption{in("PostWait")}, checked(ordered("SUCCESS")), "finish"},
 		{"a batch isn't reported while checks are switched off", []batchOption{in("PostWait")}, checked(switchedOff), ""},
 		{"a report without an answer may have arrived", []batchOption{in("PostWait"), deadlineOver}, checked(asked), "ask POST"},
-		{"a batch that nobody reported is reported late", []batchOption{in("PostWait"), deadlineOver}, checked(), "finish"},
+		{"a batch that was not reported is reported late", []batchOption{in("PostWait"), deadlineOver}, checked(), "finish"},
 		{"one that isn't reported any more is asked about", []batchOption{in("PostWait"), deadlineOver}, checked(switchedOff), "ask POST"},
 		{"the second verdict comes by itself, too", []batchOption{in("PostSubmitted")}, checked(), ""},
 		{"the second verdict is asked for at its deadline", []batchOption{in("PostSubmitted"), deadlineOver}, checked(), "ask POST"},
 		{"nothing is asked about a batch that is done", []batchOption{doneWith("PostFinish")}, checked(), ""},
-		{"nobody is asked without a server", []batchOption{in("PostWait")}, checked(unconfigured), ""},
+		{"there is no call without a server", []batchOption{in("PostWait")}, checked(unconfigured), ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			batch := newBatch(pods(1, 1), row.options...)
@@ -144,7 +144,7 @@ func TestABatchMovesOnByTheAnswers(t *testing.T) {
 			"ExecuteDone", "PreFailed", "True", "CheckRefused", "101: no such scene: refused: the pods count as passed"},
 		{"a refused check fails by policy", []batchOption{opened}, checked(failureFails), decide.CheckAnswer{Call: "begin", Err: errRefused},
 			"ExecuteDone", "PreFailed", "False", "PodsFailed", "pod sleep-1 failed its check: not checked, and the failure policy is fail: 101: no such scene: refused"},
-		{"a server that stays down lets the batch pass and says why", []batchOption{in("PreWait"), deadlineOver, waitsFor("ServerUnavailable", "connection refused")}, checked(asked), decide.CheckAnswer{},
+		{"a server that stays down lets the batch pass, with the cause", []batchOption{in("PreWait"), deadlineOver, waitsFor("ServerUnavailable", "connection refused")}, checked(asked), decide.CheckAnswer{},
 			"ExecuteDone", "PreFailed", "True", "ServerUnavailable", "AlterShield Server did not accept the check in time: connection refused: the pods count as passed"},
 		{"a refused order lets the batch pass", []batchOption{in("PreWait")}, checked(ordered("Refused")), decide.CheckAnswer{},
 			"ExecuteDone", "PreFailed", "True", "OrderRefused", "AlterShield Server refused the change order of the release: the pods count as passed"},
@@ -198,7 +198,7 @@ func TestABatchMovesOnByTheAnswers(t *testing.T) {
 			"ExecuteDone", "PostTimeout", "True", "CheckNotConfigured", "no AlterShield Server is configured: the pods count as passed"},
 		{"the answer to another question counts for nothing", []batchOption{in("PostWait")}, checked(), decide.CheckAnswer{Call: "ask PRE", Verdict: verifier.Verdict{Outcome: "pass"}},
 			"PostWait", "", "Unknown", "Verifying", "the batch is about to be checked"},
-		{"a phase that somebody set by hand ends the check", []batchOption{in("PostFailed")}, checked(), decide.CheckAnswer{},
+		{"a phase that a user set ends the check", []batchOption{in("PostFailed")}, checked(), decide.CheckAnswer{},
 			"ExecuteDone", "PostFailed", "True", "CheckWithdrawn", "the batch was not checked, and no pod failed"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// What no decision of this package spells, and users, dashboards or the server read all the same.
+// Names that no decision of this package spells, but users, dashboards or the server read.
 func TestTheWireContractNeverChanges(t *testing.T) {
 	for spelled, constant := range map[string]string{
 		"admission-webhook-altershield": appv1alpha1.LabelOptIn,

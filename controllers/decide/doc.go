@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package decide decides what becomes of a release. Everything in it is a function of objects, facts and the time:
-// no client, no clock, no logger.
+// Package decide makes the decisions about releases. All functions are pure, in objects, facts and the time: no client, no clock,
+// no logger.
 //
 // # The check of a batch
 //
@@ -32,7 +32,7 @@ limitations under the License.
 //	PreFailed *       -          -               -            -            -
 //	PostFinish *      -          -               -            -            -
 //
-// A phase with a star is an end: the status is ExecuteDone, and the phase is its message. The columns are the events: the verifier
-// took the call, the verdict of the stage is known, or the check ends without one, as it is not wanted, the verifier refuses, or
-// the deadline has passed. A call that is not taken leaves the batch where it is until its deadline.
+// A phase with a star is final: the status is ExecuteDone, and the phase is its message. The columns are the events: the verifier
+// accepted the call, the verdict of the stage is known, or the check ended without one because it is not wanted, the verifier refused
+// it, or the deadline has passed. A call that is not accepted leaves the batch in its phase until the deadline.
 package decide

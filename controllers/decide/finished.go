@@ -29,16 +29,18 @@ import (
 
 // FinishRule decides which pods completed their release.
 type FinishRule struct {
-	// Labelled is the setting "finished-label": a pod counts once it carries the label. Otherwise it counts once it is ready for
-	// long enough. Labelled pods, and those that a batch holds, count by either rule, so that a switch loses none.
+	// Labelled is the setting "finished-label": a pod counts once it has the label. Otherwise it counts once it was ready for long
+	// enough. Labelled pods and those in a batch count either way, so that switching the setting loses none.
 	Labelled bool
 	// MinReadySeconds is that of the Deployment.
 	MinReadySeconds int32
 }
 
-// FinishedPods summarizes those of a release's pods that completed it, in the order in which they did. Where only time is
-// missing for another one, wait is how much; it is 0 where only an event can change the result.
-func FinishedPods(deployment string, pods []corev1.Pod, batches []appv1alpha1.ChangePod, rule FinishRule, now time.Time) (finished []appv1alpha1.PodSummary, wait time.Duration) {
+// FinishedPods returns the pods of a release that completed it, in the order in which they did. wait is the time until another one
+// does, 0 where only an event can change the result.
+func FinishedPods(
+	deployment string, pods []corev1.Pod, batches []appv1alpha1.ChangePod, rule FinishRule, now time.Time,
+) (finished []appv1alpha1.PodSummary, wait time.Duration) {
 	batched := BatchedPods(batches)
 	for i := range pods {
 		pod := &pods[i]
@@ -70,12 +72,12 @@ func FinishedPods(deployment string, pods []corev1.Pod, batches []appv1alpha1.Ch
 	return finished, wait
 }
 
-// MayFinish reports whether a pod counts as finished, or will without another event.
+// MayFinish reports whether a pod counts as finished, or will without a further event.
 func (r FinishRule) MayFinish(pod *corev1.Pod) bool {
 	return IsFinished(pod) || !r.Labelled && IsReady(pod)
 }
 
-// Batched are the pods that batches hold.
+// Batched are the pods in batches.
 type Batched map[podID]appv1alpha1.PodSummary
 
 type podID struct {
@@ -83,7 +85,7 @@ type podID struct {
 	uid  types.UID
 }
 
-// BatchedPods collects the pods that batches hold.
+// BatchedPods returns the pods in batches.
 func BatchedPods(batches []appv1alpha1.ChangePod) Batched {
 	pods := make(Batched, len(batches))
 	for i := range batches {
@@ -94,7 +96,7 @@ func BatchedPods(batches []appv1alpha1.ChangePod) Batched {
 	return pods
 }
 
-// of returns the summary of a pod. Batches of an operator before v0.2 know it by its name alone.
+// of returns the summary of a pod. Batches of an operator before v0.2 have its name alone.
 func (b Batched) of(pod *corev1.Pod) (appv1alpha1.PodSummary, bool) {
 	if summary, found := b[podID{pod.Name, pod.UID}]; found {
 		return summary, true

@@ -47,7 +47,7 @@ func TestAReleaseThatTheDeploymentMovedOnFrom(t *testing.T) {
 			"Running", "Unknown", "Superseded", superseded},
 		{"is superseded where it had timed out", newWorkload(stored("TimeOutPreThreshold", "Unknown", "ThresholdTimeout"), deadline(now)), see(5, moved),
 			"TimeOutPreThreshold", "Unknown", "Superseded", superseded},
-		{"isn't verified any more, whatever its batches say", newWorkload(stored("Running", "Unknown", "Verifying")),
+		{"isn't verified any more, whatever its batches have", newWorkload(stored("Running", "Unknown", "Verifying")),
 			see(5, moved, suspended, passed(1, 5), others(other(repair, 2))), "Running", "Unknown", "Superseded", superseded},
 		{"stays verified where it was", newWorkload(stored("Success", "True", "AllPodsPassed")), see(5, moved, suspended, others(other(repair, 2))),
 			"Success", "True", "AllPodsPassed", ""},
@@ -109,7 +109,7 @@ func TestANamespaceThatLeftChangeControl(t *testing.T) {
 			g.Expect(decision.Status.WaitDeadline).To(BeNil())
 		})
 	}
-	t.Run("is told how to return", func(t *testing.T) {
+	t.Run("has the way to return", func(t *testing.T) {
 		decision := decide.Decide(newWorkload(), see(5, optedOut), now)
 		NewWithT(t).Expect(messageOf(decision.Status.Conditions, "Verified")).To(
 			Equal("the namespace is not labelled admission-webhook-altershield=enabled: its releases are not checked"))

@@ -25,27 +25,27 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Hold says how far the operator holds a rollout.
+// Hold is the operator's hold on a rollout.
 type Hold string
 
 const (
 	// NotHeld is a rollout that the operator has not paused.
 	NotHeld Hold = ""
-	// Held is a rollout that the operator has paused, and that still is.
+	// Held is a rollout that the operator has paused and that is still paused.
 	Held Hold = "held"
-	// Resumed is a rollout that the operator has paused, and that somebody else resumed just now.
+	// Resumed is a rollout that the operator has paused and that a user has resumed just now.
 	Resumed Hold = "resumed"
-	// Overridden is a rollout that somebody else resumed: a pause of it is theirs.
+	// Overridden is a rollout that a user resumed before: a later pause is the user's.
 	Overridden Hold = "overridden"
 )
 
-// HoldOf returns how far the operator holds the rollout of a release of a workload, which is paused or not.
+// HoldOf returns the operator's hold on the rollout of a release of a workload, given whether the workload is paused.
 func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
 	value, known := workload.GetAnnotations()[appv1alpha1.AnnotationHeld]
 	number, overridden := strings.CutSuffix(value, appv1alpha1.HeldOverridden)
 	switch {
 	case !known || number != strconv.FormatInt(release, 10):
-		return NotHeld // of no release, or of one before
+		return NotHeld // or the annotation is of an earlier release
 	case overridden:
 		return Overridden
 	case !paused:
@@ -54,9 +54,9 @@ func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
 	return Held
 }
 
-// hold stops the rollout of a release that failed, once, and lets it go on when nothing is failed any more or its namespace is
-// opted out. A pause that is there already is a user's, and so is the decision to go on. A template that no webhook saw is not
-// what failed.
+// hold pauses the rollout of a failed release, once, and resumes it when no pod is failed any more or its namespace is opted out. It
+// leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed without the webhooks, which is not
+// the one that failed.
 func (d *Decision) hold(seen Observation, failed bool) {
 	switch {
 	case !seen.Current:

@@ -31,14 +31,14 @@ func TestAPauseIsTheOperatorsWhileItsAnnotationNamesTheRelease(t *testing.T) {
 		paused           bool
 		hold             string
 	}{
-		{"a Deployment that nobody paused", "", false, ""},
+		{"a Deployment that is not paused", "", false, ""},
 		{"a user's pause", "", true, ""},
 		{"the operator's pause", "4", true, "held"},
 		{"the operator's pause of the release before", "3", true, ""},
 		{"a user has ended the operator's pause", "4", false, "resumed"},
 		{"which was seen", "4-overridden", false, "overridden"},
 		{"a user's pause after that", "4-overridden", true, "overridden"},
-		{"what somebody typed", "yes", true, ""},
+		{"any other text", "yes", true, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			deployment := &metav1.ObjectMeta{}

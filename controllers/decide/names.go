@@ -33,20 +33,19 @@ const (
 	hashLength      = 10
 )
 
-// ChangeWorkloadName returns <deployment>--x--<version>, the name of the record and of the kept template of a release. A
-// Deployment whose name leaves no room for that keeps the beginning of its name and a hash of all of it. Another kind of workload
-// needs its kind in here: its names must not be those of a Deployment.
+// ChangeWorkloadName returns <deployment>--x--<version>, the name of the record and of the kept template of a release. A long name of a
+// Deployment is shortened as by ShortName. Another kind of workload needs its kind in the name, to differ from a Deployment.
 func ChangeWorkloadName(deployment, version string) string {
 	room := validation.DNS1123SubdomainMaxLength - maxNumberLength - len(separator) - len(version)
 	return ShortName(deployment, room) + separator + version
 }
 
-// ChangePodName is <changeworkload>--x--<number>.
+// ChangePodName returns <changeworkload>--x--<number>.
 func ChangePodName(changeWorkload string, number int64) string {
 	return changeWorkload + separator + strconv.FormatInt(number, 10)
 }
 
-// ChangePodNumber is the number in the name of a ChangePod, 0 where it has none.
+// ChangePodNumber returns the number in the name of a ChangePod, 0 where it has none.
 func ChangePodNumber(name string) int64 {
 	_, digits, found := cutLast(name, separator)
 	number, err := strconv.ParseInt(digits, 10, 64)
@@ -56,17 +55,17 @@ func ChangePodNumber(name string) int64 {
 	return number
 }
 
-// BatchOfLabel is the value of LabelBatchOf on the ChangePods of a release.
+// BatchOfLabel returns the value of LabelBatchOf on the ChangePods of a release.
 func BatchOfLabel(changeWorkload types.UID, release int64) string {
 	return string(changeWorkload) + "." + strconv.FormatInt(release, 10)
 }
 
-// LabelValue is the name where it fits into a label value, its beginning and a hash of all of it where it does not.
+// LabelValue returns a name as a label value, shortened as by ShortName where it is too long.
 func LabelValue(name string) string {
 	return ShortName(name, validation.LabelValueMaxLength)
 }
 
-// ShortName returns a name of room bytes at most: a longer one keeps its beginning and gets a hash of all of it.
+// ShortName returns a name of at most room bytes: the beginning of a longer name, and a hash of all of it.
 func ShortName(name string, room int) string {
 	if len(name) <= room {
 		return name

@@ -62,7 +62,7 @@ func TestNamesOfAnyDeploymentAreValid(t *testing.T) {
 				g.Expect(workload).To(HavePrefix(row.deployment + "--x--"))
 			} else {
 				g.Expect(workload).NotTo(HavePrefix(row.deployment))
-				g.Expect(workload).To(HavePrefix(row.deployment[:150]), "people recognise the beginning")
+				g.Expect(workload).To(HavePrefix(row.deployment[:150]), "users recognise the beginning")
 			}
 		})
 	}

@@ -30,16 +30,16 @@ import (
 )
 
 const (
-	// orderThreshold is how long the verifier may not know the operator before its order counts as refused.
+	// orderThreshold is how long the verifier may answer with ErrUnauthorized before the order counts as refused.
 	orderThreshold = 120 * time.Second
-	// farewellThreshold is how long the verifier gets to hear of the end of a release that is being deleted; with the call
-	// that is under way then, a deletion takes less than a minute.
+	// farewellThreshold is how long to retry closing the order of a release that is being deleted. With the call that is under way
+	// then, a deletion takes less than a minute.
 	farewellThreshold = 50 * time.Second
-	// closeThreshold is how long the verifier gets to hear of the end of any other release.
+	// closeThreshold is how long to retry closing any other order.
 	closeThreshold = time.Hour
 )
 
-// RecordedRelease returns the release of a workload as it is to be announced to the verifier, without an order.
+// RecordedRelease returns the release of a workload to announce to the verifier, without an order.
 func RecordedRelease(workload *appv1alpha1.ChangeWorkload) verifier.Release {
 	return recordedAs(workload, recordedIn(workload))
 }
@@ -59,8 +59,7 @@ func recordedIn(workload *appv1alpha1.ChangeWorkload) *appv1alpha1.RecordedRelea
 	return &appv1alpha1.RecordedRelease{Release: workload.Spec.Release, CreateTimeUnix: workload.Spec.CreateTimeUnix}
 }
 
-// AnnouncedRelease returns the release of a workload with the order under which the verifier knows it, whatever the operator would
-// call it by now.
+// AnnouncedRelease returns the release of a workload with the stored order, which an earlier operator may have named by another rule.
 func AnnouncedRelease(workload *appv1alpha1.ChangeWorkload) verifier.Release {
 	release := RecordedRelease(workload)
 	if known := workload.Status.Order; known != nil {
@@ -69,8 +68,7 @@ func AnnouncedRelease(workload *appv1alpha1.ChangeWorkload) verifier.Release {
 	return release
 }
 
-// OwedRelease returns the release that the verifier is to be told the end of: the one whose order may be open. It has an order where
-// that is known.
+// OwedRelease returns the release whose order may be open, and has to be closed. It has the order where that is known.
 func OwedRelease(workload *appv1alpha1.ChangeWorkload) verifier.Release {
 	if release := Unaccounted(workload); release != nil {
 		return recordedAs(workload, release)
@@ -78,13 +76,13 @@ func OwedRelease(workload *appv1alpha1.ChangeWorkload) verifier.Release {
 	return AnnouncedRelease(workload)
 }
 
-// Unaccounted returns the release of a record whose order may be open although the status doesn't have it, nil where there is
-// none: the status is written after the call, and that may fail. There is one at most, since an order is opened only once the
-// status has the end of the one before.
+// Unaccounted returns the release of a record whose order may be open although the status does not have it, nil where there is none.
+// The status is written after the call, and that may fail. There is at most one: an order is opened only once the status has the end
+// of the previous one.
 func Unaccounted(workload *appv1alpha1.ChangeWorkload) *appv1alpha1.RecordedRelease {
 	spec, order := &workload.Spec, workload.Status.Order
 	switch {
-	case !slices.Contains(workload.Finalizers, appv1alpha1.FinalizerOrder): // no order is opened without it
+	case !slices.Contains(workload.Finalizers, appv1alpha1.FinalizerOrder): // orders are opened with it only
 		return nil
 	case order != nil && (order.Release == spec.Release || isRunning(order.State)):
 		return nil
@@ -94,10 +92,10 @@ func Unaccounted(workload *appv1alpha1.ChangeWorkload) *appv1alpha1.RecordedRele
 	return recordedIn(workload)
 }
 
-// IsWorthRetrying reports whether asking a verifier again may help.
+// IsWorthRetrying reports whether a failed call of the verifier may succeed later.
 func IsWorthRetrying(err error) bool { return err != nil && !errors.Is(err, verifier.ErrRefused) }
 
-// OrderTrouble says why the order of a release is not open.
+// OrderTrouble returns why the order of a release is not open.
 func OrderTrouble(workload *appv1alpha1.ChangeWorkload) string {
 	if ordered := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionOrdered); ordered != nil {
 		return ordered.Message
@@ -105,7 +103,7 @@ func OrderTrouble(workload *appv1alpha1.ChangeWorkload) string {
 	return ""
 }
 
-// OrderPlan says what to tell the verifier of a release.
+// OrderPlan is what to announce to the verifier of a release.
 type OrderPlan struct {
 	// Open reports whether the release is to be announced.
 	Open bool
@@ -113,7 +111,7 @@ type OrderPlan struct {
 	Close appv1alpha1.OrderState
 }
 
-// planOrder announces every release that is to be checked, and tells how it ended.
+// planOrder opens an order for each release that has to be checked, and closes it at the end of the release.
 func planOrder(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus, seen Observation) OrderPlan {
 	if !seen.Verifier.Announced {
 		return OrderPlan{}
@@ -129,8 +127,8 @@ func planOrder(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeW
 	return OrderPlan{Open: mayOpen && !verified && status.Status != appv1alpha1.ChangeWorkloadFailed}
 }
 
-// endOfOwed is how the release of OwedRelease ended, empty while it has not. One of an earlier release of the version is ended
-// before the new one is opened.
+// endOfOwed returns how the release of OwedRelease ended, empty while it has not. The order of an earlier release of the version is
+// closed before the next one is opened.
 func endOfOwed(workload *appv1alpha1.ChangeWorkload, verified bool, seen Observation) appv1alpha1.OrderState {
 	order, unaccounted := workload.Status.Order, Unaccounted(workload)
 	switch {
@@ -148,7 +146,7 @@ func endOfOwed(workload *appv1alpha1.ChangeWorkload, verified bool, seen Observa
 	return endOf(verified, seen)
 }
 
-// endOf is how a release ended, empty while it has not.
+// endOf returns how a release ended, empty while it has not.
 func endOf(verified bool, seen Observation) appv1alpha1.OrderState {
 	switch {
 	case verified:
@@ -161,7 +159,7 @@ func endOf(verified bool, seen Observation) appv1alpha1.OrderState {
 	return appv1alpha1.OrderCancel
 }
 
-// endOfEarlier is how an earlier release of a workload ended.
+// endOfEarlier returns how an earlier release of a workload ended.
 func endOfEarlier(workload *appv1alpha1.ChangeWorkload, release int64) appv1alpha1.OrderState {
 	status := &workload.Status
 	if wasVerified(status) && status.ObservedRelease == release {
@@ -170,15 +168,14 @@ func endOfEarlier(workload *appv1alpha1.ChangeWorkload, release int64) appv1alph
 	return appv1alpha1.OrderCancel
 }
 
-// isRunning reports whether the verifier has, or may have, the order and doesn't know of its end.
+// isRunning reports whether an order is, or may be, open at the verifier.
 func isRunning(state appv1alpha1.OrderState) bool {
 	return state == appv1alpha1.OrderOpen || state == appv1alpha1.OrderPending
 }
 
-// Farewell returns how the order ends of a release whose record is being deleted, empty where no verifier waits for it, and how long the
-// verifier may be told so again if that fails. At 0 this is the last time, and then the record goes: the deletion may have been
-// seen late, so that it is the first as well. An order that is not known of may have been opened all the same, just before the
-// operator stopped.
+// Farewell returns the state with which to close the order of a release whose record is being deleted, empty where there is nothing to
+// close, and how long to retry that. At 0 this is the last attempt, which may also be the first, as the deletion may be seen late. An
+// unknown order is closed as well: it may have been opened just before the operator stopped.
 func Farewell(workload *appv1alpha1.ChangeWorkload, announced bool, now time.Time) (state appv1alpha1.OrderState, left time.Duration) {
 	order := workload.Status.Order
 	hasEnded := order != nil && !isRunning(order.State) && Unaccounted(workload) == nil
@@ -192,17 +189,18 @@ func Farewell(workload *appv1alpha1.ChangeWorkload, announced bool, now time.Tim
 	return state, max(workload.DeletionTimestamp.Add(farewellThreshold).Sub(now), 0)
 }
 
-// OrderAnswer is what the verifier answered to an OrderPlan.
+// OrderAnswer is the answer of the verifier to an OrderPlan.
 type OrderAnswer struct {
 	// OrderID is the verifier's own id of an order that was opened.
 	OrderID string
-	// Err says why it was not done.
+	// Err is the error of the call.
 	Err error
 }
 
-// AnswerOrder puts what the verifier answered to the decision's OrderPlan into the decision. retry says that it has to be
-// asked again.
-func (d *Decision) AnswerOrder(workload *appv1alpha1.ChangeWorkload, of verifier.State, release verifier.Release, answer OrderAnswer, now time.Time) (retry bool) {
+// AnswerOrder applies the answer to the decision's OrderPlan to the decision. retry reports whether the call has to be repeated.
+func (d *Decision) AnswerOrder(
+	workload *appv1alpha1.ChangeWorkload, of verifier.State, release verifier.Release, answer OrderAnswer, now time.Time,
+) (retry bool) {
 	status := d.Status
 	switch {
 	case d.Order.Close != "":
@@ -217,8 +215,10 @@ func (d *Decision) AnswerOrder(workload *appv1alpha1.ChangeWorkload, of verifier
 	return retry
 }
 
-// closeOrder counts a refusal as the end: then the verifier doesn't have the order. One that can't be told gets an hour.
-func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, name string, release verifier.Release, state appv1alpha1.OrderState, err error, now time.Time) (retry bool) {
+// closeOrder counts a refusal as the end: then the verifier does not have the order. Other failures are retried for closeThreshold.
+func closeOrder(
+	status *appv1alpha1.ChangeWorkloadStatus, name string, release verifier.Release, state appv1alpha1.OrderState, err error, now time.Time,
+) (retry bool) {
 	closed := appv1alpha1.ChangeOrder{BizExecOrderID: release.Order, Release: release.Number, State: appv1alpha1.OrderOpen}
 	if known := status.Order; known != nil && known.Release == release.Number {
 		closed = *known
@@ -243,8 +243,13 @@ func closeOrder(status *appv1alpha1.ChangeWorkloadStatus, name string, release v
 	return false
 }
 
-func openOrder(status *appv1alpha1.ChangeWorkloadStatus, name string, workload *appv1alpha1.ChangeWorkload, release verifier.Release, answer OrderAnswer, now time.Time) (retry bool) {
-	status.Order = &appv1alpha1.ChangeOrder{BizExecOrderID: release.Order, OrderID: answer.OrderID, Release: release.Number, State: appv1alpha1.OrderOpen}
+func openOrder(
+	status *appv1alpha1.ChangeWorkloadStatus, name string, workload *appv1alpha1.ChangeWorkload, release verifier.Release, answer OrderAnswer,
+	now time.Time,
+) (retry bool) {
+	status.Order = &appv1alpha1.ChangeOrder{
+		BizExecOrderID: release.Order, OrderID: answer.OrderID, Release: release.Number, State: appv1alpha1.OrderOpen,
+	}
 	if answer.Err == nil {
 		setCondition(status, appv1alpha1.ConditionOrdered, metav1.ConditionTrue, appv1alpha1.ReasonOrderOpen,
 			name+" has opened the change order "+release.Order)
@@ -262,8 +267,8 @@ func openOrder(status *appv1alpha1.ChangeWorkloadStatus, name string, workload *
 	return false
 }
 
-// fail ends a release that the verifier doesn't take. By default only an explicit verdict fails a pod, so nothing is
-// suspended; what is suspended already stays so.
+// fail ends a release whose order the verifier refused. By default only an explicit verdict fails a pod, so nothing is suspended, and
+// no suspension ends.
 func (d *Decision) fail(status *appv1alpha1.ChangeWorkloadStatus, name string) {
 	d.Batches = nil
 	if status.Status == appv1alpha1.ChangeWorkloadSuspend {
@@ -274,7 +279,7 @@ func (d *Decision) fail(status *appv1alpha1.ChangeWorkloadStatus, name string) {
 		name+" refused the change order, so the release is not checked: the next change of the template opens a new order")
 }
 
-// troubleReason tells a server that doesn't know the operator, which somebody has to mend, from one that can't be reached.
+// troubleReason distinguishes a server that rejects the operator's credentials, which an administrator has to fix, from an unavailable one.
 func troubleReason(err error) string {
 	if errors.Is(err, verifier.ErrUnauthorized) {
 		return appv1alpha1.ReasonUnauthorized

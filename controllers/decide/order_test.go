@@ -50,7 +50,7 @@ func identified(uid types.UID) workloadOption {
 	return func(workload *appv1alpha1.ChangeWorkload) { workload.UID = uid }
 }
 
-// verifiedBy is a server that the operator is configured for.
+// verifiedBy configures a server.
 func verifiedBy(seen *decide.Observation) { seen.Verifier = aServer() }
 
 func checksOff(seen *decide.Observation)   { seen.Verifier.SwitchedOff = true }
@@ -64,7 +64,7 @@ func orderIn(state string, number int64) workloadOption {
 	}
 }
 
-// announced lets the record outlive its order: without that no order is opened.
+// announced sets the finalizer, without which no order is opened.
 func announced(workload *appv1alpha1.ChangeWorkload) {
 	workload.Finalizers = []string{"altershield.defense.antgroup.com/change-order"}
 }
@@ -104,7 +104,7 @@ func TestAReleaseIsAnnouncedAndItsEndIsTold(t *testing.T) {
 			see(5, verifiedBy, batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "")))), decide.OrderPlan{}},
 		{"one that another release took over from ends with CANCEL", newWorkload(orderIn("Open", 1)), see(5, verifiedBy, moved), decide.OrderPlan{Close: "CANCEL"}},
 		{"even one that the server may not have", newWorkload(orderIn("Pending", 1)), see(5, verifiedBy, moved), decide.OrderPlan{Close: "CANCEL"}},
-		{"a verified release ends with SUCCESS although another took over before the server could be told",
+		{"a verified release ends with SUCCESS although it was superseded before its order could be closed",
 			newWorkload(stored("Success", "True", "AllPodsPassed"), orderIn("Open", 1)), see(5, verifiedBy, moved), decide.OrderPlan{Close: "SUCCESS"}},
 		{"and although its version is released again",
 			newWorkload(stored("Success", "True", "AllPodsPassed"), release(3), orderIn("Open", 1)), see(5, verifiedBy), decide.OrderPlan{Close: "SUCCESS"}},
@@ -214,7 +214,7 @@ func TestTheEndOfAnOrderIsWrittenOnceTheServerKnowsIt(t *testing.T) {
 		ordered string
 		message string
 	}{
-		{"a server that is told", nil, false, "SUCCESS", "Ordered is True: OrderFinished", "the change order was closed with SUCCESS"},
+		{"a server that answers", nil, false, "SUCCESS", "Ordered is True: OrderFinished", "the change order was closed with SUCCESS"},
 		{"a server that is down", errDown, true, "Open", "Ordered is True: OrderUnfinished",
 			"AlterShield Server has not closed the change order with SUCCESS yet: connection refused"},
 		{"a server that doesn't know the order", fmt.Errorf("101: none order found: %w", verifier.ErrRefused), false, "SUCCESS",
@@ -272,7 +272,7 @@ func TestAnswerOrderWritesAnEndThatReadsLikeTheOneBefore(t *testing.T) {
 	}
 	workload.Status = cancel(3).Status
 	second := cancel(5)
-	g.Expect(second.WriteStatus).To(BeTrue(), "else it is told again and again")
+	g.Expect(second.WriteStatus).To(BeTrue(), "else it is closed again and again")
 	workload.Status = second.Status
 	g.Expect(decide.Decide(workload, see(5, verifiedBy, overtaken), now).Order).To(Equal(decide.OrderPlan{}))
 }
@@ -322,17 +322,17 @@ func TestOwedRelease(t *testing.T) {
 func TestAServerThatCanNotBeToldOfAnEndGetsAnHour(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(orderIn("Open", 1))
-	tell := func(at time.Time) bool {
+	closes := func(at time.Time) bool {
 		decision := decide.Decide(workload, see(5, verifiedBy, passed(1, 5)), at)
 		retry := decision.AnswerOrder(workload, aServer(), verifier.Release{Order: "order", Number: 1}, decide.OrderAnswer{Err: errDown}, at)
 		workload.Status = decision.Status
 		return retry
 	}
-	g.Expect(tell(now)).To(BeTrue())
+	g.Expect(closes(now)).To(BeTrue())
 	g.Expect(workload.Status.Order.CloseDeadline.Time).To(BeTemporally("==", now.Add(time.Hour)))
-	g.Expect(tell(now.Add(time.Hour - time.Second))).To(BeTrue())
+	g.Expect(closes(now.Add(time.Hour - time.Second))).To(BeTrue())
 	g.Expect(workload.Status.Order.CloseDeadline.Time).To(BeTemporally("==", now.Add(time.Hour)), "it isn't put off")
-	g.Expect(tell(now.Add(time.Hour))).To(BeFalse())
+	g.Expect(closes(now.Add(time.Hour))).To(BeFalse())
 	g.Expect(string(workload.Status.Order.State)).To(Equal("SUCCESS"))
 	g.Expect(workload.Status.Order.CloseDeadline).To(BeNil())
 	g.Expect(told(workload.Status.Conditions, "Ordered")).To(Equal("Ordered is False: OrderUnknown"))
@@ -343,7 +343,7 @@ func TestAReturnToAVersionIsSeenBeforeItsReleaseIsLookedAt(t *testing.T) {
 	anew := other(older, 3, stored("Success", "True", "AllPodsPassed"))
 	anew.Status.ObservedRelease = 1
 	g.Expect(decide.WentBack([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeTrue())
-	g.Expect(decide.IsVerified([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeFalse(), "but nobody may pass a suspension with it")
+	g.Expect(decide.IsVerified([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeFalse(), "but it is not admitted to a suspended Deployment")
 	anew.Status.Status = "Running"
 	g.Expect(decide.WentBack([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeFalse())
 }
@@ -363,7 +363,7 @@ func TestARefusedOrderSuspendsNothingByItself(t *testing.T) {
 			"Failed", "Verified is Unknown: OrderRefused", 0},
 		{"what failed before stays failed", see(5, verifiedBy, failed, finished(pods(2, 2))), aServer(),
 			"Suspend", "Verified is False: PodsFailed", 0},
-		{"where what isn't checked fails, the batches tell", see(5, verifiedBy, finished(pods(2, 2))), verifier.State{Configured: true, Name: "AlterShield Server", Announced: true, FailClosed: true},
+		{"where unchecked batches fail, they decide", see(5, verifiedBy, finished(pods(2, 2))), verifier.State{Configured: true, Name: "AlterShield Server", Announced: true, FailClosed: true},
 			"Running", "Verified is Unknown: Verifying", 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -407,8 +407,8 @@ func TestADeletionWaitsForTheServerForFiftySecondsAtMost(t *testing.T) {
 		{"an open order is cancelled", newWorkload(deleted, orderIn("Open", 1)), true, 0, "CANCEL", 50 * time.Second},
 		{"an order that the server may have is cancelled", newWorkload(deleted, orderIn("Pending", 1)), true, 20 * time.Second, "CANCEL", 30 * time.Second},
 		{"the order of a verified release ends with SUCCESS", newWorkload(stored("Success", "True", "AllPodsPassed"), deleted, orderIn("Open", 1)), true, 0, "SUCCESS", 50 * time.Second},
-		{"after fifty seconds the server is told once more", newWorkload(deleted, orderIn("Open", 1)), true, 50 * time.Second, "CANCEL", 0},
-		{"long after as well: nobody may have seen the deletion before", newWorkload(deleted, orderIn("Open", 1)), true, time.Hour, "CANCEL", 0},
+		{"after fifty seconds there is one more attempt", newWorkload(deleted, orderIn("Open", 1)), true, 50 * time.Second, "CANCEL", 0},
+		{"long after as well: the deletion may not have been seen before", newWorkload(deleted, orderIn("Open", 1)), true, time.Hour, "CANCEL", 0},
 		{"an order that has ended holds nothing up", newWorkload(deleted, orderIn("SUCCESS", 1)), true, 0, "", 0},
 		{"a refused order holds nothing up", newWorkload(deleted, orderIn("Refused", 1)), true, 0, "", 0},
 		{"an order that was opened just before the operator stopped is cancelled", newWorkload(deleted), true, 0, "CANCEL", 50 * time.Second},

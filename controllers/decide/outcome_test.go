@@ -246,7 +246,7 @@ func TestAFailedPodIsNamedWithItsReason(t *testing.T) {
 	g.Expect(string(decision.Status.DefenseCheckFailPods[0].Verdict)).To(Equal("unpass"))
 }
 
-// The documents' walkthrough: five pods pass one by one, a verdict is patched by hand, and later taken back.
+// The documented walkthrough: five pods pass one by one, a verdict is patched by hand, and later withdrawn.
 func TestTheWalkthroughOfTheDocuments(t *testing.T) {
 	g := NewWithT(t)
 	s := &story{t: t, workload: newWorkload(), seen: see(5), now: now}

@@ -26,17 +26,17 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Patience is how long the pods of a release may take to run, and which time doesn't count.
+// Patience is how long the pods of a release may take to run, and which time does not count.
 type Patience struct {
 	// Threshold is how long they may take.
 	Threshold time.Duration
-	// Since is when the operator began to lead, or had the API server back: what took long before that may be no fault of the pods.
+	// Since is when this process became the leader, or could reach the API server again. Earlier delays may not be the pods' fault.
 	Since time.Time
-	// Stopped is when containers that crash stopped first, as FirstStops has it.
+	// Stopped has the first stop of each crashing container, as FirstStops returns it.
 	Stopped map[Container]time.Time
-	// Excused is until when pods don't count, as something else keeps them from running.
+	// Excused has the time until which a pod does not count, because something else keeps it from running.
 	Excused map[types.UID]time.Time
-	// Batched are the pods in the batches of the release: they completed it, labelled or not.
+	// Batched are the pods in batches of the release, which have completed it, labelled or not.
 	Batched Batched
 }
 
@@ -46,11 +46,11 @@ type Container struct {
 	Name string
 }
 
-// maxShownValue is how many bytes are shown of a value that can't be used.
+// maxShownValue is the most bytes of an invalid value in a message.
 const maxShownValue = 64
 
-// StuckAfter returns the threshold for a Deployment with these annotations, given that of the setting. The error is that the
-// annotation can't be used; then the setting holds.
+// StuckAfter returns the threshold of a Deployment with these annotations, given that of the setting. It returns the setting and an
+// error where the annotation is invalid.
 func StuckAfter(annotations map[string]string, setting time.Duration) (time.Duration, error) {
 	value, given := annotations[appv1alpha1.AnnotationStuckAfter]
 	if !given {
@@ -64,8 +64,8 @@ func StuckAfter(annotations map[string]string, setting time.Duration) (time.Dura
 	return threshold, nil
 }
 
-// FirstStops returns when each container that crashes stopped first. A status has its last stop alone: known is what the look
-// before found. Once a container has run for threshold, its next stop is another trouble.
+// FirstStops returns the first stop of each crashing container. known is the previous result: a status has the last stop alone. Once a
+// container has run for threshold, its next stop is a first one again.
 func FirstStops(known map[Container]time.Time, pods []corev1.Pod, threshold time.Duration, now time.Time) map[Container]time.Time {
 	stops := map[Container]time.Time{}
 	for i := range pods {
@@ -84,7 +84,7 @@ func FirstStops(known map[Container]time.Time, pods []corev1.Pod, threshold time
 	return stops
 }
 
-// deadline is when a pod should be running; idle is false for one that runs, and for one that is not counted.
+// deadline returns when a pod has to be running. idle is false for a pod that is running or not counted.
 func (p *Patience) deadline(pod *corev1.Pod, now time.Time) (deadline time.Time, idle bool) {
 	var since time.Time
 	switch {
@@ -102,26 +102,27 @@ func (p *Patience) deadline(pod *corev1.Pod, now time.Time) (deadline time.Time,
 	return laterOf(p.end(since), p.Excused[pod.UID]), idle
 }
 
-// end is when a time is over that began then.
+// end returns the end of the time that a pod has from began.
 func (p *Patience) end(began time.Time) time.Time {
 	return laterOf(began, p.Since).Add(p.Threshold)
 }
 
-// begin is when the time of a pod began that has not run yet. One that was scheduled only after its time was kept back, by a
-// scheduling gate say: its time begins then.
+// begin returns the start of the time of a pod that has not run yet. A pod that was scheduled later than the threshold was held back,
+// by a scheduling gate for example: its time starts when it is scheduled.
 func (p *Patience) begin(pod *corev1.Pod) time.Time {
 	created := pod.CreationTimestamp.Time
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionTrue && condition.LastTransitionTime.After(created.Add(p.Threshold)) {
+		isScheduled := condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionTrue
+		if isScheduled && condition.LastTransitionTime.After(created.Add(p.Threshold)) {
 			return condition.LastTransitionTime.Time
 		}
 	}
 	return created
 }
 
-// stoppedSince is when the trouble of a container of a pod that runs began: with its first stop, where it ever ran. In a pod that
-// completed its release something else is the matter with a container that doesn't come up again, or that stopped later. The
-// pods of a release that crashes soon may be ready for a moment, too: what stops within twice the threshold is not excused.
+// stoppedSince returns the start of the trouble of a container in a running pod: its first stop, if it ever ran. In a pod that completed
+// its release, a container that fails to start again, or stops later, has another problem than the release. But pods of a crashing
+// release may be ready for a moment, so a stop within twice the threshold counts.
 func (p *Patience) stoppedSince(pod *corev1.Pod, status *corev1.ContainerStatus, now time.Time) (since time.Time, stopped bool) {
 	if !p.isTroubled(pod, status, now) {
 		return time.Time{}, false
@@ -142,13 +143,13 @@ func (p *Patience) hasFinished(pod *corev1.Pod) bool {
 	return batched || IsFinished(pod)
 }
 
-// isTroubled reports whether a container doesn't run, or stopped more than once and has not run for longer yet than the last time.
+// isTroubled reports whether a container is not running, or stopped repeatedly and has not run for longer than the last time.
 func (p *Patience) isTroubled(pod *corev1.Pod, status *corev1.ContainerStatus, now time.Time) bool {
 	first, seen := p.Stopped[Container{Pod: pod.UID, Name: status.Name}]
 	return isStopped(status) || seen && lastStop(status).After(first) && isLooping(status, p.Threshold, now)
 }
 
-// calm is when a container of a pod that runs will have run for long enough to forget that it stopped, zero where none did.
+// calm returns when the containers of a running pod will have run long enough for their stops to be forgotten, zero without stops.
 func (p *Patience) calm(pod *corev1.Pod) time.Time {
 	var calm time.Time
 	for _, status := range containersOf(pod) {

@@ -33,7 +33,7 @@ func end(ago, after time.Duration) *corev1.ContainerStateTerminated {
 	return &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(now.Add(-ago - after)), FinishedAt: metav1.NewTime(now.Add(-ago))}
 }
 
-// ended is a pod whose container ended with status 0 so long ago, as kubelets show it for nearly all of a back-off.
+// ended is a pod whose container terminated with status 0 this long ago, as kubelets show it for most of a back-off.
 func ended(ago time.Duration) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.Phase = corev1.PodRunning
@@ -41,7 +41,7 @@ func ended(ago time.Duration) func(*corev1.Pod) {
 	}
 }
 
-// endedBefore is how the container ended before the state that it is in.
+// endedBefore sets the last termination of the container.
 func endedBefore(ago time.Duration) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.ContainerStatuses[0].RestartCount = 5
@@ -49,7 +49,7 @@ func endedBefore(ago time.Duration) func(*corev1.Pod) {
 	}
 }
 
-// runningAgain runs for so long, after a run that took so long ended so long ago.
+// runningAgain is a pod whose container has been running for this long, after a run of this length that ended this long ago.
 func runningAgain(run, ago, took time.Duration) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.Phase = corev1.PodRunning
@@ -61,7 +61,7 @@ func runningAgain(run, ago, took time.Duration) func(*corev1.Pod) {
 	}
 }
 
-// stoppedFirst is when the container of the pod stopped first.
+// stoppedFirst sets the first stop of the container of the pod.
 func stoppedFirst(ago time.Duration) map[decide.Container]time.Time {
 	return map[decide.Container]time.Time{{Pod: "p-1", Name: "sleep"}: now.Add(-ago)}
 }
@@ -83,7 +83,7 @@ func TestFindStuckCountsACrashLoopFromItsFirstStop(t *testing.T) {
 		{"but not when it runs for longer than before", runningAgain(32*time.Second, 40*time.Second, 30*time.Second), stoppedFirst(3 * time.Minute), "", 88 * time.Second},
 		{"but not when it stopped once and runs", runningAgain(119*time.Second, 2*time.Minute, time.Hour), stoppedFirst(2 * time.Minute), "", time.Second},
 		{"but not when it ran for the whole time", runningAgain(2*time.Minute, 3*time.Minute, time.Hour), stoppedFirst(4 * time.Minute), "", 0},
-		{"but not when nobody saw it stop before", runningAgain(0, 3*time.Minute, 0), nil, "", 0},
+		{"but not when it was not seen to stop before", runningAgain(0, 3*time.Minute, 0), nil, "", 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -23,29 +23,29 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// CheckCall is a question to the verifier.
+// CheckCall is a call of the verifier.
 type CheckCall string
 
 const (
-	// CallNone asks nothing.
+	// CallNone is no call.
 	CallNone CheckCall = ""
-	// CallBegin asks for the check before the batch.
+	// CallBegin begins the check before the batch.
 	CallBegin CheckCall = "begin"
-	// CallFinish reports that the batch has taken effect, and asks for the check after it.
+	// CallFinish reports that the batch has taken effect, and begins the check after it.
 	CallFinish CheckCall = "finish"
-	// CallAskPre asks for the verdict of the check before the batch.
+	// CallAskPre polls the verdict of the check before the batch.
 	CallAskPre CheckCall = "ask PRE"
-	// CallAskPost asks for that of the check after the batch.
+	// CallAskPost polls that of the check after the batch.
 	CallAskPost CheckCall = "ask POST"
 )
 
-// edges lead out of a phase of a ChangePod. An empty phase is no way out.
+// edges lead out of a phase of a ChangePod. An empty phase is no edge.
 type edges struct {
 	// stage is the stage of the check whose verdict counts.
 	stage appv1alpha1.CheckStage
-	// call is what the batch needs from the verifier, empty at its end.
+	// call is the call that the batch needs, empty at its end.
 	call CheckCall
-	// taken is the phase after the verifier took the call.
+	// taken is the phase after the verifier accepted the call.
 	taken appv1alpha1.ChangePodPhase
 	// pass and fail are the phases after the verdict of the stage.
 	pass, fail appv1alpha1.ChangePodPhase
@@ -53,7 +53,7 @@ type edges struct {
 	unchecked appv1alpha1.ChangePodPhase
 }
 
-// edgesOf is the state machine of a ChangePod, as the package comment draws it. Other phases than these are final.
+// edgesOf is the state machine of a ChangePod, as drawn in the package comment. All other phases are final.
 func edgesOf(phase appv1alpha1.ChangePodPhase) edges {
 	const pre, post = appv1alpha1.StagePre, appv1alpha1.StagePost
 	switch phase {

@@ -25,13 +25,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// DoesNotRun reports whether a pod waits to be scheduled, or one of its containers doesn't run: it waits for its image, for what
-// it is configured with or for an init container, or it ended. It is not asked whether the pod is ready.
+// DoesNotRun reports whether a pod is not scheduled yet, or one of its containers is waiting or has terminated. It ignores whether the
+// pod is ready.
 func DoesNotRun(pod *corev1.Pod) bool {
 	return isCounted(pod) && (pod.Status.Phase != corev1.PodRunning || slices.ContainsFunc(containersOf(pod), isStopped))
 }
 
-// Restarts is how often containers of a pod were started again.
+// Restarts returns how often containers of a pod were restarted.
 func Restarts(pod *corev1.Pod) int32 {
 	var count int32
 	for _, status := range containersOf(pod) {
@@ -40,8 +40,8 @@ func Restarts(pod *corev1.Pod) int32 {
 	return count
 }
 
-// IsUnsettled reports whether a container doesn't run or was started again, unless it ended as it should. restarts is whether it is
-// started again however it ends: the containers of Deployments are, but for init containers that are no sidecars.
+// IsUnsettled reports whether a container is not running or was restarted, unless it completed as it should. restarts is whether it is
+// always restarted, like all containers of Deployments except init containers that are not sidecars.
 func IsUnsettled(status *corev1.ContainerStatus, restarts bool) bool {
 	switch state := status.State; {
 	case state.Waiting != nil:
@@ -52,8 +52,8 @@ func IsUnsettled(status *corev1.ContainerStatus, restarts bool) bool {
 	return restarts && status.RestartCount > 0 && status.State.Running != nil
 }
 
-// isCounted reports whether a pod that doesn't run may be the fault of its release. Those that Kubernetes has given up, such as
-// evicted ones, are replaced; others are kept from being scheduled for now.
+// isCounted reports whether its release may be the reason why a pod is not running. Failed pods, such as evicted ones, are replaced, and
+// gated pods are not to be scheduled yet.
 func isCounted(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil || isGated(pod) {
 		return false
@@ -61,14 +61,14 @@ func isCounted(pod *corev1.Pod) bool {
 	return slices.Contains([]corev1.PodPhase{corev1.PodRunning, corev1.PodPending, ""}, pod.Status.Phase)
 }
 
-// isGated reports whether a scheduling gate keeps a pod back, as a quota controller may.
+// isGated reports whether a pod has a scheduling gate, of a quota controller for example.
 func isGated(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
 		return condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonSchedulingGated
 	})
 }
 
-// containersOf are the unsettled containers of a pod from the cache, init containers first.
+// containersOf returns the unsettled containers of a pod, which are all that the cache has, init containers first.
 func containersOf(pod *corev1.Pod) []*corev1.ContainerStatus {
 	var all []*corev1.ContainerStatus
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -79,12 +79,12 @@ func containersOf(pod *corev1.Pod) []*corev1.ContainerStatus {
 	return all
 }
 
-// isStopped reports whether a container doesn't run. In a pod that runs a stopped init container is a sidecar.
+// isStopped reports whether a container is not running. In a running pod, a stopped init container is a sidecar.
 func isStopped(status *corev1.ContainerStatus) bool {
 	return status.State.Waiting != nil || status.State.Terminated != nil
 }
 
-// lastStop is when a container ended last, zero where that isn't known.
+// lastStop returns when a container terminated last, zero where that is unknown.
 func lastStop(status *corev1.ContainerStatus) time.Time {
 	if end := lastEnd(status); end != nil {
 		return end.FinishedAt.Time
@@ -99,7 +99,7 @@ func lastEnd(status *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	return status.LastTerminationState.Terminated
 }
 
-// ranFor is for how long a container has run by now, 0 where it doesn't.
+// ranFor returns how long a container has been running, 0 where it is not.
 func ranFor(status *corev1.ContainerStatus, now time.Time) time.Duration {
 	if status.State.Running == nil {
 		return 0
@@ -107,24 +107,24 @@ func ranFor(status *corev1.ContainerStatus, now time.Time) time.Duration {
 	return now.Sub(status.State.Running.StartedAt.Time)
 }
 
-// isLooping reports whether a container was started again within threshold, and has not run for longer yet than it did before.
+// isLooping reports whether a container was restarted within threshold and has not run for longer than before.
 func isLooping(status *corev1.ContainerStatus, threshold time.Duration, now time.Time) bool {
 	end := lastEnd(status)
 	if end == nil || status.State.Running == nil {
 		return false
 	}
-	// Statuses have whole seconds.
+	// The times of a status are whole seconds.
 	before := end.FinishedAt.Sub(end.StartedAt.Time) + time.Second
 	return ranFor(status, now) < threshold && ranFor(status, now) <= before
 }
 
-// isTold reports whether the kubelet explains a reason by names alone. Others, PostStartHookError among them, may bring commands
-// and what they wrote, and so secrets.
-func isTold(reason string) bool {
+// isPublic reports whether the message of a reason has names only. Those of others, such as PostStartHookError, may have commands and
+// their output, and so secrets.
+func isPublic(reason string) bool {
 	return slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}, reason)
 }
 
-// trouble is what a pod waits for. What a container wrote before it ended is not told: it may hold a secret.
+// trouble describes what a pod waits for. It leaves out the termination messages of containers, which may have secrets.
 func (p *Patience) trouble(pod *corev1.Pod, now time.Time) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
@@ -147,7 +147,7 @@ func containerTrouble(status *corev1.ContainerStatus) string {
 	switch waiting := status.State.Waiting; {
 	case end != nil && (end.ExitCode != 0 || waiting == nil || waiting.Reason == "CrashLoopBackOff"):
 		return fmt.Sprintf("container %s ended with exit code %d, %d restarts", status.Name, end.ExitCode, status.RestartCount)
-	case waiting != nil && waiting.Message != "" && isTold(waiting.Reason):
+	case waiting != nil && waiting.Message != "" && isPublic(waiting.Reason):
 		return fmt.Sprintf("container %s: %s: %s", status.Name, waiting.Reason, waiting.Message)
 	case waiting != nil:
 		return fmt.Sprintf("container %s: %s", status.Name, waiting.Reason)

@@ -23,7 +23,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// newestFirst orders ChangeWorkloads of one Deployment by their release.
+// newestFirst returns the ChangeWorkloads of one Deployment in descending order of their releases.
 func newestFirst(workloads []appv1alpha1.ChangeWorkload) []*appv1alpha1.ChangeWorkload {
 	ordered := make([]*appv1alpha1.ChangeWorkload, len(workloads))
 	for i := range workloads {
@@ -35,7 +35,7 @@ func newestFirst(workloads []appv1alpha1.ChangeWorkload) []*appv1alpha1.ChangeWo
 	return ordered
 }
 
-// older are those of a Deployment's ChangeWorkloads whose release came before that of workload.
+// older returns those of a Deployment's ChangeWorkloads whose release is earlier than that of workload.
 func older(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWorkload) []appv1alpha1.ChangeWorkload {
 	var result []appv1alpha1.ChangeWorkload
 	for i := range others {
@@ -46,15 +46,15 @@ func older(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWork
 	return result
 }
 
-// surplus are the older ones of a Deployment's ChangeWorkloads that go once workload is verified: all but the newest keep.
-// One whose pods failed outlives those that remember its version as verified, since nobody else knows better; for the same
-// reason these come last.
+// surplus returns the older ChangeWorkloads of a Deployment to remove once workload is verified: all but the newest keep. A failed one
+// stays as long as another one remembers its version as verified, since only its own record has the failure; therefore failed ones
+// come last.
 func surplus(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWorkload, keep int) []appv1alpha1.ChangeWorkload {
 	var kept []*appv1alpha1.ChangeWorkload
 	var going, failed []appv1alpha1.ChangeWorkload
 	for _, candidate := range newestFirst(older(workload, others)) {
 		switch {
-		case candidate.DeletionTimestamp != nil: // it goes by itself, and takes nobody's place until then
+		case candidate.DeletionTimestamp != nil: // it is being removed, and does not count
 		case len(kept) < keep:
 			kept = append(kept, candidate)
 		case !hasFailed(candidate):
@@ -68,13 +68,13 @@ func surplus(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWo
 	return append(going, failed...)
 }
 
-// maxOvertaken is how many ChangeWorkloads of a Deployment stay, besides those of release-history, whose releases were overtaken
-// by the next one before they were verified.
+// maxOvertaken is how many ChangeWorkloads of a Deployment are kept, besides those of release-history, whose releases were superseded
+// before they were verified.
 const maxOvertaken = 10
 
-// overtaken are the older ones of a Deployment's ChangeWorkloads that go although workload is not verified yet: all but the newest
-// keep. What was verified or remembers what was stays, and so does what failed where a suspension is about it or its version was
-// verified before.
+// overtaken returns the older ChangeWorkloads of a Deployment to remove although workload is not verified yet: all but the newest keep.
+// It spares those that were verified or remember verified versions, and failed ones while the Deployment is suspended or another one
+// remembers their version as verified.
 func overtaken(workload *appv1alpha1.ChangeWorkload, seen Observation, keep int) []appv1alpha1.ChangeWorkload {
 	all := newestFirst(append(slices.Clone(seen.Others), *workload))
 	var ended []appv1alpha1.ChangeWorkload
@@ -90,8 +90,8 @@ func overtaken(workload *appv1alpha1.ChangeWorkload, seen Observation, keep int)
 	return ended[min(len(ended), keep):]
 }
 
-// forget decides what of the past goes: the records of older releases once this one is verified, and those beyond a number before;
-// the batches of earlier releases of the version once this one is verified or overtaken.
+// forget decides which records to remove: those of older releases once this one is verified, or once there are too many of them, and
+// the batches of earlier releases of the version once this one is verified or superseded.
 func (d *Decision) forget(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation) {
 	verified := wasVerified(status)
 	switch {
@@ -115,13 +115,13 @@ func hasFailed(workload *appv1alpha1.ChangeWorkload) bool {
 	return workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend
 }
 
-// Failed are those releases of a Deployment, newest first, whose failed pods have to do with its suspension: the release of
-// the current version, and those since the newest release that was verified. What failed before that is history.
+// Failed returns the releases of a Deployment whose failed pods explain its suspension, newest first: that of the current version, and
+// those after the newest verified release.
 func Failed(workloads []appv1alpha1.ChangeWorkload, current string) []*appv1alpha1.ChangeWorkload {
 	var failed []*appv1alpha1.ChangeWorkload
 	history := false
 	for _, workload := range newestFirst(workloads) {
-		// A verified version that is released again is not verified for a while: the condition knows what was over before.
+		// A verified version that is released again is not verified at first: the condition shows that its suspension is over.
 		over := history || wasLifted(&workload.Status)
 		if hasFailed(workload) && (workload.Spec.Reversion == current || !over) {
 			failed = append(failed, workload)
@@ -131,7 +131,7 @@ func Failed(workloads []appv1alpha1.ChangeWorkload, current string) []*appv1alph
 	return failed
 }
 
-// FailedVersions are those of these ChangeWorkloads' versions whose pods failed when they were released last.
+// FailedVersions returns the versions of these ChangeWorkloads whose pods failed in their last release.
 func FailedVersions(workloads []appv1alpha1.ChangeWorkload) []string {
 	var versions []string
 	for i := range workloads {
@@ -142,8 +142,8 @@ func FailedVersions(workloads []appv1alpha1.ChangeWorkload) []string {
 	return versions
 }
 
-// NewestVerified is the newest version that a Deployment with these ChangeWorkloads may return to while it is suspended,
-// empty where there is none.
+// NewestVerified returns the newest version that a Deployment with these ChangeWorkloads may return to while it is suspended, empty
+// where there is none.
 func NewestVerified(workloads []appv1alpha1.ChangeWorkload) string {
 	if versions := verifiedVersions(workloads, ""); len(versions) > 0 {
 		return versions[0]
@@ -151,13 +151,13 @@ func NewestVerified(workloads []appv1alpha1.ChangeWorkload) string {
 	return ""
 }
 
-// VerifiedVersions are the ten newest versions that a Deployment with these ChangeWorkloads may return to while it is suspended.
+// VerifiedVersions returns the ten newest versions that a Deployment with these ChangeWorkloads may return to while it is suspended.
 func VerifiedVersions(workloads []appv1alpha1.ChangeWorkload) []string {
 	return verifiedVersions(workloads, "")
 }
 
-// verifiedVersions are the ten newest versions that a Deployment with these ChangeWorkloads may return to while it is
-// suspended, but for the current one: first those whose release was verified last, then those that are only remembered.
+// verifiedVersions returns the ten newest versions, other than the current one, that a Deployment with these ChangeWorkloads may return
+// to while it is suspended: first those of verified releases, then those that are only remembered.
 func verifiedVersions(workloads []appv1alpha1.ChangeWorkload, current string) []string {
 	var settled, remembered []string
 	for _, workload := range newestFirst(workloads) {

@@ -124,7 +124,7 @@ func TestDecideCapsTheRecordsOfReleasesThatWereOvertaken(t *testing.T) {
 		{"nor one that the server refused", nil, overtaken("abcdefghijk", oldest(stored("Failed", "Unknown", "OrderRefused"))), []string{"a"}},
 		{"one that was verified stays", nil, overtaken("abcdefghijkl", oldest(settled)), []string{"b"}},
 		{"one that remembers verified versions stays", nil, overtaken("abcdefghijkl", oldest(remembering("x"))), []string{"b"}},
-		{"one that nobody has looked at since it was recorded again stays", nil, overtaken("abcdefghijkl", oldest(unseenYet)), []string{"b"}},
+		{"one that was recorded again and not reconciled yet stays", nil, overtaken("abcdefghijkl", oldest(unseenYet)), []string{"b"}},
 		{"one that is being deleted goes by itself", nil, overtaken("abcdefghijkl", oldest(deleted)), []string{"b"}},
 		{"a failed one stays while the Deployment is suspended", []seenOption{suspended}, overtaken("abcdefghijkl", oldest(podsFailed)), []string{"b"}},
 		{"a failed one goes where nothing is suspended", nil, overtaken("abcdefghijkl", oldest(podsFailed)), []string{"b", "a"}},

@@ -45,7 +45,7 @@ func ReleaseOf(workload metav1.Object) Release {
 	}
 }
 
-// ReleaseNumber reads the number of the last release from the annotations of a Deployment: 0 where it had none.
+// ReleaseNumber returns the number of the last release from the annotations of a Deployment, 0 where it had none.
 func ReleaseNumber(annotations map[string]string) int64 {
 	number, err := strconv.ParseInt(annotations[appv1alpha1.AnnotationRelease], 10, 64)
 	if err != nil || number < 0 {
@@ -54,8 +54,8 @@ func ReleaseNumber(annotations map[string]string) int64 {
 	return number
 }
 
-// NextRelease is the number of the release that comes after the last one in the annotations of a Deployment. After the highest
-// number, which nobody but a user can have written, the count begins anew.
+// NextRelease returns the number of the next release, given the annotations of a Deployment. After the highest number, which only a user
+// can have written, the count starts again.
 func NextRelease(annotations map[string]string) int64 {
 	if last := ReleaseNumber(annotations); last < math.MaxInt64 {
 		return last + 1
@@ -78,7 +78,7 @@ func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 				return true
 			}
 			if workloads[i].Status.Status == appv1alpha1.ChangeWorkloadSuspend {
-				return false // its last release failed, whatever is remembered of earlier ones
+				return false // its last release failed, even if an earlier one was verified
 			}
 		}
 		remembered = remembered || slices.Contains(workloads[i].Status.VerifiedVersions, version)
@@ -86,13 +86,13 @@ func IsVerified(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 	return remembered
 }
 
-// IsSettled reports whether a release was verified. It was not by the Success of a release that had no pods to check.
+// IsSettled reports whether a release was verified. The Success of a release without pods to check does not count.
 func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
 	return wasVerified(&workload.Status) && workload.Status.ObservedRelease == workload.Spec.Release
 }
 
-// IsInProgress reports whether pods of a release are awaited or checked, or nobody has looked at it yet. It is not where it waits
-// for a user, who has paused the Deployment, say.
+// IsInProgress reports whether pods of a release are awaited or checked, or the release was not reconciled yet. A release that waits for a
+// user, who paused the Deployment for example, is not in progress.
 func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 	switch {
 	case workload.DeletionTimestamp != nil:
@@ -104,21 +104,21 @@ func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 	return verified != nil && (verified.Reason == appv1alpha1.ReasonVerifying || verified.Reason == appv1alpha1.ReasonThresholdTimeout)
 }
 
-// WentBack reports whether a Deployment with these ChangeWorkloads that is at a version now has gone back to it. By then the
-// version may be released anew, and nobody have looked yet.
+// WentBack reports whether a Deployment with these ChangeWorkloads has gone back to a version that was verified before. The new release
+// of the version may not be reconciled yet.
 func WentBack(workloads []appv1alpha1.ChangeWorkload, version string) bool {
 	return IsVerified(workloads, version) || slices.ContainsFunc(workloads, func(workload appv1alpha1.ChangeWorkload) bool {
 		return workload.Spec.Reversion == version && wasVerified(&workload.Status)
 	})
 }
 
-// wasVerified reports whether the release that a status speaks of was verified.
+// wasVerified reports whether the release of a status was verified.
 func wasVerified(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(status)
 }
 
-// PodFinished reports whether a pod completed its release at now: ready for minReadySeconds. Where only time is missing, wait
-// is how much.
+// PodFinished reports whether a pod has completed its release: it has been ready for minReadySeconds. wait is the time left for a ready
+// pod.
 func PodFinished(pod *corev1.Pod, minReadySeconds int32, now time.Time) (finished bool, wait time.Duration) {
 	ready := readyCondition(pod)
 	if ready == nil {
@@ -131,7 +131,7 @@ func PodFinished(pod *corev1.Pod, minReadySeconds int32, now time.Time) (finishe
 	return false, since.Sub(now)
 }
 
-// finishTime is when a pod that stays ready completes its release.
+// finishTime returns when a pod that stays ready completes its release.
 func finishTime(ready *corev1.PodCondition, minReadySeconds int32) time.Time {
 	return ready.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second)
 }
@@ -139,7 +139,7 @@ func finishTime(ready *corev1.PodCondition, minReadySeconds int32) time.Time {
 // IsReady reports whether a pod is ready.
 func IsReady(pod *corev1.Pod) bool { return readyCondition(pod) != nil }
 
-// readyCondition is nil for a pod that is not ready, or that its ReplicaSet replaces.
+// readyCondition returns the true Ready condition of a pod, nil where the pod is not ready or is being replaced.
 func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
 	if isReplaced(pod) {
 		return nil
@@ -152,19 +152,19 @@ func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// IsFinished reports whether a pod carries the Finished label and is still one of its release's pods.
+// IsFinished reports whether a pod has the Finished label and is not being replaced.
 func IsFinished(pod *corev1.Pod) bool {
 	_, labelled := pod.Labels[appv1alpha1.LabelOperateFinished]
 	return labelled && !isReplaced(pod)
 }
 
-// isReplaced reports whether the ReplicaSet of a pod makes another one in its place: the pod is on its way out, or it has ended
-// for good. An evicted pod stays, with its labels, until somebody or the pod garbage collector removes it.
+// isReplaced reports whether the ReplicaSet of a pod replaces it: the pod is being deleted, or has terminated. An evicted pod stays, with
+// its labels, until a user or the pod garbage collector removes it.
 func isReplaced(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
-// Summarize describes a pod of a Deployment as the documents do.
+// Summarize returns the documented summary of a pod of a Deployment.
 func Summarize(deployment string, pod *corev1.Pod) appv1alpha1.PodSummary {
 	hostName := pod.Spec.Hostname
 	if hostName == "" {
@@ -172,7 +172,7 @@ func Summarize(deployment string, pod *corev1.Pod) appv1alpha1.PodSummary {
 	}
 	finished, err := strconv.ParseInt(pod.Labels[appv1alpha1.LabelOperateFinished], 10, 64)
 	if err != nil {
-		finished = 0 // somebody else wrote the label
+		finished = 0 // the operator did not write the label
 	}
 	return appv1alpha1.PodSummary{
 		App:            deployment,

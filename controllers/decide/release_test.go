@@ -40,7 +40,7 @@ func TestTheReleaseThatADeploymentIsAt(t *testing.T) {
 		{"has the version of its label and the number of its annotation",
 			map[string]string{"admission-webhook-altershield.antgroup.com/version": version},
 			map[string]string{"altershield.defense.antgroup.com/release": "3"}, version, 3},
-		{"is the first where nobody counted",
+		{"is the first where releases were not counted",
 			map[string]string{"admission-webhook-altershield.antgroup.com/version": version}, nil, version, 1},
 		{"is the first where the count is nonsense",
 			map[string]string{"admission-webhook-altershield.antgroup.com/version": version},
@@ -88,7 +88,7 @@ func TestAVersionIsVerified(t *testing.T) {
 		{"not while it is being checked", []appv1alpha1.ChangeWorkload{other(older, 1, stored("Running", "Unknown", "Verifying"))}, false},
 		{"not when its pods failed", []appv1alpha1.ChangeWorkload{other(older, 1, stored("Suspend", "False", "PodsFailed"))}, false},
 		{"not when it only had no pods to check", []appv1alpha1.ChangeWorkload{other(older, 1, stored("Success", "Unknown", "NoReplicas"))}, false},
-		{"not while it is released anew and nobody looked yet", []appv1alpha1.ChangeWorkload{
+		{"not while it is released anew and not reconciled yet", []appv1alpha1.ChangeWorkload{
 			other(older, 1, stored("Success", "True", "AllPodsPassed"), release(3))}, false},
 		{"not by the success of another version", []appv1alpha1.ChangeWorkload{other(version, 1, stored("Success", "True", "AllPodsPassed"))}, false},
 		{"not without any ChangeWorkload", nil, false},
@@ -106,8 +106,8 @@ func TestAReleaseIsInProgress(t *testing.T) {
 		workload *appv1alpha1.ChangeWorkload
 		progress bool
 	}{
-		{"when nobody has looked at it yet", newWorkload(), true},
-		{"when its version is released anew and nobody has looked yet", newWorkload(stored("Success", "True", "AllPodsPassed"), release(3)), true},
+		{"when it was not reconciled yet", newWorkload(), true},
+		{"when its version is released anew and not reconciled yet", newWorkload(stored("Success", "True", "AllPodsPassed"), release(3)), true},
 		{"while its pods are awaited or checked", newWorkload(stored("Running", "Unknown", "Verifying")), true},
 		{"when too few pods finished in time", newWorkload(stored("TimeOutPreThreshold", "Unknown", "ThresholdTimeout")), true},
 		{"not while its Deployment is paused", newWorkload(stored("Running", "Unknown", "DeploymentPaused")), false},
@@ -149,7 +149,7 @@ func TestPodFinished(t *testing.T) {
 		{name: "not after its eviction, whatever its conditions are", conditions: ready("True", now), phase: "Failed"},
 		{name: "not after all its containers ended well", conditions: ready("True", now), phase: "Succeeded"},
 		{name: "not after its eviction while minReadySeconds run", conditions: ready("True", now), phase: "Failed", minReady: 30},
-		{name: "not before minReadySeconds are over, and says what is left", conditions: ready("True", now.Add(-10*time.Second)),
+		{name: "not before minReadySeconds are over, with the time left", conditions: ready("True", now.Add(-10*time.Second)),
 			minReady: 30, wait: 20 * time.Second},
 		{name: "when minReadySeconds are over", conditions: ready("True", now.Add(-30*time.Second)), minReady: 30, finished: true},
 		{name: "not on its way out while minReadySeconds run", conditions: ready("True", now), deleted: true, minReady: 30},
@@ -205,10 +205,10 @@ func TestAPodIsSummarizedAsTheDocumentsDo(t *testing.T) {
 	}
 	g.Expect(decide.Summarize("sleep", pod)).To(Equal(summary))
 	pod.Spec.Hostname, summary.HostName = "db", "db"
-	g.Expect(decide.Summarize("sleep", pod)).To(Equal(summary), "a host name of its own is told")
+	g.Expect(decide.Summarize("sleep", pod)).To(Equal(summary), "it has the host name")
 	pod.Labels = map[string]string{"altershield.defense.antgroup.com/operate-finished": "1795255200"}
 	summary.FinishTimeUnix = 1795255200
-	g.Expect(decide.Summarize("sleep", pod)).To(Equal(summary), "when it finished is told")
+	g.Expect(decide.Summarize("sleep", pod)).To(Equal(summary), "it has the time of its finish")
 }
 
 func TestATimeIsWrittenInUTCWhereverTheOperatorRuns(t *testing.T) {

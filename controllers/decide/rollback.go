@@ -23,17 +23,17 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// maxRollbacks is how many versions a Deployment remembers that it was rolled back from.
+// maxRollbacks is the most rollbacks that the annotation of a Deployment holds.
 const maxRollbacks = 10
 
-// RememberRollback puts a rollback before those that are known. Of each version the last one is kept.
+// RememberRollback prepends a rollback to those that are known. It keeps the last one of each version.
 func RememberRollback(known []appv1alpha1.Rollback, made appv1alpha1.Rollback) []appv1alpha1.Rollback {
 	others := slices.DeleteFunc(slices.Clone(known), func(rollback appv1alpha1.Rollback) bool { return rollback.Version == made.Version })
 	others = append([]appv1alpha1.Rollback{made}, others...)
 	return others[:min(len(others), maxRollbacks)]
 }
 
-// RefusalOf is the rollback that has a version refused at now, nil where it is not.
+// RefusalOf returns the rollback because of which a version is refused at now, nil where it is not refused.
 func RefusalOf(rollbacks []appv1alpha1.Rollback, version string, now time.Time) *appv1alpha1.Rollback {
 	rollback := rollbackOf(rollbacks, version)
 	if rollback == nil || rollback.RefusedUntil == nil || !now.Before(rollback.RefusedUntil.Time) {
@@ -42,7 +42,7 @@ func RefusalOf(rollbacks []appv1alpha1.Rollback, version string, now time.Time) 
 	return rollback
 }
 
-// RollbackFrom is the rollback that ended a release, nil where none did.
+// RollbackFrom returns the rollback that ended a release, nil where none did.
 func RollbackFrom(rollbacks []appv1alpha1.Rollback, release Release) *appv1alpha1.Rollback {
 	rollback := rollbackOf(rollbacks, release.Version)
 	if rollback == nil || rollback.Release != release.Number || !rollback.IsSound() {
@@ -51,8 +51,8 @@ func RollbackFrom(rollbacks []appv1alpha1.Rollback, release Release) *appv1alpha
 	return rollback
 }
 
-// RollbackTo is the rollback that made a release, nil where it was made otherwise. The version doesn't matter: another
-// webhook may change the template that a Deployment goes back to.
+// RollbackTo returns the rollback that made a release, nil where none did. It ignores the version: another webhook may change the
+// template that a Deployment goes back to.
 func RollbackTo(rollbacks []appv1alpha1.Rollback, release int64) *appv1alpha1.Rollback {
 	for i := range rollbacks {
 		if rollbacks[i].ToRelease == release && rollbacks[i].IsSound() {

@@ -29,8 +29,8 @@ import (
 )
 
 const (
-	// progressInterval is how often lists and counts are written while nothing else changes. Each write would cost the
-	// cluster as much as a pod of the release, and the ChangePods tell the same at any moment.
+	// progressInterval is how often lists and counts are written while nothing else changes. A write costs the cluster as much as a
+	// pod of the release, and the ChangePods show the same at any time.
 	progressInterval = 2 * time.Minute
 	// maxVerifiedVersions is the number of versions that a ChangeWorkload remembers for its Deployment.
 	maxVerifiedVersions = 10
@@ -40,7 +40,7 @@ func setVerified(status *appv1alpha1.ChangeWorkloadStatus, value metav1.Conditio
 	setCondition(status, appv1alpha1.ConditionVerified, value, reason, message)
 }
 
-// keepUnverified says why a release that is not verified yet gets no further; a settled one keeps its condition.
+// keepUnverified sets why a release that is not verified yet is not checked; a settled one keeps its condition.
 func keepUnverified(status *appv1alpha1.ChangeWorkloadStatus, reason, message string) {
 	status.WaitDeadline = nil
 	if status.Status != appv1alpha1.ChangeWorkloadSuccess && status.Status != appv1alpha1.ChangeWorkloadSuspend {
@@ -68,7 +68,7 @@ func liftSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
 	}
 }
 
-// endSuspended is for a release whose pods stay failed although the suspension is over.
+// endSuspended ends the suspension by a release whose pods stay failed.
 func endSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
 	if meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionSuspended) {
 		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonLifted,
@@ -76,13 +76,13 @@ func endSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
 	}
 }
 
-// wasLifted reports whether the suspension has ended that a release brought.
+// wasLifted reports whether the suspension by a release has ended.
 func wasLifted(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	suspended := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionSuspended)
 	return suspended != nil && suspended.Reason == appv1alpha1.ReasonLifted
 }
 
-// setRolledBack notes that the Deployment went back from the release. That stays known when the Deployment forgets about it.
+// setRolledBack sets that the release was rolled back. The condition stays when the annotation of the Deployment drops the rollback.
 func setRolledBack(status *appv1alpha1.ChangeWorkloadStatus, rollback *appv1alpha1.Rollback) {
 	if rollback == nil {
 		return
@@ -92,7 +92,7 @@ func setRolledBack(status *appv1alpha1.ChangeWorkloadStatus, rollback *appv1alph
 		rollback.To, rollback.ToRelease, rollback.Time.UTC().Format(time.RFC3339), rollback.Message))
 }
 
-// setCondition leaves the transition time open: finish stamps it with the time of the decision.
+// setCondition leaves a new transition time empty: finish sets it to the time of the decision.
 func setCondition(status *appv1alpha1.ChangeWorkloadStatus, kind string, value metav1.ConditionStatus, reason, message string) {
 	existing := meta.FindStatusCondition(status.Conditions, kind)
 	condition := metav1.Condition{Type: kind, Status: value, Reason: reason, Message: message}
@@ -106,8 +106,8 @@ func setCondition(status *appv1alpha1.ChangeWorkloadStatus, kind string, value m
 	*existing = condition
 }
 
-// Standing is the phase in which users are told that a release is. Without pods to check it is at Success, and verified no
-// more than one that runs.
+// Standing returns the phase of a release for Events, metrics and traces. A release without pods to check has the status Success, but
+// is still running.
 func Standing(status *appv1alpha1.ChangeWorkloadStatus) appv1alpha1.ChangeWorkloadPhase {
 	if status.Status == appv1alpha1.ChangeWorkloadSuccess && isProvisional(status) {
 		return appv1alpha1.ChangeWorkloadRunning
@@ -115,22 +115,21 @@ func Standing(status *appv1alpha1.ChangeWorkloadStatus) appv1alpha1.ChangeWorklo
 	return status.Status
 }
 
-// isProvisional reports whether a Success only means that there was nothing to check.
+// isProvisional reports whether a release has the status Success because it has no pods to check.
 func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
 	return verified != nil && verified.Reason == appv1alpha1.ReasonNoReplicas
 }
 
-// restoreVerified gives a verified release back the condition that somebody else removed or changed: nobody would decide on it
-// once more.
+// restoreVerified restores the condition of a verified release where a user removed or changed it.
 func restoreVerified(status *appv1alpha1.ChangeWorkloadStatus) {
 	if wasVerified(status) && !meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionVerified) {
 		setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonAllPodsPassed, "all pods of the release passed")
 	}
 }
 
-// rememberVerified adds the verified versions of older ChangeWorkloads, which are removed sooner or later, newest first. A
-// version that failed when it was released last is verified no more.
+// rememberVerified adds the verified versions of older ChangeWorkloads, newest first: these may be removed. A version whose last release
+// failed is not verified any more.
 func rememberVerified(known []string, own string, others []appv1alpha1.ChangeWorkload) []string {
 	var versions, failed []string
 	for _, other := range newestFirst(others) {
@@ -145,12 +144,12 @@ func rememberVerified(known []string, own string, others []appv1alpha1.ChangeWor
 	return distinct(versions, append(failed, own))
 }
 
-// rememberFirst puts a version before those that are known.
+// rememberFirst prepends a version to those that are known.
 func rememberFirst(version string, known []string) []string {
 	return distinct(append([]string{version}, known...), nil)
 }
 
-// distinct takes each version once, up to maxVerifiedVersions, leaving some out.
+// distinct returns each version once, up to maxVerifiedVersions, except those in without.
 func distinct(versions, without []string) []string {
 	var result []string
 	for _, version := range versions {
@@ -161,7 +160,7 @@ func distinct(versions, without []string) []string {
 	return result
 }
 
-// finish stamps the status and says whether and when it is written.
+// finish sets the times of the status, and whether or when it is written.
 func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 	stored := &workload.Status
 	if status.Status != stored.Status || status.ObservedRelease != stored.ObservedRelease {
@@ -175,12 +174,12 @@ func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alph
 	}
 	d.Status = status
 	news := isNews(stored, &status)
-	// The lists are long to compare; while a release goes on the counts differ anyway.
+	// The lists take long to compare; during a release the counts differ anyway.
 	if !news && stored.Counts == status.Counts && equality.Semantic.DeepEqual(*stored, status) {
 		return
 	}
 	due := time.Unix(stored.UpdateTimeUnix, 0).Add(progressInterval)
-	if due.Sub(now) > progressInterval { // the clock went back, or somebody else wrote the time
+	if due.Sub(now) > progressInterval { // the clock went back, or a user wrote the time
 		due = now
 	}
 	if news || !now.Before(due) {
@@ -193,11 +192,12 @@ func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alph
 	}
 }
 
-// isNews tells a change that users and later decisions wait for from mere progress.
+// isNews reports whether a change matters to users or later decisions, other than mere progress.
 func isNews(stored, next *appv1alpha1.ChangeWorkloadStatus) bool {
 	if stored.Status != next.Status || stored.ObservedRelease != next.ObservedRelease ||
 		stored.Counts.Failed != next.Counts.Failed || stored.Counts.Desired != next.Counts.Desired ||
-		!slices.Equal(stored.VerifiedVersions, next.VerifiedVersions) || !equality.Semantic.DeepEqual(stored.Order, next.Order) || len(stored.Conditions) != len(next.Conditions) {
+		!slices.Equal(stored.VerifiedVersions, next.VerifiedVersions) || !equality.Semantic.DeepEqual(stored.Order, next.Order) ||
+		len(stored.Conditions) != len(next.Conditions) {
 		return true
 	}
 	for _, condition := range next.Conditions {

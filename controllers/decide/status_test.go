@@ -110,7 +110,7 @@ func TestWhenAStatusIsWritten(t *testing.T) {
 		written bool
 		wait    time.Duration
 	}{
-		{"progress isn't written at once, and Wait tells when it is",
+		{"progress isn't written at once, but after Wait",
 			func(s *story) { finished(pods(11, 14))(&s.seen) }, 70 * time.Second, false, 50 * time.Second},
 		{"progress isn't written a second before two minutes are over",
 			func(s *story) { finished(pods(11, 14))(&s.seen) }, 119 * time.Second, false, time.Second},

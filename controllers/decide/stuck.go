@@ -26,21 +26,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// StuckPods are pods that don't run although their time is over, or that could not be created in that time.
+// StuckPods are pods that are not running although their time is over, or that could not be created in that time.
 type StuckPods struct {
-	// First is when the time of the first of them was over.
+	// First is the earliest deadline that has passed.
 	First time.Time
-	// Message says what they wait for, and names a pod for each trouble; empty where there are none.
+	// Message describes what they wait for, with one pod for each trouble; empty where no pod is stuck.
 	Message string
-	// Next is how long until the time of another pod that doesn't run is over, or a container has run for long enough to forget that
-	// it stopped; 0 where there is none.
+	// Next is the time until the next deadline, or until a container has run long enough for its stops to be forgotten; 0 where there
+	// is none.
 	Next time.Duration
-	// Pods are those that are there.
+	// Pods are the stuck pods that exist.
 	Pods []*corev1.Pod
 }
 
-// FindStuck looks at now for pods of a revision, as the cache holds them, that have not come to run in time or crash again and
-// again, and for those that could not be created for that long.
+// FindStuck returns the pods of a revision, given as the cache holds them, that did not start in time or crash repeatedly, and whether
+// pods could not be created for as long.
 func FindStuck(revision Revision, pods []corev1.Pod, patience Patience, now time.Time) StuckPods {
 	var stuck StuckPods
 	named := map[string]string{}
@@ -69,7 +69,7 @@ func FindStuck(revision Revision, pods []corev1.Pod, patience Patience, now time
 	return stuck
 }
 
-// note remembers a deadline, and reports whether it is over.
+// note takes a deadline into account, and reports whether it has passed.
 func (s *StuckPods) note(deadline, now time.Time) bool {
 	if left := deadline.Sub(now); left > 0 {
 		s.wait(left)
@@ -81,14 +81,14 @@ func (s *StuckPods) note(deadline, now time.Time) bool {
 	return true
 }
 
-// wait has the next look after left at the latest, unless that is over.
+// wait limits Next to left, unless that is over.
 func (s *StuckPods) wait(left time.Duration) {
 	if left > 0 && (s.Next == 0 || left < s.Next) {
 		s.Next = left
 	}
 }
 
-// stuckMessage names a pod for each trouble, always the same one.
+// stuckMessage describes each trouble with a pod. The order is stable.
 func stuckMessage(named map[string]string, count int) string {
 	var parts []string
 	for text, pod := range named {

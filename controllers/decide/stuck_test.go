@@ -30,7 +30,7 @@ import (
 
 var aMinute = decide.Patience{Threshold: time.Minute}
 
-// podOfAge is a pod that was created so long before now, and was not scheduled yet.
+// podOfAge is a pod that was created at this time before now, and not scheduled yet.
 func podOfAge(age time.Duration, changes ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "sleep-1", CreationTimestamp: metav1.NewTime(now.Add(-age)), Labels: map[string]string{}},
@@ -58,7 +58,7 @@ func waiting(reason, message string) func(*corev1.Pod) {
 	}
 }
 
-// crashLooping waits for its third restart; it crashed so long before now.
+// crashLooping waits for its third restart, after a crash at this time before now.
 func crashLooping(ago time.Duration) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		waiting("CrashLoopBackOff", "back-off 20s restarting failed container")(pod)
@@ -84,7 +84,7 @@ func crashingSidecar(pod *corev1.Pod) {
 	pod.Status.InitContainerStatuses[0].Name, pod.Status.ContainerStatuses = "proxy", nil
 }
 
-// scheduled was put on a node so long before now.
+// scheduled was bound to a node at this time before now.
 func scheduled(ago time.Duration) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: "PodScheduled", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-ago))}}
@@ -108,7 +108,7 @@ func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
 		message string
 	}{
 		{"when it can't be scheduled", podOfAge(2*time.Minute, unschedulable), "pod sleep-1: Unschedulable: 0/4 nodes are available"},
-		{"when nobody has looked at it", podOfAge(2 * time.Minute), "pod sleep-1: pending"},
+		{"when no kubelet has it yet", podOfAge(2 * time.Minute), "pod sleep-1: pending"},
 		{"when its status is empty", podOfAge(2*time.Minute, inPhase("")), "pod sleep-1: pending"},
 		{"when its image can't be pulled", podOfAge(2*time.Minute, waiting("ErrImagePull", "not found")), "pod sleep-1: container sleep: ErrImagePull: not found"},
 		{"when its container can't be created", podOfAge(2*time.Minute, waiting("CreateContainerConfigError", `secret "absent" not found`)),
@@ -135,8 +135,8 @@ func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
 		{"but not when it crashed later by a moment", podOfAge(6*time.Minute+time.Second, crashLooping(2*time.Minute), finishedLabel), ""},
 		{"but not when it ran and its node came up again", podOfAge(time.Hour, inPhase(corev1.PodRunning), waiting("ContainerCreating", ""), finishedLabel), ""},
 		{"but not when it ran and its sandbox is made anew", podOfAge(time.Hour, waiting("PodInitializing", ""), finishedLabel), ""},
-		{"but not when somebody keeps it from being scheduled", podOfAge(time.Hour, gated), ""},
-		{"but not when it was scheduled late, as somebody kept it back", podOfAge(time.Hour, scheduled(time.Minute), waiting("ContainerCreating", "")), ""},
+		{"but not when it has a scheduling gate", podOfAge(time.Hour, gated), ""},
+		{"but not when it was scheduled late, because of a gate", podOfAge(time.Hour, scheduled(time.Minute), waiting("ContainerCreating", "")), ""},
 		{"when it was scheduled late, two minutes after that", podOfAge(time.Hour, scheduled(2*time.Minute), waiting("ErrImagePull", "")), "pod sleep-1: container sleep: ErrImagePull"},
 		{"when it was scheduled in time, two minutes after its creation", podOfAge(2*time.Minute, scheduled(time.Minute), waiting("ErrImagePull", "")), "pod sleep-1: container sleep: ErrImagePull"},
 		{"but not when it is on its way out", podOfAge(time.Hour, goingAway), ""},
@@ -183,7 +183,7 @@ func TestOfManyStuckPodsOneIsNamedForEachTrouble(t *testing.T) {
 	g.Expect(decide.FindStuck(decide.Revision{}, pods, aMinute, now).Message).To(HaveSuffix("pod sleep-t2: container sleep: Trouble2 (and 8 more)"))
 }
 
-// withoutQuota is a revision whose pods could not be created for so long.
+// withoutQuota is a revision whose pods could not be created for this long.
 func withoutQuota(age time.Duration) decide.Revision {
 	return decide.Revision{Failure: &decide.CreationFailure{Since: now.Add(-age), Message: "exceeded quota: pods"}}
 }

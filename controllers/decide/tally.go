@@ -24,15 +24,15 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// tally sorts the pods of a release by how far their check is.
+// tally has the pods of a release by the progress of their check.
 type tally struct {
 	preparing, checking, passed, failed []appv1alpha1.PodSummary
-	// claimed is the number of finished pods that are in a batch, unchecked that of those which passed without a check.
+	// claimed is the number of finished pods in batches, unchecked the number of pods that passed without a check.
 	claimed, unchecked int
 }
 
-// count recounts from the batches each time. A failed pod counts whether it still exists or not: deleting it must not
-// lift a suspension. A pod that passed counts only while it is there: its successor has to pass as well.
+// count recounts the pods from the batches. A failed pod counts even if it is gone: deleting it must not lift a suspension. A passed pod
+// counts only while it exists: its successor has to pass as well.
 func count(seen Observation) tally {
 	var result tally
 	known := make(judged, len(seen.Finished))
@@ -68,18 +68,18 @@ func count(seen Observation) tally {
 	return result
 }
 
-// judged has what batches say of pods, by their names.
+// judged has the verdicts on pods in batches, by the names of the pods.
 type judged map[string]judgedPod
 
 type judgedPod struct {
 	uid       types.UID
 	verdict   appv1alpha1.Verdict // empty while the pod is being checked
 	unchecked bool
-	// before is what was said of another pod of the name.
+	// before is the entry of an earlier pod of the name.
 	before *judgedPod
 }
 
-// note notes what the next batch says of a pod.
+// note adds the verdict of the next batch on a pod.
 func (j judged) note(pod appv1alpha1.PodSummary, verdict appv1alpha1.Verdict, unchecked bool) {
 	entry := judgedPod{uid: pod.UID, verdict: verdict, unchecked: unchecked}
 	if last, present := j[pod.Pod]; present {
@@ -88,7 +88,7 @@ func (j judged) note(pod appv1alpha1.PodSummary, verdict appv1alpha1.Verdict, un
 	j[pod.Pod] = entry
 }
 
-// of returns what was said last of a pod, nil where it is in no batch.
+// of returns the last entry of a pod, nil where it is in no batch.
 func (j judged) of(pod appv1alpha1.PodSummary) *judgedPod {
 	last, present := j[pod.Pod]
 	if !present {
@@ -102,19 +102,19 @@ func (j judged) of(pod appv1alpha1.PodSummary) *judgedPod {
 	return nil
 }
 
-// isSame reports whether two pods of one name are the same, by their UIDs. Summaries of an operator before v0.2 have none: they
-// go by the name.
+// isSame reports whether two pods of one name are the same, by their UIDs. Summaries of an operator before v0.2 have none, so that only
+// the name counts.
 func isSame(a, b types.UID) bool { return a == b || a == "" || b == "" }
 
-// describeFailed puts what failed into the status of a release that the Deployment moved on from: its pods are gone or
-// going, which says nothing of how it went.
+// describeFailed sets only the failed pods in the status of a superseded release. The removal of its other pods is no result of its
+// check.
 func (t tally) describeFailed(status *appv1alpha1.ChangeWorkloadStatus) {
 	room := appv1alpha1.MaxStatusPods
 	status.DefenseCheckFailPods = take(t.failed, &room)
 	status.Counts.Failed = int32(len(t.failed))
 }
 
-// describe puts the tally into a status, failed pods first and MaxStatusPods at most.
+// describe sets the pods and counts of a status: failed pods first, and at most MaxStatusPods.
 func (t tally) describe(status *appv1alpha1.ChangeWorkloadStatus, desired int32) {
 	room := appv1alpha1.MaxStatusPods
 	status.DefenseCheckFailPods = take(t.failed, &room)
@@ -141,7 +141,7 @@ func (t tally) progress(desired int32) string {
 		len(t.passed), desired, len(t.checking), len(t.preparing))
 }
 
-// success doesn't hide that pods passed because nobody could be asked.
+// success describes a verified release, with the pods that passed without a check.
 func (t tally) success() string {
 	if t.unchecked == 0 {
 		return "every desired pod finished and passed"

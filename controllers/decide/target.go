@@ -23,7 +23,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Past is what is known of the past of a Deployment.
+// Past is the known history of a Deployment.
 type Past struct {
 	// Release is the one that the Deployment is at.
 	Release Release
@@ -35,8 +35,8 @@ type Past struct {
 	Kept []string
 }
 
-// VerifiedTargets are the versions that the Deployment may go back to, newest first: those that were verified, but for the
-// one that it is at, those that failed when they were released last, and those that are refused at now.
+// VerifiedTargets returns the versions that the Deployment may go back to, newest first: the verified ones except its present version,
+// those whose last release failed, and those that are refused at now.
 func (p Past) VerifiedTargets(now time.Time) []string {
 	var targets []string
 	for _, version := range slices.Concat(p.Kept, verifiedVersions(p.Workloads, p.Release.Version)) {
@@ -48,14 +48,14 @@ func (p Past) VerifiedTargets(now time.Time) []string {
 	return targets
 }
 
-// failed reports whether a version failed when it was released last.
+// failed reports whether the last release of a version failed.
 func (p Past) failed(version string) bool {
 	return slices.Contains(FailedVersions(p.Workloads), version)
 }
 
-// HealthyOlder returns the newest revision that is older than the one of the release and still runs all the pods that it is
-// to run. One whose version failed its check is taken only where there is no other: it runs at least. One whose version is
-// refused is never taken. It returns nil where there is none, and where the release has no revision of its own.
+// HealthyOlder returns the newest healthy revision that is older than that of the release. It takes one whose version failed its check
+// only where there is no other, and never one whose version is refused. It returns nil where there is none, and where the release has
+// no revision of its own.
 func (p Past) HealthyOlder(revisions []Revision, now time.Time) *Revision {
 	current, unseen := StampedRevision(revisions, p.Release.Version)
 	if current == nil || unseen {
@@ -86,9 +86,9 @@ func newerOf(known, candidate *Revision) *Revision {
 	return known
 }
 
-// StampedRevision returns the revision of the template that was stamped with a version: the oldest that carries it. A
-// template that was changed while no webhook looked still carries the version of the one before, and its pods must not
-// be taken for those of the release; unseen reports whether there is one.
+// StampedRevision returns the revision of the template that was stamped with a version: the oldest one that has it. A template that was
+// changed without the webhooks still has the version of the previous one, but its pods are not those of the release; unseen reports
+// whether there is such a template.
 func StampedRevision(revisions []Revision, version string) (oldest *Revision, unseen bool) {
 	for i := range revisions {
 		candidate := &revisions[i]
@@ -103,7 +103,7 @@ func StampedRevision(revisions []Revision, version string) (oldest *Revision, un
 	return oldest, unseen
 }
 
-// isOlder goes by the number where two revisions were created within the same second.
+// isOlder reports whether a is older than b. Their numbers decide where they were created within the same second.
 func isOlder(a, b *Revision) bool {
 	if !a.Created.Equal(b.Created) {
 		return a.Created.Before(b.Created)

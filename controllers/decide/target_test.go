@@ -46,7 +46,7 @@ func TestADeploymentGoesBackTo(t *testing.T) {
 		{"nothing where nothing was verified", decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("b", 2)}}, nil},
 		{"kept versions, newest first", decide.Past{Kept: []string{"a", "z"}}, []string{"a", "z"}},
 		{"not the version that it is at", decide.Past{Kept: []string{"b", "a"}}, []string{"a"}},
-		{"verified versions that nobody kept", decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("b", 2, failed), other("a", 1, verified)}}, []string{"a"}},
+		{"verified versions that were not kept", decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("b", 2, failed), other("a", 1, verified)}}, []string{"a"}},
 		{"verified versions that only are remembered", decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("b", 2, failed, remembering("a", "z"))}}, []string{"a", "z"}},
 		{"kept versions before those that are remembered, each once",
 			decide.Past{Kept: []string{"y"}, Workloads: []appv1alpha1.ChangeWorkload{other("b", 2, failed, remembering("a", "y"))}}, []string{"y", "a"}},

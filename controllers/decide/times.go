@@ -18,11 +18,10 @@ package decide
 
 import "time"
 
-// timeFormat is how the documents write times. They are in UTC here: a text without a zone must not depend on where
-// the operator runs.
+// timeFormat is the documented format of times. They are in UTC: a text without a zone must not depend on where the operator runs.
 const timeFormat = "2006-01-02 15:04:05"
 
-// Stamp gives a time as the documents' pair of text and Unix seconds.
+// Stamp returns a time as the documented pair of text and Unix seconds.
 func Stamp(now time.Time) (text string, unix int64) {
 	return now.UTC().Format(timeFormat), now.Unix()
 }

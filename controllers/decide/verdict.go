@@ -22,21 +22,20 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Judgement sorts the pods of one batch by what its check says of them.
+// Judgement has the pods of a batch by their verdicts.
 type Judgement struct {
-	// Checking are pods whose check isn't over.
+	// Checking are pods whose check is not over.
 	Checking []appv1alpha1.PodSummary
-	// Passed are pods that passed, or that nobody said anything bad of.
+	// Passed are pods that passed, or that were not checked.
 	Passed []appv1alpha1.PodSummary
 	// Failed are pods with the verdict unpass.
 	Failed []appv1alpha1.PodSummary
-	// Unknown are those of Failed that the batch doesn't hold.
+	// Unknown are those of Failed that are not in the batch.
 	Unknown []appv1alpha1.PodSummary
 }
 
-// Judge reads the verdicts of a batch. An unpass counts at once, whoever wrote it and whether or not the batch holds
-// the pod it names: somebody called the release bad, and a typing error must not let it pass. Nothing else fails a
-// pod: a check that could not be made lets it pass.
+// Judge returns the pods of a batch by their verdicts. An unpass counts at once, also if a user wrote it and if its pod is not in the
+// batch: a mistyped name must not let a release pass. Nothing else fails a pod.
 func Judge(changePod *appv1alpha1.ChangePod) Judgement {
 	var unpassed map[string]appv1alpha1.PodSummary // nearly every batch has none
 	for _, result := range changePod.Status.PodResults {
@@ -72,7 +71,7 @@ func Judge(changePod *appv1alpha1.ChangePod) Judgement {
 	return judgement
 }
 
-// FailureArrived is when the last verdict arrived that failed one of these batches; zero where none came from a verifier.
+// FailureArrived returns the arrival of the last verdict that failed one of these batches, zero where no verifier gave one.
 func FailureArrived(batches []appv1alpha1.ChangePod) time.Time {
 	var arrived time.Time
 	for i := range batches {

@@ -32,7 +32,7 @@ func TestJudge(t *testing.T) {
 		options                           []batchOption
 		checking, passed, failed, unknown names
 	}{
-		{name: "pods of a batch that nobody has looked at are being checked",
+		{name: "pods of a batch that was not reconciled yet are being checked",
 			checking: names{"sleep-1", "sleep-2"}},
 		{name: "pods of a batch under way are being checked",
 			options:  []batchOption{func(batch *appv1alpha1.ChangePod) { batch.Status.Status = "PostSubmitted" }},
@@ -52,7 +52,7 @@ func TestJudge(t *testing.T) {
 		{name: "an unpass counts before the end of the check",
 			options:  []batchOption{result("sleep-1", "unpass", "find error")},
 			checking: names{"sleep-2"}, failed: names{"sleep-1"}},
-		{name: "an unpass counts whatever a second result says of the pod",
+		{name: "an unpass counts whatever a second result of the pod is",
 			options: []batchOption{done, result("sleep-1", "unpass", ""), result("sleep-1", "pass", "")},
 			passed:  names{"sleep-2"}, failed: names{"sleep-1"}},
 		{name: "an unpass of a pod that the batch doesn't hold counts",

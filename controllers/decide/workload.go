@@ -24,13 +24,13 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
-// Rollout is how far a workload is with its pods.
+// Rollout is the state of the rollout of a workload.
 type Rollout struct {
 	// Desired is the number of pods that the workload wants.
 	Desired int32
-	// MinReadySeconds is how long a pod has to be ready until it is finished.
+	// MinReadySeconds is how long a pod has to be ready to be finished.
 	MinReadySeconds int32
-	// Rolling reports whether there are pods of other versions still.
+	// Rolling reports whether there are still pods of other versions.
 	Rolling bool
 	// Paused reports whether the rollout is paused.
 	Paused bool
@@ -38,9 +38,9 @@ type Rollout struct {
 	Recreate bool
 }
 
-// Revision is a pod template of a workload with its pods, as the controller of the workload keeps it: a ReplicaSet of a Deployment.
+// Revision is a pod template of a workload with its pods, as kept by the controller of the workload: a ReplicaSet of a Deployment.
 type Revision struct {
-	// Version is what the template was stamped with; empty for a template from before the workload came under change control.
+	// Version is the stamped version; empty for a template from before the workload came under change control.
 	Version string
 	// Number orders the revisions of a workload: the newest has the highest.
 	Number int64
@@ -50,13 +50,13 @@ type Revision struct {
 	Owner types.UID
 	// Healthy reports whether there are pods, all of them ready.
 	Healthy bool
-	// Failure is why pods can't be created, nil where they can.
+	// Failure is why pods can't be created, nil where they can be.
 	Failure *CreationFailure
 	// Template is the pod template; nil where the revision comes from the cache, which holds none.
 	Template podtemplate.Template
 }
 
-// CreationFailure is why pods can't be created, for a quota say.
+// CreationFailure is why pods can't be created, a quota for example.
 type CreationFailure struct {
 	// Since is when creation began to fail.
 	Since   time.Time

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package opsconfiginfo keeps the operator's settings: it creates those that are missing and says of each object
-// whether the operator acts by it. No setting is handed on from here: whoever needs one reads it from the cache.
+// Package opsconfiginfo maintains the OpsConfigInfo objects: it creates missing settings, and reports in the status of each object whether
+// it is in effect. Package settings reads their values.
 package opsconfiginfo
 
 import (
@@ -36,7 +36,7 @@ import (
 
 // Creates missing settings with their defaults.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes,verbs=create,namespace=system
-// Says of each setting whether it is in effect.
+// Writes whether each setting is in effect.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes/status,verbs=patch
 
 // Reconciler creates missing settings and writes the status of OpsConfigInfos.
@@ -57,7 +57,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// settings has every setting looked at once when the controller starts, so that missing ones are created.
+// settings enqueues every setting when the controller starts, so that missing ones are created.
 func (r *Reconciler) settings(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	for name := range settings.Defaults() {
 		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: r.Namespace, Name: name}})

@@ -32,7 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 )
 
-// Reconcile says of an OpsConfigInfo whether it is in effect, and creates a missing one with its default.
+// Reconcile sets whether an OpsConfigInfo is in effect, and creates a missing one with its default.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var object appv1alpha1.OpsConfigInfo
 	err := r.Client.Get(ctx, request.NamespacedName, &object)
@@ -60,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// restore creates a setting that is missing: at the first start, or because somebody deleted it.
+// restore creates a missing setting, at the first start or after a user deleted it.
 func (r *Reconciler) restore(ctx context.Context, request ctrl.Request) error {
 	spec, isSetting := settings.Defaults()[request.Name]
 	if request.Namespace != r.Namespace || !isSetting {

@@ -45,16 +45,16 @@ func TestMain(m *testing.M) { os.Exit(apiServer.Run(m)) }
 type bench struct {
 	t          *testing.T
 	kube       client.WithWatch
-	told       *clientevents.FakeRecorder
+	recorded   *clientevents.FakeRecorder
 	reconciler *opsconfiginfo.Reconciler
 }
 
 func newBench(t *testing.T, funcs interceptor.Funcs) *bench {
 	t.Helper()
 	kube := apiServer.Client(t)
-	b := &bench{t: t, kube: kube, told: clientevents.NewFakeRecorder(10)}
+	b := &bench{t: t, kube: kube, recorded: clientevents.NewFakeRecorder(10)}
 	b.reconciler = &opsconfiginfo.Reconciler{
-		Client: interceptor.NewClient(testkit.Cached(t, kube), funcs), Recorder: events.Recorder{Events: b.told}, Clock: clocktesting.NewFakePassiveClock(testkit.Now()),
+		Client: interceptor.NewClient(testkit.Cached(t, kube), funcs), Recorder: events.Recorder{Events: b.recorded}, Clock: clocktesting.NewFakePassiveClock(testkit.Now()),
 		Namespace: testkit.Namespace(t, kube, false),
 	}
 	return b
@@ -91,11 +91,11 @@ func (b *bench) effective(key client.ObjectKey) string {
 }
 
 func (b *bench) events() []string {
-	var told []string
-	for len(b.told.Events) > 0 {
-		told = append(told, <-b.told.Events)
+	var seen []string
+	for len(b.recorded.Events) > 0 {
+		seen = append(seen, <-b.recorded.Events)
 	}
-	return told
+	return seen
 }
 
 func TestReconcileCreatesMissingSettingsWithTheDocumentedDefaults(t *testing.T) {
@@ -152,7 +152,7 @@ func TestReconcileSaysWhyASettingHasNoEffect(t *testing.T) {
 			g.Expect(b.effective(key)).To(Equal("False " + row.reason))
 			g.Expect(b.events()).To(ConsistOf(HavePrefix("Warning ConfigIgnored ")))
 			g.Expect(b.reconcile(key)).To(Succeed())
-			g.Expect(b.events()).To(BeEmpty(), "it is said once")
+			g.Expect(b.events()).To(BeEmpty(), "it is reported once")
 		})
 	}
 }
@@ -204,7 +204,7 @@ func TestReconcileIsTriedAgain(t *testing.T) {
 		name  string
 		funcs interceptor.Funcs
 		there bool
-		says  string
+		err   string
 	}{
 		{"where the setting can't be read", interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return down
@@ -221,19 +221,19 @@ func TestReconcileIsTriedAgain(t *testing.T) {
 			if row.there {
 				b.create(b.key("blocking"), appv1alpha1.OpsConfigInfoSpec{Type: "isBlockingUp", Enable: true})
 			}
-			g.Expect(b.reconcile(b.key("blocking"))).To(MatchError(row.says + b.key("blocking").String() + ": etcd has no leader"))
+			g.Expect(b.reconcile(b.key("blocking"))).To(MatchError(row.err + b.key("blocking").String() + ": etcd has no leader"))
 			g.Expect(b.events()).To(BeEmpty())
 		})
 	}
 }
 
-// The API server refuses what the operator couldn't use, where an enabled setting has it.
+// The API server rejects an enabled setting that the operator could not use.
 func TestOpsConfigInfoRefusesContentsThatCanNotBeUsed(t *testing.T) {
 	b := newBench(t, interceptor.Funcs{})
 	const number, duration = "content must be a whole number from 1 to 100", "content must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h"
 	for _, row := range []struct {
-		kind, says string
-		contents   []string
+		kind, err string
+		contents  []string
 	}{
 		{"isBranch", "content must be a whole number from 1 to 500 while isBranch is enabled", []string{"abc", "0", "-1", "1.5", "", "501"}},
 		{"isStuckRollback", duration, []string{"", "0s", "-1m", "2", "1.5h", "2d", "100000s"}},
@@ -244,7 +244,7 @@ func TestOpsConfigInfoRefusesContentsThatCanNotBeUsed(t *testing.T) {
 		for _, content := range row.contents {
 			setting := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: b.reconciler.Namespace, GenerateName: "setting-"}}
 			setting.Spec = appv1alpha1.OpsConfigInfoSpec{Type: row.kind, Enable: true, Content: content}
-			NewWithT(t).Expect(b.kube.Create(t.Context(), setting)).To(MatchError(ContainSubstring(row.says)), "%s %q", row.kind, content)
+			NewWithT(t).Expect(b.kube.Create(t.Context(), setting)).To(MatchError(ContainSubstring(row.err)), "%s %q", row.kind, content)
 		}
 	}
 }

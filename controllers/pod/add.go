@@ -60,7 +60,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("pod").
 		For(&corev1.Pod{}, builder.WithPredicates(unfinished()))
-	// A pod may be seen before the objects that make it a pod of a controlled release.
+	// A pod may be seen before the objects by which it belongs to a controlled release.
 	for _, kind := range r.Kinds {
 		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), builder.WithPredicates(minReadyChanged(kind)))
 		if layered, ok := kind.(workload.Layered); ok {
@@ -69,12 +69,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	return controlled.
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created())).
-		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere),
+			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(reconcile.AsReconciler(r.Client, r))
 }
 
-// unfinished passes pods that are ready without the Finished label.
+// unfinished passes ready pods without the Finished label.
 func unfinished() predicate.Predicate {
 	candidate := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
@@ -87,7 +88,7 @@ func unfinished() predicate.Predicate {
 	}
 }
 
-// minReadyChanged passes workloads that come, and those that let their pods finish earlier or later than before.
+// minReadyChanged passes new workloads, and those whose minReadySeconds changed.
 func minReadyChanged(kind workload.Kind) predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -97,7 +98,7 @@ func minReadyChanged(kind workload.Kind) predicate.Predicate {
 	}
 }
 
-// adopted passes ReplicaSets and their like that come, and those that a workload takes over from another one, which left them.
+// adopted passes new ReplicaSets and their like, and those that another workload adopts.
 func adopted() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -112,7 +113,8 @@ func (r *Reconciler) ofWorkload(kind workload.Kind) handler.MapFunc {
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
 		revisions, err := kind.Revisions(ctx, r.Client, object)
 		if err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Listing the revisions of a workload", "kind", kind.GroupVersionKind().Kind, "workload", client.ObjectKeyFromObject(object))
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to list the revisions of a workload",
+				"kind", kind.GroupVersionKind().Kind, "workload", client.ObjectKeyFromObject(object))
 			return nil
 		}
 		var result []reconcile.Request
@@ -130,7 +132,7 @@ func (r *Reconciler) ofLayer(ctx context.Context, object client.Object) []reconc
 func (r *Reconciler) ownedBy(ctx context.Context, namespace string, owner types.UID) []reconcile.Request {
 	pods, err := index.PodsOf(ctx, r.Client, namespace, owner)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the pods of a revision", "namespace", namespace, "owner", owner)
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the pods of a revision", "namespace", namespace, "owner", owner)
 		return nil
 	}
 	return requests(pods)
@@ -140,7 +142,7 @@ func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) [
 	return r.list(ctx, client.InNamespace(namespace.GetName()))
 }
 
-// everywhere brings all pods where the setting "finished-label" is switched on.
+// everywhere returns all pods when the setting "finished-label" is switched on.
 func (r *Reconciler) everywhere(ctx context.Context, _ client.Object) []reconcile.Request {
 	if labelled, err := r.Settings.LabelsFinished(ctx); err == nil && !labelled {
 		return nil
@@ -152,7 +154,7 @@ func (r *Reconciler) list(ctx context.Context, in client.InNamespace) []reconcil
 	var pods corev1.PodList
 	err := r.Client.List(ctx, &pods, in, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing pods under change control", "namespace", string(in))
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list pods under change control", "namespace", string(in))
 		return nil
 	}
 	return requests(pods.Items)

@@ -146,7 +146,7 @@ func TestReconcileSaysWhichPodItCouldNotLabel(t *testing.T) {
 	found := sleep(t, kube, testkit.Namespace(t, kube, true))
 	refusing := interceptor.NewClient(testkit.Cached(t, kube), interceptor.Funcs{
 		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-			return apierrors.NewForbidden(corev1.Resource("pods"), found.Name, errors.New("a policy says so"))
+			return apierrors.NewForbidden(corev1.Resource("pods"), found.Name, errors.New("denied by policy"))
 		},
 	})
 	reconciler := newReconciler(refusing, clocktesting.NewFakePassiveClock(testkit.Now().Add(time.Hour)))

@@ -30,7 +30,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
-// Reconcile labels the pod once it completed its release.
+// Reconcile labels a pod that completed its release.
 func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Result, error) {
 	if decide.IsFinished(pod) {
 		return ctrl.Result{}, nil
@@ -51,7 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 	if !finished {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	// Written out, not computed from two copies of the pod: it is done for each pod of each release.
+	// A literal patch is cheaper than one computed from two copies, for each pod of each release.
 	label := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"%d"}}}`, appv1alpha1.LabelOperateFinished, now.Unix())
 	if err := r.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, label)); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("labelling pod %s/%s as finished: %w", pod.Namespace, pod.Name, err)

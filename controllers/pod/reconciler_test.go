@@ -36,7 +36,7 @@ import (
 
 const finishedLabel = "altershield.defense.antgroup.com/operate-finished"
 
-// now is when pods are looked at that have been ready for a minute.
+// now is the time of a reconcile of pods that have been ready for a minute.
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 func TestReconcile(t *testing.T) {
@@ -49,7 +49,7 @@ func TestReconcile(t *testing.T) {
 	}{
 		{"a pod that is ready is labelled", "Running", "", true, "1795255200"},
 		{"a pod that is labelled stays so", "Running", "1795250000", false, "1795250000"},
-		{"an evicted pod is not labelled, though its conditions say ready", "Failed", "", false, ""},
+		{"an evicted pod is not labelled, though its condition Ready is true", "Failed", "", false, ""},
 		{"an evicted pod that finished before keeps its label", "Failed", "1795250000", false, "1795250000"},
 		{"a pod that ended is not labelled", "Succeeded", "", false, ""},
 	} {

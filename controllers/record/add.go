@@ -43,7 +43,7 @@ import (
 
 const concurrency = 5
 
-// Records releases.
+// Creates the record of each release.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=create
 // Renews the record of a version that is released again.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=patch
@@ -61,7 +61,7 @@ type Reconciler struct {
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
 	Settings settings.Reader
-	// Ordered reports whether a verifier has to be told of the end of each release, so that its record must not go before.
+	// Ordered reports whether a verifier gets the end of each release, so that records have a finalizer.
 	Ordered bool
 }
 
@@ -81,7 +81,7 @@ func marksChanged() predicate.Predicate {
 	return predicate.Or(predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }
 
-// deleted lets a ChangeWorkload that somebody removed be recorded again.
+// deleted passes deletions only: the release of a removed ChangeWorkload is recorded again.
 func deleted() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },

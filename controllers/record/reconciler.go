@@ -36,13 +36,13 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 )
 
-// leftoverWait is how long to wait for the garbage collector to remove what a Deployment of the same name left.
+// leftoverWait is how long to wait for the garbage collector to remove the record of a deleted Deployment of the same name.
 const leftoverWait = time.Second
 
 // waitTimeThreshold is how long a batch waits for its pods, in seconds, as documented.
 const waitTimeThreshold = 60
 
-// Reconcile makes sure that the release which the workload is at is recorded, and only then marks it as processed.
+// Reconcile records the release that the workload is at, and then marks the workload as processed.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	owner := r.Kind.New()
 	if err := r.Client.Get(ctx, request.NamespacedName, owner); err != nil {
@@ -65,8 +65,8 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 	err = r.Client.Get(ctx, key, &workload)
 	switch {
 	case apierrors.IsNotFound(err):
-		// The cache may not know for a minute or two after the API server was away that a workload has gone: the garbage collector
-		// would remove its record, whose end would have it recorded again, with an order at the verifier each time.
+		// For a minute or two after the API server was away, the cache may still have a deleted workload. The garbage collector
+		// would remove its new record, and it would be recorded again, with an order at the verifier each time.
 		there, unknown := scope.IsThere(ctx, r.Live, r.Kind, owner)
 		if unknown != nil || !there {
 			return ctrl.Result{}, unknown
@@ -74,11 +74,11 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 		err = r.record(ctx, owner, key, release)
 	case err != nil:
 		err = fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
-	case workload.DeletionTimestamp != nil: // it goes once the verifier was told, and a new one takes its place
+	case workload.DeletionTimestamp != nil: // it is removed once its order is closed, and then created anew
 		return ctrl.Result{RequeueAfter: leftoverWait}, nil
 	case !metav1.IsControlledBy(&workload, owner):
 		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, &workload)
-	case workload.Spec.Release != release.Number: // it may be lower: nobody keeps the count while a namespace is opted out
+	case workload.Spec.Release != release.Number: // it may be lower: releases are not counted while a namespace is opted out
 		err = r.recordAgain(ctx, owner, &workload, release)
 	}
 	if err == nil {
@@ -128,7 +128,7 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, key client
 		workload.Finalizers = []string{appv1alpha1.FinalizerOrder}
 	}
 	err = r.Client.Create(ctx, workload)
-	if apierrors.IsInvalid(err) { // while a namespace is opted out, anybody may write any label
+	if apierrors.IsInvalid(err) { // while a namespace is opted out, users may write any label
 		r.Recorder.Record(events.ReleaseNotRecorded(owner, release.Version, err))
 		return reconcile.TerminalError(fmt.Errorf("creating ChangeWorkload %s: %w", key, err))
 	}
@@ -143,7 +143,7 @@ func (r *Reconciler) reference(owner client.Object) *appv1alpha1.WorkloadReferen
 	return &appv1alpha1.WorkloadReference{APIVersion: apiVersion, Kind: kind, Name: owner.GetName(), UID: owner.GetUID()}
 }
 
-// recordAgain lets the ChangeWorkload of a version that is released once more check it anew.
+// recordAgain records another release of a version in its ChangeWorkload.
 func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workload *appv1alpha1.ChangeWorkload, release decide.Release) error {
 	size, err := r.Settings.BatchSize(ctx)
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workl
 	workload.Spec.CountThreshold = size
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
 	decide.DescribeRelease(&workload.Spec, owner.GetAnnotations(), release)
-	// The lock makes sure that Earlier was decided on the status of now.
+	// The lock ensures that Earlier was decided on the present status.
 	if err := r.Client.Patch(ctx, workload, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("recording release %d in ChangeWorkload %s/%s: %w", release.Number, workload.Namespace, workload.Name, err)
 	}
@@ -164,10 +164,9 @@ func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workl
 	return nil
 }
 
-// removeLeftover removes the ChangeWorkload of a deleted Deployment that had the same name, if the garbage collector
-// hasn't yet.
+// removeLeftover removes the ChangeWorkload of a deleted Deployment of the same name, if the garbage collector has not yet.
 func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
-	// Unless the cache is shown its deletion, but its successor at once, the client would wait for the deletion for ever.
+	// The cache may show the successor without the deletion, for which the client would wait for ever.
 	err := r.Client.Delete(ctx, workload, client.Preconditions{UID: &workload.UID}, client.DisableReadYourWritesConsistency)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("removing ChangeWorkload %s/%s, which another Deployment left: %w", workload.Namespace, workload.Name, err)
@@ -175,9 +174,9 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 	return nil
 }
 
-// markProcessed sets defense-status, and takes away an ignored-suspend that has nothing to ignore: left there it would
-// let a bad release through some later day. It does so once a release: a client that sets the label again and again, by a file,
-// isn't fought, as the webhook lets nothing through for a label that came back.
+// markProcessed sets defense-status, and removes the label ignored-suspend from a workload that is not suspended: later it would let a
+// bad release through. It removes the label once per release, so as not to fight a client that sets it again and again. The webhook
+// ignores a label that was set again.
 func (r *Reconciler) markProcessed(ctx context.Context, owner client.Object, release decide.Release) error {
 	recorded := owner.GetLabels()[appv1alpha1.LabelDefenseStatus] == appv1alpha1.DefenseStatusProcessed
 	idle := !decide.IsSuspended(owner) && !decide.IsIgnoredSuspendSpent(owner.GetAnnotations()) &&
@@ -203,7 +202,7 @@ func (r *Reconciler) markProcessed(ctx context.Context, owner client.Object, rel
 	return nil
 }
 
-// report tells who made this release, and who let it through what denied it, as the webhook recorded them.
+// report writes the Events about a release, and about the use of ignored-suspend, as recorded by the webhook.
 func (r *Reconciler) report(owner client.Object, release decide.Release) {
 	r.Recorder.Record(events.ReleaseRecorded(owner, release))
 	if used, found := decide.IgnoredSuspendOf(owner.GetAnnotations(), release); found {

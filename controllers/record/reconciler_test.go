@@ -45,10 +45,10 @@ import (
 
 const version = "c6c45d23c098bdf181853a85b60b5d74"
 
-// ofSleep asks to look at it.
+// ofSleep is the request for it.
 var ofSleep = ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: "sleep"}}
 
-// sleepAt is the Deployment sleep at a release of version that the webhook recorded so.
+// sleepAt is the Deployment sleep at a release of version, with the records of the webhook.
 func sleepAt(number string, annotations map[string]string) *appsv1.Deployment {
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: "sleep", UID: "uid-1",
@@ -115,7 +115,7 @@ func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
 	var stored appsv1.Deployment
 	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(third), &stored)).To(Succeed())
 	g.Expect(recorded().WorkloadRef).To(BeNil(), "it is not written for this alone")
-	g.Expect(recorder.Events).To(BeEmpty(), "what is recorded is told once")
+	g.Expect(recorder.Events).To(BeEmpty(), "a release is reported once")
 
 	fifth := sleepAt("5", map[string]string{
 		"released-by": `{"user":"bob","version":"` + version + `","release":5}`,
@@ -241,7 +241,7 @@ func TestWhatTheCacheAloneStillKnowsIsNotRecorded(t *testing.T) {
 	}
 }
 
-// The file of a GitOps client keeps the label, and sets it again each time it is removed.
+// The manifest of a GitOps client keeps the label, and sets it again each time it is removed.
 func TestReconcileRemovesAnIdleIgnoredSuspendOnceARelease(t *testing.T) {
 	const label = "altershield.defense.antgroup.com/ignored-suspend"
 	scheme := runtime.NewScheme()
@@ -266,41 +266,41 @@ func TestReconcileRemovesAnIdleIgnoredSuspendOnceARelease(t *testing.T) {
 		_, err := r.Reconcile(t.Context(), ofSleep)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(kube.Get(t.Context(), key, &deployment)).To(Succeed())
-		told := 0
+		reported := 0
 		for len(recorder.Events) > 0 {
 			if event := <-recorder.Events; strings.HasPrefix(event, "Normal IgnoredSuspendRemoved ") {
 				g.Expect(event).To(Equal("Normal IgnoredSuspendRemoved removed the label " + label + ": the Deployment is not suspended. " +
 					"The operator removes it once per release: delete it from the manifest that sets it"))
-				told++
+				reported++
 			}
 		}
 		writes = deployment.ResourceVersion != before
-		return &deployment, told
+		return &deployment, reported
 	}
 	set(func(*appsv1.Deployment) {}) // the release is recorded
 	sets := func(deployment *appsv1.Deployment) { deployment.Labels[label] = "true" }
 
-	deployment, told := set(sets)
+	deployment, reported := set(sets)
 	g.Expect(deployment.Labels).NotTo(HaveKey(label))
 	g.Expect(deployment.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/ignored-suspend-removed", "3"))
-	g.Expect(told).To(Equal(1))
+	g.Expect(reported).To(Equal(1))
 	for range 3 {
-		deployment, told = set(sets)
+		deployment, reported = set(sets)
 		g.Expect(deployment.Labels).To(HaveKeyWithValue(label, "true"), "there is no fight about it")
-		g.Expect(told).To(BeZero())
+		g.Expect(reported).To(BeZero())
 		g.Expect(writes).To(BeFalse())
 	}
-	deployment, told = set(func(deployment *appsv1.Deployment) {
+	deployment, reported = set(func(deployment *appsv1.Deployment) {
 		deployment.Annotations["altershield.defense.antgroup.com/release"] = "4"
 	})
 	g.Expect(deployment.Labels).NotTo(HaveKey(label))
-	g.Expect(told).To(Equal(1), "once a release")
-	deployment, told = set(func(deployment *appsv1.Deployment) {
+	g.Expect(reported).To(Equal(1), "once a release")
+	deployment, reported = set(func(deployment *appsv1.Deployment) {
 		sets(deployment)
 		deployment.Annotations["altershield.defense.antgroup.com/release"] = "5"
 		deployment.Annotations["altershield.defense.antgroup.com/ignored-suspend-by"] =
 			`{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"` + version + `","release":5}`
 	})
 	g.Expect(deployment.Labels).To(HaveKeyWithValue(label, "true"), "it let this release through, and is spent")
-	g.Expect(told).To(BeZero())
+	g.Expect(reported).To(BeZero())
 }

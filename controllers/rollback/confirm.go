@@ -31,10 +31,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
-// Judges the pods of a release once more before it goes back: the cache may be behind.
+// Confirms that the pods of a release are stuck before it is rolled back: the cache may be behind.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 
-// NotStuck reports that the pods of a release run by now, or have time left.
+// NotStuck is the error for a release that is not stuck: its pods are running, or still have time.
 type NotStuck struct {
 	// Again is when to look again, 0 where nothing but an event can change the decision.
 	Again time.Duration
@@ -42,8 +42,8 @@ type NotStuck struct {
 
 func (n *NotStuck) Error() string { return "the pods of the release are running, or still have time" }
 
-// confirm judges the pods of a release as the API server has them, less those that something else keeps from running. The error
-// is NotStuck where the release is not stuck.
+// confirm judges the pods of a release by live reads, without those that something other than the release keeps from running. The error is
+// NotStuck where the release is not stuck.
 func (r *Roller) confirm(ctx context.Context, request Request, scene *scene) (decide.StuckPods, error) {
 	revision, unseen := decide.StampedRevision(scene.revisions, scene.past.Release.Version)
 	if revision == nil || unseen {
@@ -65,7 +65,7 @@ func (r *Roller) confirm(ctx context.Context, request Request, scene *scene) (de
 	return stuck, nil
 }
 
-// pods returns those of a revision as the cache would hold them, with their nodes.
+// pods returns the pods of a revision from the API server as the cache would hold them, with their nodes.
 func (r *Roller) pods(ctx context.Context, namespace string, revision decide.Revision) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	version := client.MatchingLabels{appv1alpha1.LabelVersion: revision.Version}
@@ -84,7 +84,7 @@ func (r *Roller) pods(ctx context.Context, namespace string, revision decide.Rev
 	return pods, nil
 }
 
-// excused returns until when pods don't count. One that does is enough for a rollback: the search ends there.
+// excused returns the times until which pods do not count. It ends at the first pod that counts: one is enough for a rollback.
 func (r *Roller) excused(ctx context.Context, pods []*corev1.Pod, threshold time.Duration, now time.Time) (map[types.UID]time.Time, error) {
 	surroundings := &surroundings{live: r.Live, threshold: threshold, now: now}
 	excused := map[types.UID]time.Time{}

@@ -92,7 +92,7 @@ func TestRollBackJudgesThePodsOnceMore(t *testing.T) {
 		{"and stays when cluster-autoscaler adds a node", []client.Object{stuckPod(unscheduled), announced("TriggeredScaleUp", 4*time.Minute)}, "", 11 * time.Minute},
 		{"and stays when Karpenter adds a node", []client.Object{stuckPod(unscheduled), announced("Nominated", 4*time.Minute)}, "", 11 * time.Minute},
 		{"and stays when both did, for the newer", []client.Object{stuckPod(unscheduled), announced("TriggeredScaleUp", 4*time.Minute), announced("Nominated", 20*time.Minute)}, "", 11 * time.Minute},
-		{"and stays when an Event said so again", []client.Object{stuckPod(unscheduled), inSeries(announced("TriggeredScaleUp", 20*time.Minute), 5*time.Minute)}, "", 10 * time.Minute},
+		{"and stays when the Event is repeated", []client.Object{stuckPod(unscheduled), inSeries(announced("TriggeredScaleUp", 20*time.Minute), 5*time.Minute)}, "", 10 * time.Minute},
 		{"and goes back when the node doesn't come", []client.Object{stuckPod(unscheduled), announced("TriggeredScaleUp", 15*time.Minute)}, "pod sleep-2-1: Unschedulable: 0/4 nodes are available", 0},
 		{"and goes back when cluster-autoscaler adds no node", []client.Object{stuckPod(unscheduled), announced("NotTriggerScaleUp", time.Minute)}, "pod sleep-2-1: Unschedulable: 0/4 nodes are available", 0},
 		{"and goes back when the node is for another pod", []client.Object{stuckPod(unscheduled, called("sleep-2-2")), announced("TriggeredScaleUp", time.Minute)},
@@ -225,7 +225,7 @@ func TestRollBackIsGuardedByWhatItWasDecidedBy(t *testing.T) {
 	}
 }
 
-// apply patches an object, and answers as the API server does where that isn't possible.
+// apply patches an object, and answers failures as the API server does.
 func apply(ctx context.Context, kube client.Client, patch client.Patch, object client.Object) error {
 	if err := kube.Patch(ctx, object, patch); err != nil {
 		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)

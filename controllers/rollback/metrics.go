@@ -24,7 +24,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Metrics counts rollbacks, and measures how soon stuck releases go back.
+// Metrics counts rollbacks, and measures the delay of those of stuck releases.
 type Metrics struct {
 	rollbacks *prometheus.CounterVec
 	delay     prometheus.Histogram
@@ -48,7 +48,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			return nil, fmt.Errorf("registering the metrics of rollbacks: %w", err)
 		}
 	}
-	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, reason := range []appv1alpha1.RollbackReason{
 		appv1alpha1.RollbackPodsNotRunning, appv1alpha1.RollbackPodsFailed, appv1alpha1.RollbackRequested,
 	} {

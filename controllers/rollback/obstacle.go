@@ -25,48 +25,48 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// ObstacleReason says in one word why a Deployment can't go back.
+// ObstacleReason is the reason why a Deployment can't be rolled back, in CamelCase.
 type ObstacleReason string
 
 const (
-	// ObstaclePaused means: a user has paused the Deployment.
+	// ObstaclePaused: a user has paused the Deployment.
 	ObstaclePaused ObstacleReason = "Paused"
-	// ObstacleRecreate means: the strategy is Recreate, so no older pods are there any more.
+	// ObstacleRecreate: the strategy is Recreate, so no older pods are left.
 	ObstacleRecreate ObstacleReason = "RecreateStrategy"
-	// ObstacleNoHealthyReplicaSet means: no older ReplicaSet still runs all its pods.
+	// ObstacleNoHealthyReplicaSet: no older ReplicaSet still runs all its pods.
 	ObstacleNoHealthyReplicaSet ObstacleReason = "NoHealthyReplicaSet"
-	// ObstacleNoVerifiedVersion means: no other version was verified, or its template is gone.
+	// ObstacleNoVerifiedVersion: no other version was verified, or its template is gone.
 	ObstacleNoVerifiedVersion ObstacleReason = "NoVerifiedVersion"
-	// ObstacleUnknownVersion means: the version that was asked for was not verified, or is the present one, or is refused.
+	// ObstacleUnknownVersion: the requested version was not verified, is the present one, or is refused.
 	ObstacleUnknownVersion ObstacleReason = "UnknownVersion"
-	// ObstacleAlreadyRolledBack means: the version was rolled back before; that is done once without being asked.
+	// ObstacleAlreadyRolledBack: the version was rolled back automatically before, which is done only once.
 	ObstacleAlreadyRolledBack ObstacleReason = "AlreadyRolledBack"
-	// ObstacleIsRollback means: the release is a rollback itself.
+	// ObstacleIsRollback: the release is a rollback itself.
 	ObstacleIsRollback ObstacleReason = "IsRollback"
-	// ObstacleNotControlled means: the Deployment is not under change control.
+	// ObstacleNotControlled: the Deployment is not under change control.
 	ObstacleNotControlled ObstacleReason = "NotControlled"
-	// ObstacleNoUser means: nobody is known to have asked for it.
+	// ObstacleNoUser: the user who requested the rollback is unknown.
 	ObstacleNoUser ObstacleReason = "NoUser"
-	// ObstacleSameTemplate means: the Deployment has the template already that it would go back to.
+	// ObstacleSameTemplate: the Deployment already has the template of the target.
 	ObstacleSameTemplate ObstacleReason = "SameTemplate"
-	// ObstacleDenied means: the API server doesn't take the template, which a policy may forbid by now.
+	// ObstacleDenied: the API server denied the template, because of a newer policy for example.
 	ObstacleDenied ObstacleReason = "Denied"
-	// ObstacleMovedOn means: the Deployment is at another release now.
+	// ObstacleMovedOn: the Deployment is at another release now.
 	ObstacleMovedOn ObstacleReason = "MovedOn"
 )
 
-// Obstacle says why a Deployment can't go back. Another attempt would meet it again.
+// Obstacle is the error for a Deployment that can't be rolled back. Another attempt would fail likewise.
 type Obstacle struct {
-	// Reason is for programs.
+	// Reason is machine-readable.
 	Reason ObstacleReason
-	// Message is for people.
+	// Message is human-readable.
 	Message string
 }
 
 func (o *Obstacle) Error() string { return o.Message }
 
-// ObstacleOf returns why a workload can't go back at all, whatever there is to go back to; nil where it can. It needs nothing
-// but the workload as the cache has it, and whether its namespace is under change control.
+// ObstacleOf returns the obstacle to a rollback of a workload that does not depend on the target, nil where there is none. It needs only
+// the workload from the cache, and whether its namespace is under change control.
 func ObstacleOf(workload metav1.Object, rollout decide.Rollout, optedIn bool, request Request) *Obstacle {
 	name, release := workload.GetName(), decide.ReleaseOf(workload)
 	switch {
@@ -89,7 +89,8 @@ func ObstacleOf(workload metav1.Object, rollout decide.Rollout, optedIn bool, re
 	return repetition(name, release, appv1alpha1.RollbacksOf(workload.GetAnnotations()), request)
 }
 
-// repetition keeps rollbacks from chasing one another: one follows another only if somebody says where to.
+// repetition returns the obstacle to a rollback that follows another one. It prevents endless rollbacks: after a rollback, only a user who
+// names the version can roll back.
 func repetition(deployment string, release decide.Release, rollbacks []appv1alpha1.Rollback, request Request) *Obstacle {
 	if request.To == "" && decide.RollbackTo(rollbacks, release.Number) != nil {
 		return &Obstacle{ObstacleIsRollback, fmt.Sprintf(

@@ -27,20 +27,19 @@ import (
 type Request struct {
 	// Deployment is what goes back.
 	Deployment client.ObjectKey
-	// From is the release to leave; its zero value is whichever the Deployment is at.
+	// From is the release to roll back; the zero value is the present release.
 	From decide.Release
-	// To is the version to go back to. Empty: the newest healthy ReplicaSet where the reason is that pods don't run, else the
-	// newest verified version.
+	// To is the version to go back to. Empty means the newest healthy ReplicaSet where the reason is PodsNotRunning, else the newest
+	// verified version.
 	To string
-	// Reason is why.
+	// Reason is the reason for the rollback.
 	Reason appv1alpha1.RollbackReason
-	// Message says more, for people.
+	// Message explains the reason to users.
 	Message string
-	// Patience is what the pods are judged by once more, where the reason is that they don't run.
+	// Patience is what the pods are judged by where the reason is PodsNotRunning.
 	Patience decide.Patience
-	// User asks for it; empty where the operator decided.
+	// User requested the rollback; empty where the operator decided.
 	User string
-	// Annotation is the value of the annotation that asks for it; empty where nobody asked in this way. Once the Deployment has
-	// another one, that is another request.
+	// Annotation is the value of the annotation that requests it; empty where there is none. Another value is another request.
 	Annotation string
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package rollback sets workloads back to an earlier pod template. Nothing else of the operator writes templates.
+// Package rollback rolls workloads back to an earlier pod template. No other part of the operator writes templates.
 package rollback
 
 import (
@@ -42,10 +42,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// maxMessage keeps the record of a rollback short, in bytes.
+// maxMessage is the most bytes of the message in the record of a rollback.
 const maxMessage = 400
 
-// Roller rolls workloads of one kind back. Every replica may do so: the guards of the patch keep two of them from doing it at once.
+// Roller rolls back workloads of one kind, on every replica: the guards of the patch prevent two rollbacks at once.
 type Roller struct {
 	Kind   workload.Kind
 	Client client.Client
@@ -60,8 +60,8 @@ type Roller struct {
 	Settings settings.Reader
 }
 
-// RollBack sets the pod template of a workload to an earlier one, which is a release like any other, and records it. The
-// error is an Obstacle where the Deployment can't go back, NotStuck where it needn't, and a conflict where it changed meanwhile.
+// RollBack sets the pod template of a workload to an earlier one, which is a release like any other, and records that. The error is an
+// Obstacle where the workload can't be rolled back, NotStuck where it need not be, and a conflict where it changed meanwhile.
 func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Rollback, error) {
 	began := r.Clock.Now()
 	scene, err := r.observe(ctx, request)
@@ -96,19 +96,19 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	return &made, nil
 }
 
-// write patches the Deployment, and returns the record of that.
+// write patches the workload, and returns the record of the rollback.
 func (r *Roller) write(ctx context.Context, request Request, scene *scene, back target) (appv1alpha1.Rollback, error) {
-	// Not the version that the target carries: a library may hash the same template differently today.
+	// The version is computed anew: a newer library may hash the same template differently.
 	version, err := back.template.Version()
 	if err != nil {
-		return appv1alpha1.Rollback{}, fmt.Errorf("computing the version that Deployment %s goes back to: %w", request.Deployment, err)
+		return appv1alpha1.Rollback{}, fmt.Errorf("computing the version to roll Deployment %s back to: %w", request.Deployment, err)
 	}
 	quarantine, err := r.Settings.Quarantine(ctx)
 	if err != nil {
 		return appv1alpha1.Rollback{}, err
 	}
 	made := record(request, scene.past.Release, version, quarantine, r.Clock.Now())
-	made.ToRelease = decide.NextRelease(scene.object.GetAnnotations()) // as the webhook will count
+	made.ToRelease = decide.NextRelease(scene.object.GetAnnotations()) // the number that the webhook will give
 	patch, err := patchOf(r.Kind, scene.raw, back, decide.RememberRollback(scene.past.Rollbacks, made))
 	if err != nil {
 		return appv1alpha1.Rollback{}, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
@@ -122,17 +122,17 @@ func (r *Roller) write(ctx context.Context, request Request, scene *scene, back 
 	return made, nil
 }
 
-// scene is a workload as it is, with its past.
+// scene is a workload with its history.
 type scene struct {
 	raw *unstructured.Unstructured
-	// object is the same, of the type of its kind.
+	// object is the workload in the type of its kind.
 	object client.Object
 	past   decide.Past
-	// revisions are those that its own controller keeps.
+	// revisions are those of its own controller.
 	revisions []decide.Revision
 }
 
-// observe finds out whether the Deployment could go back at all.
+// observe reads the workload and its history. The error is an Obstacle where it can't be rolled back at all.
 func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	raw, err := r.read(ctx, request.Deployment)
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	}}, nil
 }
 
-// read reads a Deployment as it is, with fields that the types don't know.
+// read reads a workload from the API server, with fields that its type does not have.
 func (r *Roller) read(ctx context.Context, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	raw := &unstructured.Unstructured{}
 	raw.SetGroupVersionKind(r.Kind.GroupVersionKind())
@@ -174,7 +174,7 @@ func (r *Roller) read(ctx context.Context, key client.ObjectKey) (*unstructured.
 	return raw, nil
 }
 
-// record is what is remembered of a rollback.
+// record returns the record of a rollback.
 func record(request Request, from decide.Release, to string, refusal time.Duration, now time.Time) appv1alpha1.Rollback {
 	made := appv1alpha1.Rollback{
 		Version: from.Version, Release: from.Number, To: to,
@@ -188,8 +188,8 @@ func record(request Request, from decide.Release, to string, refusal time.Durati
 	return made
 }
 
-// refused tells what the API server denies each time, such as an image that a policy forbids by now, from what may work the
-// next time. A guard that doesn't hold is answered like an invalid template: a live read tells the two apart.
+// refused returns the error of a failed patch: an Obstacle where the API server denies the template, because of a newer policy for example,
+// else one that may be retried. The API server answers a failed guard like an invalid template: a live read distinguishes the two.
 func (r *Roller) refused(ctx context.Context, request Request, scene *scene, err error) error {
 	if apierrors.IsInvalid(err) {
 		current, failed := r.read(ctx, request.Deployment)
@@ -197,11 +197,13 @@ func (r *Roller) refused(ctx context.Context, request Request, scene *scene, err
 			return failed
 		}
 		if !reflect.DeepEqual(guards(r.Kind, scene.raw), guards(r.Kind, current)) {
-			err = apierrors.NewConflict(schema.GroupResource{Group: r.Kind.GroupVersionKind().Group, Resource: r.Kind.Resource()}, request.Deployment.Name, err)
+			resource := schema.GroupResource{Group: r.Kind.GroupVersionKind().Group, Resource: r.Kind.Resource()}
+			err = apierrors.NewConflict(resource, request.Deployment.Name, err)
 		}
 	}
 	if scope.IsDenied(err) {
-		return &Obstacle{ObstacleDenied, fmt.Sprintf("deployment %s can't go back, since the API server denied its earlier pod template: %s", request.Deployment.Name, err)}
+		return &Obstacle{ObstacleDenied, fmt.Sprintf(
+			"deployment %s can't go back, since the API server denied its earlier pod template: %s", request.Deployment.Name, err)}
 	}
 	return fmt.Errorf("rolling back Deployment %s: %w", request.Deployment, err)
 }

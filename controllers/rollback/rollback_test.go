@@ -53,7 +53,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// versionOfBad is what the labels say: nobody computes the version of the template that is left.
+// versionOfBad is the version in the labels: the version of the template that is left is not computed.
 const versionOfBad = "f0000000000000000000000000000bad"
 
 // sleep is a Deployment at its second release, whose image is bad.
@@ -138,7 +138,7 @@ func decode(text string) *unstructured.Unstructured {
 	return object
 }
 
-// bench is a Roller and what it sent.
+// bench is a Roller with the patches that it sent.
 type bench struct {
 	*rollback.Roller
 	recorder *clientevents.FakeRecorder
@@ -150,7 +150,7 @@ type bench struct {
 	objects client.WithWatch
 }
 
-// newBench has the namespace default under change control, and these objects. answer is what the API server says to a patch.
+// newBench has the namespace default under change control, and these objects. answer is that of the API server to a patch.
 func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -314,7 +314,7 @@ func TestARollbackChangesTheTemplateAndItsRecordAlone(t *testing.T) {
 		Version: versionOfBad, Release: 2, To: made.To, ToRelease: 3, Reason: "Requested", Message: "alice asked for it", User: "alice",
 		Time: metav1.NewTime(now), RefusedUntil: &until,
 	}))
-	g.Expect(made.To).To(MatchRegexp("^[0-9a-f]{32}$"), "the version that the webhook will compute, not what somebody called the template")
+	g.Expect(made.To).To(MatchRegexp("^[0-9a-f]{32}$"), "the version that the webhook will compute, not the label of the template")
 	record := `[{\"version\":\"` + versionOfBad + `\",\"release\":2,\"to\":\"` + made.To + `\",\"toRelease\":3,\"reason\":\"Requested\",` +
 		`\"message\":\"alice asked for it\",\"user\":\"alice\",\"time\":\"2026-11-21T10:00:00Z\",\"refusedUntil\":\"2026-11-22T10:00:00Z\"},` +
 		`{\"version\":\"z\",\"release\":1,\"to\":\"y\",\"toRelease\":2,\"reason\":\"PodsFailed\",\"time\":\"2026-11-20T10:00:00Z\"}]`
@@ -437,7 +437,7 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 			`deployment sleep can't go back to version "a", which is not among its available verified versions`},
 		{"to the version that it is at", request("Requested", versionOfBad), sleep(), append(healthy, optedIn(), kept(versionOfBad, "bad", 2)), "UnknownVersion",
 			`deployment sleep can't go back to version "` + versionOfBad + `", which is not among its available verified versions: a`},
-		{"on the request of nobody known", anonymous, sleep(annotation("rollback", "true")), append(healthy, optedIn()), "NoUser",
+		{"on the request of an unknown user", anonymous, sleep(annotation("rollback", "true")), append(healthy, optedIn()), "NoUser",
 			"the user who asked for the rollback of deployment sleep is unknown, because the webhooks did not see the annotation: set it again"},
 		{"on a request that became another one", annotated, sleep(annotation("rollback", "b")), append(healthy, optedIn()), "MovedOn",
 			"deployment sleep has another rollback request now, or none"},
@@ -447,9 +447,9 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 			"deployment sleep has no other verified version to go back to"},
 		{"to the template that it has already", request("PodsFailed", ""), sleep(), []client.Object{optedIn(), verified("a", 1), replicaSet("a", "bad", 1, 2)}, "SameTemplate",
 			"deployment sleep already has that pod template"},
-		{"a second time without being asked", request("PodsNotRunning", ""), sleep(left("PodsNotRunning", 9)), append(healthy, optedIn()), "AlreadyRolledBack",
+		{"a second time automatically", request("PodsNotRunning", ""), sleep(left("PodsNotRunning", 9)), append(healthy, optedIn()), "AlreadyRolledBack",
 			"version " + versionOfBad + " of deployment sleep was rolled back before; the operator rolls a version back automatically only once"},
-		{"from a rollback without being asked", request("PodsFailed", ""), sleep(left("Requested", 2)), append(healthy, optedIn()), "IsRollback",
+		{"from a rollback automatically", request("PodsFailed", ""), sleep(left("Requested", 2)), append(healthy, optedIn()), "IsRollback",
 			"release 2 of deployment sleep is a rollback itself: name the version to go back to"},
 		{"from a rollback, asked without a version", request("Requested", ""), sleep(left("Requested", 2)), append(healthy, optedIn()), "IsRollback",
 			"release 2 of deployment sleep is a rollback itself: name the version to go back to"},
@@ -479,8 +479,8 @@ func TestADeploymentGoesBackAllTheSame(t *testing.T) {
 	}{
 		{"while the operator holds it", request("PodsNotRunning", ""), sleep(paused, annotation("held", "2"))},
 		{"when its pods failed, whatever its strategy", request("PodsFailed", ""), sleep(recreating)},
-		{"when somebody asks again", request("Requested", ""), sleep(left("PodsNotRunning", 9))},
-		{"without being asked for the first time, after somebody asked before", request("PodsNotRunning", ""), sleep(left("Requested", 9))},
+		{"when a user asks again", request("Requested", ""), sleep(left("PodsNotRunning", 9))},
+		{"automatically for the first time, after a user asked before", request("PodsNotRunning", ""), sleep(left("Requested", 9))},
 		{"after another version was rolled back", request("PodsNotRunning", ""),
 			sleep(annotation("rollbacks", `[{"version":"z","release":1,"to":"y","toRelease":9,"reason":"PodsNotRunning","time":"2026-11-20T10:00:00Z"}]`))},
 		{"from a rollback to a version by name", request("Requested", "a"), sleep(left("PodsNotRunning", 2))},

@@ -28,30 +28,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Finds out whether a pod doesn't run because its node isn't ready, which is no fault of its release.
+// Finds out whether a pod is not running because its node is not ready, which is not caused by its release.
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get
-// Finds out whether a pod that isn't scheduled waits for a node that the autoscaler adds.
+// Finds out whether a pod that is not scheduled waits for a node of the autoscaler.
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 
 const (
-	// provisionTime is how long a new node may take to come: --max-node-provision-time of cluster-autoscaler, unless it is set.
+	// provisionTime is how long a new node may take: the default of --max-node-provision-time of cluster-autoscaler.
 	provisionTime = 15 * time.Minute
-	// nodeWait is when to look again at a node that isn't ready: nodes are not watched.
+	// nodeWait is how often to read a node that is not ready: nodes are not watched.
 	nodeWait = time.Minute
 )
 
-// surroundings is what pods need from others to run, read when it is asked for.
+// surroundings reads what pods need besides their release, on demand.
 type surroundings struct {
 	live      client.Reader
 	threshold time.Duration
 	now       time.Time
 
 	nodes map[string]time.Time
-	// scaleUps is when a node was announced to pods last, nil until that was read.
+	// scaleUps has the last announcement of a node to each pod, nil until it is read.
 	scaleUps map[types.UID]time.Time
 }
 
-// excuse is until when a pod that doesn't run doesn't count.
+// excuse returns the time until which a pod that is not running does not count.
 func (s *surroundings) excuse(ctx context.Context, pod *corev1.Pod) (time.Time, error) {
 	if pod.Spec.NodeName != "" {
 		return s.ofNode(ctx, pod.Spec.NodeName)
@@ -68,7 +68,7 @@ func (s *surroundings) excuse(ctx context.Context, pod *corev1.Pod) (time.Time, 
 	return announced.Add(provisionTime), nil
 }
 
-// ofNode excuses the pods of a node that isn't ready, and for threshold those of one that came to be.
+// ofNode excuses the pods of a node that is not ready, or has not been ready for threshold yet.
 func (s *surroundings) ofNode(ctx context.Context, name string) (time.Time, error) {
 	if until, known := s.nodes[name]; known {
 		return until, nil
@@ -77,7 +77,7 @@ func (s *surroundings) ofNode(ctx context.Context, name string) (time.Time, erro
 	until := s.now.Add(nodeWait)
 	switch err := s.live.Get(ctx, client.ObjectKey{Name: name}, &node); {
 	case apierrors.IsForbidden(err):
-		unreadable(ctx, "Nodes can't be read: pods on a node that isn't ready count as stuck", err)
+		unreadable(ctx, "Not permitted to read nodes: pods on a node that is not ready count as stuck", err)
 		until = time.Time{}
 	case client.IgnoreNotFound(err) != nil:
 		return time.Time{}, fmt.Errorf("reading node %s: %w", name, err)
@@ -101,7 +101,7 @@ func (s *surroundings) readScaleUps(ctx context.Context, namespace string) error
 		var list corev1.EventList
 		err := s.live.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{"reason": reason})
 		if apierrors.IsForbidden(err) {
-			unreadable(ctx, "Events can't be listed: pods that wait for a new node count as stuck", err)
+			unreadable(ctx, "Not permitted to list Events: pods that wait for a new node count as stuck", err)
 			return nil
 		}
 		if err != nil {
@@ -117,7 +117,7 @@ func (s *surroundings) readScaleUps(ctx context.Context, namespace string) error
 	return nil
 }
 
-// lastSeen is when an Event happened last, by whichever API it was written.
+// lastSeen returns the last time of an Event of either API.
 func lastSeen(event *corev1.Event) time.Time {
 	seen := event.LastTimestamp.Time
 	if event.EventTime.After(seen) {

@@ -38,11 +38,11 @@ import (
 // target is what a Deployment goes back to.
 type target struct {
 	template podtemplate.Template
-	// applied is the template of the file that was applied last by then, nil where that isn't known.
+	// applied is the template that kubectl had applied at that time, nil where it is unknown.
 	applied podtemplate.Template
 }
 
-// target finds the template to go back to.
+// target returns the template to go back to.
 func (r *Roller) target(ctx context.Context, request Request, scene *scene) (target, error) {
 	revisions, err := r.History.List(ctx, r.Kind, scene.object)
 	if err != nil {
@@ -65,18 +65,18 @@ func (r *Roller) target(ctx context.Context, request Request, scene *scene) (tar
 	return found, nil
 }
 
-// healthyOlder returns the template of the newest older revision that is healthy, which may be from before the workload came
-// under change control.
+// healthyOlder returns the template of the newest healthy older revision, which may be from before the workload came under change control.
 func (r *Roller) healthyOlder(scene *scene) (podtemplate.Template, error) {
 	older := scene.past.HealthyOlder(scene.revisions, r.Clock.Now())
 	if older == nil {
-		return nil, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf("no older ReplicaSet of deployment %s still runs all its pods", scene.object.GetName())}
+		return nil, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf(
+			"no older ReplicaSet of deployment %s still runs all its pods", scene.object.GetName())}
 	}
 	return older.Template, nil
 }
 
-// verified returns the template of the version that was asked for, or of the newest verified one: the one that is kept, or that
-// of a revision which is still there.
+// verified returns the template of the requested version, or of the newest verified one, from the history or from a revision that still
+// exists.
 func (r *Roller) verified(request Request, scene *scene, revisions []history.Revision) (podtemplate.Template, error) {
 	templates := history.ByVersion(scene.revisions)
 	for _, revision := range revisions {
@@ -90,7 +90,8 @@ func (r *Roller) verified(request Request, scene *scene, revisions []history.Rev
 	case request.To != "":
 		return templates[request.To], nil
 	case len(targets) == 0:
-		return nil, &Obstacle{ObstacleNoVerifiedVersion, fmt.Sprintf("deployment %s has no other verified version to go back to", scene.object.GetName())}
+		return nil, &Obstacle{ObstacleNoVerifiedVersion, fmt.Sprintf(
+			"deployment %s has no other verified version to go back to", scene.object.GetName())}
 	}
 	return templates[targets[0]], nil
 }
@@ -103,8 +104,8 @@ func unknownVersion(deployment, version string, targets []string) error {
 	return &Obstacle{ObstacleUnknownVersion, message}
 }
 
-// guards are what a rollback was decided by, and what it overwrites: the API server makes it only while all of that is so. A
-// resourceVersion would be a worse guard: the status updates of a rollout would fail one attempt after the other.
+// guards returns tests of what a rollback was decided by and what it overwrites: the API server patches only while all hold. A
+// resourceVersion would be a worse guard, as every status update of a rollout changes it.
 func guards(kind workload.Kind, deployment *unstructured.Unstructured) []workload.Operation {
 	template, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, kind.TemplatePath()...)
 	tests := []workload.Operation{
@@ -124,9 +125,9 @@ func guards(kind workload.Kind, deployment *unstructured.Unstructured) []workloa
 	return tests
 }
 
-// patchOf replaces the template of a Deployment as it was read, and nothing else of its spec. What kubectl apply remembers goes
-// back with it: else the file of the version that is left, applied once more, would leave fields of the earlier one in place,
-// and so be a version that nobody refuses.
+// patchOf returns the patch that replaces the template of a workload, and nothing else of its spec. It resets the annotation of kubectl
+// apply as well: otherwise applying the manifest of the rolled-back version again would keep fields of the earlier one, and so make
+// another version, which is not refused.
 func patchOf(kind workload.Kind, deployment *unstructured.Unstructured, back target, rollbacks []appv1alpha1.Rollback) (client.Patch, error) {
 	recorded, err := json.Marshal(rollbacks)
 	if err != nil {
@@ -137,13 +138,17 @@ func patchOf(kind workload.Kind, deployment *unstructured.Unstructured, back tar
 	if annotations == nil {
 		operations = append(operations, workload.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
 	}
-	operations = append(operations, workload.Operation{Op: "add", Path: workloadpatch.AnnotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded)})
+	operations = append(operations, workload.Operation{
+		Op: "add", Path: workloadpatch.AnnotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded),
+	})
 	applied, err := podtemplate.WithApplied(annotations, back.applied)
 	if err != nil {
 		return nil, err
 	}
 	if applied != "" {
-		operations = append(operations, workload.Operation{Op: "add", Path: workloadpatch.AnnotationPath(corev1.LastAppliedConfigAnnotation), Value: applied})
+		operations = append(operations, workload.Operation{
+			Op: "add", Path: workloadpatch.AnnotationPath(corev1.LastAppliedConfigAnnotation), Value: applied,
+		})
 	}
 	for _, request := range []string{appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy} {
 		if _, present := annotations[request]; present {

@@ -30,7 +30,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Assess sets the condition Effective in the status of an OpsConfigInfo, and returns it. The operator reads its settings in namespace.
+// Assess sets the condition Effective in the status of an OpsConfigInfo, and returns it. namespace is that of the settings.
 func Assess(object *appv1alpha1.OpsConfigInfo, namespace string, now time.Time) metav1.Condition {
 	condition := metav1.Condition{
 		Type:               appv1alpha1.ConditionEffective,
@@ -46,7 +46,7 @@ func Assess(object *appv1alpha1.OpsConfigInfo, namespace string, now time.Time) 
 		condition.Message = fmt.Sprintf("no effect: the operator reads its settings in namespace %s", namespace)
 	case !isSetting:
 		condition.Reason = appv1alpha1.ReasonUnknownName
-		condition.Message = fmt.Sprintf("no effect: no setting is named %q; there are %s", object.Name, strings.Join(names(), ", "))
+		condition.Message = fmt.Sprintf("no effect: unknown setting %q; the settings are %s", object.Name, strings.Join(names(), ", "))
 	case unusable != nil:
 		condition.Reason = appv1alpha1.ReasonUnusableSpec
 		condition.Message = fmt.Sprintf("%s; %s stays in effect", unusable, describe(InEffect(object.Name, object)))

@@ -26,15 +26,14 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// What the API server takes as the content of an enabled setting, as the CRD has it.
+// The content of an enabled setting that the API server accepts, as in the CRD.
 var (
 	admittedBatch   = regexp.MustCompile(`^([1-9]|[1-9][0-9]|[1-4][0-9][0-9]|500)$`)
 	admittedPeriod  = regexp.MustCompile(`^[1-9][0-9]{0,4}[smh]$`)
 	admittedHistory = regexp.MustCompile(`^([1-9]|[1-9][0-9]|100)$`)
 )
 
-// Whatever an OpsConfigInfo and its status hold, the value in effect is within its limits, and a spec that is not acted by is
-// told why in words that name what is wrong.
+// For any OpsConfigInfo and status, the value in effect is within its limits, and the message about an invalid spec names the field.
 func FuzzInEffect(f *testing.F) {
 	for name, spec := range Defaults() {
 		for _, content := range []string{"10", "500", "501", "0", "-1", "+5", "007", "1.5", "", "99999999999999999999", "2m", "90s", "99999h", "100000s", "0s", "2µ", "\x00", "abc"} {
@@ -64,7 +63,7 @@ func FuzzInEffect(f *testing.F) {
 	})
 }
 
-// checkInEffect looks at the value of a usable spec.
+// checkInEffect checks the value of a valid spec.
 func checkInEffect(t *testing.T, name string, spec appv1alpha1.OpsConfigInfoSpec, value appv1alpha1.ConfigValue) {
 	t.Helper()
 	if value != (appv1alpha1.ConfigValue{Enable: spec.Enable, Content: spec.Content}) {
@@ -75,7 +74,7 @@ func checkInEffect(t *testing.T, name string, spec appv1alpha1.OpsConfigInfoSpec
 	}
 }
 
-// checkReason looks at why a spec can't be used.
+// checkReason checks why a spec is invalid.
 func checkReason(t *testing.T, name string, spec appv1alpha1.OpsConfigInfoSpec, reason string) {
 	t.Helper()
 	if !strings.Contains(reason, strconv.Quote(name)) || !strings.Contains(reason, "spec.type") && !strings.Contains(reason, "spec.content") {

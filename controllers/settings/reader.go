@@ -29,10 +29,10 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Reader reads the settings in effect. A missing object has its default. Errors are those of the client alone.
+// Reader reads the settings in effect. A missing object has its default, an invalid one its last valid value.
 type Reader struct {
 	Client client.Reader
-	// Namespace has the OpsConfigInfo objects that count.
+	// Namespace is the namespace of the settings.
 	Namespace string
 }
 
@@ -48,7 +48,7 @@ func (r Reader) BatchSize(ctx context.Context) (int32, error) {
 	return batchSize(value), err
 }
 
-// StuckThreshold returns how long the pods of a release may fail to run before it is rolled back: 0 where it never is.
+// StuckThreshold returns how long the pods of a release may fail to run before it is rolled back, 0 for never.
 func (r Reader) StuckThreshold(ctx context.Context) (time.Duration, error) {
 	value, err := r.read(ctx, appv1alpha1.ConfigStuckRollback)
 	return period(value), err
@@ -60,7 +60,7 @@ func (r Reader) RollsBackSuspended(ctx context.Context) (bool, error) {
 	return value.Enable, err
 }
 
-// Quarantine returns how long a version is denied after its rollback: 0 for not at all.
+// Quarantine returns how long a version is denied after its rollback, 0 for not at all.
 func (r Reader) Quarantine(ctx context.Context) (time.Duration, error) {
 	value, err := r.read(ctx, appv1alpha1.ConfigRefusal)
 	return period(value), err
@@ -84,7 +84,7 @@ func (r Reader) LabelsFinished(ctx context.Context) (bool, error) {
 	return value.Enable, err
 }
 
-// Changed passes the OpsConfigInfos of these names that count.
+// Changed passes the settings of these names.
 func (r Reader) Changed(names ...string) predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(object client.Object) bool {
 		return object.GetNamespace() == r.Namespace && slices.Contains(names, object.GetName())

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package settings reads the OpsConfigInfo objects: their defaults, which of them are usable, and the values in effect.
+// Package settings reads the OpsConfigInfo objects: it has their defaults, validates them, and returns the values in effect.
 package settings
 
 import (
@@ -25,10 +25,10 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// maxBatchSize is the most pods in a ChangePod. It keeps the object far below etcd's limit of 1.5 MB.
+// maxBatchSize is the most pods in a ChangePod. It keeps the object well below etcd's limit of 1.5 MB.
 const maxBatchSize = 500
 
-// maxHistory is the most templates or records that are kept of a workload.
+// maxHistory is the most templates or records kept of a workload.
 const maxHistory = 100
 
 // Defaults returns the documented OpsConfigInfo specs, by name. The operator creates those that are missing.
@@ -61,7 +61,7 @@ func Defaults() map[string]appv1alpha1.OpsConfigInfoSpec {
 	}
 }
 
-// Check returns why the spec is not usable as the setting of this name, nil where it is.
+// Check returns why a spec is invalid as the setting of this name, nil where it is valid.
 func Check(name string, spec appv1alpha1.OpsConfigInfoSpec) error {
 	expected := Defaults()[name].Type
 	if spec.Type != expected {
@@ -90,22 +90,22 @@ func checkCount(name, content string, limit int) error {
 	return nil
 }
 
-// parsePeriod reads a whole number of seconds, minutes or hours, with five digits at most.
+// parsePeriod parses a whole number of seconds, minutes or hours, with at most five digits.
 func parsePeriod(content string) (time.Duration, error) {
 	units := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
 	if content == "" || len(content) > 6 {
-		return 0, fmt.Errorf("%q has not 2 to 6 characters", content)
+		return 0, fmt.Errorf("%q is not 2 to 6 characters long", content)
 	}
 	digits, unit := content[:len(content)-1], content[len(content)-1:]
 	count, err := strconv.ParseUint(digits, 10, 32)
 	if err != nil || units[unit] == 0 || count == 0 {
-		return 0, fmt.Errorf("%q is no whole number of seconds, minutes or hours", content)
+		return 0, fmt.Errorf("%q is not a whole number of seconds, minutes or hours", content)
 	}
 	return time.Duration(count) * units[unit], nil
 }
 
-// InEffect returns the value in effect of the setting of this name, given its object or nil: the spec where it is usable,
-// else the last usable value, else the default.
+// InEffect returns the value in effect of the setting of this name, given its object or nil: the spec where it is valid, else the last
+// valid value, else the default.
 func InEffect(name string, object *appv1alpha1.OpsConfigInfo) appv1alpha1.ConfigValue {
 	switch {
 	case object != nil && Check(name, object.Spec) == nil:
@@ -118,7 +118,7 @@ func InEffect(name string, object *appv1alpha1.OpsConfigInfo) appv1alpha1.Config
 	}
 }
 
-// batchSize returns the number of pods in a batch by the value of "branch": 1 while it is off.
+// batchSize returns the number of pods in a batch from the value of "branch", 1 while it is off.
 func batchSize(branch appv1alpha1.ConfigValue) int32 {
 	size, err := strconv.ParseInt(branch.Content, 10, 32)
 	if !branch.Enable || err != nil {
@@ -127,7 +127,7 @@ func batchSize(branch appv1alpha1.ConfigValue) int32 {
 	return int32(min(max(size, 1), maxBatchSize))
 }
 
-// period returns the duration in the value of "stuck-rollback" or "refusal": 0 while it is off.
+// period returns the duration in the value of "stuck-rollback" or "refusal", 0 while it is off.
 func period(value appv1alpha1.ConfigValue) time.Duration {
 	duration, err := parsePeriod(value.Content)
 	if !value.Enable || err != nil {
@@ -136,7 +136,7 @@ func period(value appv1alpha1.ConfigValue) time.Duration {
 	return duration
 }
 
-// retention returns how many templates or records the value of "template-history" or "release-history" keeps: 0 while it is off.
+// retention returns the number of templates or records in the value of "template-history" or "release-history", 0 while it is off.
 func retention(value appv1alpha1.ConfigValue) int {
 	count, err := strconv.Atoi(value.Content)
 	if !value.Enable || err != nil {

@@ -132,7 +132,7 @@ func TestInEffectOfPeriods(t *testing.T) {
 		duration time.Duration
 	}{
 		{"is two minutes where the object of stuck-rollback is missing", "stuck-rollback", nil, true, "2m", 2 * time.Minute},
-		{"is what stuck-rollback says", "stuck-rollback", setting("stuck-rollback", "isStuckRollback", true, "90s"), true, "90s", 90 * time.Second},
+		{"is that of stuck-rollback", "stuck-rollback", setting("stuck-rollback", "isStuckRollback", true, "90s"), true, "90s", 90 * time.Second},
 		{"is none where stuck-rollback is off", "stuck-rollback", setting("stuck-rollback", "isStuckRollback", false, "90s"), false, "90s", 0},
 		{"needs no usable content while stuck-rollback is off", "stuck-rollback", setting("stuck-rollback", "isStuckRollback", false, "abc"), false, "abc", 0},
 		{"is the default where stuck-rollback was never usable", "stuck-rollback", setting("stuck-rollback", "isStuckRollback", true, "abc"), true, "2m", 2 * time.Minute},
@@ -188,7 +188,7 @@ func TestInEffectOfHistories(t *testing.T) {
 		{"is the default where the type of template-history is wrong", "template-history", setting("template-history", "isReleaseHistory", true, "20"), true, "10", 10},
 		{"is the last good value where the content is 0", "template-history", lastGood(setting("template-history", "isTemplateHistory", true, "0"), true, "7"), true, "7", 7},
 		{"is no record where the object of release-history is missing", "release-history", nil, false, "5", 0},
-		{"is what release-history says once it is on", "release-history", setting("release-history", "isReleaseHistory", true, "5"), true, "5", 5},
+		{"is that of release-history once it is on", "release-history", setting("release-history", "isReleaseHistory", true, "5"), true, "5", 5},
 		{"needs no usable content while release-history is off", "release-history", setting("release-history", "isReleaseHistory", false, "abc"), false, "abc", 0},
 		{"is none where release-history was never usable", "release-history", setting("release-history", "isReleaseHistory", true, "abc"), false, "5", 0},
 		{"is the last good value where the content is missing", "release-history", lastGood(setting("release-history", "isReleaseHistory", true, ""), true, "7"), true, "7", 7},
@@ -244,31 +244,31 @@ func TestAssessSetsTheConditionEffective(t *testing.T) {
 			"True", "InEffect", `enable: true, content: "20" is in effect`, &appv1alpha1.ConfigValue{Enable: true, Content: "20"}},
 		{"one that is off is in effect", setting("blocking", "isBlockingUp", false, ""),
 			"True", "InEffect", `enable: false is in effect`, &appv1alpha1.ConfigValue{}},
-		{"one in another namespace is told where settings are read", elsewhere,
+		{"one in another namespace has the namespace of the settings", elsewhere,
 			"False", "OtherNamespace", "no effect: the operator reads its settings in namespace altershieldoperator-system", nil},
-		{"one in another namespace is told that before anything else", strangerElsewhere,
+		{"one in another namespace has that before anything else", strangerElsewhere,
 			"False", "OtherNamespace", "no effect: the operator reads its settings in namespace altershieldoperator-system", nil},
-		{"one of another name is told the names there are", setting("brunch", "isBranch", true, "20"),
-			"False", "UnknownName", `no effect: no setting is named "brunch"; there are ` +
+		{"one of another name has the known names", setting("brunch", "isBranch", true, "20"),
+			"False", "UnknownName", `no effect: unknown setting "brunch"; the settings are ` +
 				"blocking, branch, finished-label, refusal, release-history, stuck-rollback, suspended-rollback, template-history", nil},
-		{"one with unusable content is told what stays in effect", lastGood(setting("branch", "isBranch", true, "abc"), true, "7"),
+		{"one with invalid content has what stays in effect", lastGood(setting("branch", "isBranch", true, "abc"), true, "7"),
 			"False", "UnusableSpec",
 			`spec.content of "branch" must be a whole number from 1 to 500, not "abc"; enable: true, content: "7" stays in effect`,
 			&appv1alpha1.ConfigValue{Enable: true, Content: "7"}},
-		{"one that was never usable is told that the default stays in effect", setting("branch", "isBranch", true, "501"),
+		{"one that was never valid has the default in effect", setting("branch", "isBranch", true, "501"),
 			"False", "UnusableSpec",
 			`spec.content of "branch" must be a whole number from 1 to 500, not "501"; enable: false, content: "10" stays in effect`, nil},
 		{"a time is in effect", setting("stuck-rollback", "isStuckRollback", true, "90s"),
 			"True", "InEffect", `enable: true, content: "90s" is in effect`, &appv1alpha1.ConfigValue{Enable: true, Content: "90s"}},
 		{"one that is off is in effect whatever its content", setting("release-history", "isReleaseHistory", false, "abc"),
 			"True", "InEffect", `enable: false, content: "abc" is in effect`, &appv1alpha1.ConfigValue{Content: "abc"}},
-		{"an unusable time is told what it must be", setting("refusal", "isRefusal", true, "2d"),
+		{"an invalid time has what it must be", setting("refusal", "isRefusal", true, "2d"),
 			"False", "UnusableSpec", `spec.content of "refusal" must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h, not "2d"; ` +
 				`enable: true, content: "24h" stays in effect`, nil},
-		{"an unusable number to keep is told what it must be", lastGood(setting("template-history", "isTemplateHistory", true, "101"), true, "7"),
+		{"an invalid number to keep has what it must be", lastGood(setting("template-history", "isTemplateHistory", true, "101"), true, "7"),
 			"False", "UnusableSpec", `spec.content of "template-history" must be a whole number from 1 to 100, not "101"; ` +
 				`enable: true, content: "7" stays in effect`, &appv1alpha1.ConfigValue{Enable: true, Content: "7"}},
-		{"one of the wrong type is told the right one", setting("blocking", "isBranch", false, ""),
+		{"one of the wrong type has the right one", setting("blocking", "isBranch", false, ""),
 			"False", "UnusableSpec", `spec.type of "blocking" must be "isBlockingUp", not "isBranch"; enable: true stays in effect`, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {

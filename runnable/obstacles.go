@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package runnable
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
+)
+
+const (
+	// obstacleTime is how long a rollback that met an obstacle is not tried again: each restart of a crashing pod would cause live reads.
+	obstacleTime = time.Minute
+	// deniedTime is how long a denied rollback is not tried again: a changed policy causes no event.
+	deniedTime = 10 * time.Minute
+)
+
+// obstacleLog remembers the obstacles that the present release of each Deployment met, so that each is reported once, and the API server
+// is not called at each crash of a pod. A restarted operator reports them again. The zero value is empty.
+type obstacleLog struct {
+	mutex sync.Mutex
+	of    map[client.ObjectKey]reported
+	// unusable has the reported errors of annotations.
+	unusable map[client.ObjectKey]string
+}
+
+type reported struct {
+	release decide.Release
+	met     []entry
+}
+
+type entry struct {
+	asked    appv1alpha1.RollbackReason
+	obstacle rollback.ObstacleReason
+	// at is when the obstacle was last met.
+	at time.Time
+}
+
+// attempt is a rollback of a release for a reason.
+type attempt struct {
+	release decide.Release
+	asked   appv1alpha1.RollbackReason
+}
+
+// add remembers an obstacle, and reports whether it is new.
+func (l *obstacleLog) add(deployment client.ObjectKey, tried attempt, obstacle rollback.ObstacleReason, now time.Time) (first bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	known := l.of[deployment]
+	if known.release != tried.release {
+		known = reported{release: tried.release}
+	}
+	at := slices.IndexFunc(known.met, func(met entry) bool { return met.asked == tried.asked && met.obstacle == obstacle })
+	if at >= 0 {
+		known.met[at].at = now
+		return false
+	}
+	known.met = append(known.met, entry{tried.asked, obstacle, now})
+	if l.of == nil {
+		l.of = map[client.ObjectKey]reported{}
+	}
+	l.of[deployment] = known
+	return true
+}
+
+// backoff returns how long not to try a rollback that met an obstacle. wayBack reports whether there is a healthy ReplicaSet to go back to.
+func (l *obstacleLog) backoff(deployment client.ObjectKey, tried attempt, wayBack bool, now time.Time) time.Duration {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	var left time.Duration
+	if known := l.of[deployment]; known.release == tried.release {
+		for _, met := range known.met {
+			over := wayBack && met.obstacle == rollback.ObstacleNoHealthyReplicaSet
+			if met.asked == tried.asked && !over && !isCached(met.obstacle) {
+				left = max(left, met.at.Add(obstacleTime).Sub(now))
+			}
+		}
+	}
+	return left
+}
+
+// isCached reports whether an obstacle, and its end, can be seen in the cache.
+func isCached(obstacle rollback.ObstacleReason) bool {
+	return slices.Contains([]rollback.ObstacleReason{
+		rollback.ObstaclePaused, rollback.ObstacleRecreate, rollback.ObstacleIsRollback, rollback.ObstacleAlreadyRolledBack,
+		rollback.ObstacleNotControlled, rollback.ObstacleNoUser,
+	}, obstacle)
+}
+
+// warn remembers the error of an annotation, or that there is none, and reports whether the error is new.
+func (l *obstacleLog) warn(deployment client.ObjectKey, unusable error) (first bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if unusable == nil {
+		delete(l.unusable, deployment)
+		return false
+	}
+	first = l.unusable[deployment] != unusable.Error()
+	if l.unusable == nil {
+		l.unusable = map[client.ObjectKey]string{}
+	}
+	l.unusable[deployment] = unusable.Error()
+	return first
+}
+
+func (l *obstacleLog) forget(deployment client.ObjectKey) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	delete(l.of, deployment)
+	delete(l.unusable, deployment)
+}
