@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package runnable has the rollback controller: it rolls back releases that fail to start, fail their check, or are rolled back on request.
+// Package runnable has the rollback controller: it rolls back releases that fail to start, fail their check, or are to be rolled back on request.
 package runnable
 
 import (
@@ -51,7 +51,7 @@ type Roller interface {
 	RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error)
 }
 
-// Contact has the time since when the operator observes pods.
+// Contact returns since when the operator observes pods.
 type Contact interface {
 	Since() time.Time
 }

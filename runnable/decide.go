@@ -66,8 +66,7 @@ type Decision struct {
 	Wait time.Duration
 }
 
-// Decide decides whether to roll a Deployment back. A user's request comes first, then failed checks, whose target is a verified
-// version.
+// Decide returns what to do about a Deployment. A user's request comes first, then failed checks, whose target is a verified version.
 func Decide(seen Observation) Decision {
 	var decision Decision
 	if !seen.OptedIn || seen.Release.Version == "" {

@@ -22,7 +22,6 @@ import (
 	"time"
 	"unicode"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -70,21 +69,11 @@ func refusedUntil(rollback *appv1alpha1.Rollback) string {
 	return rollback.RefusedUntil.UTC().Format(time.RFC3339)
 }
 
-// reportRefusal writes an Event about a release that was refused because of the rollback from a version. All of it is from the
-// Deployment that the cache has.
+// reportRefusal writes an Event about a denied version that was rolled back before. It uses only the cached Deployment, not the request.
 func (a *accounts) reportRefusal(known client.Object, version string) {
 	refused := decide.RefusalOf(appv1alpha1.RollbacksOf(known.GetAnnotations()), version, a.clock.Now())
 	if refused == nil {
 		return
 	}
-	apiVersion, kind := a.kind.GroupVersionKind().ToAPIVersionAndKind()
-	a.recorder.Record(events.ReleaseRefused(
-		&corev1.ObjectReference{
-			APIVersion: apiVersion, Kind: kind, Namespace: known.GetNamespace(), Name: known.GetName(), UID: known.GetUID(),
-		},
-		&corev1.ObjectReference{
-			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: known.GetNamespace(),
-			Name: decide.ChangeWorkloadName(known.GetName(), refused.Version),
-		},
-		refusalSentence(known.GetName(), refused)))
+	a.recorder.Record(events.ReleaseRefused(a.kind.GroupVersionKind(), known, refused.Version, refusalSentence(known.GetName(), refused)))
 }

@@ -33,7 +33,7 @@ type Observation struct {
 	Current bool
 	// Superseded reports whether the Deployment is at a later release. Where it is at an earlier one, the cache is behind.
 	Superseded bool
-	// Desired is the number of pods that the Deployment wants.
+	// Desired is the number of desired pods.
 	Desired int32
 	// Paused reports whether the Deployment is paused.
 	Paused bool

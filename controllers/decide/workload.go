@@ -26,7 +26,7 @@ import (
 
 // Rollout is the state of the rollout of a workload.
 type Rollout struct {
-	// Desired is the number of pods that the workload wants.
+	// Desired is the number of desired pods.
 	Desired int32
 	// MinReadySeconds is how long a pod has to be ready to be finished.
 	MinReadySeconds int32

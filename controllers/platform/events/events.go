@@ -22,6 +22,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -197,11 +198,18 @@ func StuckAfterUnusable(workload client.Object, err error, threshold time.Durati
 }
 
 // ReleaseRefused reports that a version that was rolled back was denied. Repetitions become one Event where both references are the
-// same, whatever the note: so the workload has no resourceVersion, and the ChangeWorkload is that of the version.
-func ReleaseRefused(workload, changeWorkload *corev1.ObjectReference, note string) Event {
+// same, whatever the note: so that of the workload has no resourceVersion, and the other one names the ChangeWorkload of the version.
+func ReleaseRefused(kind schema.GroupVersionKind, workload client.Object, version, note string) Event {
+	apiVersion, name := kind.ToAPIVersionAndKind()
 	return Event{
-		Regarding: workload, Related: changeWorkload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseRefused, Action: actionAdmit,
-		Note: note,
+		Regarding: &corev1.ObjectReference{
+			APIVersion: apiVersion, Kind: name, Namespace: workload.GetNamespace(), Name: workload.GetName(), UID: workload.GetUID(),
+		},
+		Related: &corev1.ObjectReference{
+			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: workload.GetNamespace(),
+			Name: decide.ChangeWorkloadName(workload.GetName(), version),
+		},
+		Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseRefused, Action: actionAdmit, Note: note,
 	}
 }
 

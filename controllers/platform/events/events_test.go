@@ -37,7 +37,7 @@ func TestEvent(t *testing.T) {
 	made := appv1alpha1.Rollback{Version: "b", Release: 2, To: "a", Message: "bob asked for it"}
 	refused := made
 	refused.RefusedUntil = &at
-	workload := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep"}}
+	workload := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "d-1"}}
 	released := &appv1alpha1.ChangeWorkload{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--b"},
 		Spec:       appv1alpha1.ChangeWorkloadSpec{AppName: "sleep", Reversion: "b", Release: 2},
@@ -48,7 +48,8 @@ func TestEvent(t *testing.T) {
 		},
 	}
 	setting := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: "altershieldoperator-system", Name: "blocking"}}
-	reference, version := &corev1.ObjectReference{Kind: "Deployment", Name: "sleep"}, &corev1.ObjectReference{Kind: "ChangeWorkload", Name: "sleep--x--b"}
+	reference := &corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "sleep", UID: "d-1"}
+	ofVersion := &corev1.ObjectReference{APIVersion: "app.ops.cloud.alipay.com/v1alpha1", Kind: "ChangeWorkload", Namespace: "default", Name: "sleep--x--b"}
 	broken := errors.New("broken")
 	for _, row := range []struct {
 		event                      events.Event
@@ -94,7 +95,8 @@ func TestEvent(t *testing.T) {
 			"Warning", "ReleaseNotRolledBack", "RollBack", "release 2, version b, was not rolled back: broken (cause of the rollback: bob asked for it)"},
 		{events.StuckAfterUnusable(workload, broken, 2*time.Minute), workload, nil, "Warning", "StuckAfterUnusable", "RollBack",
 			"broken; the setting stuck-rollback applies: 2m0s"},
-		{events.ReleaseRefused(reference, version, "refused"), reference, version, "Warning", "ReleaseRefused", "Admit", "refused"},
+		{events.ReleaseRefused(appsv1.SchemeGroupVersion.WithKind("Deployment"), workload, "b", "refused"), reference, ofVersion,
+			"Warning", "ReleaseRefused", "Admit", "refused"},
 		{events.ConfigRestored(setting), setting, nil, "Normal", "ConfigRestored", "Configure", "created with the default"},
 		{events.ConfigIgnored(setting, "no effect"), setting, nil, "Warning", "ConfigIgnored", "Configure", "no effect"},
 	} {
