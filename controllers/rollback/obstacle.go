@@ -29,29 +29,29 @@ import (
 type ObstacleReason string
 
 const (
-	// ObstaclePaused: a user has paused the Deployment.
+	// ObstaclePaused means that a user has paused the Deployment.
 	ObstaclePaused ObstacleReason = "Paused"
-	// ObstacleRecreate: the strategy is Recreate, so no older pods are left.
+	// ObstacleRecreate means that the strategy is Recreate, so no older pods are left.
 	ObstacleRecreate ObstacleReason = "RecreateStrategy"
-	// ObstacleNoHealthyReplicaSet: no older ReplicaSet still runs all its pods.
+	// ObstacleNoHealthyReplicaSet means that no older ReplicaSet still runs all its pods.
 	ObstacleNoHealthyReplicaSet ObstacleReason = "NoHealthyReplicaSet"
-	// ObstacleNoVerifiedVersion: no other version was verified, or its template is gone.
+	// ObstacleNoVerifiedVersion means that no other version was verified, or its template is gone.
 	ObstacleNoVerifiedVersion ObstacleReason = "NoVerifiedVersion"
-	// ObstacleUnknownVersion: the requested version was not verified, is the present one, or is refused.
+	// ObstacleUnknownVersion means that the requested version was not verified, is the present one, or is refused.
 	ObstacleUnknownVersion ObstacleReason = "UnknownVersion"
-	// ObstacleAlreadyRolledBack: the version was rolled back automatically before, which is done only once.
+	// ObstacleAlreadyRolledBack means that the version was rolled back automatically before, which is done only once.
 	ObstacleAlreadyRolledBack ObstacleReason = "AlreadyRolledBack"
-	// ObstacleIsRollback: the release is a rollback itself.
+	// ObstacleIsRollback means that the release is a rollback itself.
 	ObstacleIsRollback ObstacleReason = "IsRollback"
-	// ObstacleNotControlled: the Deployment is not under change control.
+	// ObstacleNotControlled means that the Deployment is not under change control.
 	ObstacleNotControlled ObstacleReason = "NotControlled"
-	// ObstacleNoUser: the user who requested the rollback is unknown.
+	// ObstacleNoUser means that the user who requested the rollback is unknown.
 	ObstacleNoUser ObstacleReason = "NoUser"
-	// ObstacleSameTemplate: the Deployment already has the template of the target.
+	// ObstacleSameTemplate means that the Deployment already has the template of the target.
 	ObstacleSameTemplate ObstacleReason = "SameTemplate"
-	// ObstacleDenied: the API server denied the template, because of a newer policy for example.
+	// ObstacleDenied means that the API server denied the template, because of a newer policy for example.
 	ObstacleDenied ObstacleReason = "Denied"
-	// ObstacleMovedOn: the Deployment is at another release now.
+	// ObstacleMovedOn means that the Deployment is at another release now.
 	ObstacleMovedOn ObstacleReason = "MovedOn"
 )
 
