@@ -26,7 +26,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-func TestTheAdviceBesideADenial(t *testing.T) {
+func TestDenialAdvice(t *testing.T) {
 	const bypass = "to let a repair through, set the label altershield.defense.antgroup.com/ignored-suspend=true on the Deployment in the same update"
 	failing := func(workload *appv1alpha1.ChangeWorkload) {
 		stored("Suspend", "False", "PodsFailed")(workload)
@@ -83,7 +83,7 @@ func TestTheAdviceBesideADenial(t *testing.T) {
 	}
 }
 
-func TestAVersionWhosePodsFailedIsNoLongerVerifiedHoweverOftenItSucceededBefore(t *testing.T) {
+func TestIsVerifiedIsFalseOnceThePodsOfAVersionFailed(t *testing.T) {
 	workloads := []appv1alpha1.ChangeWorkload{
 		other(older, 3, stored("Suspend", "False", "PodsFailed")),
 		other(version, 2, stored("Suspend", "False", "PodsFailed"), remembering(older)),
@@ -91,7 +91,7 @@ func TestAVersionWhosePodsFailedIsNoLongerVerifiedHoweverOftenItSucceededBefore(
 	NewWithT(t).Expect(decide.IsVerified(workloads, older)).To(BeFalse())
 }
 
-func TestTheAdviceBesideADenialDoesNotSendBackToARefusedVersion(t *testing.T) {
+func TestDenialAdviceNamesNoRefusedVersion(t *testing.T) {
 	g := NewWithT(t)
 	workloads := []appv1alpha1.ChangeWorkload{other(version, 2, stored("Suspend", "False", "PodsFailed"), remembering(older, "b"))}
 	rollbacks := []appv1alpha1.Rollback{refusedUntil(rollback(older, 1, "b"), now.Add(time.Hour))}
@@ -100,7 +100,7 @@ func TestTheAdviceBesideADenialDoesNotSendBackToARefusedVersion(t *testing.T) {
 		"going back to a verified version needs no label: 0123456789abcdef0123456789abcdef, b"), "once its refusal is over")
 }
 
-func TestAFailureThatWasTakenBackIsNotAdvisedWithAnEmptyReason(t *testing.T) {
+func TestDenialAdviceHasNoEmptyReason(t *testing.T) {
 	g := NewWithT(t)
 	takenBack := other(version, 1, stored("Suspend", "False", "PodsFailed"))
 	for _, advice := range decide.DenialAdvice([]appv1alpha1.ChangeWorkload{takenBack}, repair, nil, now) {
@@ -108,7 +108,7 @@ func TestAFailureThatWasTakenBackIsNotAdvisedWithAnEmptyReason(t *testing.T) {
 	}
 }
 
-func TestAVersionOnceVerifiedStaysSoWhileItIsReleasedAgainUnlessItFails(t *testing.T) {
+func TestIsVerifiedStaysTrueWhileAVersionIsReleasedAgainUnlessItFails(t *testing.T) {
 	g := NewWithT(t)
 	running := other(older, 3, stored("Running", "Unknown", "Superseded"), remembering(older))
 	g.Expect(decide.IsVerified([]appv1alpha1.ChangeWorkload{running}, older)).To(BeTrue())

@@ -28,7 +28,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-func TestAVerdictCountsOnceAndAtItsStage(t *testing.T) {
+func TestApplyVerdictCountsOnceAndAtItsStage(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		options []batchOption
@@ -86,7 +86,7 @@ func TestAVerdictCountsOnceAndAtItsStage(t *testing.T) {
 	}
 }
 
-func TestAVerdictIsForOneCheckAlone(t *testing.T) {
+func TestApplyVerdictIsForOneCheckAlone(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1), in("PostSubmitted"))
 	for _, id := range []string{"node-2", ""} {
@@ -98,7 +98,7 @@ func TestAVerdictIsForOneCheckAlone(t *testing.T) {
 	g.Expect(applied).To(BeFalse(), "an empty id matches no batch")
 }
 
-func TestWhatSomebodyFailedByHandStaysFailed(t *testing.T) {
+func TestApplyVerdictKeepsAPodFailedThatAUserFailed(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 2), in("PostSubmitted"), result("sleep-2", "unpass", "seen by eye"), result("stranger", "unpass", "typed"))
 	batch.Status, _ = decide.ApplyVerdict(&batch, verifier.Delivery{CheckID: "node-1", Stage: "POST", Verdict: verifier.Verdict{Outcome: "pass"}}, now)
@@ -108,7 +108,7 @@ func TestWhatSomebodyFailedByHandStaysFailed(t *testing.T) {
 	g.Expect(judgement.Failed[0].Message).To(Equal("seen by eye"))
 }
 
-func TestALatePassReplacesAFailureByPolicy(t *testing.T) {
+func TestApplyVerdictReplacesAFailureByPolicy(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1), in("PostSubmitted"), deadlineOver)
 	batch.Status = decide.AdvanceChangePod(&batch, checked(failureFails), decide.CheckAnswer{Call: "ask POST"}, now)
@@ -118,7 +118,7 @@ func TestALatePassReplacesAFailureByPolicy(t *testing.T) {
 	g.Expect(batch.Status.Conditions).To(haveCondition("Verified", "True", "PodsPassed"))
 }
 
-func TestAReasonFitsIntoAPodSummary(t *testing.T) {
+func TestApplyVerdictShortensTheReason(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1), in("PostSubmitted"))
 	verdict := verifier.Delivery{CheckID: "node-1", Stage: "POST", Verdict: verifier.Verdict{Outcome: "fail", Reason: strings.Repeat("发", 1000)}}
@@ -127,7 +127,7 @@ func TestAReasonFitsIntoAPodSummary(t *testing.T) {
 	g.Expect(status.PodResults[0].Message).To(HaveSuffix("发..."))
 }
 
-func TestAVerdictThatOvertookItsCheckIsFoundOnTheChangeWorkload(t *testing.T) {
+func TestEarlyVerdictIsFoundOnTheChangeWorkload(t *testing.T) {
 	early := func(id, stage, verdict string) appv1alpha1.EarlyVerdict {
 		return appv1alpha1.EarlyVerdict{
 			ChangePodID: id, Stage: appv1alpha1.CheckStage(stage), Verdict: appv1alpha1.Verdict(verdict), Message: "why", Time: metav1.NewMicroTime(now),

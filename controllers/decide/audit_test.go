@@ -44,7 +44,7 @@ func annotated(keysAndValues ...string) map[string]string {
 	return annotations
 }
 
-func TestARecordSaysHowItsReleaseCameAbout(t *testing.T) {
+func TestDescribeReleaseRecordsHowItCameAbout(t *testing.T) {
 	third := decide.Release{Version: version, Number: 3}
 	changes := []string{"spec.containers[sleep].image: busybox -> busybox:1.37", "metadata.labels[test]: added"}
 	rollback := &appv1alpha1.Rollback{
@@ -84,7 +84,7 @@ func TestARecordSaysHowItsReleaseCameAbout(t *testing.T) {
 	}
 }
 
-func TestARecordHasNoMoreChangesThanItMayHold(t *testing.T) {
+func TestDescribeReleaseCapsTheChanges(t *testing.T) {
 	g := NewWithT(t)
 	many := strings.Replace(releasedBy, `"metadata.labels[test]: added"`, `"x"`+strings.Repeat(`,"x"`, 99), 1)
 	spec := appv1alpha1.ChangeWorkloadSpec{}
@@ -92,7 +92,7 @@ func TestARecordHasNoMoreChangesThanItMayHold(t *testing.T) {
 	g.Expect(spec.Changes).To(HaveLen(32))
 }
 
-func TestTheEventOfAReleaseTells(t *testing.T) {
+func TestReleaseNote(t *testing.T) {
 	third := decide.Release{Version: version, Number: 3}
 	first := func(changes string) map[string]string {
 		return annotated("released-by", `{"user":"alice","version":"`+version+`","release":1`+changes+`}`)

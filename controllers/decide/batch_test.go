@@ -27,7 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-func TestBatchesAreOpened(t *testing.T) {
+func TestDecideOpensBatches(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		size    int32
@@ -91,7 +91,7 @@ func TestDecideSplitsABatchThatIsTooLongForTheVerifier(t *testing.T) {
 	}
 }
 
-func TestPodsGoIntoBatchesInTheirOrderAndOnce(t *testing.T) {
+func TestDecideBatchesPodsInTheirOrderAndOnce(t *testing.T) {
 	g := NewWithT(t)
 	decision := decide.Decide(newWorkload(batchesOf(2)), see(5, passed(1, 1), finished(pods(2, 5))), now)
 	g.Expect(decision.Batches).To(HaveLen(2))
@@ -99,7 +99,7 @@ func TestPodsGoIntoBatchesInTheirOrderAndOnce(t *testing.T) {
 	g.Expect(decision.Batches[1]).To(Equal(pods(4, 5)))
 }
 
-func TestANewReleaseRunsAndWaits60SecondsForItsFirstPods(t *testing.T) {
+func TestDecideGivesANewRelease60SecondsForItsFirstPods(t *testing.T) {
 	g := NewWithT(t)
 	decision := decide.Decide(newWorkload(), see(5), now)
 	g.Expect(string(decision.Status.Status)).To(Equal("Running"))
@@ -118,14 +118,14 @@ func TestANewReleaseRunsAndWaits60SecondsForItsFirstPods(t *testing.T) {
 	g.Expect(decision.Wait).To(Equal(time.Minute))
 }
 
-func TestADeadlineIsNeverStoredEarlierThanItsWindow(t *testing.T) {
+func TestDecideStoresNoDeadlineEarlierThanItsWindow(t *testing.T) {
 	g := NewWithT(t)
 	decision := decide.Decide(newWorkload(), see(5), now.Add(300*time.Millisecond))
 	g.Expect(decision.Status.WaitDeadline.Time).To(Equal(now.Add(61*time.Second)), "the API server stores whole seconds")
 	g.Expect(decision.Wait).To(Equal(60700 * time.Millisecond))
 }
 
-func TestWaitingForABatch(t *testing.T) {
+func TestDecideWaitsForABatch(t *testing.T) {
 	running := stored("Running", "Unknown", "Verifying")
 	timedOut := stored("TimeOutPreThreshold", "Unknown", "ThresholdTimeout")
 	long := func(workload *appv1alpha1.ChangeWorkload) { workload.Spec.WaitTimeThreshold = 120 }
@@ -228,7 +228,7 @@ func TestWaitingForABatch(t *testing.T) {
 	}
 }
 
-func TestWhatUsersReadOfAReleaseThatWaits(t *testing.T) {
+func TestDecideExplainsAReleaseThatWaits(t *testing.T) {
 	running := stored("Running", "Unknown", "Verifying")
 	for _, row := range []struct {
 		name     string
@@ -251,7 +251,7 @@ func TestWhatUsersReadOfAReleaseThatWaits(t *testing.T) {
 	}
 }
 
-func TestAReleaseWithoutPodsTimesOutOnceAndThenWaitsForAPodAlone(t *testing.T) {
+func TestDecideTimesAReleaseWithoutPodsOutOnce(t *testing.T) {
 	g := NewWithT(t)
 	s := &story{t: t, workload: newWorkload(), seen: see(5), now: now}
 	s.decide()
@@ -266,7 +266,7 @@ func TestAReleaseWithoutPodsTimesOutOnceAndThenWaitsForAPodAlone(t *testing.T) {
 	g.Expect(second.Wait).To(BeZero(), "no busy requeue")
 }
 
-func TestABatchThatThePausedDeploymentOpensCountsNoPodTwice(t *testing.T) {
+func TestDecideBatchesNoPodOfAPausedDeploymentTwice(t *testing.T) {
 	g := NewWithT(t)
 	s := &story{t: t, workload: newWorkload(), seen: see(5, paused, finished(pods(1, 3))), now: now}
 	g.Expect(sizes(s.decide().Batches)).To(HaveExactElements(1, 1, 1))
@@ -276,7 +276,7 @@ func TestABatchThatThePausedDeploymentOpensCountsNoPodTwice(t *testing.T) {
 	g.Expect(s.seen.LastNumber).To(Equal(int64(3)))
 }
 
-func TestPodsThatAreWantedLaterAreWaitedForAsLong(t *testing.T) {
+func TestDecideWaitsAsLongForPodsThatAreWantedLater(t *testing.T) {
 	g := NewWithT(t)
 	s := &story{t: t, workload: newWorkload(batchesOf(10)), seen: see(10), now: now}
 	s.decide()

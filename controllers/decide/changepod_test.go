@@ -28,7 +28,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-func TestABatchWithoutAServerIsDoneAtOnce(t *testing.T) {
+func TestAdvanceChangePodIsDoneAtOnceWithoutAServer(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 2))
 	batch.Generation = 7
@@ -45,7 +45,7 @@ func TestABatchWithoutAServerIsDoneAtOnce(t *testing.T) {
 	g.Expect(batch.Status).To(BeZero(), "the batch itself stays as it was read")
 }
 
-func TestTheConditionOfABatchFollowsItsVerdicts(t *testing.T) {
+func TestAdvanceChangePodSetsTheConditionByTheVerdicts(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		options []batchOption
@@ -81,7 +81,7 @@ func TestTheConditionOfABatchFollowsItsVerdicts(t *testing.T) {
 	}
 }
 
-func TestMessagesNameFivePodsAndCountTheRest(t *testing.T) {
+func TestFailuresNamesFivePodsAndCountsTheRest(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(decide.Failures(pods(1, 5))).To(Equal("pod sleep-1 failed its check; pod sleep-2 failed its check; " +
 		"pod sleep-3 failed its check; pod sleep-4 failed its check; pod sleep-5 failed its check"))
@@ -97,14 +97,14 @@ func TestMessagesNameFivePodsAndCountTheRest(t *testing.T) {
 			"the batch counts as failed"))
 }
 
-func TestABatchThatIsDoneStaysAsItIs(t *testing.T) {
+func TestAdvanceChangePodLeavesADoneBatchAsItIs(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 2))
 	batch.Status = withoutServer(&batch, now)
 	g.Expect(withoutServer(&batch, now.Add(time.Hour))).To(Equal(batch.Status))
 }
 
-func TestAVerdictSetByHandFlipsTheCondition(t *testing.T) {
+func TestAdvanceChangePodFlipsTheConditionByAVerdictSetByHand(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 2))
 	batch.Status = withoutServer(&batch, now)
@@ -125,7 +125,7 @@ func TestAVerdictSetByHandFlipsTheCondition(t *testing.T) {
 	g.Expect(batch.Status.Conditions).To(haveCondition("Verified", "True", "PodsPassed"))
 }
 
-func TestUpdateTimeMovesWheneverTheOperatorWritesTheStatusOfABatch(t *testing.T) {
+func TestAdvanceChangePodMovesTheUpdateTime(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1))
 	batch.Status = withoutServer(&batch, now)

@@ -72,7 +72,7 @@ func doneWith(message string) batchOption {
 	}
 }
 
-func TestWhatTheServerIsAskedFollowsFromThePhase(t *testing.T) {
+func TestNextCallFollowsFromThePhase(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		options []batchOption
@@ -116,7 +116,7 @@ var (
 	errRefused = fmt.Errorf("101: no such scene: %w", verifier.ErrRefused)
 )
 
-func TestABatchMovesOnByTheAnswers(t *testing.T) {
+func TestAdvanceChangePodMovesOnByTheAnswers(t *testing.T) {
 	begun := decide.CheckAnswer{Call: "begin", CheckID: "node-1"}
 	for _, row := range []struct {
 		name    string
@@ -226,7 +226,7 @@ func waitsFor(reason, message string) batchOption {
 	}
 }
 
-func TestEachWaitHasItsDeadlineInTheStatus(t *testing.T) {
+func TestAdvanceChangePodStoresTheDeadlineOfEachCheckWait(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1), openedAt(now.Add(-20*time.Second)))
 	g.Expect(decide.CheckWait(&batch, now)).To(Equal(100*time.Second), "from its creation, before it is written to")
@@ -260,7 +260,7 @@ func TestEachWaitHasItsDeadlineInTheStatus(t *testing.T) {
 	g.Expect(decide.CheckWait(&batch, later)).To(BeZero())
 }
 
-func TestABatchThatWasNotCheckedIsWorthTelling(t *testing.T) {
+func TestMissedCheckNotesABatchThatWasNotChecked(t *testing.T) {
 	for _, row := range []struct {
 		facts  decide.CheckFacts
 		answer decide.CheckAnswer
@@ -290,7 +290,7 @@ func TestABatchThatWasNotCheckedIsWorthTelling(t *testing.T) {
 	NewWithT(t).Expect(missed).To(BeFalse(), "a verdict is not a missed check")
 }
 
-func TestAFailureByPolicyThatIsWithdrawnByHandSaysSo(t *testing.T) {
+func TestAdvanceChangePodReportsAFailureByPolicyThatAUserWithdrew(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1), opened)
 	batch.Status = decide.AdvanceChangePod(&batch, checked(failureFails), decide.CheckAnswer{Call: "begin", Err: errRefused}, now)

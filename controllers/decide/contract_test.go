@@ -29,7 +29,7 @@ import (
 )
 
 // Names that no decision of this package spells, but users, dashboards or the server read.
-func TestTheWireContractNeverChanges(t *testing.T) {
+func TestWireContractNeverChanges(t *testing.T) {
 	for spelled, constant := range map[string]string{
 		"admission-webhook-altershield": appv1alpha1.LabelOptIn,
 		"enabled":                       appv1alpha1.OptInEnabled,
@@ -110,7 +110,7 @@ func TestTheWireContractNeverChanges(t *testing.T) {
 	NewWithT(t).Expect(string(appv1alpha1.RollbackPodsFailed)).To(Equal("PodsFailed"))
 }
 
-func TestTheAnnotationRollbacksNeverChangesItsForm(t *testing.T) {
+func TestRollbackNeverChangesItsForm(t *testing.T) {
 	g := NewWithT(t)
 	written, err := json.Marshal([]appv1alpha1.Rollback{
 		{Version: version, Release: 7, To: older, ToRelease: 8, Reason: "PodsNotRunning", Message: "1 of 5 pods: ImagePullBackOff",
@@ -126,7 +126,7 @@ func TestTheAnnotationRollbacksNeverChangesItsForm(t *testing.T) {
 	]`))
 }
 
-func TestTheAnnotationReleasedByNeverChangesItsForm(t *testing.T) {
+func TestReleaseRecordNeverChangesItsForm(t *testing.T) {
 	g := NewWithT(t)
 	record := appv1alpha1.ReleaseRecord{User: "alice", Time: metav1.NewTime(now), Version: version, Release: 7}
 	g.Expect(json.Marshal(record)).To(MatchJSON(

@@ -32,7 +32,7 @@ func remembering(versions ...string) workloadOption {
 	return func(workload *appv1alpha1.ChangeWorkload) { workload.Status.VerifiedVersions = versions }
 }
 
-func TestAReleaseThatTheDeploymentMovedOnFrom(t *testing.T) {
+func TestDecideOfAReleaseThatTheDeploymentMovedOnFrom(t *testing.T) {
 	superseded := "the Deployment has moved on to another release"
 	for _, row := range []struct {
 		name     string
@@ -72,12 +72,12 @@ func TestAReleaseThatTheDeploymentMovedOnFrom(t *testing.T) {
 	}
 }
 
-func TestAnOlderReleaseThatFailsLaterDoesNotSayThatItSuspends(t *testing.T) {
+func TestDecideSetsNoSuspendedOnAnOlderReleaseThatFailsLater(t *testing.T) {
 	decision := decide.Decide(newWorkload(stored("Running", "Unknown", "Verifying")), see(5, moved, failed(1, 5, "sleep-2")), now)
 	NewWithT(t).Expect(decision.Status.Conditions).To(HaveLen(1))
 }
 
-func TestANamespaceThatLeftChangeControl(t *testing.T) {
+func TestDecideInANamespaceThatOptedOut(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		workload *appv1alpha1.ChangeWorkload
@@ -120,7 +120,7 @@ func TestANamespaceThatLeftChangeControl(t *testing.T) {
 	})
 }
 
-func TestAVersionThatIsReleasedAgainStartsAnew(t *testing.T) {
+func TestDecideStartsAVersionThatIsReleasedAgainAnew(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		was      workloadOption
@@ -154,14 +154,14 @@ func TestAVersionThatIsReleasedAgainStartsAnew(t *testing.T) {
 	}
 }
 
-func TestAReleaseAgainIsANewEntryEvenIntoTheSameState(t *testing.T) {
+func TestDecideMovesTheEntryTimeOfAVersionThatIsReleasedAgain(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(stored("Running", "Unknown", "Verifying"), release(2))
 	workload.Status.EntryTime = "2026-11-20 10:00:00"
 	g.Expect(decide.Decide(workload, see(5), now).Status.EntryTime).To(Equal("2026-11-21 10:00:00"))
 }
 
-func TestTheHighestNumberOfAChangePodIsNeverForgotten(t *testing.T) {
+func TestDecideKeepsTheHighestNumberOfAChangePod(t *testing.T) {
 	for _, row := range []struct {
 		name                   string
 		stored, seen, expected int64
@@ -178,7 +178,7 @@ func TestTheHighestNumberOfAChangePodIsNeverForgotten(t *testing.T) {
 	}
 }
 
-func TestVerifiedVersionsAreRememberedAtSuccess(t *testing.T) {
+func TestDecideRemembersVerifiedVersionsAtSuccess(t *testing.T) {
 	success := stored("Success", "True", "AllPodsPassed")
 	numbered := func(from, to int) []string {
 		var versions []string
@@ -222,7 +222,7 @@ func TestVerifiedVersionsAreRememberedAtSuccess(t *testing.T) {
 	})
 }
 
-func TestVerifiedVersionsAreSavedBeforeTheirChangeWorkloadsAreRemoved(t *testing.T) {
+func TestDecideSavesVerifiedVersionsBeforeTheirChangeWorkloadsAreRemoved(t *testing.T) {
 	g := NewWithT(t)
 	late := other(older, 1, stored("Success", "True", "AllPodsPassed"))
 	decision := decide.Decide(newWorkload(stored("Success", "True", "AllPodsPassed"), release(2), func(workload *appv1alpha1.ChangeWorkload) {
@@ -233,7 +233,7 @@ func TestVerifiedVersionsAreSavedBeforeTheirChangeWorkloadsAreRemoved(t *testing
 	g.Expect(decision.WriteStatus).To(BeTrue(), "removing the object would lose the version for good")
 }
 
-func TestWhatTheDeploymentMovedOnFromKeepsWhatWasSeenOfIt(t *testing.T) {
+func TestDecideKeepsWhatWasSeenOfAReleaseThatTheDeploymentMovedOnFrom(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(stored("Running", "Unknown", "Verifying"))
 	workload.Status.DefenseCheckPassPods = pods(1, 4)
@@ -245,7 +245,7 @@ func TestWhatTheDeploymentMovedOnFromKeepsWhatWasSeenOfIt(t *testing.T) {
 
 func keepsTemplates(seen *decide.Observation) { seen.Templates = 10 }
 
-func TestTheTemplateOfAReleaseIsKeptWhenItIsVerified(t *testing.T) {
+func TestDecideKeepsTheTemplateOfAVerifiedRelease(t *testing.T) {
 	success := stored("Success", "True", "AllPodsPassed")
 	for _, row := range []struct {
 		name     string
@@ -285,7 +285,7 @@ func wentBackFrom(seen *decide.Observation) {
 	}
 }
 
-func TestAReleaseThatTheDeploymentWentBackFromSaysSoOnce(t *testing.T) {
+func TestDecideSetsRolledBackOnce(t *testing.T) {
 	const message = "the Deployment went back to version 0123456789abcdef0123456789abcdef (release 3) at 2026-11-21T10:00:00Z: pod sleep-1: ImagePullBackOff"
 	for _, row := range []struct {
 		name     string

@@ -25,7 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-func TestAPauseIsTheOperatorsWhileItsAnnotationNamesTheRelease(t *testing.T) {
+func TestHoldOfIsHeldWhileTheAnnotationNamesTheRelease(t *testing.T) {
 	for _, row := range []struct {
 		name, annotation string
 		paused           bool
@@ -56,7 +56,7 @@ func hold(hold decide.Hold) seenOption {
 	return func(seen *decide.Observation) { seen.Hold, seen.Paused = hold, hold == decide.Held }
 }
 
-func TestARolloutIsHeldWithItsSuspensionAndOnlyThen(t *testing.T) {
+func TestDecideHoldsARolloutWithItsSuspensionAndOnlyThen(t *testing.T) {
 	failed := batches(newBatch(pods(1, 3), done, result("sleep-3", "unpass", "find error")))
 	for _, row := range []struct {
 		name                    string
@@ -96,7 +96,7 @@ func TestARolloutIsHeldWithItsSuspensionAndOnlyThen(t *testing.T) {
 	}
 }
 
-func TestAHeldRolloutIsExplained(t *testing.T) {
+func TestDecideExplainsAHeldRollout(t *testing.T) {
 	g := NewWithT(t)
 	failed := batches(newBatch(pods(1, 3), done, result("sleep-3", "unpass", "find error")))
 	decision := decide.Decide(newWorkload(), see(20, rolling, suspended, failed, hold("held")), now)

@@ -27,7 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-func TestNamesAreSpelledAsDocumented(t *testing.T) {
+func TestChangeWorkloadNameChangePodNameAndLabelValueAreAsDocumented(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(decide.ChangeWorkloadName("sleep", version)).To(Equal("sleep--x--c6c45d23c098bdf181853a85b60b5d74"))
 	g.Expect(decide.ChangePodName("sleep--x--c6c45d23c098bdf181853a85b60b5d74", 1)).
@@ -35,7 +35,7 @@ func TestNamesAreSpelledAsDocumented(t *testing.T) {
 	g.Expect(decide.LabelValue("sleep")).To(Equal("sleep"))
 }
 
-func TestNamesOfAnyDeploymentAreValid(t *testing.T) {
+func TestChangeWorkloadNameAndChangePodNameAreValidForAnyDeployment(t *testing.T) {
 	letters := strings.Repeat("abcdefghij", 26)
 	for _, row := range []struct {
 		name, deployment string
@@ -68,14 +68,14 @@ func TestNamesOfAnyDeploymentAreValid(t *testing.T) {
 	}
 }
 
-func TestTheNameOfTheLastChangePodOfTheLongestDeploymentJustFits(t *testing.T) {
+func TestChangePodNameOfTheLongestDeploymentJustFits(t *testing.T) {
 	g := NewWithT(t)
 	workload := decide.ChangeWorkloadName(strings.Repeat("a", 253), version)
 	g.Expect(workload).To(HaveLen(229))
 	g.Expect(decide.ChangePodName(workload, math.MaxInt64)).To(HaveLen(253))
 }
 
-func TestLongNamesThatBeginAlikeDiffer(t *testing.T) {
+func TestChangeWorkloadNameAndLabelValueDifferForLongNamesThatBeginAlike(t *testing.T) {
 	for _, row := range []struct {
 		name, one, two string
 	}{
@@ -91,7 +91,7 @@ func TestLongNamesThatBeginAlikeDiffer(t *testing.T) {
 	}
 }
 
-func TestNamesStayTheSameForEver(t *testing.T) {
+func TestLabelValueAndChangeWorkloadNameNeverChange(t *testing.T) {
 	g := NewWithT(t)
 	long := strings.Repeat("a", 253)
 	g.Expect(decide.LabelValue(long)).To(Equal(strings.Repeat("a", 52) + "-32859a3ab6"))
@@ -99,7 +99,7 @@ func TestNamesStayTheSameForEver(t *testing.T) {
 		To(Equal(strings.Repeat("a", 181) + "-32859a3ab6--x--c6c45d23c098bdf181853a85b60b5d74"))
 }
 
-func TestALabelValueHoldsAnyDeploymentName(t *testing.T) {
+func TestLabelValueHoldsAnyDeploymentName(t *testing.T) {
 	for _, row := range []struct {
 		name, deployment string
 		kept             bool
@@ -123,7 +123,7 @@ func TestALabelValueHoldsAnyDeploymentName(t *testing.T) {
 	}
 }
 
-func TestTheNumberOfAChangePodIsReadFromItsName(t *testing.T) {
+func TestChangePodNumberIsReadFromTheName(t *testing.T) {
 	for _, row := range []struct {
 		name, changePod string
 		number          int64

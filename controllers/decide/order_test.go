@@ -79,7 +79,7 @@ func after(number int64) workloadOption {
 // overtaken is a release whose Deployment is at a later one.
 func overtaken(seen *decide.Observation) { seen.Current, seen.Superseded = false, true }
 
-func TestAReleaseIsAnnouncedAndItsEndIsTold(t *testing.T) {
+func TestDecidePlansTheOrder(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		workload *appv1alpha1.ChangeWorkload
@@ -137,7 +137,7 @@ func TestAReleaseIsAnnouncedAndItsEndIsTold(t *testing.T) {
 	}
 }
 
-func TestTheAnswerToAnOrderIsKept(t *testing.T) {
+func TestAnswerOrderKeepsTheAnswer(t *testing.T) {
 	late := now.Add(2 * time.Minute)
 	unauthorized := fmt.Errorf("102: authentication request fail: %w", verifier.ErrUnauthorized)
 	for _, row := range []struct {
@@ -187,7 +187,7 @@ func TestTheAnswerToAnOrderIsKept(t *testing.T) {
 	}
 }
 
-func TestARefusedReleaseStaysFailedUntilTheNextOne(t *testing.T) {
+func TestDecideKeepsARefusedReleaseFailedUntilTheNextOne(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload()
 	decision := decide.Decide(workload, see(5, verifiedBy), now)
@@ -205,7 +205,7 @@ func TestARefusedReleaseStaysFailedUntilTheNextOne(t *testing.T) {
 	g.Expect(decision.Order).To(Equal(decide.OrderPlan{Open: true}))
 }
 
-func TestTheEndOfAnOrderIsWrittenOnceTheServerKnowsIt(t *testing.T) {
+func TestAnswerOrderWritesTheEndOnceTheServerKnowsIt(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		err     error
@@ -319,7 +319,7 @@ func TestOwedRelease(t *testing.T) {
 	g.Expect(decide.OwedRelease(fifth).Number).To(BeEquivalentTo(1))
 }
 
-func TestAServerThatCanNotBeToldOfAnEndGetsAnHour(t *testing.T) {
+func TestAnswerOrderTriesToEndAnOrderForAnHour(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(orderIn("Open", 1))
 	closes := func(at time.Time) bool {
@@ -338,7 +338,7 @@ func TestAServerThatCanNotBeToldOfAnEndGetsAnHour(t *testing.T) {
 	g.Expect(told(workload.Status.Conditions, "Ordered")).To(Equal("Ordered is False: OrderUnknown"))
 }
 
-func TestAReturnToAVersionIsSeenBeforeItsReleaseIsLookedAt(t *testing.T) {
+func TestWentBackIsTrueBeforeTheReleaseIsObserved(t *testing.T) {
 	g := NewWithT(t)
 	anew := other(older, 3, stored("Success", "True", "AllPodsPassed"))
 	anew.Status.ObservedRelease = 1
@@ -348,7 +348,7 @@ func TestAReturnToAVersionIsSeenBeforeItsReleaseIsLookedAt(t *testing.T) {
 	g.Expect(decide.WentBack([]appv1alpha1.ChangeWorkload{anew}, older)).To(BeFalse())
 }
 
-func TestARefusedOrderSuspendsNothingByItself(t *testing.T) {
+func TestAnswerOrderSuspendsNothingByARefusal(t *testing.T) {
 	refused := decide.OrderAnswer{Err: errRefused}
 	failed := batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "by hand")))
 	for _, row := range []struct {
@@ -379,7 +379,7 @@ func TestARefusedOrderSuspendsNothingByItself(t *testing.T) {
 	}
 }
 
-func TestASuccessTellsOfPodsThatNobodyChecked(t *testing.T) {
+func TestDecideCountsUncheckedPodsAtSuccess(t *testing.T) {
 	g := NewWithT(t)
 	missed := newBatch(pods(1, 2), opened)
 	missed.Status = decide.AdvanceChangePod(&missed, checked(), decide.CheckAnswer{Call: "begin", Err: errRefused}, now)
@@ -395,7 +395,7 @@ func TestASuccessTellsOfPodsThatNobodyChecked(t *testing.T) {
 	g.Expect(messageOf(later.Status.Conditions, "Verified")).To(ContainSubstring("2 of 3 were not checked"), "it speaks of the release")
 }
 
-func TestADeletionWaitsForTheServerForFiftySecondsAtMost(t *testing.T) {
+func TestFarewellWaitsFiftySecondsAtMost(t *testing.T) {
 	for _, row := range []struct {
 		name       string
 		workload   *appv1alpha1.ChangeWorkload
@@ -425,7 +425,7 @@ func TestADeletionWaitsForTheServerForFiftySecondsAtMost(t *testing.T) {
 	}
 }
 
-func TestOnlyARefusalIsFinal(t *testing.T) {
+func TestIsWorthRetryingUnlessRefused(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(decide.IsWorthRetrying(nil)).To(BeFalse())
 	g.Expect(decide.IsWorthRetrying(errRefused)).To(BeFalse())
@@ -433,7 +433,7 @@ func TestOnlyARefusalIsFinal(t *testing.T) {
 	g.Expect(decide.IsWorthRetrying(errors.New("timeout"))).To(BeTrue())
 }
 
-func TestTheTroubleWithAnOrderIsWhatItsConditionSays(t *testing.T) {
+func TestOrderTroubleIsTheMessageOfTheCondition(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload()
 	g.Expect(decide.OrderTrouble(workload)).To(BeEmpty())
@@ -441,7 +441,7 @@ func TestTheTroubleWithAnOrderIsWhatItsConditionSays(t *testing.T) {
 	g.Expect(decide.OrderTrouble(workload)).To(Equal("connection refused"))
 }
 
-func TestABatchKnowsItsPlaceInTheRelease(t *testing.T) {
+func TestBatchOfGivesThePlaceInTheRelease(t *testing.T) {
 	batch := func(number int, from, to int) appv1alpha1.ChangePod {
 		return newBatch(pods(from, to), func(b *appv1alpha1.ChangePod) {
 			b.Name = fmt.Sprintf("sleep--x--%s--x--%d", version, number)

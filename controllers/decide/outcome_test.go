@@ -46,7 +46,7 @@ func suspendedBefore(workload *appv1alpha1.ChangeWorkload) {
 
 func withoutConditions(workload *appv1alpha1.ChangeWorkload) { workload.Status.Conditions = nil }
 
-func TestTheOutcomeOfARelease(t *testing.T) {
+func TestDecideOutcome(t *testing.T) {
 	running := stored("Running", "Unknown", "Verifying")
 	success := stored("Success", "True", "AllPodsPassed")
 	noPods := stored("Success", "Unknown", "NoReplicas")
@@ -206,7 +206,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-func TestTheConditionSuspendedSaysWhatHolds(t *testing.T) {
+func TestDecideSetsTheConditionSuspended(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		workload *appv1alpha1.ChangeWorkload
@@ -237,7 +237,7 @@ func TestTheConditionSuspendedSaysWhatHolds(t *testing.T) {
 	})
 }
 
-func TestAFailedPodIsNamedWithItsReason(t *testing.T) {
+func TestDecideNamesAFailedPodWithItsReason(t *testing.T) {
 	g := NewWithT(t)
 	decision := decide.Decide(newWorkload(), see(5, failed(1, 5, "sleep-2")), now)
 	g.Expect(messageOf(decision.Status.Conditions, "Verified")).To(Equal("pod sleep-2 failed its check: find error"))
@@ -247,7 +247,7 @@ func TestAFailedPodIsNamedWithItsReason(t *testing.T) {
 }
 
 // The documented walkthrough: five pods pass one by one, a verdict is patched by hand, and later withdrawn.
-func TestTheWalkthroughOfTheDocuments(t *testing.T) {
+func TestDecideFollowsTheDocumentedWalkthrough(t *testing.T) {
 	g := NewWithT(t)
 	s := &story{t: t, workload: newWorkload(), seen: see(5), now: now}
 	for pod := 1; pod <= 5; pod++ {

@@ -54,7 +54,7 @@ func lifted(workload *appv1alpha1.ChangeWorkload) {
 	})
 }
 
-func TestTheRecordsThatGoWhenAReleaseIsVerified(t *testing.T) {
+func TestDecidePrunesRecordsWhenAReleaseIsVerified(t *testing.T) {
 	four := []appv1alpha1.ChangeWorkload{other("b", 2, settled), other("d", 4, podsFailed), other("a", 1, superseded), other("c", 3, settled)}
 	for _, row := range []struct {
 		name   string
@@ -191,7 +191,7 @@ func TestDecideNotesWhereTheNumbersOfAReleaseBegin(t *testing.T) {
 	}
 }
 
-func TestRecordsThatAreKeptCostNothingFromThenOn(t *testing.T) {
+func TestDecideWritesNothingForRecordsThatAreKept(t *testing.T) {
 	g := NewWithT(t)
 	s := &story{t: t, workload: newWorkload(release(9)), now: now, seen: see(5, passed(1, 5), keepsRecords(2), others(
 		other("d", 4, lifted, remembering("b")), other("c", 3, settled, remembering("b", "a")), other("b", 2, superseded), other("a", 1, settled)))}
@@ -207,7 +207,7 @@ func TestRecordsThatAreKeptCostNothingFromThenOn(t *testing.T) {
 	}
 }
 
-func TestAVersionThatFailedLateIsNotVerifiedAgainOnceItsRecordIsGone(t *testing.T) {
+func TestIsVerifiedStaysFalseOnceTheRecordOfALateFailureIsGone(t *testing.T) {
 	g := NewWithT(t)
 	failedLate, remembersIt := other("a", 7, podsFailed), other("b", 8, settled, remembering("a"))
 	s := &story{t: t, workload: newWorkload(release(9)), now: now, seen: see(5, passed(1, 5), keepsRecords(1), others(failedLate, remembersIt))}
@@ -222,7 +222,7 @@ func TestAVersionThatFailedLateIsNotVerifiedAgainOnceItsRecordIsGone(t *testing.
 	g.Expect(isVerified()).To(BeFalse())
 }
 
-func TestAFailedReleaseThatIsKeptSaysWhenItsSuspensionIsOver(t *testing.T) {
+func TestDecideLiftsSuspendedOfAFailedReleaseThatIsKept(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		seen   decide.Observation
@@ -254,7 +254,7 @@ func TestAFailedReleaseThatIsKeptSaysWhenItsSuspensionIsOver(t *testing.T) {
 	})
 }
 
-func TestTheFailuresThatASuspensionHasToDoWith(t *testing.T) {
+func TestFailedListsTheReleasesBehindASuspension(t *testing.T) {
 	for _, row := range []struct {
 		name      string
 		workloads []appv1alpha1.ChangeWorkload
@@ -280,7 +280,7 @@ func TestTheFailuresThatASuspensionHasToDoWith(t *testing.T) {
 	}
 }
 
-func TestTheVersionsThatFailed(t *testing.T) {
+func TestFailedVersions(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(decide.FailedVersions([]appv1alpha1.ChangeWorkload{
 		other("a", 1, podsFailed), other("b", 2, settled), other("c", 3, podsFailed), other("d", 4),
@@ -288,7 +288,7 @@ func TestTheVersionsThatFailed(t *testing.T) {
 	g.Expect(decide.FailedVersions(nil)).To(BeEmpty())
 }
 
-func TestTheNewestVerifiedVersion(t *testing.T) {
+func TestNewestVerified(t *testing.T) {
 	for _, row := range []struct {
 		name      string
 		workloads []appv1alpha1.ChangeWorkload

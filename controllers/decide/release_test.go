@@ -29,7 +29,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-func TestTheReleaseThatADeploymentIsAt(t *testing.T) {
+func TestReleaseOf(t *testing.T) {
 	for _, row := range []struct {
 		name        string
 		labels      map[string]string
@@ -54,7 +54,7 @@ func TestTheReleaseThatADeploymentIsAt(t *testing.T) {
 	}
 }
 
-func TestTheNumberOfTheLastReleaseIs0WhereThereWasNone(t *testing.T) {
+func TestReleaseNumberIs0WhereThereWasNone(t *testing.T) {
 	g := NewWithT(t)
 	for value, number := range map[string]int64{"": 0, "abc": 0, "-1": 0, "99999999999999999999": 0, "12": 12} {
 		annotations := map[string]string{"altershield.defense.antgroup.com/release": value}
@@ -63,7 +63,7 @@ func TestTheNumberOfTheLastReleaseIs0WhereThereWasNone(t *testing.T) {
 	g.Expect(decide.ReleaseNumber(nil)).To(BeZero())
 }
 
-func TestADeploymentIsSuspendedByItsLabelWhateverItsValue(t *testing.T) {
+func TestIsSuspendedByTheLabelWhateverItsValue(t *testing.T) {
 	g := NewWithT(t)
 	deployment := &metav1.ObjectMeta{}
 	g.Expect(decide.IsSuspended(deployment)).To(BeFalse())
@@ -73,7 +73,7 @@ func TestADeploymentIsSuspendedByItsLabelWhateverItsValue(t *testing.T) {
 	}
 }
 
-func TestAVersionIsVerified(t *testing.T) {
+func TestIsVerified(t *testing.T) {
 	remembers := func(versions ...string) workloadOption {
 		return func(workload *appv1alpha1.ChangeWorkload) { workload.Status.VerifiedVersions = versions }
 	}
@@ -99,7 +99,7 @@ func TestAVersionIsVerified(t *testing.T) {
 	}
 }
 
-func TestAReleaseIsInProgress(t *testing.T) {
+func TestIsInProgress(t *testing.T) {
 	deleted := func(workload *appv1alpha1.ChangeWorkload) { workload.DeletionTimestamp = &metav1.Time{Time: now} }
 	for _, row := range []struct {
 		name     string
@@ -193,7 +193,7 @@ func TestIsFinished(t *testing.T) {
 	}
 }
 
-func TestAPodIsSummarizedAsTheDocumentsDo(t *testing.T) {
+func TestSummarizeDescribesAPodAsTheDocumentsDo(t *testing.T) {
 	g := NewWithT(t)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-5c698f4449-fsb27"},
@@ -211,7 +211,7 @@ func TestAPodIsSummarizedAsTheDocumentsDo(t *testing.T) {
 	g.Expect(decide.Summarize("sleep", pod)).To(Equal(summary), "it has the time of its finish")
 }
 
-func TestATimeIsWrittenInUTCWhereverTheOperatorRuns(t *testing.T) {
+func TestStampIsInUTC(t *testing.T) {
 	g := NewWithT(t)
 	text, unix := decide.Stamp(now.In(time.FixedZone("CST", 8*3600)))
 	g.Expect(text).To(Equal("2026-11-21 10:00:00"))

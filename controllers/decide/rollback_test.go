@@ -41,7 +41,7 @@ func refusedUntil(rollback appv1alpha1.Rollback, until time.Time) appv1alpha1.Ro
 	return rollback
 }
 
-func TestTheNewestRollbackIsRememberedFirst(t *testing.T) {
+func TestRememberRollbackPutsTheNewestFirst(t *testing.T) {
 	first, second, third := rollback(version, 2, older), rollback(repair, 5, older), rollback(version, 8, repair)
 	for _, row := range []struct {
 		name        string
@@ -65,7 +65,7 @@ func TestTheNewestRollbackIsRememberedFirst(t *testing.T) {
 	}
 }
 
-func TestTenRollbacksAreRemembered(t *testing.T) {
+func TestRememberRollbackKeepsTen(t *testing.T) {
 	g := NewWithT(t)
 	var known []appv1alpha1.Rollback
 	for i := range 12 {
@@ -79,7 +79,7 @@ func TestTenRollbacksAreRemembered(t *testing.T) {
 	g.Expect(again[9].Version).To(Equal("00000000000000000000000000000003"))
 }
 
-func TestAVersionIsRefused(t *testing.T) {
+func TestRefusalOf(t *testing.T) {
 	for _, row := range []struct {
 		name      string
 		rollbacks []appv1alpha1.Rollback
@@ -106,7 +106,7 @@ func TestAVersionIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheRollbacksFromAndToARelease(t *testing.T) {
+func TestRollbackFromAndRollbackTo(t *testing.T) {
 	rollbacks := []appv1alpha1.Rollback{rollback(repair, 5, older), rollback(version, 2, older)}
 	for _, row := range []struct {
 		name     string
@@ -133,14 +133,14 @@ func TestTheRollbacksFromAndToARelease(t *testing.T) {
 	}
 }
 
-func TestTheOperatorDecidesUnlessAUserAsked(t *testing.T) {
+func TestIsAutomaticUnlessAUserAsked(t *testing.T) {
 	for reason, automatic := range map[appv1alpha1.RollbackReason]bool{"PodsNotRunning": true, "PodsFailed": true, "Requested": false} {
 		made := appv1alpha1.Rollback{Reason: reason}
 		NewWithT(t).Expect(made.IsAutomatic()).To(Equal(automatic), string(reason))
 	}
 }
 
-func TestTheRollbacksOfADeploymentAreRead(t *testing.T) {
+func TestRollbacksOf(t *testing.T) {
 	for _, row := range []struct {
 		name, annotation string
 		want             []appv1alpha1.Rollback
@@ -171,7 +171,7 @@ func TestTheRollbacksOfADeploymentAreRead(t *testing.T) {
 	NewWithT(t).Expect(appv1alpha1.RollbacksOf(nil)).To(BeEmpty())
 }
 
-func TestTheRecordOfAReleaseIsRead(t *testing.T) {
+func TestReleaseRecordOf(t *testing.T) {
 	for _, row := range []struct {
 		name, annotation string
 		found            bool

@@ -38,7 +38,7 @@ func failedOnly(from, to int) appv1alpha1.ChangePod {
 	return batch
 }
 
-func TestAStatusListsEveryPodByHowFarItIs(t *testing.T) {
+func TestDecideListsEveryPodByHowFarItIs(t *testing.T) {
 	g := NewWithT(t)
 	status := decide.Decide(newWorkload(batchesOf(10)), see(9, batches(failedOnly(1, 1), newBatch(pods(2, 3))),
 		finished(pods(1, 3)), passed(4, 6), finished(pods(7, 8))), now).Status
@@ -49,7 +49,7 @@ func TestAStatusListsEveryPodByHowFarItIs(t *testing.T) {
 	g.Expect(status.Counts).To(Equal(appv1alpha1.PodCounts{Desired: 9, Preparing: 2, Checking: 2, Passed: 3, Failed: 1}))
 }
 
-func TestAStatusLists500PodsAtMostFailedOnesFirst(t *testing.T) {
+func TestDecideLists500PodsAtMostFailedOnesFirst(t *testing.T) {
 	type lengths struct{ failed, checking, preparing, passed int }
 	for _, row := range []struct {
 		name     string
@@ -75,7 +75,7 @@ func TestAStatusLists500PodsAtMostFailedOnesFirst(t *testing.T) {
 	}
 }
 
-func TestAStatusStaysFarBelowEtcdsLimitAt5000Replicas(t *testing.T) {
+func TestDecideKeepsAStatusFarBelowEtcdsLimitAt5000Replicas(t *testing.T) {
 	g := NewWithT(t)
 	batch := failedOnly(1, 5000)
 	for i := range batch.Spec.PodInfos {
@@ -91,7 +91,7 @@ func TestAStatusStaysFarBelowEtcdsLimitAt5000Replicas(t *testing.T) {
 	g.Expect(len(raw)).To(BeNumerically("<", 1<<20), "names and messages are as long as they may be")
 }
 
-func TestWhenAStatusIsWritten(t *testing.T) {
+func TestDecideWritesAStatusWithNews(t *testing.T) {
 	at := func(after time.Duration) time.Time { return now.Add(after) }
 	// base is a release of 25 pods in batches of ten of which ten are being checked, stored at now: it waits five
 	// minutes for the next batch.
@@ -146,14 +146,14 @@ func TestWhenAStatusIsWritten(t *testing.T) {
 	}
 }
 
-func TestFurtherFailedPodsAreNews(t *testing.T) {
+func TestDecideWritesFurtherFailedPods(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(suspendedBefore)
 	decision := decide.Decide(workload, see(5, suspended, batches(failedOnly(1, 2))), now.Add(time.Second))
 	g.Expect(decision.WriteStatus).To(BeTrue())
 }
 
-func TestANewStateIsNewsUnderTheSameReasonToo(t *testing.T) {
+func TestDecideWritesANewStateUnderTheSameReason(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(batchesOf(10), stored("Running", "Unknown", "DeploymentPaused"), deadline(now))
 	decision := decide.Decide(workload, see(25, paused, finished(pods(1, 4))), now)
@@ -161,7 +161,7 @@ func TestANewStateIsNewsUnderTheSameReasonToo(t *testing.T) {
 	g.Expect(decision.WriteStatus).To(BeTrue())
 }
 
-func TestTheEndOfSuspendedIsNews(t *testing.T) {
+func TestDecideWritesTheEndOfSuspended(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(suspendedBefore)
 	decision := decide.Decide(workload, see(5, blockingOff, batches(failedOnly(1, 1))), now.Add(time.Second))
@@ -169,7 +169,7 @@ func TestTheEndOfSuspendedIsNews(t *testing.T) {
 	g.Expect(decision.WriteStatus).To(BeTrue())
 }
 
-func TestTheSoonerOfDeadlineAndWriteIsWaitedFor(t *testing.T) {
+func TestDecideWaitsForTheSoonerOfDeadlineAndWrite(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		deadline time.Duration
@@ -189,7 +189,7 @@ func TestTheSoonerOfDeadlineAndWriteIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAConditionKeepsItsTransitionTimeWhileItsStatusStays(t *testing.T) {
+func TestDecideKeepsTheTransitionTimeWhileTheStatusStays(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(stored("Running", "Unknown", "Verifying"))
 	since := workload.Status.Conditions[0].LastTransitionTime
@@ -197,7 +197,7 @@ func TestAConditionKeepsItsTransitionTimeWhileItsStatusStays(t *testing.T) {
 	g.Expect(decide.Decide(workload, see(5, passed(1, 5)), now).Status.Conditions[0].LastTransitionTime).To(Equal(metav1.NewTime(now)))
 }
 
-func TestTheEntryTimeMovesWithTheState(t *testing.T) {
+func TestDecideMovesTheEntryTimeWithTheState(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(stored("Running", "Unknown", "Verifying"))
 	workload.Status.EntryTime, workload.Status.EntryTimeUnix = "2026-11-20 10:00:00", 1795168800
@@ -206,7 +206,7 @@ func TestTheEntryTimeMovesWithTheState(t *testing.T) {
 	g.Expect(decide.Decide(workload, see(5, passed(1, 5)), now).Status.EntryTimeUnix).To(Equal(int64(1795255200)))
 }
 
-func TestASettledReleaseCostsNoWrites(t *testing.T) {
+func TestDecideWritesNothingForASettledRelease(t *testing.T) {
 	g := NewWithT(t)
 	s := &story{t: t, workload: newWorkload(), seen: see(5, passed(1, 5)), now: now}
 	s.decide()
@@ -219,7 +219,7 @@ func TestASettledReleaseCostsNoWrites(t *testing.T) {
 	g.Expect(decision.Status.Counts).To(Equal(appv1alpha1.PodCounts{Desired: 5, Passed: 5}), "its last word stands")
 }
 
-func TestDecidingTwiceOnTheSameFactsDecidesNothingNew(t *testing.T) {
+func TestDecideTwiceOnTheSameFactsDecidesNothingNew(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		workload *appv1alpha1.ChangeWorkload

@@ -101,7 +101,7 @@ func finishedLabel(pod *corev1.Pod) {
 
 func goingAway(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: now} }
 
-func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
+func TestFindStuckAfterTwoMinutes(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		pod     corev1.Pod
@@ -148,7 +148,7 @@ func TestAPodIsStuckAfterTwoMinutes(t *testing.T) {
 	}
 }
 
-func TestTheTimeOfTheNextPodIsKnownExactly(t *testing.T) {
+func TestFindStuckGivesTheTimeOfTheNextPod(t *testing.T) {
 	g := NewWithT(t)
 	pods := []corev1.Pod{
 		podOfAge(10*time.Second, unschedulable), podOfAge(30*time.Second, unschedulable), podOfAge(20*time.Second, unschedulable),
@@ -159,7 +159,7 @@ func TestTheTimeOfTheNextPodIsKnownExactly(t *testing.T) {
 	g.Expect(decide.FindStuck(decide.Revision{}, nil, aMinute, now)).To(Equal(decide.StuckPods{}))
 }
 
-func TestTheFirstStuckPodSaysSinceWhen(t *testing.T) {
+func TestFindStuckCountsSinceTheFirstPod(t *testing.T) {
 	g := NewWithT(t)
 	pods := []corev1.Pod{podOfAge(70*time.Second, unschedulable), podOfAge(90*time.Second, unschedulable), podOfAge(80*time.Second, unschedulable)}
 	stuck := decide.FindStuck(decide.Revision{}, pods, aMinute, now)
@@ -167,7 +167,7 @@ func TestTheFirstStuckPodSaysSinceWhen(t *testing.T) {
 	g.Expect(stuck.Next).To(BeZero())
 }
 
-func TestOfManyStuckPodsOneIsNamedForEachTrouble(t *testing.T) {
+func TestFindStuckNamesOnePodForEachTrouble(t *testing.T) {
 	g := NewWithT(t)
 	var pods []corev1.Pod
 	for i := range 1000 {
@@ -188,7 +188,7 @@ func withoutQuota(age time.Duration) decide.Revision {
 	return decide.Revision{Failure: &decide.CreationFailure{Since: now.Add(-age), Message: "exceeded quota: pods"}}
 }
 
-func TestPodsThatCanNotBeCreatedAreStuckToo(t *testing.T) {
+func TestFindStuckCountsPodsThatCanNotBeCreated(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(decide.FindStuck(withoutQuota(70*time.Second), nil, aMinute, now)).To(Equal(decide.StuckPods{
 		First: now.Add(-10 * time.Second), Message: "pods can't be created: exceeded quota: pods",

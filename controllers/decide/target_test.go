@@ -32,7 +32,7 @@ func refusedFor(left time.Duration, version string) appv1alpha1.Rollback {
 	return appv1alpha1.Rollback{Version: version, Release: 1, RefusedUntil: &metav1.Time{Time: now.Add(left)}}
 }
 
-func TestADeploymentGoesBackTo(t *testing.T) {
+func TestVerifiedTargets(t *testing.T) {
 	verified := stored("Success", "True", "AllPodsPassed")
 	failed := stored("Suspend", "False", "PodsFailed")
 	remembering := func(versions ...string) workloadOption {

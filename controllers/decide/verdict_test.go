@@ -80,7 +80,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestAFailedPodKeepsItsDescriptionAndGetsVerdictAndMessage(t *testing.T) {
+func TestJudgeAddsVerdictAndMessageToAFailedPod(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1), done, result("sleep-1", "unpass", "find error"))
 	g.Expect(decide.Judge(&batch).Failed).To(HaveExactElements(appv1alpha1.PodSummary{
@@ -89,7 +89,7 @@ func TestAFailedPodKeepsItsDescriptionAndGetsVerdictAndMessage(t *testing.T) {
 	}))
 }
 
-func TestOnePodThatTheBatchDoesNotHoldFailsOnceHoweverOftenItIsNamed(t *testing.T) {
+func TestJudgeFailsAnUnknownPodOnce(t *testing.T) {
 	g := NewWithT(t)
 	batch := newBatch(pods(1, 1), done, result("stranger", "unpass", ""), result("stranger", "unpass", ""))
 	g.Expect(namesOf(decide.Judge(&batch).Failed)).To(HaveExactElements("stranger"))
