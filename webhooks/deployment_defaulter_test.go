@@ -41,7 +41,7 @@ func defaulterOf(t testing.TB, reader client.Reader) *deploymentDefaulter {
 	return &deploymentDefaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
 }
 
-func TestTheDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
+func TestDeploymentDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 	const (
 		labelVersion    = " /metadata/labels/admission-webhook-altershield.antgroup.com~1version"
 		templateVersion = " /spec/template/metadata/labels/admission-webhook-altershield.antgroup.com~1version"
@@ -117,7 +117,7 @@ func TestTheDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestTheOperatorMayWriteItsOwnKeysAndMakesReleasesLikeAnybody(t *testing.T) {
+func TestDeploymentDefaulterLetsTheOperatorWriteItsOwnKeys(t *testing.T) {
 	g := NewWithT(t)
 	release := stamped(versionOf123, "4")
 	marking := requestOf(t, deployment(t, release), deployment(t, all(release, processed, suspended)))
@@ -132,7 +132,7 @@ func TestTheOperatorMayWriteItsOwnKeysAndMakesReleasesLikeAnybody(t *testing.T) 
 		"add /metadata/labels/admission-webhook-altershield.antgroup.com~1version", "6a8ff823a5011291b0f02a1d83c2222d"))
 }
 
-func TestTheLargestNumberOfATemplateIsKept(t *testing.T) {
+func TestDeploymentDefaulterKeepsTheLargestNumberOfATemplate(t *testing.T) {
 	g := NewWithT(t)
 	patient := func(seconds int64) edit {
 		return field(seconds, "terminationGracePeriodSeconds", "spec", "template", "spec")
@@ -144,7 +144,7 @@ func TestTheLargestNumberOfATemplateIsKept(t *testing.T) {
 	g.Expect(changed.Patches).NotTo(BeEmpty(), "numbers that floating point can't tell apart are two templates")
 }
 
-func TestTheDefaulterLeavesOtherOperationsAlone(t *testing.T) {
+func TestDeploymentDefaulterLeavesOtherOperationsAlone(t *testing.T) {
 	g := NewWithT(t)
 	request := requestOf(t, deployment(t), deployment(t, repaired))
 	request.Operation = "CONNECT"
@@ -153,7 +153,7 @@ func TestTheDefaulterLeavesOtherOperationsAlone(t *testing.T) {
 	g.Expect(response.Patches).To(BeEmpty())
 }
 
-func TestTheDefaulterRefusesWhatItCanNotRead(t *testing.T) {
+func TestDeploymentDefaulterRefusesWhatItCanNotRead(t *testing.T) {
 	broken := runtime.RawExtension{Raw: []byte(`{"metadata":`)}
 	for _, row := range []struct {
 		name    string
@@ -199,7 +199,7 @@ func TestTheDefaulterRefusesWhatItCanNotRead(t *testing.T) {
 	}
 }
 
-func TestTheDefaulterPanicsAtNothing(t *testing.T) {
+func TestDeploymentDefaulterPanicsAtNothing(t *testing.T) {
 	for _, given := range []string{
 		`{}`, `null`, `{"metadata":null,"spec":null}`, `{"spec":{"template":null}}`, `{"spec":{"template":{"metadata":null,"spec":null}}}`,
 		`{"metadata":{"labels":null,"annotations":null},"spec":{"template":{"metadata":{"labels":null}}}}`,
@@ -218,7 +218,7 @@ func TestTheDefaulterPanicsAtNothing(t *testing.T) {
 	}
 }
 
-func TestFieldsThatOurTypesDoNotKnowAreNotTouched(t *testing.T) {
+func TestDeploymentDefaulterLeavesUnknownFieldsAlone(t *testing.T) {
 	g := NewWithT(t)
 	given := deployment(t, field(object{"a": 1.5}, "fieldOfTomorrow", "spec"), field("x", "fieldOfTomorrow", "spec", "template", "spec"))
 	for _, operation := range mutate(t, requestOf(t, nil, given)).Patches {
@@ -227,7 +227,7 @@ func TestFieldsThatOurTypesDoNotKnowAreNotTouched(t *testing.T) {
 	}
 }
 
-func TestTheDefaulterWarnsOfKeysThatItKeeps(t *testing.T) {
+func TestDeploymentDefaulterWarnsOfKeysThatItKeeps(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), processed, suspended)
 	for _, row := range []struct {
 		name         string

@@ -95,7 +95,7 @@ func validate(t testing.TB, request admission.Request, workloads ...client.Objec
 	return validatorOf(t, readerOf(t, interceptor.Funcs{}, workloads...)).Handle(t.Context(), request)
 }
 
-func TestWhatPassesTheValidator(t *testing.T) {
+func TestDeploymentValidatorHandle(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), processed)
 	next := stamped(versionOf1234, "5")
 	record := recorded("alice", "2026-11-21T10:00:00.000000Z", versionOf1234, "5")
@@ -166,7 +166,7 @@ func TestWhatPassesTheValidator(t *testing.T) {
 	}
 }
 
-func TestTheDenialReadsAsDocumented(t *testing.T) {
+func TestDeploymentValidatorDeniesAsDocumented(t *testing.T) {
 	g := NewWithT(t)
 	release := all(stamped(versionOf123, "4"), suspended)
 	response := validate(t, requestOf(t, deployment(t, release), deployment(t, release, repaired)))
@@ -177,7 +177,7 @@ func TestTheDenialReadsAsDocumented(t *testing.T) {
 	g.Expect(response.Patches).To(BeEmpty())
 }
 
-func TestTheValidatorPassesCreationsAndDeletions(t *testing.T) {
+func TestDeploymentValidatorPassesCreationsAndDeletions(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(validate(t, requestOf(t, nil, deployment(t, suspended))).Allowed).To(BeTrue())
 	request := requestOf(t, deployment(t, suspended), deployment(t))
@@ -185,7 +185,7 @@ func TestTheValidatorPassesCreationsAndDeletions(t *testing.T) {
 	g.Expect(validate(t, request).Allowed).To(BeTrue())
 }
 
-func TestTheValidatorRefusesWhatItCanNotRead(t *testing.T) {
+func TestDeploymentValidatorRefusesWhatItCanNotRead(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), suspended)
 	broken := runtime.RawExtension{Raw: []byte(`{"metadata":`)}
 	t.Run("malformed JSON is a bad request", func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestTheValidatorRefusesWhatItCanNotRead(t *testing.T) {
 
 // The whole of a repair, as the API server asks: both webhooks, one after the other, and the defaulter once more
 // because a later webhook changed the template.
-func TestARepairKeepsItsBypassWhenTheDefaulterIsAskedAgain(t *testing.T) {
+func TestStampUpdateKeepsTheBypassOfARepairWhenCalledAgain(t *testing.T) {
 	g := NewWithT(t)
 	old := deployment(t, stamped(versionOf123, "4"), suspended)
 	apply := func(given object) marks {
@@ -245,7 +245,7 @@ func TestARepairKeepsItsBypassWhenTheDefaulterIsAskedAgain(t *testing.T) {
 	g.Expect(validate(t, requestOf(t, old, updated)).Allowed).To(BeTrue())
 }
 
-func TestDecisionsAreCountedAndLoggedButNotThoseOfDryRuns(t *testing.T) {
+func TestAccountsCountAndLogDecisionsButNotThoseOfDryRuns(t *testing.T) {
 	g := NewWithT(t)
 	release := all(stamped(versionOf123, "4"), suspended)
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release)))

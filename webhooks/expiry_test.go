@@ -27,7 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func TestTheExpiryOfTheCertificateThatIsServedIsShown(t *testing.T) {
+func TestRegisterExpiryShowsTheCertificateThatIsServed(t *testing.T) {
 	g := NewWithT(t)
 	registry := prometheus.NewRegistry()
 	server := httptest.NewTLSServer(http.NotFoundHandler())

@@ -55,7 +55,7 @@ func TestLabelAdviceWarnsOfALabelThatIsSetWithoutARelease(t *testing.T) {
 }
 
 // The file of a GitOps client keeps the label, which comes back each time it is consumed.
-func TestIgnoredSuspendThatComesBackLetsNothingThrough(t *testing.T) {
+func TestDeploymentValidatorLetsNothingThroughByAnIgnoredSuspendThatComesBack(t *testing.T) {
 	const back = "the label altershield.defense.antgroup.com/ignored-suspend was on the Deployment before and has no effect, since it was used or removed " +
 		"at this release already: remove it, then set it in the update that changes the pod template"
 	release := stamped(versionOf123, "4")

@@ -25,7 +25,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestAProcessThatLeavesClosesEachConnectionWithItsNextAnswer(t *testing.T) {
+func TestLastAnswersCloseTheirConnections(t *testing.T) {
 	g := NewWithT(t)
 	leaving := make(chan struct{})
 	server := httptest.NewServer(lastAnswers{leaving, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

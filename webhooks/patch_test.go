@@ -28,7 +28,7 @@ import (
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-func TestAPatchTouchesNothingButWhatChanges(t *testing.T) {
+func TestPatchTouchesNothingButWhatChanges(t *testing.T) {
 	type values = map[string]string
 	for _, row := range []struct {
 		name     string
@@ -66,7 +66,7 @@ func TestAPatchTouchesNothingButWhatChanges(t *testing.T) {
 	}
 }
 
-func TestParentsAreCreatedBeforeTheirChildren(t *testing.T) {
+func TestPatchCreatesParentsBeforeTheirChildren(t *testing.T) {
 	g := NewWithT(t)
 	result := patch(kind.Kind{}, marks{}, marks{templateLabels: map[string]string{"a": "1"}})
 	g.Expect(result).To(HaveLen(2))
@@ -74,14 +74,14 @@ func TestParentsAreCreatedBeforeTheirChildren(t *testing.T) {
 	g.Expect(result[1].Path).To(Equal("/spec/template/metadata/labels"))
 }
 
-func TestAnEmptyValueIsWrittenOut(t *testing.T) {
+func TestPatchWritesAnEmptyValueOut(t *testing.T) {
 	g := NewWithT(t)
 	written, err := json.Marshal(patch(kind.Kind{}, marks{labels: map[string]string{"a": "1"}}, marks{labels: map[string]string{"a": ""}}))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(written)).To(MatchJSON(`[{"op": "add", "path": "/metadata/labels/a", "value": ""}]`))
 }
 
-func TestTheOrderOfAPatchIsAlwaysTheSame(t *testing.T) {
+func TestPatchIsAlwaysInTheSameOrder(t *testing.T) {
 	g := NewWithT(t)
 	to := marks{labels: map[string]string{"app": "sleep"}}
 	for _, key := range strings.Split("q w e r t y u i o p", " ") {

@@ -37,7 +37,7 @@ import (
 const sentence = "deployment sleep refuses version 6a8ff823a5011291b0f02a1d83c2222d: it was rolled back at 2026-11-21T08:00:00Z " +
 	"because its pods failed their check; it is refused until 2026-11-22T08:00:00Z"
 
-func TestAVersionThatWasRolledBackIsRefused(t *testing.T) {
+func TestDeploymentValidatorRefusesAVersionThatWasRolledBack(t *testing.T) {
 	const (
 		stays    = "deployment sleep stays suspended until this release is verified; the record says that alice let it through"
 		takes    = "deployment sleep takes version 6a8ff823a5011291b0f02a1d83c2222d again, which was rolled back; the record says that alice let it through"
@@ -138,7 +138,7 @@ func TestAVersionThatWasRolledBackIsRefused(t *testing.T) {
 	}
 }
 
-func TestAVerifiedVersionThatIsRefusedIsNoWayBackInASuspension(t *testing.T) {
+func TestDeploymentValidatorDeniesAVerifiedVersionThatIsRefused(t *testing.T) {
 	g := NewWithT(t)
 	release := all(stamped(versionOf123, "4"), suspended, rolledBack(leaving(versionOf1234, "4", refused, `"reason":"PodsFailed"`)))
 	response := validate(t, requestOf(t, deployment(t, release), deployment(t, release, repaired, stamped(versionOf1234, "5"))),
@@ -149,7 +149,7 @@ func TestAVerifiedVersionThatIsRefusedIsNoWayBackInASuspension(t *testing.T) {
 	g.Expect(response.Warnings).To(ContainElement(sentence))
 }
 
-func TestTheRefusalSaysWhy(t *testing.T) {
+func TestRefusalSentenceGivesTheReason(t *testing.T) {
 	for _, row := range []struct {
 		name, fields, because string
 	}{
@@ -174,7 +174,7 @@ func TestTheRefusalSaysWhy(t *testing.T) {
 	}
 }
 
-func TestALongReasonStillFitsIntoAnEvent(t *testing.T) {
+func TestReportRefusalShortensALongReason(t *testing.T) {
 	g := NewWithT(t)
 	release := all(stamped(versionOf123, "4"), rolledBack(leaving(versionOf1234, "4", refused, `"message":"`+strings.Repeat("发 100%s ", 500)+`"`)))
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release)))
@@ -203,7 +203,7 @@ func (s *sink) Patch(_ context.Context, event *eventsv1.Event, _ []byte) (*event
 	return event, nil
 }
 
-func TestRefusalsThatRepeatAreOneEventAndThoseOfAnotherVersionAnother(t *testing.T) {
+func TestReportRefusalMakesOneEventForEachVersion(t *testing.T) {
 	g := NewWithT(t)
 	written := &sink{created: make(chan *eventsv1.Event, 3), patched: make(chan *eventsv1.Event, 3)}
 	broadcaster := events.NewBroadcaster(written)

@@ -27,7 +27,7 @@ import (
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-func TestANewDeploymentIsStamped(t *testing.T) {
+func TestStampNew(t *testing.T) {
 	own := map[string]string{"app": "sleep"}
 	release := map[string]string{"admission-webhook-altershield.antgroup.com/version": "c6c45d23c098bdf181853a85b60b5d74"}
 	first := map[string]string{
@@ -73,7 +73,7 @@ func removedAt(release string) edit {
 
 func pausedSpec(deployment object) { field(true, "paused", "spec")(deployment) }
 
-func TestAnUpdateIsStamped(t *testing.T) {
+func TestStampUpdate(t *testing.T) {
 	release := stamped(versionOf123, "4")
 	next := all(stamped(versionOf1234, "5"), releasedBy("alice", versionOf1234, "5", "metadata.labels[test]: 123 -> 1234"))
 	nextByLabel := all(next, ending(`"ignoredSuspend":true`))
@@ -218,7 +218,7 @@ func TestAnUpdateIsStamped(t *testing.T) {
 	}
 }
 
-func TestTheRecordOfAnIgnoredSuspensionIsReadAsItWasWritten(t *testing.T) {
+func TestIgnoredSuspendOfReadsWhatWasWritten(t *testing.T) {
 	for _, row := range []struct {
 		name, value string
 		found       bool
@@ -243,7 +243,7 @@ func TestTheRecordOfAnIgnoredSuspensionIsReadAsItWasWritten(t *testing.T) {
 }
 
 // Nobody counts so far, but anybody may write the annotation where no webhook looks.
-func TestAfterTheHighestNumberReleasesAreCountedAnew(t *testing.T) {
+func TestStampUpdateCountsAnewAfterTheHighestNumber(t *testing.T) {
 	g := NewWithT(t)
 	old := marksOf(t, deployment(t, stamped(versionOf123, "9223372036854775807")))
 	updated, err := stampUpdate(old, marksOf(t, deployment(t, stamped(versionOf123, "9223372036854775807"), repaired)), author{user: "alice"}, now)
@@ -325,7 +325,7 @@ func TestStampUpdateGivesBackWhatTheFirstCallEnded(t *testing.T) {
 	}
 }
 
-func TestTheDefaulterTakesTheOperatorsRollbackBackThatAnotherWebhookUndoes(t *testing.T) {
+func TestDeploymentDefaulterEndsARollbackThatAnotherWebhookUndoes(t *testing.T) {
 	g := NewWithT(t)
 	release := all(stamped(versionOf123, "4"), processed, suspended, held("4"), pausedSpec)
 	rolling := rolledBack(leaving(versionOf123, "5", refused))

@@ -22,7 +22,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestWhoAsksForARollbackIsNoted(t *testing.T) {
+func TestStampUpdateNotesWhoRequestsARollback(t *testing.T) {
 	release := stamped(versionOf123, "4")
 	next := all(repaired, stamped(versionOf1234, "5"), releasedBy("alice", versionOf1234, "5", "metadata.labels[test]: 123 -> 1234"))
 	asked := all(release, asking("true"), askedBy("bob"))
@@ -61,7 +61,7 @@ func TestWhoAsksForARollbackIsNoted(t *testing.T) {
 }
 
 // The operator takes the Deployment from 123 back to 1234.
-func TestTheOperatorsOwnRollbackIsStamped(t *testing.T) {
+func TestStampUpdateOfTheOperatorsOwnRollback(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), processed)
 	earlier := leaving(olderVersion, "3", refused)
 	automatic := leaving(versionOf123, "5", refused)
@@ -108,7 +108,7 @@ func TestTheOperatorsOwnRollbackIsStamped(t *testing.T) {
 }
 
 // A later webhook turns the template into one that is refused, after the label had nothing to ignore.
-func TestARepairKeepsItsLabelUntilTheLastWebhookIsDone(t *testing.T) {
+func TestStampUpdateKeepsTheLabelOfARepairUntilTheLastWebhook(t *testing.T) {
 	g := NewWithT(t)
 	sidecar := templateLabel("sidecar", "injected")
 	final, err := marksOf(t, deployment(t, repaired, sidecar)).template.Version()

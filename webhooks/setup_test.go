@@ -41,7 +41,7 @@ func (s *server) Register(path string, hook http.Handler) {
 	s.handlers[path] = hook.(lastAnswers).handler.(*admission.Webhook).Handler
 }
 
-func TestBothWebhooksAreServedUnderTheirDocumentedPaths(t *testing.T) {
+func TestRegisterServesBothWebhooksUnderTheirDocumentedPaths(t *testing.T) {
 	g := NewWithT(t)
 	served := &server{handlers: map[string]admission.Handler{}}
 	seen := &recorder{}

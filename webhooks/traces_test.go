@@ -28,7 +28,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/collector"
 )
 
-func TestADenialIsTracedWithTheReleaseBehindIt(t *testing.T) {
+func TestAccountsTraceADenialWithTheReleaseBehindIt(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), processed)
 	next := all(repaired, stamped(versionOf1234, "5"))
 	refusing := rolledBack(leaving(versionOf1234, "4", refused))

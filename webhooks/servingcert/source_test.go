@@ -71,7 +71,7 @@ func (s *Source) shown() (*tls.Certificate, error) {
 	return config.GetCertificate(nil)
 }
 
-func TestACertificateThatCannotBeServedDoesNotReplaceTheOneBefore(t *testing.T) {
+func TestSourceKeepsTheCertificateWhereANewOneCanNotBeServed(t *testing.T) {
 	g := NewWithT(t)
 	const name = "altershieldoperator-webhook-service.altershieldoperator-system.svc"
 	tomorrow := time.Now().Add(24 * time.Hour)
@@ -105,7 +105,7 @@ func TestACertificateThatCannotBeServedDoesNotReplaceTheOneBefore(t *testing.T) 
 	g.Expect(os.ReadFile(filepath.Join(s.Dir, "tls.crt"))).To(Equal(other["tls.crt"]))
 }
 
-func TestAHandshakeFailsWhileTheSecretIsEmpty(t *testing.T) {
+func TestSourceFailsHandshakesWhileTheSecretIsEmpty(t *testing.T) {
 	g := NewWithT(t)
 	s := source(t, map[string][]byte{})
 	_, err := s.Reconcile(t.Context(), ctrl.Request{NamespacedName: s.Secret})
@@ -114,14 +114,14 @@ func TestAHandshakeFailsWhileTheSecretIsEmpty(t *testing.T) {
 	g.Expect(err).To(MatchError("there is no certificate yet"))
 }
 
-func TestServersReadFilesWhereNoSecretIsNamed(t *testing.T) {
+func TestSourceLeavesServersToFilesWhereNoSecretIsNamed(t *testing.T) {
 	g := NewWithT(t)
 	s := &Source{Dir: "/certs"}
 	g.Expect(s.TLSOptions()).To(BeEmpty())
 	g.Expect(s.SetupWithManager(t.Context(), nil)).To(Succeed())
 }
 
-func TestTheDirectoryIsTheOperatorsOwn(t *testing.T) {
+func TestPrepareDir(t *testing.T) {
 	t.Run("and is made", func(t *testing.T) {
 		s := &Source{Dir: filepath.Join(t.TempDir(), "a", "b")}
 		NewWithT(t).Expect(s.prepareDir()).To(Succeed())
