@@ -72,7 +72,7 @@ func (r *reviews) funcs() interceptor.Funcs {
 	}}
 }
 
-func TestWhoMayAskForSuspendedDeployments(t *testing.T) {
+func TestAccessToSuspendedDeployments(t *testing.T) {
 	const path = "/openapi/altershield/suspend/deployment?namespace="
 	const show = "show a token of the cluster in the header Authorization: Bearer"
 	for _, row := range []struct {
@@ -115,7 +115,7 @@ func TestWhoMayAskForSuspendedDeployments(t *testing.T) {
 	}
 }
 
-func TestTheRightsOfAUserAreAskedForWithAllThatIsKnownOfThem(t *testing.T) {
+func TestCheckAsksWithAllThatIsKnownOfAUser(t *testing.T) {
 	g := NewWithT(t)
 	api := &reviews{}
 	request := httptest.NewRequestWithContext(t.Context(), "PUT", "/", nil)

@@ -71,7 +71,7 @@ func during(t *testing.T, b *bench, since time.Duration, do func()) (*httptest.R
 	return answer, took
 }
 
-func TestAVerdictWaitsForTheChangePodThatItOvertook(t *testing.T) {
+func TestAwaitWaitsForTheChangePodThatAVerdictOvertook(t *testing.T) {
 	for name, workloads := range map[string][]client.Object{
 		"where its order is known":   {changeWorkload()},
 		"where its order is unknown": nil,
@@ -90,7 +90,7 @@ func TestAVerdictWaitsForTheChangePodThatItOvertook(t *testing.T) {
 	}
 }
 
-func TestAChangePodThatIsFirstSeenWithItsCheckIsNotMissed(t *testing.T) {
+func TestAwaitFindsAChangePodThatIsFirstSeenWithItsCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{})
@@ -105,7 +105,7 @@ func TestAChangePodThatIsFirstSeenWithItsCheckIsNotMissed(t *testing.T) {
 	})
 }
 
-func TestAVerdictWaitsThreeSecondsAndIsParkedThen(t *testing.T) {
+func TestAwaitEndsAfterThreeSecondsWithAParkedVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{}, changeWorkload())
@@ -121,7 +121,7 @@ func TestAVerdictWaitsThreeSecondsAndIsParkedThen(t *testing.T) {
 	})
 }
 
-func TestAVerdictOfAnUnknownCheckAndOrderIsToldSo(t *testing.T) {
+func TestParkReportsAnUnknownCheckAndOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{})
@@ -133,7 +133,7 @@ func TestAVerdictOfAnUnknownCheckAndOrderIsToldSo(t *testing.T) {
 	})
 }
 
-func TestAVerdictIsParkedAtOnceWhenTheServerIsGone(t *testing.T) {
+func TestAwaitEndsAtOnceWhenTheServerIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{}, changeWorkload())
@@ -146,7 +146,7 @@ func TestAVerdictIsParkedAtOnceWhenTheServerIsGone(t *testing.T) {
 	})
 }
 
-func TestAChangePodThatAppearsBetweenTheLookAndTheWaitIsNotMissed(t *testing.T) {
+func TestAwaitFindsAChangePodThatAppearsJustBeforeTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		var b *bench
@@ -165,7 +165,7 @@ func TestAChangePodThatAppearsBetweenTheLookAndTheWaitIsNotMissed(t *testing.T) 
 	})
 }
 
-func TestEverybodyWhoWaitsForACheckIsToldOnce(t *testing.T) {
+func TestArrivalsAnnounceACheckOnceToAllThatAwaitIt(t *testing.T) {
 	g := NewWithT(t)
 	a := newArrivals()
 	one, forgetOne := a.expect("check-1")
@@ -186,7 +186,7 @@ func TestEverybodyWhoWaitsForACheckIsToldOnce(t *testing.T) {
 	g.Expect(a.awaited).To(BeEmpty())
 }
 
-func TestWhatHasNoCheckIsNoArrival(t *testing.T) {
+func TestArrivalsIgnoreWhatHasNoCheck(t *testing.T) {
 	g := NewWithT(t)
 	a := newArrivals()
 	arrived, forget := a.expect("")

@@ -37,7 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-func TestAVerdictMovesItsBatchOn(t *testing.T) {
+func TestApplyMovesTheBatchOn(t *testing.T) {
 	for _, row := range []struct {
 		name, phase, message, stage, verdict string
 		applied                              bool
@@ -83,7 +83,7 @@ func TestAVerdictMovesItsBatchOn(t *testing.T) {
 	}
 }
 
-func TestAVerdictIsTakenUnderEveryPublishedPath(t *testing.T) {
+func TestNewServesCallbacksUnderEveryPublishedPath(t *testing.T) {
 	for _, path := range []string{"/openapi/altershield/callback", "/openapi/opscloud/callback", "/openapi/callback"} {
 		t.Run(path, func(t *testing.T) {
 			b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
@@ -94,7 +94,7 @@ func TestAVerdictIsTakenUnderEveryPublishedPath(t *testing.T) {
 	}
 }
 
-func TestACallbackThatIsRepeatedChangesNothing(t *testing.T) {
+func TestApplyChangesNothingByARepeatedCallback(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 	body := bodyOf("POST", "fail")
@@ -108,7 +108,7 @@ func TestACallbackThatIsRepeatedChangesNothing(t *testing.T) {
 		"altershield_verdicts_total{POST,fail} 1"))
 }
 
-func TestOfTwoCallbacksAtOnceOneIsApplied(t *testing.T) {
+func TestApplyTakesOneOfTwoCallbacksAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 	var answers [2]*httptest.ResponseRecorder
@@ -168,7 +168,7 @@ func sent(body string) func(testing.TB) *http.Request {
 	return func(t testing.TB) *http.Request { return signed(t, body) }
 }
 
-func TestWhatIsRejectedUnread(t *testing.T) {
+func TestCallbacksAreRejectedUnread(t *testing.T) {
 	body := bodyOf("POST", "fail")
 	for _, row := range []struct {
 		name    string
@@ -217,14 +217,14 @@ func TestWhatIsRejectedUnread(t *testing.T) {
 	}
 }
 
-func TestTheLargestCallbackIsTaken(t *testing.T) {
+func TestReceiveTakesTheLargestCallback(t *testing.T) {
 	b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 	body := bodyOf("POST", "pass")
 	answer := b.callBack(t, body+strings.Repeat(" ", 1<<20-len(body)))
 	NewWithT(t).Expect(answer.Body.String()).To(beSuccess("the verdict is saved"))
 }
 
-func TestWithoutCredentialsNoCallbackIsTaken(t *testing.T) {
+func TestCallbacksAreNotTakenWithoutCredentials(t *testing.T) {
 	for name, row := range map[string]struct {
 		keyring *altershield.Keyring
 		message string
@@ -272,7 +272,7 @@ func TestHandleKeepsTheReasonsOfAReceiverToItself(t *testing.T) {
 	g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{failed} 1"))
 }
 
-func TestAnAppliedVerdictIsLoggedInOneLine(t *testing.T) {
+func TestReportLogsAnAppliedVerdictInOneLine(t *testing.T) {
 	g := NewWithT(t)
 	checked := changePod("PostSubmitted", "")
 	checked.Labels = map[string]string{"app.kubernetes.io/deployment-name": "sleep", "admission-webhook-altershield.antgroup.com/version": version}
@@ -289,7 +289,7 @@ func TestAnAppliedVerdictIsLoggedInOneLine(t *testing.T) {
 	g.Expect(log).NotTo(Or(ContainSubstring(token), ContainSubstring("CHANGE_BATCH"), ContainSubstring(request.Header.Get("X-AlterShield-Sign"))))
 }
 
-func TestAThousandVerdictsThatArriveAtOnceAreAllTaken(t *testing.T) {
+func TestCallbacksTakeAThousandVerdictsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, interceptor.Funcs{}, changeWorkload())
 		var callers sync.WaitGroup

@@ -101,7 +101,7 @@ func exchange(t *testing.T, connection net.Conn, text string) (int, time.Duratio
 const plausible = "POST /openapi/callback HTTP/1.1\r\nHost: operator\r\nX-AlterShield-Platform: kubernetes\r\n" +
 	"X-AlterShield-Timestamp: 1795255200000\r\nX-AlterShield-Sign: M38WRU7HVU9NPVW0GJEC64VWRGFLG2TC8ZRQHOYJUAG=\r\n"
 
-func TestACallerDoesNotHoldAConnectionForLong(t *testing.T) {
+func TestNewHTTPServerLetsNoCallerHoldAConnectionForLong(t *testing.T) {
 	const live = "POST /openapi/altershield/liveTest HTTP/1.1\r\nHost: operator\r\n"
 	for _, row := range []struct {
 		name, text string
@@ -148,7 +148,7 @@ func TestReadBodyDoesNotEndARequestThatTakesLongerThanItsBody(t *testing.T) {
 	})
 }
 
-func TestAnIdleConnectionIsClosedAfterAMinute(t *testing.T) {
+func TestNewHTTPServerClosesAnIdleConnectionAfterAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		listener, stop := running(t, newBench(t, interceptor.Funcs{}))
@@ -163,7 +163,7 @@ func TestAnIdleConnectionIsClosedAfterAMinute(t *testing.T) {
 	})
 }
 
-func TestACallerWhoDoesNotReadTheAnswerIsCutOffAfterTenSeconds(t *testing.T) {
+func TestNewHTTPServerGivesACallerTenSecondsToReadTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener, stop := running(t, newBench(t, interceptor.Funcs{}))
 		connection := listener.dial()
@@ -175,7 +175,7 @@ func TestACallerWhoDoesNotReadTheAnswerIsCutOffAfterTenSeconds(t *testing.T) {
 	})
 }
 
-func TestARequestUnderWayIsAnsweredAfterTheServerWasToldToStop(t *testing.T) {
+func TestServeAnswersARequestUnderWayAfterItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{}, changeWorkload())
@@ -198,7 +198,7 @@ func TestARequestUnderWayIsAnsweredAfterTheServerWasToldToStop(t *testing.T) {
 	})
 }
 
-func TestARequestThatDoesNotEndIsAwaitedTenSeconds(t *testing.T) {
+func TestServeAwaitsARequestThatDoesNotEndTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, interceptor.Funcs{})
 		release := make(chan struct{})
@@ -213,7 +213,7 @@ func TestARequestThatDoesNotEndIsAwaitedTenSeconds(t *testing.T) {
 	})
 }
 
-func TestPeopleAreAnsweredWithinEightSeconds(t *testing.T) {
+func TestHandleAnswersUsersWithinEightSeconds(t *testing.T) {
 	t.Run("by rollbacks that take longer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewWithT(t)

@@ -32,7 +32,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-func TestWhatIsParkedBesideAVerdict(t *testing.T) {
+func TestParkBesideOtherVerdicts(t *testing.T) {
 	full := make([]appv1alpha1.EarlyVerdict, 100)
 	var allButTheOldest []string
 	for i := range full {
@@ -66,7 +66,7 @@ func TestWhatIsParkedBesideAVerdict(t *testing.T) {
 	}
 }
 
-func TestAVerdictIsParkedWithTheTimeOfItsArrival(t *testing.T) {
+func TestParkNotesTheTimeOfArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{}, changeWorkload())
@@ -78,7 +78,7 @@ func TestAVerdictIsParkedWithTheTimeOfItsArrival(t *testing.T) {
 	})
 }
 
-func TestAVerdictIsParkedBesideWhatOthersWriteMeanwhile(t *testing.T) {
+func TestParkKeepsWhatOthersWriteMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, beforeWrite(func(kube client.Client) error {
@@ -89,7 +89,7 @@ func TestAVerdictIsParkedBesideWhatOthersWriteMeanwhile(t *testing.T) {
 	})
 }
 
-func TestAChangePodThatAppearsWhileItsVerdictIsParkedGetsIt(t *testing.T) {
+func TestParkAppliesAVerdictWhoseChangePodAppearsMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, beforeWrite(func(kube client.Client) error { return kube.Create(t.Context(), changePod("PostSubmitted", "")) }), changeWorkload())
@@ -99,7 +99,7 @@ func TestAChangePodThatAppearsWhileItsVerdictIsParkedGetsIt(t *testing.T) {
 	})
 }
 
-func TestAParkedVerdictIsNotLostThoughItsChangePodCanNotBeWritten(t *testing.T) {
+func TestParkKeepsAVerdictWhoseChangePodCanNotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{SubResourcePatch: func(ctx context.Context, kube client.Client, sub string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
@@ -113,7 +113,7 @@ func TestAParkedVerdictIsNotLostThoughItsChangePodCanNotBeWritten(t *testing.T) 
 	})
 }
 
-func TestAVerdictThatCanNotBeParkedIsNotAcknowledged(t *testing.T) {
+func TestParkAcknowledgesNoVerdictThatItCanNotSave(t *testing.T) {
 	for name, funcs := range map[string]interceptor.Funcs{
 		"as others write all the time": {SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
 			return conflict()
@@ -146,7 +146,7 @@ func TestAVerdictThatCanNotBeParkedIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-func TestAnAPIServerThatDoesNotAnswerIsGivenUpBeforeAlterShieldServerGivesUs(t *testing.T) {
+func TestTakeGivesTheAPIServerUpAfterFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{SubResourcePatch: func(ctx context.Context, _ client.Client, _ string, _ client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
@@ -160,7 +160,7 @@ func TestAnAPIServerThatDoesNotAnswerIsGivenUpBeforeAlterShieldServerGivesUs(t *
 	})
 }
 
-func TestAVerdictOfAReleaseThatIsGoneMeanwhileIsUnknown(t *testing.T) {
+func TestParkReportsAReleaseThatIsGoneMeanwhileAsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, beforeWrite(func(kube client.Client) error { return kube.Delete(t.Context(), changeWorkload()) }), changeWorkload())
@@ -170,7 +170,7 @@ func TestAVerdictOfAReleaseThatIsGoneMeanwhileIsUnknown(t *testing.T) {
 	})
 }
 
-func TestAVerdictOfAnotherOrderIsNotParked(t *testing.T) {
+func TestParkTakesNoVerdictOfAnotherOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{}, changeWorkload())

@@ -84,7 +84,7 @@ func (b *bench) takeBack(t testing.TB, body string) *httptest.ResponseRecorder {
 	return b.serveHTTP(request)
 }
 
-func TestADeploymentGoesBackForWhoMayPatchIt(t *testing.T) {
+func TestRollbacksAreMadeForUsersWhoMayPatch(t *testing.T) {
 	for _, row := range []struct {
 		name, body, asked, to string
 	}{
@@ -113,7 +113,7 @@ func TestADeploymentGoesBackForWhoMayPatchIt(t *testing.T) {
 	}
 }
 
-func TestWhoMayTakeADeploymentBack(t *testing.T) {
+func TestRollbacksNeedAnAuthorizedUser(t *testing.T) {
 	const show = "show a token of the cluster in the header Authorization: Bearer"
 	const lookFirst = "deployment default/sleep may not have gone back: look at it before you try again; the log of the operator says what failed"
 	for _, row := range []struct {
@@ -147,7 +147,7 @@ func TestWhoMayTakeADeploymentBack(t *testing.T) {
 	}
 }
 
-func TestWhyADeploymentDoesNotGoBack(t *testing.T) {
+func TestRollbacksReportWhyADeploymentDoesNotGoBack(t *testing.T) {
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	conflict := apierrors.NewConflict(deployments, "sleep", errors.New("the object has been modified"))
 	const lookFirst = "deployment default/sleep may not have gone back: look at it before you try again; the log of the operator says what failed"
@@ -189,7 +189,7 @@ func TestWhyADeploymentDoesNotGoBack(t *testing.T) {
 	}
 }
 
-func TestARollbackIsTriedAgainOnTheSameReleaseOfAChangingDeployment(t *testing.T) {
+func TestRollBackIsRetriedOnTheSameReleaseOfAChangingDeployment(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newRollbackBench(t)
 	conflict := apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", errors.New("the object has been modified"))
@@ -207,7 +207,7 @@ func TestARollbackIsTriedAgainOnTheSameReleaseOfAChangingDeployment(t *testing.T
 	}
 }
 
-func TestADeploymentThatCanNotBeReadDoesNotGoBack(t *testing.T) {
+func TestRollBackFailsWhereTheDeploymentCanNotBeRead(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		fault   error
@@ -234,7 +234,7 @@ func TestADeploymentThatCanNotBeReadDoesNotGoBack(t *testing.T) {
 	}
 }
 
-func TestRollbacksTakeUpTheRoomOfPeople(t *testing.T) {
+func TestRollbacksTakeUpTheRoomOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, (&reviews{}).funcs(), changePod("PostSubmitted", ""))

@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-func TestWhatIsNotServed(t *testing.T) {
+func TestRouterRejectsWhatIsNotServed(t *testing.T) {
 	const nothing = "nothing is served under this path"
 	for _, row := range []struct {
 		method, path string
@@ -68,7 +68,7 @@ func TestWhatIsNotServed(t *testing.T) {
 	}
 }
 
-func TestTheLiveTestAnswersAnybodyWithoutReadingThem(t *testing.T) {
+func TestLiveTestDoesNotReadTheRequest(t *testing.T) {
 	g := NewWithT(t)
 	request := httptest.NewRequestWithContext(t.Context(), "POST", "/openapi/altershield/liveTest", iotest.ErrReader(errors.New("somebody reads")))
 	answer := newBench(t, interceptor.Funcs{}).serveHTTP(request)
@@ -107,7 +107,7 @@ func sendFrom(t *testing.T, routing *router, address, method, path string) *http
 	return recorder
 }
 
-func TestARequestOfTooManyWaitsThreeSecondsAndIsThenTurnedAway(t *testing.T) {
+func TestRouterTurnsARequestOfTooManyAwayAfterThreeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		release := make(chan struct{})
@@ -133,7 +133,7 @@ func TestARequestOfTooManyWaitsThreeSecondsAndIsThenTurnedAway(t *testing.T) {
 	})
 }
 
-func TestTheTimeOfARequestBeginsBeforeItWaitsForRoom(t *testing.T) {
+func TestRouterCountsTheWaitForRoomAsTimeOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		space := newLobby()
@@ -157,7 +157,7 @@ func TestTheTimeOfARequestBeginsBeforeItWaitsForRoom(t *testing.T) {
 	})
 }
 
-func TestACallerWhoIsKnownTakesUpNoRoom(t *testing.T) {
+func TestRouterFreesTheRoomOfACallerWhoIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		release := make(chan struct{})
@@ -178,7 +178,7 @@ func TestACallerWhoIsKnownTakesUpNoRoom(t *testing.T) {
 	})
 }
 
-func TestAPanicIsAnsweredAndTellsNoSecrets(t *testing.T) {
+func TestRouterAnswersAPanicWithoutSecrets(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, interceptor.Funcs{})
 	b.handler = newRouter(map[string]route{"/": {method: "GET", handle: func(http.ResponseWriter, *http.Request, func()) (int, any) { panic("Bearer " + token) }}})

@@ -78,11 +78,11 @@ func writeCertificate(t *testing.T, dir, host string) *x509.CertPool {
 	return pool
 }
 
-func TestEveryReplicaServes(t *testing.T) {
+func TestNeedLeaderElectionIsFalse(t *testing.T) {
 	NewWithT(t).Expect(newBench(t, interceptor.Funcs{}).NeedLeaderElection()).To(BeFalse())
 }
 
-func TestTheServerAnswersOverTheNetwork(t *testing.T) {
+func TestServerAnswersOverTheNetwork(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 	address := listen(t, b)
@@ -97,7 +97,7 @@ func TestTheServerAnswersOverTheNetwork(t *testing.T) {
 	g.Expect(string(b.log.Contents())).To(ContainSubstring("A verdict arrived"), "the server's logger is that of the request")
 }
 
-func TestTheServerAnswersOverTLSWithTheCertificateOfToday(t *testing.T) {
+func TestServerAnswersOverTLSWithTheCertificateOfToday(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, interceptor.Funcs{})
 	b.options.CertDir = t.TempDir()
@@ -123,7 +123,7 @@ func TestTheServerAnswersOverTLSWithTheCertificateOfToday(t *testing.T) {
 	g.Eventually(b.log, patient).Should(gbytes.Say("A connection failed"))
 }
 
-func TestTheServerDoesNotStart(t *testing.T) {
+func TestStartFails(t *testing.T) {
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = taken.Close() }()
@@ -147,7 +147,7 @@ func TestTheServerDoesNotStart(t *testing.T) {
 	}
 }
 
-func TestAServerThatEndsEarlyLeavesNothingBehind(t *testing.T) {
+func TestServeLeavesNothingBehindWhereItEndsEarly(t *testing.T) {
 	t.Run("no address that is taken, if its certificate can't be used", func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{})
@@ -169,7 +169,7 @@ func TestAServerThatEndsEarlyLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-func TestAServerThatIsStoppedBeforeTheCacheIsSyncedDidNothingWrong(t *testing.T) {
+func TestStartSucceedsWhereItIsStoppedBeforeTheCacheIsSynced(t *testing.T) {
 	b := newBench(t, interceptor.Funcs{})
 	b.informer.Synced = ptr.To(false)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -177,7 +177,7 @@ func TestAServerThatIsStoppedBeforeTheCacheIsSyncedDidNothingWrong(t *testing.T)
 	NewWithT(t).Expect(b.Start(ctx)).To(Succeed())
 }
 
-func TestTheServerStartsWhenTheCacheIsSyncedAndStopsWithItsContext(t *testing.T) {
+func TestStartServesOnceTheCacheIsSyncedAndStopsWithItsContext(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, interceptor.Funcs{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -188,13 +188,13 @@ func TestTheServerStartsWhenTheCacheIsSyncedAndStopsWithItsContext(t *testing.T)
 	g.Eventually(ended, patient).Should(Receive(BeNil()))
 }
 
-func TestMetricsAreRegisteredOnce(t *testing.T) {
+func TestNewRegistersItsMetricsOnce(t *testing.T) {
 	b := newBench(t, interceptor.Funcs{})
 	_, err := New(b.options)
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("registering the metrics of callbacks")))
 }
 
-func TestALongBodyOverTheNetworkIsNotReadToItsEnd(t *testing.T) {
+func TestServerDoesNotReadALongBodyToItsEnd(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, interceptor.Funcs{})
 	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listen(t, b))

@@ -99,7 +99,7 @@ func namesAndNext(t testing.TB, answer *httptest.ResponseRecorder) string {
 	return strings.Join(names, " ") + "|" + shown.Continue
 }
 
-func TestASuspendedDeploymentIsShownWithItsFailures(t *testing.T) {
+func TestSuspendedShowsTheFailuresOfADeployment(t *testing.T) {
 	g := NewWithT(t)
 	failed := failing(releaseOf(version, 4, "Suspend", "PodsFailed"),
 		appv1alpha1.PodSummary{Pod: "sleep-a", Verdict: "unpass", Message: "find error", IP: "10.0.0.1"}, appv1alpha1.PodSummary{Pod: "sleep-b", Verdict: "unpass"})
@@ -127,7 +127,7 @@ func TestASuspendedDeploymentIsShownWithItsFailures(t *testing.T) {
 	}], "continue": ""}`))
 }
 
-func TestOfManyFailedPodsTheFirstAreShown(t *testing.T) {
+func TestDescribeShowsTheFirstOfManyFailedPods(t *testing.T) {
 	g := NewWithT(t)
 	var pods []appv1alpha1.PodSummary
 	for i := range 21 {
@@ -141,13 +141,13 @@ func TestOfManyFailedPodsTheFirstAreShown(t *testing.T) {
 	g.Expect(shown.FailedPodCount).To(BeEquivalentTo(700))
 }
 
-func TestASuspensionWhoseLabelHoldsNoTimeIsShownWithoutOne(t *testing.T) {
+func TestDescribeLeavesOutATimeThatTheLabelDoesNotHold(t *testing.T) {
 	deployment := suspendedDeployment("default", "sleep")
 	deployment.Labels["altershield.defense.antgroup.com/suspend"] = "true"
 	NewWithT(t).Expect(describe(deployment, nil).SuspendedSince).To(BeEmpty())
 }
 
-func TestTheLastVersionThatWasVerified(t *testing.T) {
+func TestDescribeShowsTheLastVerifiedVersion(t *testing.T) {
 	failed := *releaseOf(version, 4, "Suspend", "PodsFailed")
 	for _, row := range []struct {
 		name      string
@@ -169,7 +169,7 @@ func TestTheLastVersionThatWasVerified(t *testing.T) {
 	}
 }
 
-func TestSuspendedDeploymentsComeInPages(t *testing.T) {
+func TestListReturnsPages(t *testing.T) {
 	deployments := []client.Object{suspendedDeployment("default", "c"), suspendedDeployment("default", "a"),
 		suspendedDeployment("default", "b.b"), suspendedDeployment("default", "b")}
 	for _, row := range []struct {
@@ -192,7 +192,7 @@ func TestSuspendedDeploymentsComeInPages(t *testing.T) {
 	}
 }
 
-func TestAPageHasAHundredDeploymentsUnlessAskedOtherwise(t *testing.T) {
+func TestListReturnsAHundredDeploymentsByDefault(t *testing.T) {
 	var deployments []client.Object
 	for i := range 101 {
 		deployments = append(deployments, suspendedDeployment("default", fmt.Sprintf("sleep-%03d", i)))
@@ -202,7 +202,7 @@ func TestAPageHasAHundredDeploymentsUnlessAskedOtherwise(t *testing.T) {
 	g.Expect(namesAndNext(t, ask(t, "?namespace=default&limit=500", deployments...))).To(HaveSuffix(" sleep-100|"))
 }
 
-func TestAQuestionThatMakesNoSenseIsRefused(t *testing.T) {
+func TestParseQuestionRefusesWhatMakesNoSense(t *testing.T) {
 	const limits = "the parameter limit must be from 1 to 500"
 	for query, message := range map[string]string{
 		"":                                   "the parameter namespace is missing",
@@ -222,7 +222,7 @@ func TestAQuestionThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-func TestACacheThatCanNotBeReadIsNoEmptyAnswer(t *testing.T) {
+func TestListFailsWhereTheCacheCanNotBeRead(t *testing.T) {
 	for _, unread := range []client.ObjectList{&appsv1.DeploymentList{}, &appv1alpha1.ChangeWorkloadList{}} {
 		t.Run(fmt.Sprintf("%T", unread), func(t *testing.T) {
 			g := NewWithT(t)

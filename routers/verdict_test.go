@@ -73,7 +73,7 @@ func conflict() error {
 	return apierrors.NewConflict(appsv1.Resource("changepods"), "sleep--x--1", errors.New("it has changed"))
 }
 
-func TestTheWaitOfEachPodForTheVerdictThatDecidesItIsMeasured(t *testing.T) {
+func TestDecidedMeasuresTheWaitOfEachPod(t *testing.T) {
 	for _, row := range []struct {
 		phase, stage, verdict string
 		count                 uint64
@@ -99,7 +99,7 @@ func TestTheWaitOfEachPodForTheVerdictThatDecidesItIsMeasured(t *testing.T) {
 	}
 }
 
-func TestACacheThatLagsBehindThePhaseHidesNoVerdict(t *testing.T) {
+func TestApplyTakesAVerdictWhereTheCacheLagsBehindThePhase(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, shows(func(changePod *appv1alpha1.ChangePod) { changePod.Status.Status = "PreWait" }), changePod("PreSubmitted", ""))
 	g.Expect(b.callBack(t, bodyOf("PRE", "pass")).Body.String()).To(beSuccess("the verdict is saved"))
@@ -107,7 +107,7 @@ func TestACacheThatLagsBehindThePhaseHidesNoVerdict(t *testing.T) {
 	g.Expect(b.counted(t)).To(ContainElement("altershield_callbacks_total{applied} 1"))
 }
 
-func TestACacheThatLagsBehindAVerdictDoesNotApplyItTwice(t *testing.T) {
+func TestApplyTakesNoVerdictTwiceWhereTheCacheLagsBehind(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, shows(func(changePod *appv1alpha1.ChangePod) {
 		changePod.Status.Status, changePod.ResourceVersion = "PostSubmitted", "1"
@@ -116,7 +116,7 @@ func TestACacheThatLagsBehindAVerdictDoesNotApplyItTwice(t *testing.T) {
 	g.Expect(b.changePod(t).Status.PodResults).To(BeEmpty())
 }
 
-func TestAVerdictIsDecidedAnewWhereSomebodyElseWrote(t *testing.T) {
+func TestApplyDecidesAnewAfterAConflict(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, beforeWrite(func(kube client.Client) error {
 		failedByHand := changePod("PostSubmitted", "")
@@ -129,7 +129,7 @@ func TestAVerdictIsDecidedAnewWhereSomebodyElseWrote(t *testing.T) {
 	g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{applied} 1", "altershield_verdicts_total{POST,pass} 1"))
 }
 
-func TestAVerdictIsStaleWhereSomebodyElseWroteItFirst(t *testing.T) {
+func TestApplyFindsAVerdictStaleAfterAConflict(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, beforeWrite(func(kube client.Client) error {
 		return overwrite(t.Context(), kube, changePod("ExecuteDone", "PostFinish"))
@@ -137,7 +137,7 @@ func TestAVerdictIsStaleWhereSomebodyElseWroteItFirst(t *testing.T) {
 	g.Expect(b.callBack(t, bodyOf("POST", "pass")).Body.String()).To(beSuccess("the verdict changes nothing: it is known already, or came too late"))
 }
 
-func TestAVerdictForABatchThatIsDeletedMeanwhileChangesNothing(t *testing.T) {
+func TestApplyChangesNothingWhereTheBatchIsDeletedMeanwhile(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, beforeWrite(func(kube client.Client) error {
 		return kube.Delete(t.Context(), changePod("", ""))
@@ -147,7 +147,7 @@ func TestAVerdictForABatchThatIsDeletedMeanwhileChangesNothing(t *testing.T) {
 	g.Expect(answer.Body.String()).To(beSuccess("the verdict changes nothing: it is known already, or came too late"))
 }
 
-func TestAVerdictThatCanNotBeSavedIsNotAcknowledged(t *testing.T) {
+func TestApplyAcknowledgesNoVerdictThatItCanNotSave(t *testing.T) {
 	down := errors.New("the API server is down")
 	for name, funcs := range map[string]interceptor.Funcs{
 		"as others write all the time": {SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
@@ -179,7 +179,7 @@ func TestAVerdictThatCanNotBeSavedIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-func TestAnAPIServerThatRestartsLosesNoVerdict(t *testing.T) {
+func TestPersistOutlastsARestartOfTheAPIServer(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		outage  time.Duration
@@ -212,7 +212,7 @@ func TestAnAPIServerThatRestartsLosesNoVerdict(t *testing.T) {
 	}
 }
 
-func TestAVerdictIsSavedThoughTheServerDoesNotWait(t *testing.T) {
+func TestTakeSavesAVerdictThoughTheServerDoesNotWait(t *testing.T) {
 	g := NewWithT(t)
 	gone, leave := context.WithCancel(t.Context())
 	leave()

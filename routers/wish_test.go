@@ -26,7 +26,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestARequestForARollbackThatMakesNoSenseIsRefused(t *testing.T) {
+func TestReadWishRefusesWhatMakesNoSense(t *testing.T) {
 	const small, shape = "a request for a rollback has 4 KiB at most", "the request is malformed: it must be a JSON object whose fields hold strings"
 	long := `{"namespace":"default","name":"sleep"}`
 	for _, row := range []struct {
