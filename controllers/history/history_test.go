@@ -35,7 +35,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-func TestTheTemplateOfAVerifiedReleaseIsKept(t *testing.T) {
+func TestKeepWritesTheTemplateOfAVerifiedRelease(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
@@ -62,7 +62,7 @@ func TestTheTemplateOfAVerifiedReleaseIsKept(t *testing.T) {
 		`{"user": "alice", "time": "2026-11-21T10:00:00Z", "version": "` + version + `", "release": 3}`))
 }
 
-func TestWhatIsKeptIsTheTemplateItself(t *testing.T) {
+func TestListReturnsTheTemplateItself(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
@@ -75,7 +75,7 @@ func TestWhatIsKeptIsTheTemplateItself(t *testing.T) {
 	g.Expect(listed[0].Template.Version()).To(Equal(c.version()))
 }
 
-func TestWhatKubectlApplyRemembersIsKeptWithTheTemplate(t *testing.T) {
+func TestKeepTakesTheLastAppliedConfigurationToo(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	release := c.release(3)
@@ -90,7 +90,7 @@ func TestWhatKubectlApplyRemembersIsKeptWithTheTemplate(t *testing.T) {
 	g.Expect(revisions[0].Applied).To(Equal(podtemplate.Template{"spec": map[string]any{"of": "the file", "size": int64(9007199254740993)}}))
 }
 
-func TestWhatIsKeptIsMadeAnewWhereSomethingElseWasApplied(t *testing.T) {
+func TestKeepWritesAnewWhereSomethingElseWasApplied(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	release := c.release(3)
@@ -107,7 +107,7 @@ func TestWhatIsKeptIsMadeAnewWhereSomethingElseWasApplied(t *testing.T) {
 	g.Expect(revisions[0].Applied).To(Equal(podtemplate.Template{"spec": map[string]any{"of": "the file"}}))
 }
 
-func TestKeepingAgainWritesNothing(t *testing.T) {
+func TestKeepAgainWritesNothing(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
@@ -116,7 +116,7 @@ func TestKeepingAgainWritesNothing(t *testing.T) {
 	g.Expect(c.calls).To(HaveExactElements("get", "create", "get"))
 }
 
-func TestAVersionThatIsVerifiedAgainTakesTheNumberOfItsNewestRelease(t *testing.T) {
+func TestKeepTakesTheNumberOfTheNewestRelease(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
@@ -137,7 +137,7 @@ func TestAVersionThatIsVerifiedAgainTakesTheNumberOfItsNewestRelease(t *testing.
 	g.Expect(kept.Annotations["altershield.defense.antgroup.com/released-by"]).To(ContainSubstring(`"release":7`))
 }
 
-func TestNothingIsKeptOfAnotherRelease(t *testing.T) {
+func TestKeepWritesNothingOfAnotherRelease(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		change func(*cluster)
@@ -160,7 +160,7 @@ func TestNothingIsKeptOfAnotherRelease(t *testing.T) {
 	}
 }
 
-func TestWhatADeletedDeploymentOfTheSameNameLeftMakesRoom(t *testing.T) {
+func TestKeepRemovesWhatADeletedDeploymentLeft(t *testing.T) {
 	g := NewWithT(t)
 	version := newCluster(t, 3).version()
 	c := newCluster(t, 3, newRevision(version, 9, ownedBy("uid-0")))
@@ -173,7 +173,7 @@ func TestWhatADeletedDeploymentOfTheSameNameLeftMakesRoom(t *testing.T) {
 	g.Expect(c.revisions()).To(HaveLen(1))
 }
 
-func TestWhatSomebodyHoldsWhileItIsDeletedHoldsUpNoRelease(t *testing.T) {
+func TestKeepDoesNotWaitForARevisionThatIsBeingDeleted(t *testing.T) {
 	g := NewWithT(t)
 	version := newCluster(t, 3).version()
 	c := newCluster(t, 3, newRevision(version, 2, beingDeleted))
@@ -182,7 +182,7 @@ func TestWhatSomebodyHoldsWhileItIsDeletedHoldsUpNoRelease(t *testing.T) {
 	g.Expect(err).To(MatchError(history.ErrNotKept))
 }
 
-func TestATemplateThatIsTooLargeIsNotKept(t *testing.T) {
+func TestKeepWritesNoTemplateThatIsTooLarge(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	g.Expect(unstructured.SetNestedField(c.live.Object, strings.Repeat("x", 1<<20), "spec", "template", "metadata", "annotations", "note")).To(Succeed())
@@ -192,7 +192,7 @@ func TestATemplateThatIsTooLargeIsNotKept(t *testing.T) {
 	g.Expect(c.calls).To(HaveExactElements("get"))
 }
 
-func TestWhatTheAPIServerRefusesEachTimeIsToldFromWhatMayWorkNextTime(t *testing.T) {
+func TestErrNotKeptIsForWhatTheAPIServerRefusesEachTime(t *testing.T) {
 	resource := schema.GroupResource{Group: "apps", Resource: "controllerrevisions"}
 	for _, row := range []struct {
 		name  string
@@ -240,7 +240,7 @@ func TestWhatTheAPIServerRefusesEachTimeIsToldFromWhatMayWorkNextTime(t *testing
 	}
 }
 
-func TestADeploymentThatCanNotBeReadIsTriedAgain(t *testing.T) {
+func TestKeepIsTriedAgainWhereTheDeploymentCanNotBeRead(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	c.refuse = func(string) error { return errors.New("connection refused") }

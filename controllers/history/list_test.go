@@ -31,14 +31,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-func TestTheHistoryIsListedNewestReleaseFirst(t *testing.T) {
+func TestListReturnsTheNewestReleaseFirst(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 20, newRevision("a", 9), newRevision("b", 12), newRevision("c", 10))
 	g.Expect(listed(t, c)).To(HaveExactElements("b", "c", "a"))
 	g.Expect(c.calls).To(HaveExactElements("list"))
 }
 
-func TestTheHistoryLeavesOut(t *testing.T) {
+func TestListLeavesOut(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		other revisionOption
@@ -60,7 +60,7 @@ func TestTheHistoryLeavesOut(t *testing.T) {
 	}
 }
 
-func TestAHistoryThatCanNotBeListedIsAnError(t *testing.T) {
+func TestListFailsWhereNothingCanBeRead(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, 3)
 	c.refuse = func(string) error { return errors.New("connection refused") }
@@ -81,7 +81,7 @@ func listed(t *testing.T, c *cluster) []string {
 	return versions
 }
 
-func TestTheHistoryIsPruned(t *testing.T) {
+func TestPrune(t *testing.T) {
 	five := []client.Object{newRevision("a", 1), newRevision("b", 2), newRevision("c", 3), newRevision("d", 10), newRevision("e", 11)}
 	for _, row := range []struct {
 		name    string
@@ -114,7 +114,7 @@ func TestTheHistoryIsPruned(t *testing.T) {
 	}
 }
 
-func TestARevisionThatSomebodyChangesMeanwhileStaysUntilItIsDecidedAnew(t *testing.T) {
+func TestPruneLeavesARevisionThatIsChangedMeanwhile(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		answer error

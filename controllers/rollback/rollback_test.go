@@ -263,7 +263,7 @@ func (b *bench) written() string {
 	return b.patches[0][strings.Index(b.patches[0], `{"op":"replace"`):]
 }
 
-func TestADeploymentGoesBackToTheTemplate(t *testing.T) {
+func TestRollBackGoesToTheTemplate(t *testing.T) {
 	bad := replicaSet(versionOfBad, "bad", 2, 0)
 	for _, row := range []struct {
 		name    string
@@ -302,7 +302,7 @@ func verified(version string, release int64) *appv1alpha1.ChangeWorkload {
 	return object
 }
 
-func TestARollbackChangesTheTemplateAndItsRecordAlone(t *testing.T) {
+func TestRollBackChangesTheTemplateAndItsRecordAlone(t *testing.T) {
 	g := NewWithT(t)
 	before := `[{"version":"z","release":1,"to":"y","toRelease":2,"reason":"PodsFailed","time":"2026-11-20T10:00:00Z"}]`
 	deployment := sleep(annotation("rollbacks", before), annotation("rollback", "true"), annotation("rollback-by", "alice"))
@@ -335,7 +335,7 @@ func TestARollbackChangesTheTemplateAndItsRecordAlone(t *testing.T) {
 		": alice asked for it; the version is refused until 2026-11-22T10:00:00Z")))
 }
 
-func TestWhatKubectlApplyRemembersGoesBackToo(t *testing.T) {
+func TestRollBackRestoresTheLastAppliedConfiguration(t *testing.T) {
 	lastApplied := func(object *unstructured.Unstructured) {
 		annotations := object.GetAnnotations()
 		annotations["kubectl.kubernetes.io/last-applied-configuration"] = `{"spec":{"replicas":5,"template":{"spec":{"of":"bad"}}}}`
@@ -370,7 +370,7 @@ func TestWhatKubectlApplyRemembersGoesBackToo(t *testing.T) {
 	}
 }
 
-func TestATemplateGoesBackWithoutTheLabelsOfThoseWhoManageIt(t *testing.T) {
+func TestRollBackLeavesOutTheLabelsOfControllers(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, nil, append(stuckRelease(), sleep(), optedIn(), replicaSet(versionOfBad, "bad", 2, 0), replicaSet("a", "good", 1, 2))...)
 	_, err := b.RollBack(t.Context(), request("PodsNotRunning", ""))
@@ -378,7 +378,7 @@ func TestATemplateGoesBackWithoutTheLabelsOfThoseWhoManageIt(t *testing.T) {
 	g.Expect(b.written()).NotTo(Or(ContainSubstring("pod-template-hash"), ContainSubstring("antgroup.com/version")))
 }
 
-func TestNothingIsRefusedWhereThatIsSwitchedOff(t *testing.T) {
+func TestRollBackRefusesNothingWhereThatIsSwitchedOff(t *testing.T) {
 	g := NewWithT(t)
 	off := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: "altershieldoperator-system", Name: "refusal"}, Spec: appv1alpha1.OpsConfigInfoSpec{Type: "isRefusal"}}
 	b := newBench(t, nil, sleep(), optedIn(), off, kept("a", "good", 1))
@@ -389,7 +389,7 @@ func TestNothingIsRefusedWhereThatIsSwitchedOff(t *testing.T) {
 	g.Expect(b.recorder.Events).To(Receive(HaveSuffix(": find error")))
 }
 
-func TestADeploymentDoesNotGoBack(t *testing.T) {
+func TestRollBackReturnsAnObstacle(t *testing.T) {
 	refused := `[{"version":"a","release":1,"to":"y","toRelease":7,"reason":"PodsFailed","time":"2026-11-20T10:00:00Z","refusedUntil":"2026-11-22T10:00:00Z"}]`
 	left := func(reason string, toRelease int) func(*unstructured.Unstructured) {
 		return annotation("rollbacks", fmt.Sprintf(`[{"version":"%s","release":1,"to":"y","toRelease":%d,"reason":%q,"time":"2026-11-20T10:00:00Z"}]`, versionOfBad, toRelease, reason))
@@ -468,7 +468,7 @@ func TestADeploymentDoesNotGoBack(t *testing.T) {
 	}
 }
 
-func TestADeploymentGoesBackAllTheSame(t *testing.T) {
+func TestRollBackGoesBackAllTheSame(t *testing.T) {
 	left := func(reason string, toRelease int) func(*unstructured.Unstructured) {
 		return annotation("rollbacks", fmt.Sprintf(`[{"version":"%s","release":1,"to":"y","toRelease":%d,"reason":%q,"time":"2026-11-20T10:00:00Z"}]`, versionOfBad, toRelease, reason))
 	}
@@ -494,7 +494,7 @@ func TestADeploymentGoesBackAllTheSame(t *testing.T) {
 	}
 }
 
-func TestARollbackThatTheAPIServerDoesNotTakeIsNotTold(t *testing.T) {
+func TestRollBackSendsNoEventWhereTheWriteFails(t *testing.T) {
 	g := NewWithT(t)
 	conflict := apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", errors.New("it has been modified"))
 	b := newBench(t, conflict, sleep(), optedIn(), kept("a", "good", 1))
@@ -504,7 +504,7 @@ func TestARollbackThatTheAPIServerDoesNotTakeIsNotTold(t *testing.T) {
 	g.Expect(b.recorder.Events).To(BeEmpty())
 }
 
-func TestATemplateThatThePolicyForbidsByNowIsAnObstacle(t *testing.T) {
+func TestRollBackReturnsAnObstacleWhereAPolicyDeniesTheTemplate(t *testing.T) {
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	for _, answer := range []error{
 		apierrors.NewForbidden(deployments, "sleep", errors.New("images of this registry are forbidden")),
@@ -520,12 +520,12 @@ func TestATemplateThatThePolicyForbidsByNowIsAnObstacle(t *testing.T) {
 	}
 }
 
-func TestADeploymentThatIsGoneIsNotFound(t *testing.T) {
+func TestRollBackDoesNotFindADeploymentThatIsGone(t *testing.T) {
 	_, err := newBench(t, nil, optedIn()).RollBack(t.Context(), request("PodsFailed", ""))
 	NewWithT(t).Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%v", err)
 }
 
-func TestALongMessageIsCutInTheRecord(t *testing.T) {
+func TestRollBackShortensALongMessage(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, nil, sleep(), optedIn(), kept("a", "good", 1))
 	asked := request("PodsFailed", "")

@@ -26,7 +26,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-func TestTheKindsAreKnownUnderTheirGroup(t *testing.T) {
+func TestAddToSchemeKnowsTheKindsUnderTheirGroup(t *testing.T) {
 	g := NewWithT(t)
 	scheme := runtime.NewScheme()
 	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
@@ -40,7 +40,7 @@ func rollback(edit ...string) string {
 	return strings.NewReplacer(edit...).Replace(`{"version":"a","release":2,"to":"b","toRelease":3,"reason":"PodsFailed","message":"m","time":"2026-11-21T10:00:00Z"}`)
 }
 
-func TestRollbacksAreReadFromTheAnnotation(t *testing.T) {
+func TestRollbacksOfReadsTheAnnotation(t *testing.T) {
 	for _, row := range []struct {
 		name, annotation string
 		versions         []string
@@ -63,7 +63,7 @@ func TestRollbacksAreReadFromTheAnnotation(t *testing.T) {
 	}
 }
 
-func TestARollbackIsBelievedIfTheOperatorMayHaveWrittenIt(t *testing.T) {
+func TestIsSoundIfTheOperatorMayHaveWrittenTheRollback(t *testing.T) {
 	for _, row := range []struct {
 		name, annotation string
 		sound, automatic bool
@@ -86,7 +86,7 @@ func TestARollbackIsBelievedIfTheOperatorMayHaveWrittenIt(t *testing.T) {
 	}
 }
 
-func TestARecordNeedsAUserAndATimeThatCanBeWritten(t *testing.T) {
+func TestReleaseRecordOfNeedsAUserAndATimeThatCanBeWritten(t *testing.T) {
 	for _, row := range []struct {
 		user, time string
 		found      bool

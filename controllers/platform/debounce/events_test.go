@@ -75,7 +75,7 @@ func TestEventsWaitForOthersAndUrgentOnesDoNot(t *testing.T) {
 	}
 }
 
-func TestWhatWasThereAtTheStartKeepsItsLowPriority(t *testing.T) {
+func TestEventsKeepTheLowPriorityOfTheInitialList(t *testing.T) {
 	g := NewWithT(t)
 	queued := waits{added: map[string]priorityqueue.AddOpts{}}
 	events := debounce.Events(&handler.EnqueueRequestForObject{}, debounce.Never)

@@ -53,7 +53,7 @@ func pod(uid types.UID, resourceVersion string, labels map[string]string) *corev
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid, ResourceVersion: resourceVersion, Labels: labels}}
 }
 
-func TestTheCacheIsBelievedAsLongAsItGoesForward(t *testing.T) {
+func TestReaderGetReadsTheCacheAsLongAsItGoesForward(t *testing.T) {
 	g := NewWithT(t)
 	cache := &shelf{}
 	reader := NewReader(cache, &shelf{})
@@ -65,7 +65,7 @@ func TestTheCacheIsBelievedAsLongAsItGoesForward(t *testing.T) {
 	}
 }
 
-func TestACacheThatShowsThePastIsNotBelieved(t *testing.T) {
+func TestReaderGetReadsLiveWhereTheCacheShowsThePast(t *testing.T) {
 	for _, example := range []struct {
 		name string
 		seen func(*Reader, *testing.T)
@@ -91,14 +91,14 @@ func TestACacheThatShowsThePastIsNotBelieved(t *testing.T) {
 	}
 }
 
-func TestWhatTheCacheShowsOfAnObjectThatWasRemovedIsNotThere(t *testing.T) {
+func TestReaderGetDoesNotFindAnObjectThatWasRemoved(t *testing.T) {
 	g := NewWithT(t)
 	reader := NewReader(&shelf{object: pod("1", "9", nil)}, &shelf{})
 	reader.Gone(pod("1", "8", nil))
 	g.Expect(reader.Get(t.Context(), client.ObjectKey{}, &corev1.Pod{})).To(MatchError(errGone))
 }
 
-func TestItsSuccessorOfTheSameNameIsAnotherObject(t *testing.T) {
+func TestReaderGetFindsASuccessorOfTheSameName(t *testing.T) {
 	g := NewWithT(t)
 	reader := NewReader(&shelf{object: pod("2", "9", nil)}, &shelf{})
 	reader.Gone(pod("1", "10", nil))
@@ -107,7 +107,7 @@ func TestItsSuccessorOfTheSameNameIsAnotherObject(t *testing.T) {
 	g.Expect(read.UID).To(BeEquivalentTo("2"))
 }
 
-func TestTheCacheIsBelievedAgainOnceTheAPIServerHasGoneBackToo(t *testing.T) {
+func TestReaderGetReadsTheCacheAgainOnceTheAPIServerHasGoneBackToo(t *testing.T) {
 	g := NewWithT(t)
 	restored := &shelf{object: pod("1", "5", nil)}
 	reader := NewReader(restored, restored)

@@ -24,7 +24,7 @@ import (
 
 const appliedKey = "kubectl.kubernetes.io/last-applied-configuration"
 
-func TestTheTemplateThatWasAppliedLast(t *testing.T) {
+func TestApplied(t *testing.T) {
 	for annotation, template := range map[string]Template{
 		`{"spec":{"replicas":5,"template":{"spec":{"containers":[]}}}}`: {"spec": object{"containers": []any{}}},
 		`{"spec":{"template":{}}}`:                                      {},
@@ -39,7 +39,7 @@ func TestTheTemplateThatWasAppliedLast(t *testing.T) {
 	NewWithT(t).Expect(Applied(nil)).To(BeNil())
 }
 
-func TestAnotherTemplateTakesThePlaceOfTheOneThatWasAppliedLast(t *testing.T) {
+func TestWithAppliedReplacesTheTemplate(t *testing.T) {
 	g := NewWithT(t)
 	annotation, err := WithApplied(map[string]string{
 		appliedKey: `{"kind":"Deployment","metadata":{"annotations":{"a":"<b>"}},"spec":{"replicas":9007199254740993,"template":{"spec":{"a":1}}}}`,
@@ -49,7 +49,7 @@ func TestAnotherTemplateTakesThePlaceOfTheOneThatWasAppliedLast(t *testing.T) {
 		`{"kind":"Deployment","metadata":{"annotations":{"a":"<b>"}},"spec":{"replicas":9007199254740993,"template":{"spec":{"b":"x -> y"}}}}` + "\n"))
 }
 
-func TestWhereNothingWasAppliedNothingIsReplaced(t *testing.T) {
+func TestWithAppliedReplacesNothingWhereNothingWasApplied(t *testing.T) {
 	for _, annotations := range []map[string]string{nil, {appliedKey: ""}, {appliedKey: "nonsense"}, {appliedKey: `{"spec":{}}`}} {
 		g := NewWithT(t)
 		g.Expect(WithApplied(annotations, Template{"spec": object{}})).To(BeEmpty())

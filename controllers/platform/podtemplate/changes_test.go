@@ -45,7 +45,7 @@ func ofContainers(containers string) string {
 	return ofSpec(`"containers": [` + containers + `]`)
 }
 
-func TestTheChangesOfATemplate(t *testing.T) {
+func TestChanges(t *testing.T) {
 	for _, row := range []struct {
 		name, old, updated string
 		lines              []string
@@ -195,7 +195,7 @@ func TestTheChangesOfATemplate(t *testing.T) {
 	}
 }
 
-func TestNothingChanges(t *testing.T) {
+func TestChangesAreNone(t *testing.T) {
 	for _, row := range []struct{ name, old, updated string }{
 		{"between templates that are the same", sleep, sleep},
 		{"between no templates", `null`, `{}`},
@@ -208,7 +208,7 @@ func TestNothingChanges(t *testing.T) {
 	}
 }
 
-func TestTheNumbersOfEveryDecoderAreTheSame(t *testing.T) {
+func TestChangesCompareTheNumbersOfEveryDecoder(t *testing.T) {
 	g := NewWithT(t)
 	whole := Template{"spec": map[string]any{"activeDeadlineSeconds": int64(10000000), "priority": int64(1)}}
 	float := Template{"spec": map[string]any{"activeDeadlineSeconds": float64(10000000), "priority": float64(10000000)}}
@@ -225,7 +225,7 @@ func labels(count int, value string) string {
 	return ofMetadata(`"labels": {` + strings.Join(entries, ",") + `}`)
 }
 
-func TestManyChangesAreToldIn32Lines(t *testing.T) {
+func TestChangesHave32LinesAtMost(t *testing.T) {
 	g := NewWithT(t)
 	all := Changes(parsed(t, labels(32, "a")), parsed(t, labels(32, "b")))
 	g.Expect(all).To(HaveLen(32))
@@ -237,7 +237,7 @@ func TestManyChangesAreToldIn32Lines(t *testing.T) {
 	g.Expect(Changes(parsed(t, labels(500, "a")), parsed(t, labels(500, "b")))[31]).To(Equal("and 469 more changes"))
 }
 
-func TestALineHas200CharactersAtMost(t *testing.T) {
+func TestChangesHave200CharactersInALineAtMost(t *testing.T) {
 	image := func(text string) Template { return parsed(t, ofContainer(fmt.Sprintf(`"image": %q`, text))) }
 	const start = "spec.containers[app].image: a -> " // 33 characters
 	for _, row := range []struct {
@@ -263,7 +263,7 @@ func TestALineHas200CharactersAtMost(t *testing.T) {
 	})
 }
 
-func TestWhatWouldBreakALineIsQuoted(t *testing.T) {
+func TestChangesQuoteWhatWouldBreakALine(t *testing.T) {
 	for _, row := range []struct {
 		name, old, updated, line string
 	}{
@@ -286,7 +286,7 @@ func TestWhatWouldBreakALineIsQuoted(t *testing.T) {
 	}
 }
 
-func TestADeepTemplateIsComparedAsAWholeBelowSomeDepth(t *testing.T) {
+func TestChangesCompareAsAWholeBelowSomeDepth(t *testing.T) {
 	g := NewWithT(t)
 	deep := func(depth int, value string) Template {
 		return parsed(t, strings.Repeat(`{"a":`, depth)+value+strings.Repeat("}", depth))
@@ -298,7 +298,7 @@ func TestADeepTemplateIsComparedAsAWholeBelowSomeDepth(t *testing.T) {
 }
 
 // Places are made for everything that changed, also where the lines are full.
-func TestAPlaceTakesUpLittleMemory(t *testing.T) {
+func TestPlaceTakesUpLittleMemory(t *testing.T) {
 	g := NewWithT(t)
 	deep := place{}
 	for range 16 {

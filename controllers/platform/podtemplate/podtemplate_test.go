@@ -25,13 +25,13 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestTheVersionsOfTheDocumentsComeOut(t *testing.T) {
+func TestVersionIsThatOfTheDocuments(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(versionOf(t, deployment(t))).To(Equal("c6c45d23c098bdf181853a85b60b5d74"))
 	g.Expect(versionOf(t, deployment(t, repaired))).To(Equal("6a8ff823a5011291b0f02a1d83c2222d"))
 }
 
-func TestTheVersionOfATemplate(t *testing.T) {
+func TestVersion(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		edit edit
@@ -60,7 +60,7 @@ func TestTheVersionOfATemplate(t *testing.T) {
 	}
 }
 
-func TestTwoValuesOfAFieldThatOurTypesDoNotKnowGiveTwoVersions(t *testing.T) {
+func TestVersionCountsFieldsThatOurTypesDoNotKnow(t *testing.T) {
 	g := NewWithT(t)
 	one := versionOf(t, deployment(t, field("x", "fieldOfTomorrow", "spec", "template", "spec")))
 	two := versionOf(t, deployment(t, field("y", "fieldOfTomorrow", "spec", "template", "spec")))
@@ -68,7 +68,7 @@ func TestTwoValuesOfAFieldThatOurTypesDoNotKnowGiveTwoVersions(t *testing.T) {
 	g.Expect(one).To(MatchRegexp("^[0-9a-f]{32}$"))
 }
 
-func TestTheVersionDoesNotDependOnTheOrderOfKeys(t *testing.T) {
+func TestVersionDoesNotDependOnTheOrderOfKeys(t *testing.T) {
 	g := NewWithT(t)
 	turned := strings.Replace(sleep, `"app": "sleep", "test": "123"`, `"test": "123", "app": "sleep"`, 1)
 	turned = strings.Replace(turned, `"name": "sleep", "image": "busybox", `, `"image": "busybox", "name": "sleep", `, 1)
@@ -78,13 +78,13 @@ func TestTheVersionDoesNotDependOnTheOrderOfKeys(t *testing.T) {
 	g.Expect(versionOf(t, other)).To(Equal("c6c45d23c098bdf181853a85b60b5d74"))
 }
 
-func TestATemplateThatOurTypesCanNotReadHasNoVersion(t *testing.T) {
+func TestVersionFailsWhereOurTypesCanNotReadTheTemplate(t *testing.T) {
 	g := NewWithT(t)
 	_, err := Of(deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec"))).Version()
 	g.Expect(err).To(MatchError("spec.template.spec.terminationGracePeriodSeconds: a string can't stand here"))
 }
 
-func TestTemplatesAreTheSameRelease(t *testing.T) {
+func TestTemplateEqual(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		old, new edit
@@ -118,7 +118,7 @@ func TestTemplatesAreTheSameRelease(t *testing.T) {
 	}
 }
 
-func TestTakingTheTemplateLeavesTheDeploymentAsItIs(t *testing.T) {
+func TestOfLeavesTheDeploymentAsItIs(t *testing.T) {
 	g := NewWithT(t)
 	given := deployment(t, stamped(versionOf123, "1"))
 	_, err := Of(given).Version()

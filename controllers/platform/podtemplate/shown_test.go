@@ -196,7 +196,7 @@ func shownFields() []string {
 }
 
 // Each value changes, goes and comes alone, so that no limit of lines hides what is shown of it.
-func TestASecretIsShownNowhereButWhereNobodyKeepsOne(t *testing.T) {
+func TestChangesShowValuesOnlyOfFieldsThatHoldNoSecrets(t *testing.T) {
 	g := NewWithT(t)
 	full, edited := Template(fullTemplate(t)), fullTemplate(t)
 	leaves := leavesOf(edited)
@@ -223,7 +223,7 @@ func TestASecretIsShownNowhereButWhereNobodyKeepsOne(t *testing.T) {
 	g.Expect(slices.Sorted(maps.Keys(shown))).To(HaveExactElements(slices.Sorted(slices.Values(shownFields()))))
 }
 
-func TestASecretOfAnElementThatCameOrWentIsNotShown(t *testing.T) {
+func TestChangesShowNoSecretOfAnElementThatCameOrWent(t *testing.T) {
 	for _, list := range []string{
 		`"containers": [{"name": "x", "image": "x", "args": ["s3cr3t"], "env": [{"name": "x", "value": "s3cr3t"}]}]`,
 		`"containers": [{"name": "x", "image": {"x": "s3cr3t"}}]`,

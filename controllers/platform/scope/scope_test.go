@@ -41,7 +41,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-func TestTheCacheHoldsSevenKindsAndNoOther(t *testing.T) {
+func TestCacheOptionsHoldSevenKindsAndNoOther(t *testing.T) {
 	g := NewWithT(t)
 	options, err := scope.CacheOptions(workload.Registry{deployment.Kind{}})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -54,7 +54,7 @@ func TestTheCacheHoldsSevenKindsAndNoOther(t *testing.T) {
 	g.Expect(options.ReaderFailOnMissingInformer).To(BeTrue(), "a kind that nobody watches is never watched by accident")
 }
 
-func TestTheCacheSelects(t *testing.T) {
+func TestCacheOptionsSelect(t *testing.T) {
 	const version = "admission-webhook-altershield.antgroup.com/version"
 	for _, row := range []struct {
 		name   string
@@ -86,7 +86,7 @@ func TestTheCacheSelects(t *testing.T) {
 	}
 }
 
-func TestManagedFieldsOfOurOwnKindsAreNotKept(t *testing.T) {
+func TestCacheOptionsDropTheManagedFieldsOfOurOwnKinds(t *testing.T) {
 	g := NewWithT(t)
 	options, err := scope.CacheOptions(workload.Registry{deployment.Kind{}})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -114,7 +114,7 @@ func unreadable() interceptor.Funcs {
 	}}
 }
 
-func TestANamespaceIsOptedInWhileTheCacheHoldsIt(t *testing.T) {
+func TestOptedInWhileTheCacheHoldsTheNamespace(t *testing.T) {
 	g := NewWithT(t)
 	reader := readerOf(t, interceptor.Funcs{}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
 	g.Expect(scope.OptedIn(t.Context(), reader, "default")).To(BeTrue())
@@ -134,7 +134,7 @@ func TestOptedOutSaysWhatCouldNotBeRead(t *testing.T) {
 	NewWithT(t).Expect(err).To(MatchError("looking whether namespace shop is opted out: no answer"))
 }
 
-func TestAnObjectThatANamespaceOnItsWayOutRefusesIsNotTriedAgain(t *testing.T) {
+func TestIsEndingWhereTheNamespaceIsBeingDeleted(t *testing.T) {
 	g := NewWithT(t)
 	refusal := apierrors.NewForbidden(schema.GroupResource{Resource: "changepods"}, "sleep", errors.New("no"))
 	g.Expect(scope.IsEnding(refusal)).To(BeFalse())
@@ -144,7 +144,7 @@ func TestAnObjectThatANamespaceOnItsWayOutRefusesIsNotTriedAgain(t *testing.T) {
 	g.Expect(scope.IsEnding(nil)).To(BeFalse())
 }
 
-func TestANamespaceMattersWhenItComesIntoChangeControlAndWhenItLeaves(t *testing.T) {
+func TestOptInChangedPassesNamespacesThatComeOrGo(t *testing.T) {
 	g := NewWithT(t)
 	namespace := &corev1.Namespace{}
 	g.Expect(scope.OptInChanged().Create(event.CreateEvent{Object: namespace})).To(BeTrue())

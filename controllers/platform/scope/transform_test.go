@@ -87,7 +87,7 @@ func transform(t *testing.T, object client.Object) any {
 	return result
 }
 
-func TestTheCacheKeepsWhatIsReadAndDropsTheRest(t *testing.T) {
+func TestCacheOptionsKeepWhatIsReadAndDropTheRest(t *testing.T) {
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "sleep", Image: "busybox"}}}}
 	deploymentMeta := kept()
 	deploymentMeta.Generation, deploymentMeta.Annotations = 7, map[string]string{"note": "b"}
@@ -215,11 +215,11 @@ func TestSlimPodKeepsContainersInTrouble(t *testing.T) {
 	}
 }
 
-func TestADeploymentWithoutAnnotationsIsKeptToo(t *testing.T) {
+func TestCacheOptionsKeepADeploymentWithoutAnnotations(t *testing.T) {
 	NewWithT(t).Expect(transform(t, &appsv1.Deployment{})).To(Equal(&appsv1.Deployment{}))
 }
 
-func TestWhatIsNoObjectOfItsKindPassesAsItIs(t *testing.T) {
+func TestCacheOptionsPassATombstoneAsItIs(t *testing.T) {
 	for _, object := range []client.Object{&corev1.Namespace{}, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.Pod{}} {
 		t.Run(fmt.Sprintf("%T", object), func(t *testing.T) {
 			g := NewWithT(t)
@@ -231,7 +231,7 @@ func TestWhatIsNoObjectOfItsKindPassesAsItIs(t *testing.T) {
 	}
 }
 
-func TestAPodInTheCacheIsSmall(t *testing.T) {
+func TestSlimPodIsSmall(t *testing.T) {
 	g := NewWithT(t)
 	pod := &corev1.Pod{ObjectMeta: full()}
 	pod.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(strings.Repeat(" ", 4096))

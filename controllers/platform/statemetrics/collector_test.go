@@ -79,7 +79,7 @@ func workload(namespace, name string, recorded int64, reason string) *appv1alpha
 	return result
 }
 
-func TestTheStateOfEachNamespaceIsShown(t *testing.T) {
+func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 	kube := newClient(t,
 		deployment("default", "broken", suspended("")),
 		deployment("default", "early", suspended("-1")),
@@ -112,7 +112,7 @@ altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="sho
 `))).To(Succeed())
 }
 
-func TestACacheThatCannotBeReadLeavesTheOtherMetricsAlone(t *testing.T) {
+func TestCollectorLeavesOtherMetricsAloneWhereTheCacheCanNotBeRead(t *testing.T) {
 	kube := newClient(t, deployment("default", "sleep", suspended("1795278581"))).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			if _, ok := list.(*appv1alpha1.ChangeWorkloadList); ok {

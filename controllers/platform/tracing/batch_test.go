@@ -25,7 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
-func TestABatchIsASpanFromItsCreationWithOneForEachWait(t *testing.T) {
+func TestBatchSpansAreOneForTheBatchAndOneForEachWait(t *testing.T) {
 	preSubmitted := batch("PreSubmitted", func(b *appv1alpha1.ChangePod) { b.Status.PreSubmitTimeUnix = at("10:00:03").Unix() })
 	postWait := batch("PostWait", func(b *appv1alpha1.ChangePod) { b.Status.UpdateTimeUnix = at("10:00:05").Unix() })
 	postSubmitted := batch("PostSubmitted", func(b *appv1alpha1.ChangePod) { b.Status.PostSubmitTimeUnix = at("10:00:06").Unix() })
@@ -76,7 +76,7 @@ func TestABatchIsASpanFromItsCreationWithOneForEachWait(t *testing.T) {
 	}
 }
 
-func TestTheChecksOfABatchAreItsChildrenAndTheBatchThatOfItsRelease(t *testing.T) {
+func TestBatchSpansAreChildrenOfTheBatchAndItsRelease(t *testing.T) {
 	g := NewWithT(t)
 	pre := tracing.BatchSpans(release(), batch("PreSubmitted"), batch("PostWait"), at("10:00:03"))
 	rest := tracing.BatchSpans(release(), batch("PostSubmitted"), batch("", done("PostFinish", "PodsPassed")), at("10:00:04"))

@@ -25,7 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
-func TestNothingIsTracedUnlessAFlagSaysSo(t *testing.T) {
+func TestConfigTracesNothingWithoutAFlag(t *testing.T) {
 	g := NewWithT(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317")
 	var config tracing.Config
@@ -38,7 +38,7 @@ func TestNothingIsTracedUnlessAFlagSaysSo(t *testing.T) {
 	g.Expect(config).To(Equal(tracing.Config{Endpoint: "otel-collector.observability:4317", Insecure: true}))
 }
 
-func TestTheEndpointIsAHostAndAPort(t *testing.T) {
+func TestConfigValidateTakesAHostAndAPort(t *testing.T) {
 	for _, endpoint := range []string{"otel-collector.observability:4317", "10.96.0.7:4317", "[fd00::7]:4317"} {
 		NewWithT(t).Expect(tracing.Config{Endpoint: endpoint}.Validate()).To(Succeed(), endpoint)
 	}

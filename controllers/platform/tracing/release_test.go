@@ -32,7 +32,7 @@ func admitted(record string) map[string]string {
 
 const byJane = `{"user":"jane","time":"2026-11-21T10:00:00Z","version":"` + version + `","release":3}`
 
-func TestAReleaseIsASpanFromItsAdmissionToItsFirstOutcome(t *testing.T) {
+func TestStatusSpansReachFromTheAdmissionToTheFirstOutcome(t *testing.T) {
 	running := workload("Running", condition("Verified", "Unknown", "Verifying"))
 	suspend := workload("Suspend", condition("Suspended", "False", "BlockingDisabled"))
 	success := workload("Success", condition("Verified", "True", "AllPodsPassed"))
@@ -73,7 +73,7 @@ func TestAReleaseIsASpanFromItsAdmissionToItsFirstOutcome(t *testing.T) {
 	}
 }
 
-func TestAVersionThatIsReleasedAgainHasAnotherTrace(t *testing.T) {
+func TestStatusSpansOfAVersionThatIsReleasedAgain(t *testing.T) {
 	g := NewWithT(t)
 	again := func(workload *appv1alpha1.ChangeWorkload) { workload.Spec.Release = 5 }
 	before := workload("Success", again)
@@ -86,7 +86,7 @@ func TestAVersionThatIsReleasedAgainHasAnotherTrace(t *testing.T) {
 	g.Expect(tracing.ReleaseOf(after).TraceID()).NotTo(Equal(release().TraceID()))
 }
 
-func TestTheReleaseBeginsWhenItWasAdmittedIfTheDeploymentSaysSo(t *testing.T) {
+func TestStatusSpansBeginAtTheAdmissionWhereItIsKnown(t *testing.T) {
 	for name, row := range map[string]struct{ record, start string }{
 		"it says so":                      {byJane, "10:00:00"},
 		"it says nothing":                 {"", "10:00:01"},
@@ -103,7 +103,7 @@ func TestTheReleaseBeginsWhenItWasAdmittedIfTheDeploymentSaysSo(t *testing.T) {
 	}
 }
 
-func TestASuspensionBeginsWithTheVerdictThatBroughtIt(t *testing.T) {
+func TestStatusSpansBeginASuspensionWithItsVerdict(t *testing.T) {
 	g := NewWithT(t)
 	suspended := condition("Suspended", "True", "PodsFailed")
 	batches := []appv1alpha1.ChangePod{
@@ -121,7 +121,7 @@ func TestASuspensionBeginsWithTheVerdictThatBroughtIt(t *testing.T) {
 	g.Expect(tracing.StatusSpans(after, after, nil, batches, at("11:00:00"))).To(BeEmpty(), "it is suspended already")
 }
 
-func TestAReleaseThatIsARollbackIsLinkedToTheOneItLeaves(t *testing.T) {
+func TestStatusSpansLinkARollbackToTheReleaseThatItLeaves(t *testing.T) {
 	g := NewWithT(t)
 	back := func(workload *appv1alpha1.ChangeWorkload) { workload.Spec.Rollback = &appv1alpha1.Rollback{Release: 2} }
 	spans := tracing.StatusSpans(workload("Running", back), workload("Success", back), nil, nil, at("10:05:00"))
@@ -130,7 +130,7 @@ func TestAReleaseThatIsARollbackIsLinkedToTheOneItLeaves(t *testing.T) {
 	g.Expect(spans[0].Link.Deployment).To(BeEquivalentTo(deployment))
 }
 
-func TestARecordThatTakesAnotherReleaseEndsTheOneBefore(t *testing.T) {
+func TestSupersededSpansEndTheReleaseBefore(t *testing.T) {
 	g := NewWithT(t)
 	spans := tracing.SupersededSpans(workload("Running"), at("10:02:00"))
 	g.Expect(told(spans)).To(HaveExactElements(HavePrefix("release default/sleep 10:00:01 10:02:00 altershield.release.outcome=Superseded ")))
@@ -138,7 +138,7 @@ func TestARecordThatTakesAnotherReleaseEndsTheOneBefore(t *testing.T) {
 	g.Expect(tracing.SupersededSpans(workload("Success"), at("10:02:00"))).To(BeEmpty(), "it has its span")
 }
 
-func TestTheRecordOfAReleaseTakesFromItsAdmission(t *testing.T) {
+func TestRecordSpanBeginsAtTheAdmission(t *testing.T) {
 	g := NewWithT(t)
 	spans := tracing.RecordSpan(release(), admitted(byJane), at("10:00:01.5"))
 	g.Expect(told(spans)).To(HaveExactElements("record 10:00:00 10:00:01.5"))
@@ -146,7 +146,7 @@ func TestTheRecordOfAReleaseTakesFromItsAdmission(t *testing.T) {
 	g.Expect(tracing.RecordSpan(release(), admitted(`{"user":"jane","time":"2026-11-21T10:00:00Z","release":2}`), at("10:00:01"))).To(BeEmpty())
 }
 
-func TestARollbackBelongsToTheReleaseThatItLeaves(t *testing.T) {
+func TestRollbackSpanBelongsToTheReleaseThatIsLeft(t *testing.T) {
 	g := NewWithT(t)
 	span := tracing.RollbackSpan(release(), &appv1alpha1.Rollback{
 		Version: version, Release: 3, To: "6a8ff823a5011291b0f02a1d83c2222d", ToRelease: 4, Reason: "PodsNotRunning", User: "jane", Message: "secret",

@@ -34,7 +34,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/collector"
 )
 
-func TestSpansAreSentOverTLSUnlessAFlagSaysOtherwise(t *testing.T) {
+func TestNewSendsSpansOverTLSByDefault(t *testing.T) {
 	g := NewWithT(t)
 	server := httptest.NewTLSServer(nil) // for its certificate
 	defer server.Close()
@@ -77,7 +77,7 @@ func call(ctx context.Context, t *testing.T, transport http.RoundTripper, url st
 	g.Expect(response.Body.Close()).To(Succeed())
 }
 
-func TestACallForAReleaseIsASpanThatTheServerCanContinue(t *testing.T) {
+func TestTransportMakesACallForAReleaseASpan(t *testing.T) {
 	g := NewWithT(t)
 	collected, config := collecting(t)
 	tracer := newTracer(t, config)
@@ -102,7 +102,7 @@ func TestACallForAReleaseIsASpanThatTheServerCanContinue(t *testing.T) {
 	g.Expect(spans[0].Attributes).To(HaveKeyWithValue("http.response.status_code", "200"))
 }
 
-func TestWhatIsNotTracedCostsNothing(t *testing.T) {
+func TestTracerCostsNothingWhereItIsOff(t *testing.T) {
 	g := NewWithT(t)
 	var off *tracing.Tracer
 	before, after, deployment := workload("Running"), workload("Success"), sleep()

@@ -85,7 +85,7 @@ func named(spans []collector.Span) map[string]collector.Span {
 	return result
 }
 
-func TestSeveralReplicasMakeOneTraceOfARelease(t *testing.T) {
+func TestTracerMakesOneTraceOfAReleaseAcrossReplicas(t *testing.T) {
 	g := NewWithT(t)
 	collected, config := collecting(t)
 	leader, router, successor := newTracer(t, config), newTracer(t, config), newTracer(t, config)
@@ -123,7 +123,7 @@ func TestSeveralReplicasMakeOneTraceOfARelease(t *testing.T) {
 	g.Expect(spans["roll back"].Links).To(HaveExactElements(tracing.Release{Deployment: deployment, Number: 4}.TraceID().String()))
 }
 
-func TestABatchBelongsToItsReleaseAlsoWhenItsVersionIsReleasedAgain(t *testing.T) {
+func TestCheckedBelongsToTheReleaseOfTheBatch(t *testing.T) {
 	g := NewWithT(t)
 	collected, config := collecting(t)
 	tracer := newTracer(t, config)
@@ -134,7 +134,7 @@ func TestABatchBelongsToItsReleaseAlsoWhenItsVersionIsReleasedAgain(t *testing.T
 	g.Expect(collected.Spans()[0].Trace).To(Equal(trace))
 }
 
-func TestWhatIsSentTwiceIsOneSpan(t *testing.T) {
+func TestChangedTwiceIsOneSpan(t *testing.T) {
 	g := NewWithT(t)
 	collected, config := collecting(t)
 	for range 2 {
@@ -148,7 +148,7 @@ func TestWhatIsSentTwiceIsOneSpan(t *testing.T) {
 	g.Expect(spans[0].Failure).To(Equal("Failed"))
 }
 
-func TestASampleHasWholeTraces(t *testing.T) {
+func TestTracerSamplesWholeTraces(t *testing.T) {
 	for _, sampler := range []string{"traceidratio", "parentbased_traceidratio"} {
 		t.Run(sampler, func(t *testing.T) {
 			g := NewWithT(t)
@@ -178,7 +178,7 @@ func TestASampleHasWholeTraces(t *testing.T) {
 	}
 }
 
-func TestADenialIsATraceOfItsOwnWithALinkToTheReleaseBehindIt(t *testing.T) {
+func TestDeniedIsATraceWithALinkToTheReleaseBehindIt(t *testing.T) {
 	g := NewWithT(t)
 	collected, config := collecting(t)
 	tracer := newTracer(t, config)
@@ -199,7 +199,7 @@ func TestADenialIsATraceOfItsOwnWithALinkToTheReleaseBehindIt(t *testing.T) {
 	g.Expect(spans[0].Trace).NotTo(Or(Equal(trace), Equal(spans[1].Trace)))
 }
 
-func TestASpanNeverEndsBeforeItBegins(t *testing.T) {
+func TestChangedEndsNoSpanBeforeItBegins(t *testing.T) {
 	g := NewWithT(t)
 	collected, config := collecting(t)
 	tracer := newTracer(t, config)
@@ -209,7 +209,7 @@ func TestASpanNeverEndsBeforeItBegins(t *testing.T) {
 	g.Expect(collected.Spans()[0].End).To(BeTemporally("==", at("10:00:00")))
 }
 
-func TestACollectorThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
+func TestShutdownDoesNotWaitForACollectorThatDoesNotAnswer(t *testing.T) {
 	g := NewWithT(t)
 	deaf := listen(t)
 	tracer := newTracer(t, tracing.Config{Endpoint: deaf.Addr().String(), Insecure: true})

@@ -72,7 +72,7 @@ const (
 	testRelease = `{"op":"test","path":"/metadata/annotations/altershield.defense.antgroup.com~1release","value":"4"}`
 )
 
-func TestAChangeIsGuardedByTheObjectAndItsRelease(t *testing.T) {
+func TestApplyGuardsAChangeByTheObjectAndItsRelease(t *testing.T) {
 	for _, row := range []struct {
 		name       string
 		deployment func(*appsv1.Deployment)
@@ -141,7 +141,7 @@ func TestAChangeIsGuardedByTheObjectAndItsRelease(t *testing.T) {
 	}
 }
 
-func TestTheAnswerToAChange(t *testing.T) {
+func TestApplyReturnsTheAnswer(t *testing.T) {
 	resource := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	// The API server answers a failed test of the patch and a policy's denial alike.
 	invalid := apierrors.NewGenericServerResponse(422, "patch", resource, "sleep", "the server rejected our request due to an error in our request", 0, false)
@@ -196,7 +196,7 @@ func TestTheAnswerToAChange(t *testing.T) {
 }
 
 // The API server refused it, maybe because somebody made it just before.
-func TestAChangeIsMadeWhereTheDeploymentHasAllOfIt(t *testing.T) {
+func TestApplyFindsAChangeMadeWhereTheDeploymentHasAllOfIt(t *testing.T) {
 	invalid := apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", "test failed", 0, false)
 	change := workloadpatch.Change{
 		Set: map[string]string{"set": "1"}, Remove: []string{"removed"}, Annotate: map[string]string{"noted": "2"}, Unannotate: []string{"unnoted"}, Pause: true,
@@ -225,7 +225,7 @@ func TestAChangeIsMadeWhereTheDeploymentHasAllOfIt(t *testing.T) {
 	}
 }
 
-func TestAChangeOfNothingIsEmpty(t *testing.T) {
+func TestChangeIsEmpty(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(workloadpatch.Change{}.IsEmpty()).To(BeTrue())
 	g.Expect(workloadpatch.Change{Given: map[string]string{"a": "b"}}.IsEmpty()).To(BeTrue(), "what it was decided by is no change")
@@ -236,7 +236,7 @@ func TestAChangeOfNothingIsEmpty(t *testing.T) {
 	}
 }
 
-func TestAChangeThatWasDecidedByARequestIsLeftWhereThatIsAnotherByNow(t *testing.T) {
+func TestApplyLeavesAChangeWhoseRequestIsAnotherByNow(t *testing.T) {
 	invalid := apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", "test failed", 0, false)
 	change := workloadpatch.Change{Unannotate: []string{"rollback"}, Given: map[string]string{"rollback": "true"}}
 	for request, refused := range map[string]bool{"true": true, "other": false, "": false} {
@@ -252,7 +252,7 @@ func TestAChangeThatWasDecidedByARequestIsLeftWhereThatIsAnotherByNow(t *testing
 	}
 }
 
-func TestAChangeIsMadeOnlyWhereItsGuardsHold(t *testing.T) {
+func TestApplyWritesOnlyWhereTheGuardsHold(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		live    func(*appsv1.Deployment)
