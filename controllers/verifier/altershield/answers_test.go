@@ -38,7 +38,7 @@ func refusal(code, message string) string {
 	return fmt.Sprintf(`{"success":false,"resultCode":"%s","msg":"%s","domain":null}`, code, message)
 }
 
-func TestAnOrderThatExistsAlreadyIsOpen(t *testing.T) {
+func TestOpenSucceedsWhereTheOrderExistsAlready(t *testing.T) {
 	g := NewWithT(t)
 	operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, refusal("106", "duplicate bizOrderId")).URL))
 	id, err := operator.Open(t.Context(), release())
@@ -47,7 +47,7 @@ func TestAnOrderThatExistsAlreadyIsOpen(t *testing.T) {
 	g.Expect(operator.calls("order_open", "exists")).To(BeEquivalentTo(1))
 }
 
-func TestAnOrderWithoutAnIDIsOpen(t *testing.T) {
+func TestOpenSucceedsWithoutAnID(t *testing.T) {
 	g := NewWithT(t)
 	operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, `{"success":true,"resultCode":null}`).URL))
 	id, err := operator.Open(t.Context(), release())
@@ -80,7 +80,7 @@ func expect(t *testing.T, operator operator, call string, err error, expected ou
 
 const begin = "submitChangeExecBatchStartNotify"
 
-func TestWhatTheServerWillNotDoIsNotAskedAgain(t *testing.T) {
+func TestBeginIsRefusedForGood(t *testing.T) {
 	for _, row := range []struct {
 		name, answer, said string
 		status             int
@@ -104,7 +104,7 @@ func TestWhatTheServerWillNotDoIsNotAskedAgain(t *testing.T) {
 	}
 }
 
-func TestTheServerMayNotKnowTheOperator(t *testing.T) {
+func TestBeginIsUnauthorized(t *testing.T) {
 	operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, refusal("102", "authentication request fail")).URL))
 	_, err := operator.Begin(t.Context(), batch())
 	expect(t, operator, "check_begin", err, outcome{
@@ -113,7 +113,7 @@ func TestTheServerMayNotKnowTheOperator(t *testing.T) {
 	})
 }
 
-func TestWhatTheServerFailedAtMayBeAskedAgain(t *testing.T) {
+func TestBeginMayBeRetriedAfterAFailureOfTheServer(t *testing.T) {
 	for _, row := range []struct{ name, answer, said string }{
 		{"the server is busy", refusal("104", "slow down"), "104: slow down"},
 		{"an exception", refusal("901", "NPE"), "901: NPE"},
@@ -231,7 +231,7 @@ func TestErrorHoldsTheCauseOfAMessage(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoAnswerOfTheServersMayBeAskedAgain(t *testing.T) {
+func TestBeginMayBeRetriedAfterAnAnswerThatCanNotBeRead(t *testing.T) {
 	for _, row := range []struct {
 		name, answer, said string
 		status             int
@@ -261,14 +261,14 @@ func TestWhatIsNoAnswerOfTheServersMayBeAskedAgain(t *testing.T) {
 	}
 }
 
-func TestTheLongestIDOfACheckIsTaken(t *testing.T) {
+func TestBeginTakesTheLongestID(t *testing.T) {
 	g := NewWithT(t)
 	longest := strings.Repeat("n", 256)
 	operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, `{"success":true,"domain":{"nodeId":"`+longest+`"}}`).URL))
 	g.Expect(operator.Begin(t.Context(), batch())).To(Equal(longest))
 }
 
-func TestAnOrderWithAnIDThatDoesNotFitIsOpenedAgain(t *testing.T) {
+func TestOpenFailsWhereTheIDDoesNotFit(t *testing.T) {
 	g := NewWithT(t)
 	answer := `{"success":true,"domain":{"orderId":"` + strings.Repeat("o", 257) + `"}}`
 	id, err := newOperator(t, configFor(t, newServer(t, http.StatusOK, answer).URL)).Open(t.Context(), release())
@@ -276,7 +276,7 @@ func TestAnOrderWithAnIDThatDoesNotFitIsOpenedAgain(t *testing.T) {
 	g.Expect(id).To(BeEmpty())
 }
 
-func TestWhatTheServerSaysOfABatchThatHasTakenEffect(t *testing.T) {
+func TestFinishByTheStateOfTheServer(t *testing.T) {
 	unsupported := func(state string) string {
 		return "402:[402:change service dose not support this operate]unsupported operation in " + state + ", nodeId=node-1"
 	}
@@ -304,7 +304,7 @@ func TestWhatTheServerSaysOfABatchThatHasTakenEffect(t *testing.T) {
 	}
 }
 
-func TestAStateMeansSomethingToABatchThatHasTakenEffectAlone(t *testing.T) {
+func TestFinishAloneReadsTheStateOfTheServer(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, refusal("103", "402:[402:change service dose not support this operate]unsupported operation in POST_AOP, nodeId=node-1"))
 	operator := newOperator(t, configFor(t, server.URL))
@@ -347,14 +347,14 @@ func TestAskFailsWhereTheServerRefuses(t *testing.T) {
 	g.Expect(verdict).To(BeZero())
 }
 
-func TestWhatTheServerSaysIsMadeAShortLine(t *testing.T) {
+func TestErrorIsAShortLine(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, refusal("101", `a\u0000b\r\n`+strings.Repeat("发", 600)))
 	err := newOperator(t, configFor(t, server.URL)).Close(t.Context(), release(), "CANCEL")
 	g.Expect(err).To(MatchError("AlterShield Server refused finishChangeExecOrderAction: 101: a b  " + strings.Repeat("发", 512-5-3) + "..."))
 }
 
-func TestATokenThatCannotBeReadKeepsCallsFromBeingSent(t *testing.T) {
+func TestOpenIsNotSentWithoutAToken(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, opened)
 	config := configFor(t, server.URL)

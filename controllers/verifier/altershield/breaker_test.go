@@ -99,7 +99,7 @@ func open(t *testing.T, client *altershield.Client) error {
 	return err
 }
 
-func TestAServerThatDoesNotAnswerThreeTimesIsLeftAloneForTwoSeconds(t *testing.T) {
+func TestNewBreakerSkipsCallsForTwoSecondsAfterThreeOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		operator, wire := wired(t, opened)
@@ -130,7 +130,7 @@ func TestAServerThatDoesNotAnswerThreeTimesIsLeftAloneForTwoSeconds(t *testing.T
 	})
 }
 
-func TestOneCallTriesWhetherTheServerIsBack(t *testing.T) {
+func TestNewBreakerLetsOneCallTryWhetherTheServerIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		operator, wire := wired(t, "")
@@ -152,7 +152,7 @@ func TestOneCallTriesWhetherTheServerIsBack(t *testing.T) {
 	})
 }
 
-func TestAnAnswerEndsTheCountOfOutages(t *testing.T) {
+func TestNewBreakerCountsOutagesAnewAfterAnAnswer(t *testing.T) {
 	for _, answer := range []string{opened, refusal("101", "no"), refusal("102", "who"), refusal("106", "again")} {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewWithT(t)
@@ -172,7 +172,7 @@ func TestAnAnswerEndsTheCountOfOutages(t *testing.T) {
 	}
 }
 
-func TestAnswersThatSettleACallLeaveTheServerReachable(t *testing.T) {
+func TestNewBreakerCountsNoAnswerThatSettlesACall(t *testing.T) {
 	for _, answer := range []string{
 		refusal("101", "no"), refusal("102", "who"), refusal("103", "402:[402:change service dose not support this operate]unsupported operation in PRE_AOP, nodeId=node-1"),
 		refusal("901", "NPE"), refusal("104", "busy"),
@@ -185,7 +185,7 @@ func TestAnswersThatSettleACallLeaveTheServerReachable(t *testing.T) {
 	}
 }
 
-func TestAnswersThatSettleNothingCountAsOutages(t *testing.T) {
+func TestNewBreakerCountsAnswersThatSettleNothing(t *testing.T) {
 	for _, answer := range []string{"<html>", `{"success":true}`} {
 		operator, wire := wired(t, answer)
 		for range 5 {
@@ -196,7 +196,7 @@ func TestAnswersThatSettleNothingCountAsOutages(t *testing.T) {
 	}
 }
 
-func TestACallerWhoGivesUpDoesNotEndTheCountOfOutages(t *testing.T) {
+func TestNewBreakerCountsOnAfterACallerGaveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		operator, wire := wired(t, "")
@@ -214,7 +214,7 @@ func TestACallerWhoGivesUpDoesNotEndTheCountOfOutages(t *testing.T) {
 	})
 }
 
-func TestACallThatCannotBeSentDoesNotEndTheCountOfOutages(t *testing.T) {
+func TestNewBreakerCountsOnAfterACallThatWasNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		config := configFor(t, "http://altershield.example.com")

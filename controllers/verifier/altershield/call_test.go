@@ -32,7 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
-func TestAServerThatIsGoneIsUnreachable(t *testing.T) {
+func TestOpenFailsWhereTheServerIsGone(t *testing.T) {
 	server := newServer(t, http.StatusOK, opened)
 	address := server.Listener.Addr().String()
 	operator := newOperator(t, configFor(t, server.URL))
@@ -55,7 +55,7 @@ func hung(t *testing.T) (address string, asked chan struct{}) {
 	return server.URL, asked
 }
 
-func TestASlowServerIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
+func TestOpenWaitsNoLongerThanTheTimeout(t *testing.T) {
 	address, _ := hung(t)
 	config := configFor(t, address)
 	config.Timeout = 50 * time.Millisecond
@@ -65,7 +65,7 @@ func TestASlowServerIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
 		"AlterShield Server didn't answer submitChangeExecOrder: no answer within 50ms", 0})
 }
 
-func TestAnAnswerThatDoesNotEndIsNotWaitedFor(t *testing.T) {
+func TestOpenDoesNotWaitForAnAnswerThatDoesNotEnd(t *testing.T) {
 	done := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) {
 		if _, err := writer.Write([]byte(`{"success":`)); err != nil || http.NewResponseController(writer).Flush() != nil {
@@ -83,7 +83,7 @@ func TestAnAnswerThatDoesNotEndIsNotWaitedFor(t *testing.T) {
 		"AlterShield Server didn't answer submitChangeExecOrder: no answer within 50ms", 0})
 }
 
-func TestACallerWhoGivesUpIsNotTheServersFault(t *testing.T) {
+func TestOpenBlamesNoServerWhereTheCallerGivesUp(t *testing.T) {
 	g := NewWithT(t)
 	address, asked := hung(t)
 	operator := newOperator(t, configFor(t, address))
@@ -104,7 +104,7 @@ func TestACallerWhoGivesUpIsNotTheServersFault(t *testing.T) {
 	g.Expect(operator.timed()).To(BeZero())
 }
 
-func TestARedirectIsNotFollowed(t *testing.T) {
+func TestOpenFollowsNoRedirect(t *testing.T) {
 	g := NewWithT(t)
 	elsewhere := newServer(t, http.StatusOK, opened)
 	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
@@ -118,7 +118,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	g.Expect(elsewhere.arrivals).To(BeEmpty())
 }
 
-func TestOneAttemptIsMadePerCall(t *testing.T) {
+func TestOpenMakesOneAttempt(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusServiceUnavailable, "")
 	_, err := newOperator(t, configFor(t, server.URL)).Open(t.Context(), release())
@@ -126,7 +126,7 @@ func TestOneAttemptIsMadePerCall(t *testing.T) {
 	server.last(t, 1)
 }
 
-func TestAConnectionIsUsedAgain(t *testing.T) {
+func TestOpenUsesAConnectionAgain(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, opened)
 	operator := newOperator(t, configFor(t, server.URL))
@@ -141,7 +141,7 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 	}
 }
 
-func TestTwoFailuresOfTheSameCauseReadTheSame(t *testing.T) {
+func TestErrorReadsTheSameForTheSameCause(t *testing.T) {
 	g := NewWithT(t)
 	operator, wire := wired(t, "")
 	there := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 8080}
@@ -153,7 +153,7 @@ func TestTwoFailuresOfTheSameCauseReadTheSame(t *testing.T) {
 	}
 }
 
-func TestNoErrorTellsTheTokenOrASignature(t *testing.T) {
+func TestErrorHoldsNoTokenAndNoSignature(t *testing.T) {
 	g := NewWithT(t)
 	const token = "correct-horse-battery-staple"
 	server := newServer(t, http.StatusOK, refusal("102", "authentication request fail"))

@@ -36,7 +36,7 @@ func callback(verdict string) string {
 		`"nodeId":"node-1","verdict":` + verdict + `},"changeCheckType":"CHANGE_BATCH"}`
 }
 
-func TestACallbackTellsTheVerdictOfABatch(t *testing.T) {
+func TestParseCallback(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(altershield.ParseCallback([]byte(callback(`{"allFinish":true,"checkPass":false,"emergency":false,"rollback":false,
 		"rules":[{"ruleExeId":"r-1","resultJsn":"{}","controlKey":"defender_assert_false_plugin","status":"FAIL","verdict":"FAIL",
@@ -47,7 +47,7 @@ func TestACallbackTellsTheVerdictOfABatch(t *testing.T) {
 		}))
 }
 
-func TestACallbackMayBeOfAnOrder(t *testing.T) {
+func TestParseCallbackOfAnOrder(t *testing.T) {
 	g := NewWithT(t)
 	for _, kind := range []string{"CHANGE_ORDER", "CHANGE_ACTION"} {
 		body := strings.Replace(callback(`{"verdict":"pass"}`), "CHANGE_BATCH", kind, 1)
@@ -58,7 +58,7 @@ func TestACallbackMayBeOfAnOrder(t *testing.T) {
 	}
 }
 
-func TestWhatAVerdictSays(t *testing.T) {
+func TestParseCallbackReadsTheVerdict(t *testing.T) {
 	for _, row := range []struct {
 		verdict string
 		outcome verifier.Outcome
@@ -87,7 +87,7 @@ func TestWhatAVerdictSays(t *testing.T) {
 	}
 }
 
-func TestWhyAVerdictFailed(t *testing.T) {
+func TestParseCallbackGivesTheReasonOfAFailure(t *testing.T) {
 	for _, row := range []struct{ name, rules, reason string }{
 		{"rules that passed give no reason", `[{"verdict":"PASS","name":"n","msg":"m"},{"verdict":"NONE","name":"n","msg":"m"}]`, "told"},
 		{"no rules", `[]`, "told"},
@@ -115,14 +115,14 @@ func TestWhyAVerdictFailed(t *testing.T) {
 	}
 }
 
-func TestAVerdictThatPassedHasNoReason(t *testing.T) {
+func TestParseCallbackGivesAPassNoReason(t *testing.T) {
 	g := NewWithT(t)
 	parsed, err := altershield.ParseCallback([]byte(callback(`{"verdict":"pass","msg":"time out","rules":[{"verdict":"FAIL","name":"on trial"}]}`)))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(parsed.Verdict).To(Equal(verifier.Verdict{Outcome: "pass"}))
 }
 
-func TestACallbackThatCannotBeReadSaysWhy(t *testing.T) {
+func TestParseCallbackFailsWhereTheCallbackCanNotBeRead(t *testing.T) {
 	request := func(nodeID, stage string) string {
 		return fmt.Sprintf(`{"callbackRequest":{"nodeId":%s,"defenseStageEnum":%s,"verdict":{"verdict":"pass"}}}`, nodeID, stage)
 	}
@@ -154,7 +154,7 @@ func TestACallbackThatCannotBeReadSaysWhy(t *testing.T) {
 	}
 }
 
-func TestTheLongestIDIsTaken(t *testing.T) {
+func TestParseCallbackTakesTheLongestID(t *testing.T) {
 	body := strings.Replace(callback(`{"verdict":"pass"}`), "node-1", strings.Repeat("n", 256), 1)
 	parsed, err := altershield.ParseCallback([]byte(body))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())

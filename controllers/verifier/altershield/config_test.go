@@ -26,7 +26,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
-func TestAConfigurationThatCanBeRight(t *testing.T) {
+func TestConfigValidateTakesWhatCanBeRight(t *testing.T) {
 	for name, change := range map[string]func(*altershield.Config){
 		"http":   func(*altershield.Config) {},
 		"https":  func(config *altershield.Config) { config.Address = "https://altershield.example.com" },
@@ -45,7 +45,7 @@ func TestAConfigurationThatCanBeRight(t *testing.T) {
 	}
 }
 
-func TestAConfigurationThatCannotBeRightNamesTheFlag(t *testing.T) {
+func TestConfigValidateNamesTheFlag(t *testing.T) {
 	address := func(text string) func(*altershield.Config) {
 		return func(config *altershield.Config) { config.Address = text }
 	}
@@ -85,7 +85,7 @@ func TestAConfigurationThatCannotBeRightNamesTheFlag(t *testing.T) {
 	}
 }
 
-func TestAllThatCannotBeRightIsTold(t *testing.T) {
+func TestConfigValidateNamesAllThatCanNotBeRight(t *testing.T) {
 	NewWithT(t).Expect(altershield.Config{}.Validate()).To(MatchError(And(
 		ContainSubstring("--altershield-address"), ContainSubstring("--altershield-platform"), ContainSubstring("--altershield-token-file"),
 		ContainSubstring("--altershield-tenant"), ContainSubstring("--altershield-scene"),
@@ -93,14 +93,14 @@ func TestAllThatCannotBeRightIsTold(t *testing.T) {
 	)))
 }
 
-func TestAPasswordInAnAddressIsNotTold(t *testing.T) {
+func TestConfigValidateHidesThePasswordOfAnAddress(t *testing.T) {
 	for _, address := range []string{"http://me:hunter2@altershield", "http://me:hunter2@altershield:port", "http://me:hunter2 @altershield", "://me:hunter2@altershield"} {
 		config := configFor(t, address)
 		NewWithT(t).Expect(config.Validate()).To(MatchError(Not(ContainSubstring("hunter2"))), address)
 	}
 }
 
-func TestTheFlagsFillTheConfiguration(t *testing.T) {
+func TestConfigBindFillsTheConfiguration(t *testing.T) {
 	g := NewWithT(t)
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
 	config := altershield.Config{}

@@ -54,7 +54,7 @@ func beating(t *testing.T, operator operator) (end func() []string) {
 	}
 }
 
-func TestAHeartbeatIsSentAtOnceAndEveryTenSeconds(t *testing.T) {
+func TestHeartbeatIsSentAtOnceAndEveryTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		operator, wire := wired(t, switches("true", ""))
@@ -71,7 +71,7 @@ func TestAHeartbeatIsSentAtOnceAndEveryTenSeconds(t *testing.T) {
 	})
 }
 
-func TestAHeartbeatIsSignedOverItsQuery(t *testing.T) {
+func TestHeartbeatIsSignedOverItsQuery(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, switches("true", ""))
 	operator := newOperator(t, configFor(t, server.URL))
@@ -90,7 +90,7 @@ func TestAHeartbeatIsSignedOverItsQuery(t *testing.T) {
 	g.Expect(sent.Header.Get("X-AlterShield-Sign")).To(Equal("M81XNLPHC4TQXWWLP31Z5HJB7PVKGAHNJHTDA4Y_0GY="))
 }
 
-func TestTheServerSwitchesTheChecks(t *testing.T) {
+func TestSwitchedOffByTheServer(t *testing.T) {
 	for _, row := range []struct {
 		name, answer string
 		off          bool
@@ -118,7 +118,7 @@ func TestTheServerSwitchesTheChecks(t *testing.T) {
 	}
 }
 
-func TestTheLastSwitchHoldsWhileTheServerDoesNotAnswer(t *testing.T) {
+func TestSwitchedOffHoldsWhileTheServerDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		operator, wire := wired(t, switches("false", ""))
@@ -149,7 +149,7 @@ func TestTheLastSwitchHoldsWhileTheServerDoesNotAnswer(t *testing.T) {
 	})
 }
 
-func TestHeartbeatsGoPastTheCircuitBreaker(t *testing.T) {
+func TestHeartbeatGoesPastTheCircuitBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		operator, wire := wired(t, "")
@@ -170,7 +170,7 @@ func TestHeartbeatsGoPastTheCircuitBreaker(t *testing.T) {
 	})
 }
 
-func TestHeartbeatsEndWithTheirContextWhileTheServerHangs(t *testing.T) {
+func TestHeartbeatEndsWithItsContextWhileTheServerHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		operator, wire := wired(t, switches("false", ""))
@@ -182,7 +182,7 @@ func TestHeartbeatsEndWithTheirContextWhileTheServerHangs(t *testing.T) {
 	})
 }
 
-func TestHeartbeatsGoOnWithoutAToken(t *testing.T) {
+func TestHeartbeatGoesOnWithoutAToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		config := configFor(t, "http://altershield.example.com")
@@ -199,7 +199,7 @@ func TestHeartbeatsGoOnWithoutAToken(t *testing.T) {
 	})
 }
 
-func TestEveryReplicaSendsHeartbeats(t *testing.T) {
+func TestNeedLeaderElectionIsFalse(t *testing.T) {
 	client := &altershield.Client{}
 	var runnable manager.LeaderElectionRunnable = client
 	NewWithT(t).Expect(runnable.NeedLeaderElection()).To(BeFalse())

@@ -222,7 +222,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-func TestAMessageThatExpiredTellsWhenItWasSent(t *testing.T) {
+func TestVerifyReportsWhenAnExpiredMessageWasSent(t *testing.T) {
 	g := NewWithT(t)
 	header := http.Header{}
 	header.Set("X-AlterShield-Platform", "kubernetes")

@@ -33,7 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
-func TestAnOrderTellsTheServerOfARelease(t *testing.T) {
+func TestOpenSendsTheRelease(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, opened)
 	operator := newOperator(t, configFor(t, server.URL))
@@ -55,7 +55,7 @@ func TestAnOrderTellsTheServerOfARelease(t *testing.T) {
 	g.Expect(operator.timed()).To(Equal(1))
 }
 
-func TestATitleIsNotLongerThanTheServerTakes(t *testing.T) {
+func TestOpenShortensTheTitle(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, opened)
 	long := release()
@@ -68,7 +68,7 @@ func TestATitleIsNotLongerThanTheServerTakes(t *testing.T) {
 	g.Expect(string(server.last(t, 1).body)).To(ContainSubstring(`"changeTitle":"` + title + `","creator"`))
 }
 
-func TestTheEndOfAReleaseIsTold(t *testing.T) {
+func TestCloseSendsTheEndOfTheRelease(t *testing.T) {
 	for _, state := range []string{"SUCCESS", "ROLLBACK", "CANCEL"} {
 		t.Run(state, func(t *testing.T) {
 			g := NewWithT(t)
@@ -92,7 +92,7 @@ const beginBody = `{"tenantCode": "default", "changeSceneKey": "com.example.roll
 	"effectiveTargetType": "paas.pod", "effectiveTargetLocations": [%[2]s],
 	"extInfo": {"namespace": "default", "workloadName": "sleep", "workloadType": "Deployment"}}`
 
-func TestABatchTellsTheServerOfItsPodsWithoutWhatAnEarlierCheckSaid(t *testing.T) {
+func TestBeginSendsThePodsWithoutTheVerdictsOfAnEarlierCheck(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, begun)
 	operator := newOperator(t, configFor(t, server.URL))
@@ -108,7 +108,7 @@ func TestABatchTellsTheServerOfItsPodsWithoutWhatAnEarlierCheckSaid(t *testing.T
 	g.Expect(operator.calls("check_begin", "ok")).To(BeEquivalentTo(1))
 }
 
-func TestALastBatchWithoutPodsIsTagged(t *testing.T) {
+func TestBeginTagsTheLastBatch(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, begun)
 	last := batch()
@@ -119,7 +119,7 @@ func TestALastBatchWithoutPodsIsTagged(t *testing.T) {
 	g.Expect(string(server.last(t, 1).body)).To(MatchJSON(fmt.Sprintf(beginBody, "last", "")), "the server refuses null instead of []")
 }
 
-func TestABatchThatHasTakenEffectIsTold(t *testing.T) {
+func TestFinishSendsTheCheck(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, `{"success":true,"resultCode":"000","domain":{"nodeId":"node-1","skipCheck":true}}`)
 	operator := newOperator(t, configFor(t, server.URL))
@@ -133,7 +133,7 @@ func TestABatchThatHasTakenEffectIsTold(t *testing.T) {
 	g.Expect(operator.calls("check_finish", "ok")).To(BeEquivalentTo(1))
 }
 
-func TestAPollNamesTheCheckAndItsStage(t *testing.T) {
+func TestAskSendsTheCheckAndItsStage(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, `{"success":true,"domain":{"finished":true,"verdict":{"verdict":"pass"}}}`)
 	operator := newOperator(t, configFor(t, server.URL))
@@ -146,7 +146,7 @@ func TestAPollNamesTheCheckAndItsStage(t *testing.T) {
 	g.Expect(operator.calls("check_poll", "ok")).To(BeEquivalentTo(1))
 }
 
-func TestEveryCallIsSigned(t *testing.T) {
+func TestClientSignsEveryCall(t *testing.T) {
 	for name := range every(nil) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -165,7 +165,7 @@ func TestEveryCallIsSigned(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerReadsIsNotEscaped(t *testing.T) {
+func TestOpenEscapesNothing(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, opened)
 	config := configFor(t, server.URL)
@@ -176,7 +176,7 @@ func TestWhatTheServerReadsIsNotEscaped(t *testing.T) {
 	g.Expect(string(server.last(t, 1).body)).To(HavePrefix(`{"tenantCode":"R&D <发布>",`))
 }
 
-func TestThePathOfTheAddressComesFirst(t *testing.T) {
+func TestOpenPutsThePathOfTheAddressFirst(t *testing.T) {
 	for _, suffix := range []string{"/shield", "/shield/"} {
 		t.Run(suffix, func(t *testing.T) {
 			g := NewWithT(t)
@@ -188,7 +188,7 @@ func TestThePathOfTheAddressComesFirst(t *testing.T) {
 	}
 }
 
-func TestATokenThatChangesIsReadAgain(t *testing.T) {
+func TestOpenReadsATokenThatChanges(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, opened)
 	config := configFor(t, server.URL)
@@ -202,7 +202,7 @@ func TestATokenThatChangesIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestMetricsAreRegisteredOnce(t *testing.T) {
+func TestNewMetricsRegistersThemOnce(t *testing.T) {
 	g := NewWithT(t)
 	registry := prometheus.NewRegistry()
 	_, err := altershield.NewMetrics(registry)
@@ -273,7 +273,7 @@ func TestFitsIsOnePodAtLeast(t *testing.T) {
 	g.Expect(operator.Fits(nil)).To(Equal(0))
 }
 
-func TestNoNameMakesAFieldOfAnOrderTooLong(t *testing.T) {
+func TestOpenMakesNoFieldTooLong(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, opened)
 	config := configFor(t, server.URL)

@@ -24,7 +24,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
-func TestASignatureIsWhatTheServerComputes(t *testing.T) {
+func TestSignComputesWhatTheServerComputes(t *testing.T) {
 	for _, row := range []struct{ timestamp, content, sign string }{
 		{"1700000000000", `{"a":1}`, "M38WRU7HVU9NPVW0GJEC64VWRGFLG2TC8ZRQHOYJUAG="},
 		{"1700000000", `{"bizExecOrderId":"o1","title":"发布"}`, "O1OC8HHR224L9UY-DLJ8XNIXDFFRG3URM6-PE-N6KO4="},
