@@ -27,7 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
-func TestARequestIsAuthenticated(t *testing.T) {
+func TestDenialOfARequestThatIsNotAuthentic(t *testing.T) {
 	body := orderBody("o1")
 	good := verifier.Sign("1700000000", []byte(body), "altershield-operator")
 	for _, row := range []struct{ name, platform, timestamp, sign, body, message string }{
@@ -63,7 +63,7 @@ func TestARequestIsAuthenticated(t *testing.T) {
 	}
 }
 
-func TestARequestIsValidatedBeforeItIsAuthenticated(t *testing.T) {
+func TestPostValidatesBeforeItAuthenticates(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	request, err := http.NewRequest(http.MethodPost, k.url+"/openapi/v1/exe/submitChangeExecOrder",
 		strings.NewReader(with(orderBody("o1"), map[string]any{"creator": nil})))
@@ -73,7 +73,7 @@ func TestARequestIsValidatedBeforeItIsAuthenticated(t *testing.T) {
 	k.Expect(got).To(Equal(refused("101", "creator must not be blank")))
 }
 
-func TestAHeartbeatSignsItsQueryAndTellsTheSwitches(t *testing.T) {
+func TestHeartbeatSignsItsQueryAndReturnsTheSwitches(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	heartbeat := func(query, sign string) answer {
 		request, err := http.NewRequest(http.MethodGet, k.url+"/openapi/v1/heartbeat/config"+query, nil)

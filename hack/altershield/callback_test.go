@@ -39,7 +39,7 @@ func callbackText(stage, node, verdict string) string {
 		`"defenseStageEnum":"` + stage + `","nodeId":"` + node + `",` + verdict + `,"changeCheckType":"CHANGE_BATCH"}`
 }
 
-func TestAStageThatPassesIsCalledBack(t *testing.T) {
+func TestDeliverCallsBackAStageThatPasses(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: soon})
 	before := time.Now().UnixMilli()
 	node := k.started()
@@ -63,7 +63,7 @@ func TestAStageThatPassesIsCalledBack(t *testing.T) {
 	k.Expect(sent.Body).To(Equal(callbackText("POST", node, passed)))
 }
 
-func TestAStageThatFailsIsCalledBackWithItsRules(t *testing.T) {
+func TestComposeNamesTheRulesOfAStageThatFails(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon})
 	k.server.AddRule(altershield.Rule{Name: "error rate", Message: "5xx above 1% & <rising>", Stage: "PRE", Verdict: "FAIL"})
 	k.server.AddRule(altershield.Rule{Name: "latency", Stage: "PRE", Verdict: "PASS"})
@@ -82,7 +82,7 @@ func TestAStageThatFailsIsCalledBackWithItsRules(t *testing.T) {
 			`],"verdict":"fail"}}`)))
 }
 
-func TestACallbackIsSentOnceWhateverTheAnswerAndFourTimesWithoutOne(t *testing.T) {
+func TestDeliverSendsOnceWhateverTheAnswerAndFourTimesWithoutOne(t *testing.T) {
 	answers := map[string]struct {
 		answer   http.HandlerFunc
 		status   int
@@ -122,7 +122,7 @@ func TestACallbackIsSentOnceWhateverTheAnswerAndFourTimesWithoutOne(t *testing.T
 	}
 }
 
-func TestWithoutAURLThereAreNoCallbacksButPollsAnswer(t *testing.T) {
+func TestSetCallbackURLToNoneLeavesPollsAlone(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon})
 	k.server.SetCallbackURL("")
 	node := k.started()

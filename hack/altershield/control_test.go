@@ -36,7 +36,7 @@ func (k *kit) control(method, path, body string) answer {
 	return got
 }
 
-func TestPeopleSetAndClearRules(t *testing.T) {
+func TestAddControlSetsAndClearsRules(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	rules := `[
   {
@@ -55,7 +55,7 @@ func TestPeopleSetAndClearRules(t *testing.T) {
 	k.Expect(k.server.Rules()).To(BeEmpty())
 }
 
-func TestPeopleSetAndClearFaults(t *testing.T) {
+func TestAddControlSetsAndClearsFaults(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	k.Expect(k.control("POST", "/test/faults", `{"kind":"refuse","code":"104","message":"too fast"}`)).To(Equal(answer{204, ""}))
 	k.Expect(k.call("submitChangeExecOrder", orderBody("o1"))).To(Equal(refused("104", "too fast")))
@@ -65,7 +65,7 @@ func TestPeopleSetAndClearFaults(t *testing.T) {
 	k.Expect(k.server.Calls()[1].Fault).To(Equal(altershield.FaultHang))
 }
 
-func TestWhatPeopleMistypeIsRefused(t *testing.T) {
+func TestAddControlRefusesMistakes(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	for _, row := range []struct{ path, body, message string }{
 		{"/test/rules", `{"name":"x","stage":"POST","verdict":"FAIL","bach":2}`, `unknown field "bach"`},
@@ -91,7 +91,7 @@ func TestWhatPeopleMistypeIsRefused(t *testing.T) {
 	k.submit("o1")
 }
 
-func TestPeopleSeeOrdersWithTheirNodesAndCalls(t *testing.T) {
+func TestAddControlShowsOrdersWithTheirNodesAndCalls(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	k.Expect(k.control("GET", "/test/orders", "")).To(Equal(answer{200, "[]\n"}))
 	node := k.started()

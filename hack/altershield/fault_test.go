@@ -29,7 +29,7 @@ import (
 // submitted says how many orders are there.
 func (k *kit) submitted() int { return len(k.server.Orders()) }
 
-func TestAServerThatIsDownClosesTheConnection(t *testing.T) {
+func TestFaultDownClosesTheConnection(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	k.server.SetFault(altershield.Fault{Kind: "down"})
 	_, err := k.try(t.Context(), "submitChangeExecOrder", orderBody("o1"))
@@ -43,7 +43,7 @@ func TestAServerThatIsDownClosesTheConnection(t *testing.T) {
 	k.Expect(k.server.Calls()[1].ResultCode).To(Equal("000"))
 }
 
-func TestACallThatHangsEndsWhenTheClientGivesUp(t *testing.T) {
+func TestFaultHangEndsWhenTheClientGivesUp(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	k.server.SetFault(altershield.Fault{Kind: "hang"})
 	ctx, giveUp := context.WithCancel(t.Context())
@@ -59,14 +59,14 @@ func TestACallThatHangsEndsWhenTheClientGivesUp(t *testing.T) {
 	k.Expect(k.submitted()).To(Equal(0))
 }
 
-func TestACallThatIsSlowIsAnsweredInTheEnd(t *testing.T) {
+func TestFaultHangAnswersAfterItsDelay(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	k.server.SetFault(altershield.Fault{Kind: "hang", Delay: soon})
 	k.submit("o1")
 	k.Expect(k.submitted()).To(Equal(1))
 }
 
-func TestAFaultMayAnswerInPlaceOfTheServer(t *testing.T) {
+func TestFaultAnswersInPlaceOfTheServer(t *testing.T) {
 	for _, row := range []struct {
 		fault altershield.Fault
 		want  answer
@@ -88,7 +88,7 @@ func TestAFaultMayAnswerInPlaceOfTheServer(t *testing.T) {
 	}
 }
 
-func TestACallWhoseAnswerIsDroppedHasTakenEffect(t *testing.T) {
+func TestFaultDropLetsTheCallTakeEffect(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	k.server.SetFault(altershield.Fault{Kind: "drop", Remaining: 1})
 	_, err := k.try(t.Context(), "submitChangeExecOrder", orderBody("o1"))
@@ -98,7 +98,7 @@ func TestACallWhoseAnswerIsDroppedHasTakenEffect(t *testing.T) {
 	k.Expect(k.call("submitChangeExecOrder", orderBody("o1"))).To(beException("106", "Duplicate entry 'kubernetes-o1' for key 'altershield_exe_change_order.uk_order_id'"))
 }
 
-func TestAFaultIsForSomeCallsAndSoManyOfThem(t *testing.T) {
+func TestFaultIsForSomeCallsAndSoManyOfThem(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	k.server.SetFault(altershield.Fault{Kind: "status", HTTPStatus: 503, Actions: []string{"retrieveChangeCheck"}, Remaining: 2})
 	node := k.started()
@@ -107,14 +107,14 @@ func TestAFaultIsForSomeCallsAndSoManyOfThem(t *testing.T) {
 	k.Expect(k.poll(node, "PRE").status).To(Equal(200))
 }
 
-func TestACallbackMayBeSentTwice(t *testing.T) {
+func TestFaultCallbackTwice(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon})
 	k.server.SetFault(altershield.Fault{Kind: "callback-twice"})
 	k.started()
 	k.Expect(k.received().body).To(Equal(k.received().body))
 }
 
-func TestACallbackMayBeLost(t *testing.T) {
+func TestFaultCallbackLost(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: soon})
 	k.server.SetFault(altershield.Fault{Kind: "callback-lost", Actions: []string{"submitChangeExecBatchStartNotify"}})
 	node := k.started()
@@ -124,7 +124,7 @@ func TestACallbackMayBeLost(t *testing.T) {
 	k.Expect(k.received().body).To(Equal(callbackText("POST", node, passed)), "the first one to come")
 }
 
-func TestACallbackMayComeBeforeTheAnswerToTheNotify(t *testing.T) {
+func TestFaultCallbackEarly(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: soon})
 	k.server.SetFault(altershield.Fault{Kind: "callback-early"})
 	node := k.started()
@@ -134,7 +134,7 @@ func TestACallbackMayComeBeforeTheAnswerToTheNotify(t *testing.T) {
 	k.Expect(k.callbacks).To(HaveLen(2))
 }
 
-func TestACallbackMayBeLate(t *testing.T) {
+func TestFaultCallbackLate(t *testing.T) {
 	t.Run("and come", func(t *testing.T) {
 		k := newKit(t, altershield.Options{PreDelay: soon})
 		k.server.SetFault(altershield.Fault{Kind: "callback-late", Delay: soon})
@@ -152,7 +152,7 @@ func TestACallbackMayBeLate(t *testing.T) {
 	})
 }
 
-func TestACallbackMayBeSignedWronglyOrNotAtAll(t *testing.T) {
+func TestFaultCallbackUnsignedAndCallbackWrongSign(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon})
 	k.server.SetFault(altershield.Fault{Kind: "callback-unsigned", Remaining: 1})
 	k.started()
@@ -168,7 +168,7 @@ func TestACallbackMayBeSignedWronglyOrNotAtAll(t *testing.T) {
 	k.Expect(wrong.header.Get("X-AlterShield-Sign")).NotTo(Equal(good))
 }
 
-func TestAStageThatTimesOutSaysPassToTheCallbackAndFailToPolls(t *testing.T) {
+func TestFaultStageTimeoutPassesTheCallbackAndFailsPolls(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: soon})
 	k.server.AddRule(altershield.Rule{Stage: "PRE", Verdict: "FAIL", Remaining: 1})
 	k.server.SetFault(altershield.Fault{Kind: "stage-timeout"})

@@ -46,7 +46,7 @@ func (c *clock) putOn(time time.Duration) {
 	c.now = c.now.Add(time)
 }
 
-func TestASceneThatWasAskedForBeforeItWasThereIsNotFoundFor20Seconds(t *testing.T) {
+func TestCreateSceneTakesEffectAfter20SecondsWhereItWasAskedForBefore(t *testing.T) {
 	noScene := refused("101", "none change scene found for changeSceneKey:com.alipay.altershield.kubernetes.rollingupdate")
 	clock := &clock{now: time.Now()}
 	k := newKit(t, altershield.Options{NoScene: true, Now: clock.Now})
@@ -62,7 +62,7 @@ func TestASceneThatWasAskedForBeforeItWasThereIsNotFoundFor20Seconds(t *testing.
 	k.submit("o1")
 }
 
-func TestSignaturesAreCheckedAsTheConfigurationSays(t *testing.T) {
+func TestSkipsAuthAsTheConfigurationSays(t *testing.T) {
 	clock := &clock{now: time.Now()}
 	k := newKit(t, altershield.Options{SkipAuth: true, Now: clock.Now, PreDelay: never})
 	configure := func(body string) answer {

@@ -28,7 +28,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
-func TestARequestIsValidated(t *testing.T) {
+func TestProblemsOfRequests(t *testing.T) {
 	ofNode := `{` + baseFields("o1") + `,"nodeId":"n1","defenseStage":"PRE","finishState":"SUCCESS"}`
 	for _, row := range []struct {
 		action, body string
@@ -70,7 +70,7 @@ func TestARequestIsValidated(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyTheDatabaseRefusesIsAnExceptionOfItsStatement(t *testing.T) {
+func TestRefusedOrderIsAnExceptionOfItsStatement(t *testing.T) {
 	long := strings.Repeat("x", 65534)
 	for name, row := range map[string]struct {
 		value any
@@ -94,7 +94,7 @@ func TestWhatOnlyTheDatabaseRefusesIsAnExceptionOfItsStatement(t *testing.T) {
 	})
 }
 
-func TestABatchMayHaveSoManyBytes(t *testing.T) {
+func TestRefusedBatchOfTooManyBytes(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	k.submit("o1")
 	locations := func(length int) map[string]any {
@@ -106,7 +106,7 @@ func TestABatchMayHaveSoManyBytes(t *testing.T) {
 	k.Expect(k.server.Nodes()).To(HaveLen(1))
 }
 
-func TestATenantMayHaveSoManyBytesInABatch(t *testing.T) {
+func TestRefusedBatchOfATenantThatIsTooLong(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	tenant := map[string]any{"tenantCode": strings.Repeat("t", 65)}
 	k.Expect(k.call("submitChangeExecOrder", with(orderBody("o1"), tenant)).body).To(succeeds())
@@ -116,7 +116,7 @@ func TestATenantMayHaveSoManyBytesInABatch(t *testing.T) {
 	k.Expect(k.call("submitChangeExecBatchStartNotify", with(startBody("o1", 0), tenant)).body).To(succeeds())
 }
 
-func TestBatchesOfOtherOrdersAtTheSameTimeMeetDeadlocks(t *testing.T) {
+func TestIsVictimOfADeadlockBesideBatchesOfOtherOrders(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never, InsertTime: 500 * time.Millisecond})
 	const orders = 12
 	for i := range orders {
@@ -140,7 +140,7 @@ func TestBatchesOfOtherOrdersAtTheSameTimeMeetDeadlocks(t *testing.T) {
 	k.Expect(k.server.Nodes()).To(HaveLen(orders-victims+1), "alone it meets nobody")
 }
 
-func TestWhatCanNotBeReadIsABadRequest(t *testing.T) {
+func TestUnreadableIsABadRequest(t *testing.T) {
 	for name, body := range map[string]string{
 		"no body":                ``,
 		"null":                   `null`,
@@ -161,7 +161,7 @@ func TestWhatCanNotBeReadIsABadRequest(t *testing.T) {
 	})
 }
 
-func TestTextForANumberAndUnknownPropertiesAreTaken(t *testing.T) {
+func TestDecodeTakesTextForANumberAndUnknownProperties(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	k.submit("o1")
 	k.Expect(k.call("submitChangeExecBatchStartNotify", with(startBody("o1", 0), map[string]any{
@@ -173,7 +173,7 @@ func TestTextForANumberAndUnknownPropertiesAreTaken(t *testing.T) {
 	k.Expect(node.LastBatchInChangePhaseTag).To(Equal("not_last"), "names are case-sensitive")
 }
 
-func TestAnActionIsPostedAndOthersAreNotThere(t *testing.T) {
+func TestHandlerServesPostedActionsAlone(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	for path, status := range map[string]int{
 		"/openapi/v1/exe/submitChangeExecOrder": http.StatusMethodNotAllowed,

@@ -25,7 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
-func TestARuleHoldsForWhatItNames(t *testing.T) {
+func TestRuleHoldsForWhatItNames(t *testing.T) {
 	first, second := 0, 1
 	for _, row := range []struct {
 		name    string
@@ -54,7 +54,7 @@ func TestARuleHoldsForWhatItNames(t *testing.T) {
 	}
 }
 
-func TestARuleHoldsForSoManyChecks(t *testing.T) {
+func TestRuleHoldsForSoManyChecks(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon})
 	k.server.AddRule(altershield.Rule{Name: "twice", Stage: "PRE", Verdict: "FAIL", Remaining: 2})
 	k.server.AddRule(altershield.Rule{Name: "always", Stage: "PRE", Verdict: "PASS"})
@@ -68,7 +68,7 @@ func TestARuleHoldsForSoManyChecks(t *testing.T) {
 	k.Expect(k.server.Rules()).To(BeEmpty())
 }
 
-func TestInAnEmergencyNothingIsChecked(t *testing.T) {
+func TestCheckPassesInAnEmergency(t *testing.T) {
 	for name, change := range map[string]func(order, batch string) (string, string){
 		"of the order": func(order, batch string) (string, string) {
 			return with(order, map[string]any{"changeScenarioCode": "01"}), batch

@@ -48,7 +48,7 @@ func TestCallsAreKeptInTheirOrder(t *testing.T) {
 	}))
 }
 
-func TestTheHookOfACallComesBeforeItsAnswer(t *testing.T) {
+func TestEndpointCallsTheHookBeforeItAnswers(t *testing.T) {
 	reached, goOn := make(chan altershield.Call), make(chan struct{})
 	k := newKit(t, altershield.Options{OnCall: func(call altershield.Call) {
 		reached <- call
@@ -66,7 +66,7 @@ func TestTheHookOfACallComesBeforeItsAnswer(t *testing.T) {
 	k.Eventually(answered).WithTimeout(patience).Should(Receive())
 }
 
-func TestTheLogHasALineForEachCallAndCallback(t *testing.T) {
+func TestServerLogsALineForEachCallAndCallback(t *testing.T) {
 	log := &bytes.Buffer{}
 	k := newKit(t, altershield.Options{PreDelay: soon, Log: log})
 	k.server.SetFault(altershield.Fault{Kind: "callback-early"})
@@ -77,7 +77,7 @@ func TestTheLogHasALineForEachCallAndCallback(t *testing.T) {
 	k.Expect(bytes.Count(log.Bytes(), []byte("\n"))).To(Equal(3))
 }
 
-func TestAServerThatServesAgainKeepsItsState(t *testing.T) {
+func TestServeAgainKeepsTheState(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	serve := func() (stop func() error) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -110,7 +110,7 @@ func TestAServerThatServesAgainKeepsItsState(t *testing.T) {
 	k.Eventually(failed).WithTimeout(patience).Should(Receive(HaveOccurred()))
 }
 
-func TestAServerThatIsClosedBeginsNoCheck(t *testing.T) {
+func TestBeginDoesNothingAfterClose(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon})
 	k.server.Close()
 	k.started()

@@ -35,7 +35,7 @@ func polled(domain, node string) answer {
 	return answer{status: 200, body: `{"success":true,"resultCode":"000","msg":null,"domain":` + domain + `"url":"` + node + `"}}`}
 }
 
-func TestAnOrderGetsAnIDOf36CharactersAndIsTakenOnce(t *testing.T) {
+func TestSubmitOrderGivesAnIDOf36CharactersAndTakesAnOrderOnce(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	id := k.submit("o1")
 	k.Expect(id).To(HaveLen(36))
@@ -60,7 +60,7 @@ func TestOrdersOfDifferentPlatformsMayHaveTheSameID(t *testing.T) {
 	k.Expect(k.server.Orders()).To(HaveLen(2))
 }
 
-func TestABatchNeedsItsOrder(t *testing.T) {
+func TestStartBatchNeedsItsOrder(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	k.submit("o2")
 	k.Expect(k.call("submitChangeExecBatchStartNotify", startBody("o1", 0))).To(Equal(
@@ -68,7 +68,7 @@ func TestABatchNeedsItsOrder(t *testing.T) {
 	k.Expect(k.server.Nodes()).To(BeEmpty())
 }
 
-func TestEachStartOfABatchMakesANewNode(t *testing.T) {
+func TestStartBatchMakesANewNodeEachTime(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	first := k.started()
 	got := k.call("submitChangeExecBatchStartNotify", startBody("o1", 0))
@@ -93,7 +93,7 @@ func TestEachStartOfABatchMakesANewNode(t *testing.T) {
 	k.Expect(nodes[1].Locations).To(Equal([]string{"web-0", "web-1"}), "locations are a set")
 }
 
-func TestWhilePreRunsAFinishIsRefusedAndAPollSaysFail(t *testing.T) {
+func TestFinishBatchIsRefusedAndRetrieveCheckFailsWhilePreRuns(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	node := k.started()
 	k.Expect(k.poll(node, "PRE")).To(Equal(polled(polledFail, node)))
@@ -103,7 +103,7 @@ func TestWhilePreRunsAFinishIsRefusedAndAPollSaysFail(t *testing.T) {
 	k.Expect(k.server.Nodes()[0].PollCalls).To(Equal(1))
 }
 
-func TestBetweenPreAndFinishAPollSaysPassForPreAndFailForPost(t *testing.T) {
+func TestRetrieveCheckPassesPreAndFailsPostBeforeTheFinish(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon})
 	node := k.started()
 	k.reaches("PRE_AOP_FINISH")
@@ -111,7 +111,7 @@ func TestBetweenPreAndFinishAPollSaysPassForPreAndFailForPost(t *testing.T) {
 	k.Expect(k.poll(node, "POST")).To(Equal(polled(polledFail, node)))
 }
 
-func TestAFinishSaysSkipCheckAndLetsPostRun(t *testing.T) {
+func TestFinishBatchAnswersSkipCheckAndLetsPostRun(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: never})
 	node := k.started()
 	k.reaches("PRE_AOP_FINISH")
@@ -122,7 +122,7 @@ func TestAFinishSaysSkipCheckAndLetsPostRun(t *testing.T) {
 	k.Expect(k.poll(node, "POST")).To(Equal(polled(polledFail, node)))
 }
 
-func TestAFinishAfterPostPutsTheStateBackWithoutACheck(t *testing.T) {
+func TestFinishBatchAfterPostPutsTheStateBackWithoutACheck(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: soon})
 	node := k.started()
 	k.reaches("PRE_AOP_FINISH")
@@ -140,7 +140,7 @@ func TestAFinishAfterPostPutsTheStateBackWithoutACheck(t *testing.T) {
 	k.Expect(k.server.Nodes()[0].FinishCalls).To(Equal(3))
 }
 
-func TestAPreThatFailedDoesNotKeepFromFinishing(t *testing.T) {
+func TestFinishBatchSucceedsAfterAPreThatFailed(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: never})
 	k.server.AddRule(altershield.Rule{Name: "frozen", Stage: "PRE", Verdict: "FAIL"})
 	node := k.started()
@@ -149,7 +149,7 @@ func TestAPreThatFailedDoesNotKeepFromFinishing(t *testing.T) {
 	k.Expect(k.finish(node).body).To(succeeds())
 }
 
-func TestAStartThatIsSentAgainRunsPreOnTheSameNode(t *testing.T) {
+func TestResubmitStartRunsPreOnTheSameNode(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: never})
 	k.server.AddRule(altershield.Rule{Name: "frozen", Stage: "PRE", Verdict: "FAIL", Remaining: 1})
 	node := k.started()
@@ -165,7 +165,7 @@ func TestAStartThatIsSentAgainRunsPreOnTheSameNode(t *testing.T) {
 	k.Expect(k.call("resubmitChangeStartNotifyAction", with(body, map[string]any{"nodeId": "n2"}))).To(Equal(refused("103", "node not found")))
 }
 
-func TestAFinishMayNameOtherLocationsAndAFailedChange(t *testing.T) {
+func TestFinishBatchTakesOtherLocationsAndAFailedChange(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: never})
 	node := k.started()
 	k.reaches("PRE_AOP_FINISH")
@@ -174,14 +174,14 @@ func TestAFinishMayNameOtherLocationsAndAFailedChange(t *testing.T) {
 	k.Expect(k.server.Nodes()[0].ChangeFailed).To(BeTrue())
 }
 
-func TestANodeThatIsNotThereIsNotFound(t *testing.T) {
+func TestNoNodeIsAnsweredWhereTheNodeIsNotThere(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	k.submit("o1")
 	k.Expect(k.poll("n1", "PRE")).To(Equal(refused("103", "node not found")))
 	k.Expect(k.finish("n1")).To(Equal(refused("103", "node not found")))
 }
 
-func TestAnOrderThatIsFinishedKeepsTheState(t *testing.T) {
+func TestFinishOrderKeepsTheState(t *testing.T) {
 	k := newKit(t, altershield.Options{})
 	body := `{` + baseFields("o1") + `,"finishState":"SUCCESS","msg":"done"}`
 	k.Expect(k.call("finishChangeExecOrderAction", body)).To(Equal(
@@ -198,7 +198,7 @@ func TestAnOrderThatIsFinishedKeepsTheState(t *testing.T) {
 	k.Expect(k.server.Orders()[0].Finishes[0].Message).To(Equal("done"))
 }
 
-func TestASceneThatIsNotThereIsRefused(t *testing.T) {
+func TestNoSceneIsAnsweredWhereTheSceneIsNotThere(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	node := k.started()
 	other := map[string]any{"changeSceneKey": "other"}

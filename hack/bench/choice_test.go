@@ -30,7 +30,7 @@ func names(chosen []load) []string {
 	return names
 }
 
-func TestLoadsAreChosenByName(t *testing.T) {
+func TestChooseLoadsByName(t *testing.T) {
 	g := NewWithT(t)
 	chosen, err := chooseLoads("growth,100x10")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -42,7 +42,7 @@ func TestLoadsAreChosenByName(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring(`there is no load "200x10", only tiny, 100x10`)))
 }
 
-func TestSetupsAreSizesOfBatchesWithoutAndWithTheServer(t *testing.T) {
+func TestParseSetupsOfBatchesWithoutAndWithTheServer(t *testing.T) {
 	g := NewWithT(t)
 	setups, err := parseSetups("1,server-10")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -63,7 +63,7 @@ func TestSetupsAreSizesOfBatchesWithoutAndWithTheServer(t *testing.T) {
 	}
 }
 
-func TestTheMachineIsReadFromWhatItsKernelTells(t *testing.T) {
+func TestValueOfReadsTheMachineFromItsKernel(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(valueOf("processor\t: 0\nmodel name\t: A B: C\n", "model name", "?")).To(Equal("A B: C"))
 	g.Expect(valueOf("processor\t: 0\n", "model name", "?")).To(Equal("?"))

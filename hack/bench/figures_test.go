@@ -32,7 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-func TestAFigureIsJudgedByTheGoalOfItsLoadAndSetup(t *testing.T) {
+func TestJudgeComparesAFigureWithTheGoalOfItsLoadAndSetup(t *testing.T) {
 	g := NewWithT(t)
 	of := func(setup string, median float64) Figure {
 		return Figure{Load: "100x10", Setup: setup, Name: "writes per pod", Summary: Summary{Median: median}}
@@ -49,7 +49,7 @@ func TestAFigureIsJudgedByTheGoalOfItsLoadAndSetup(t *testing.T) {
 	g.Expect(figures[3].Goal).To(BeNil())
 }
 
-func TestTheTableShowsMedianSpreadAndGoal(t *testing.T) {
+func TestPrintTableShowsMedianSpreadAndGoal(t *testing.T) {
 	g := NewWithT(t)
 	var out strings.Builder
 	g.Expect(printTable(&out, []Figure{
@@ -71,7 +71,7 @@ func TestTheTableShowsMedianSpreadAndGoal(t *testing.T) {
 	}))
 }
 
-func TestEachGoalIsOneOfAFigureThatIsMeasured(t *testing.T) {
+func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 	g := NewWithT(t)
 	one := []sample{{times: times{rolled: time.Second, verified: time.Second}, reconciles: map[string]float64{}}}
 	var figures []Figure
@@ -102,7 +102,7 @@ func TestEachGoalIsOneOfAFigureThatIsMeasured(t *testing.T) {
 	}
 }
 
-func TestGrowthComparesWhatAPodTakesBesideManyAndBesideFew(t *testing.T) {
+func TestGrowthFiguresCompareWhatAPodTakesBesideManyAndBesideFew(t *testing.T) {
 	g := NewWithT(t)
 	at := func(pods, others int, heapMiB, perPod float64) point {
 		return point{pods: pods, others: others, heap: heapMiB * 1024 * 1024, perPod: Summary{Median: perPod}, cpu: Summary{Median: perPod}}
@@ -120,7 +120,7 @@ func TestGrowthComparesWhatAPodTakesBesideManyAndBesideFew(t *testing.T) {
 	}))
 }
 
-func TestAReleaseThatCanNotStartIsLateByTheTimeFromItsDeadlineToTheTemplateBefore(t *testing.T) {
+func TestReturnsReachFromTheDeadlineToTheTemplateBefore(t *testing.T) {
 	g := NewWithT(t)
 	created := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	pod := func(after time.Duration) *corev1.Pod {
@@ -157,14 +157,14 @@ func TestReconcilesAreCountedByController(t *testing.T) {
 	}}})).To(Equal(map[string]float64{"pod": 4, "changepod": 2}))
 }
 
-func TestTheHeapIsReadFromTheEndOfAProfile(t *testing.T) {
+func TestParseHeapReadsTheEndOfAProfile(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(parseHeap(strings.NewReader("heap profile: 1: 2\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 1234\n# HeapSys = 9\n"))).To(Equal(1234.0))
 	_, err := parseHeap(strings.NewReader("heap profile\n"))
 	g.Expect(err).To(MatchError("the heap profile names no HeapAlloc"))
 }
 
-func TestACallOfAWebhookTakesWhatItTookSinceAnEarlierReading(t *testing.T) {
+func TestMeanSinceAnEarlierReading(t *testing.T) {
 	g := NewWithT(t)
 	before := handled{seconds: 2, calls: 100}
 	g.Expect(handled{seconds: 2.5, calls: 300}.meanSince(before)).To(Equal(2.5))

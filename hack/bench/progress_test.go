@@ -43,7 +43,7 @@ func workload(name, status string) *appv1alpha1.ChangeWorkload {
 	return result
 }
 
-func TestARolloutIsCompleteOnceNoOtherPodIsLeftAndAllAreAvailable(t *testing.T) {
+func TestIsCompleteOnceNoOtherPodIsLeftAndAllAreAvailable(t *testing.T) {
 	for name, edit := range map[string]func(*appsv1.Deployment){
 		"not seen by its controller": func(d *appsv1.Deployment) { d.Status.ObservedGeneration = 2 },
 		"not updated":                func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 },
@@ -64,7 +64,7 @@ func TestARolloutIsCompleteOnceNoOtherPodIsLeftAndAllAreAvailable(t *testing.T) 
 	}
 }
 
-func TestAllAreVerifiedOnceTheChangeWorkloadOfEachReachedSuccess(t *testing.T) {
+func TestIsVerifiedOnceTheChangeWorkloadOfEachReachedSuccess(t *testing.T) {
 	g := NewWithT(t)
 	seen := newProgress("second", 2)
 	seen.sawWorkload(workload("cart--x--abc", "Success"))

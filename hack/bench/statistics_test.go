@@ -22,14 +22,14 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestASummaryTellsTheMedianAndTheSpread(t *testing.T) {
+func TestSummarizeGivesTheMedianAndTheSpread(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(summarize([]float64{9, 1, 4})).To(Equal(Summary{Median: 4, Low: 1, High: 9, Count: 3}))
 	g.Expect(summarize([]float64{1, 2})).To(Equal(Summary{Median: 1.5, Low: 1, High: 2, Count: 2}))
 	g.Expect(summarize(nil)).To(Equal(Summary{}))
 }
 
-func TestAPercentileLiesBetweenTheNearestValues(t *testing.T) {
+func TestPercentileLiesBetweenTheNearestValues(t *testing.T) {
 	g := NewWithT(t)
 	values := make([]float64, 101)
 	for i := range values {
@@ -42,14 +42,14 @@ func TestAPercentileLiesBetweenTheNearestValues(t *testing.T) {
 	g.Expect(values[0]).To(Equal(100.0), "the values stay in their order")
 }
 
-func TestARatioIsThatOfTheMediansAndItsSpreadThatOfTheRounds(t *testing.T) {
+func TestRatioIsThatOfTheMediansAndItsSpreadThatOfTheRounds(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(ratio([]float64{12, 30, 22}, []float64{10, 20, 20})).To(Equal(Summary{Median: 1.1, Low: 1.1, High: 1.5, Count: 3}))
 	g.Expect(ratio([]float64{1}, nil)).To(Equal(Summary{}))
 	g.Expect(ratio([]float64{1}, []float64{0})).To(Equal(Summary{}))
 }
 
-func TestSetupsRunForthInOneRoundAndBackInTheNext(t *testing.T) {
+func TestOrderRunsForthInOneRoundAndBackInTheNext(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(order(3, 0)).To(Equal([]int{0, 1, 2}))
 	g.Expect(order(3, 1)).To(Equal([]int{2, 1, 0}))

@@ -32,7 +32,7 @@ func request(verb, namespace, resource, subresource string, code int32) auditv1.
 	}
 }
 
-func TestWritesAreCountedByVerbAndKindAndFailuresApart(t *testing.T) {
+func TestWritesOfCountsByVerbAndKindAndFailuresApart(t *testing.T) {
 	g := NewWithT(t)
 	requests := []auditv1.Event{
 		request("patch", "shop", "pods", "", 200),

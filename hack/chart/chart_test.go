@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func TestTheChartRendersTheObjectsOfKustomize(t *testing.T) {
+func TestChartRendersTheObjectsOfKustomize(t *testing.T) {
 	inRepository(t)
 	for dir, values := range map[string][]string{
 		"config/default":                       {},
@@ -83,7 +83,7 @@ func relabel(tree any) {
 	}
 }
 
-func TestAReleaseMayBeInAnyNamespace(t *testing.T) {
+func TestChartMayBeInAnyNamespace(t *testing.T) {
 	inRepository(t)
 	g := NewWithT(t)
 	text := helm(t, "template", chartDir, "--namespace", "elsewhere", "--set", "webhook.certificate=cert-manager,"+
@@ -108,7 +108,7 @@ func TestCustomResourceDefinitionsOutliveTheRelease(t *testing.T) {
 	g.Expect(definitions).To(Equal(3))
 }
 
-func TestHelmFindsNothingToComplainAbout(t *testing.T) {
+func TestChartPassesHelmLint(t *testing.T) {
 	inRepository(t)
 	helm(t, "lint", "--strict", chartDir)
 	helm(t, "lint", "--strict", chartDir, "--set", "webhook.certificate=cert-manager,callback.tlsSecret=c,serviceMonitor.enabled=true,"+

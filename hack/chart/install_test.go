@@ -41,7 +41,7 @@ import (
 )
 
 // The life of a release in a real API server, whose nodes only say that they run its pods.
-func TestAReleaseIsInstalledUpgradedAndUninstalled(t *testing.T) {
+func TestChartIsInstalledUpgradedAndUninstalled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}

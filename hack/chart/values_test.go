@@ -95,7 +95,7 @@ func effects() map[string]effect {
 
 const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-func TestEachValueHasItsEffect(t *testing.T) {
+func TestValuesHaveTheirEffects(t *testing.T) {
 	inRepository(t)
 	for name, e := range effects() {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestEachValueHasItsEffect(t *testing.T) {
 	}
 }
 
-func TestNoValueIsLeftOutOfTheseTests(t *testing.T) {
+func TestEffectsAreTestedOfEveryValue(t *testing.T) {
 	inRepository(t)
 	g := NewWithT(t)
 	text, err := os.ReadFile("config/chart/values.yaml")
@@ -132,7 +132,7 @@ func leaves(prefix string, values map[string]any) []string {
 	return paths
 }
 
-func TestASingleReplicaMayBeDrained(t *testing.T) {
+func TestPodDisruptionBudgetIsLeftOutOfASingleReplica(t *testing.T) {
 	inRepository(t)
 	g := NewWithT(t)
 	budget := "PodDisruptionBudget altershieldoperator-controller-manager"
@@ -147,7 +147,7 @@ func TestPodLabelsCannotTakeThePodsFromTheirServices(t *testing.T) {
 	g.Expect(at(g, rendered[managerDeployment], `.spec.template.metadata.labels.app\.kubernetes\.io/name`)).To(Equal("altershield-operator"))
 }
 
-func TestBadValuesAreRefused(t *testing.T) {
+func TestValuesThatAreBadAreRefused(t *testing.T) {
 	inRepository(t)
 	for value, message := range map[string]string{
 		"replica=3":                      "at '': additional properties 'replica' not allowed",
@@ -189,7 +189,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheChartMayBePartOfAnother(t *testing.T) {
+func TestChartMayBePartOfAnother(t *testing.T) {
 	inRepository(t)
 	helm(t, "template", chartDir, "--set", "global.anything=x")
 }

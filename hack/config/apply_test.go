@@ -31,7 +31,7 @@ import (
 
 const defaultConfig = sources + "/default"
 
-func TestAnAPIServerTakesIt(t *testing.T) {
+func TestDefaultConfigIsTakenByAnAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}

@@ -29,7 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-func TestTheDocumentedNames(t *testing.T) {
+func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 	objects := shipped(t, "default")
 	for name, kinds := range map[string][]string{
 		"altershieldoperator-system":                             {"Namespace"},
@@ -61,7 +61,7 @@ func TestTheDocumentedNames(t *testing.T) {
 }
 
 // manager uninstall removes by name what is outside of namespaces.
-func TestEveryObjectIsInTheNamespaceOrHasTheOperatorsName(t *testing.T) {
+func TestObjectsAreInTheNamespaceOrHaveTheOperatorsName(t *testing.T) {
 	for _, dir := range kustomizations(t) {
 		if dir == "crd" || strings.HasPrefix(dir, "rbac") || dir == "manager" || dir == "webhook" || dir == "network-policy" {
 			continue // parts of base
@@ -84,7 +84,7 @@ func TestEveryObjectIsInTheNamespaceOrHasTheOperatorsName(t *testing.T) {
 	}
 }
 
-func TestEveryObjectIsLabelled(t *testing.T) {
+func TestObjectsAreLabelled(t *testing.T) {
 	everything := composed(t, `
 resources: ["{config}/default", "{config}/prometheus"]
 components: ["{config}/components/server", "{config}/components/callback-tls"]
@@ -169,7 +169,7 @@ func TestWebhooksCallTheServiceAndLeaveTheOperatorsNamespaceAlone(t *testing.T) 
 	}
 }
 
-func TestEveryBindingIsOfARoleAndAnAccountThatAreThere(t *testing.T) {
+func TestBindingsAreOfARoleAndAnAccountThatAreThere(t *testing.T) {
 	for _, overlay := range []string{"default", "local"} {
 		objects := shipped(t, overlay)
 		for _, kind := range []string{"RoleBinding", "ClusterRoleBinding"} {
@@ -191,7 +191,7 @@ func withoutKind(o object) object {
 	return o
 }
 
-func TestTheSecretHoldsNothingThatApplyingItAgainCouldTakeAway(t *testing.T) {
+func TestSecretHoldsNothingThatApplyingItAgainCouldTakeAway(t *testing.T) {
 	g := NewWithT(t)
 	secret := find(t, shipped(t, "default"), "Secret", "webhook-server-cert")
 	g.Expect(secret.Object).To(HaveLen(3), "apiVersion, kind and metadata")

@@ -65,7 +65,7 @@ func TestPodsMeetTheRestrictedProfileThatTheNamespaceEnforces(t *testing.T) {
 	}
 }
 
-func TestTheManagerCanWriteNothingButItsCertificate(t *testing.T) {
+func TestManagerCanWriteNothingButItsCertificate(t *testing.T) {
 	for name, manager := range everyManager(t) {
 		g := NewWithT(t)
 		g.Expect(manager.Spec.Template.Spec.Containers).To(HaveLen(1))
@@ -86,7 +86,7 @@ func TestTheManagerCanWriteNothingButItsCertificate(t *testing.T) {
 	}
 }
 
-func TestOneReplicaIsAlwaysThere(t *testing.T) {
+func TestManagerAlwaysHasOneReplica(t *testing.T) {
 	g := NewWithT(t)
 	objects := shipped(t, "default")
 	manager := managerOf(t, objects)
@@ -109,7 +109,7 @@ func TestOneReplicaIsAlwaysThere(t *testing.T) {
 	g.Expect(apart[0].PodAffinityTerm.LabelSelector).To(Equal(manager.Spec.Selector))
 }
 
-func TestAPodHasTimeToEndGracefully(t *testing.T) {
+func TestPodHasTimeToEndGracefully(t *testing.T) {
 	g := NewWithT(t)
 	pod := managerOf(t, shipped(t, "default")).Spec.Template.Spec
 	g.Expect(pod.Containers[0].Args).To(ContainElement("--shutdown-delay=5s"))
@@ -129,7 +129,7 @@ func TestProbesAskThePortOfTheProbes(t *testing.T) {
 	g.Expect(container.StartupProbe.HTTPGet).To(Equal(container.LivenessProbe.HTTPGet))
 }
 
-func TestTheGarbageCollectorKnowsTheMemoryLimit(t *testing.T) {
+func TestMemoryLimitIsKnownToTheGarbageCollector(t *testing.T) {
 	g := NewWithT(t)
 	container := managerOf(t, shipped(t, "default")).Spec.Template.Spec.Containers[0]
 	g.Expect(container.Env).To(HaveLen(1))
@@ -141,7 +141,7 @@ func TestTheGarbageCollectorKnowsTheMemoryLimit(t *testing.T) {
 	g.Expect(container.Resources.Requests.Memory().Cmp(hard)).To(BeNumerically("<=", 0))
 }
 
-func TestTheCertificateComesFromOnePlace(t *testing.T) {
+func TestCertificateComesFromOnePlace(t *testing.T) {
 	const flag = "--webhook-cert-secret=webhook-server-cert"
 	t.Run("the operator", func(t *testing.T) {
 		g := NewWithT(t)
@@ -170,7 +170,7 @@ func TestTheCertificateComesFromOnePlace(t *testing.T) {
 	})
 }
 
-func TestPrometheusVerifiesTheCertificate(t *testing.T) {
+func TestServiceMonitorVerifiesTheCertificate(t *testing.T) {
 	g := NewWithT(t)
 	monitor := find(t, shipped(t, "prometheus"), "ServiceMonitor", "altershieldoperator-controller-manager-metrics-monitor")
 	spec := monitor.Object["spec"].(map[string]any)
@@ -213,7 +213,7 @@ func TestNetworkPoliciesAdmitToEveryPortAndDenyTheRest(t *testing.T) {
 	}
 }
 
-func TestUsersSetTheImageByItsName(t *testing.T) {
+func TestImageIsSetByItsName(t *testing.T) {
 	g := NewWithT(t)
 	objects := composed(t, `
 resources: ["{config}/default"]

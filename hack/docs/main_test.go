@@ -40,7 +40,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-func TestSettings(t *testing.T) {
+func TestSettingsTable(t *testing.T) {
 	want := []string{"`stuck-rollback`", "`isStuckRollback`", "`enable: true`, `content: \"2m\"`"}
 	for _, row := range settingsTable() {
 		if row[0] == want[0] && slices.Equal(row[:3], want) {

@@ -50,7 +50,7 @@ func TestMasksHideTimesNamesOfPodsAndIds(t *testing.T) {
 	}
 }
 
-func TestOfAnObjectSomeFieldsAreComparedAndOfConditionsNoMessages(t *testing.T) {
+func TestPickAndDropMessagesKeepWhatIsCompared(t *testing.T) {
 	g := NewWithT(t)
 	object := pick(map[string]any{
 		"metadata": map[string]any{"name": "web", "labels": map[string]any{"app": "web"}},
@@ -63,7 +63,7 @@ func TestOfAnObjectSomeFieldsAreComparedAndOfConditionsNoMessages(t *testing.T) 
 	}))
 }
 
-func TestOfASuspendedReleaseOnlyThePodsThatFailedAreUpToDate(t *testing.T) {
+func TestDropLateKeepsOnlyTheFailedPodsOfASuspendedRelease(t *testing.T) {
 	g := NewWithT(t)
 	in := func(phase string) map[string]any {
 		object := map[string]any{"status": map[string]any{"status": phase, "counts": "1", "defenseCheckFailPods": "2", "defenseCheckPassPods": "3"}}
@@ -74,7 +74,7 @@ func TestOfASuspendedReleaseOnlyThePodsThatFailedAreUpToDate(t *testing.T) {
 	g.Expect(in("Success")["status"]).To(HaveLen(4))
 }
 
-func TestWhatWasMadeIsCountedIfItSucceeded(t *testing.T) {
+func TestMadeCountsWhatSucceeded(t *testing.T) {
 	g := NewWithT(t)
 	record := func(verb string, status int) proxy.Record {
 		return proxy.Record{Position: proxy.Position{Verb: verb, Resource: "changepods"}, Status: status}
@@ -84,7 +84,7 @@ func TestWhatWasMadeIsCountedIfItSucceeded(t *testing.T) {
 	})).To(Equal(map[string]int{"creates changepods": 2, "deletes changepods": 1}))
 }
 
-func TestNothingIsSettledWhileTheOwnerOfAnObjectIsGone(t *testing.T) {
+func TestFamilyHasAnOrphanWhileTheOwnerOfAnObjectIsGone(t *testing.T) {
 	g := NewWithT(t)
 	owner, owned := &unstructured.Unstructured{}, &unstructured.Unstructured{}
 	owner.SetUID("1")
@@ -99,7 +99,7 @@ func TestNothingIsSettledWhileTheOwnerOfAnObjectIsGone(t *testing.T) {
 	g.Expect(found.orphan()).To(Succeed())
 }
 
-func TestACallToTheServerIsAPositionInTheNamespaceOfItsOrder(t *testing.T) {
+func TestIsCallGivesThePositionInTheNamespaceOfTheOrder(t *testing.T) {
 	g := NewWithT(t)
 	request := httptest.NewRequest(http.MethodPost, "/openapi/v1/exe/submitChangeExecOrder", strings.NewReader(`{"bizExecOrderId":"default/shop/web/0a/1"}`))
 	write, is := isCall(request)
@@ -117,7 +117,7 @@ func TestACallToTheServerIsAPositionInTheNamespaceOfItsOrder(t *testing.T) {
 	}
 }
 
-func TestACallbackIsDeliveredUntilItIsTaken(t *testing.T) {
+func TestRelayDeliversACallbackUntilItIsTaken(t *testing.T) {
 	g := NewWithT(t)
 	var told atomic.Int32
 	manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +138,7 @@ func TestACallbackIsDeliveredUntilItIsTaken(t *testing.T) {
 	g.Consistently(told.Load).WithTimeout(3 * tellEvery).Should(BeEquivalentTo(3))
 }
 
-func TestStatesOfTwoNamespacesAreTheSame(t *testing.T) {
+func TestMasksMakeTheStatesOfTwoNamespacesTheSame(t *testing.T) {
 	g := NewWithT(t)
 	in := func(namespace, pod string) state.State {
 		found := state.State{}

@@ -25,7 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 )
 
-func TestAPlanIsReadAsItIsNamed(t *testing.T) {
+func TestParsePlanReadsAPlanAsItIsNamed(t *testing.T) {
 	for _, name := range []string{
 		"walkthrough/patch changepods/status#2/killed-after", "server/call submitChangeExecOrder#1/timeout", "stuck/create changepods#1/500",
 		"walkthrough/stale pods/3s", "rollback/unobserved changeworkloads/1s", "repair/replay replicasets/0s",
@@ -45,7 +45,7 @@ func TestAPlanIsReadAsItIsNamed(t *testing.T) {
 	}
 }
 
-func TestEveryFaultIsPlannedForEveryPosition(t *testing.T) {
+func TestWritePlansHaveEveryFaultForEachPosition(t *testing.T) {
 	g := NewWithT(t)
 	write := proxy.Position{Verb: "patch", Resource: "pods", Nth: 1}
 	call := proxy.Position{Verb: "call", Resource: "submitChangeExecOrder", Nth: 1}
@@ -62,7 +62,7 @@ func TestEveryFaultIsPlannedForEveryPosition(t *testing.T) {
 	}))
 }
 
-func TestEveryKindThatIsWatchedIsSeenLateIncompleteAndTwice(t *testing.T) {
+func TestViewPlansShowEachKindLateIncompleteAndTwice(t *testing.T) {
 	g := NewWithT(t)
 	seen := map[string][]string{}
 	for _, disturbance := range viewPlans() {
@@ -96,14 +96,14 @@ func TestTroublePlansHaveEveryTroubleAndASampleTheFirstOfEachScenario(t *testing
 	g.Expect(names(40)).To(Equal([]string{"walkthrough/trouble/past-records", "late/trouble/stale-pods", "held/trouble/unaware-client"}))
 }
 
-func TestASampleIsSpreadOverThePlans(t *testing.T) {
+func TestSampleIsSpreadOverThePlans(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, 1)).To(Equal([]int{0, 1, 2, 3, 4, 5, 6}))
 	g.Expect(sample([]int{0, 1, 2, 3, 4, 5, 6}, 3)).To(Equal([]int{1, 4}))
 	g.Expect(sample([]int{}, 3)).To(BeEmpty())
 }
 
-func TestASampleOfTheViewsHasSomeOfEach(t *testing.T) {
+func TestSampleOfTheViewsHasSomeOfEach(t *testing.T) {
 	g, views := NewWithT(t), map[proxy.View]bool{}
 	for _, disturbance := range sample(viewPlans(), 5) {
 		views[disturbance.View] = true

@@ -46,7 +46,7 @@ func rows(printed string) [][]string {
 	return all
 }
 
-func TestTheTableCountsWhatWasTriedWhatFailedAndWhatDidNotComeAbout(t *testing.T) {
+func TestTableCountsWhatWasTriedWhatFailedAndWhatDidNotComeAbout(t *testing.T) {
 	g := NewWithT(t)
 	var printed bytes.Buffer
 	g.Expect(table(&printed, []result{
@@ -68,7 +68,7 @@ func TestTheTableCountsWhatWasTriedWhatFailedAndWhatDidNotComeAbout(t *testing.T
 	}))
 }
 
-func TestAFailureIsReportedWithWhatRepeatsIt(t *testing.T) {
+func TestReportNamesWhatRepeatsAFailure(t *testing.T) {
 	g, file := NewWithT(t), filepath.Join(t.TempDir(), "bin", "faults.json")
 	var printed bytes.Buffer
 	ended := []result{
@@ -91,7 +91,7 @@ func TestAFailureIsReportedWithWhatRepeatsIt(t *testing.T) {
 	g.Expect(report(&printed, file, ended[:1], time.Minute)).To(Succeed())
 }
 
-func TestOfManyDifferencesTheFirstAreShown(t *testing.T) {
+func TestShowDifferencesShowsTheFirstOfMany(t *testing.T) {
 	g := NewWithT(t)
 	var printed bytes.Buffer
 	showDifferences(&printed, strings.Split("abcdefghijklmn", ""))
@@ -99,7 +99,7 @@ func TestOfManyDifferencesTheFirstAreShown(t *testing.T) {
 	g.Expect(printed.String()).To(HaveSuffix("    l\n    and 2 more\n"))
 }
 
-func TestAManagerThatPanickedFailsTheRunAndItsLogIsKept(t *testing.T) {
+func TestCheckLogFailsAfterAPanicAndKeepsTheLog(t *testing.T) {
 	g, dir := NewWithT(t), t.TempDir()
 	log := filepath.Join(dir, "manager.log")
 	for content, expected := range map[string]string{

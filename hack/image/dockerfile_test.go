@@ -31,7 +31,7 @@ import (
 
 const root = "../.."
 
-func TestTheDockerfileBuildsTheSameImage(t *testing.T) {
+func TestDockerfileBuildsTheSameImage(t *testing.T) {
 	g := NewWithT(t)
 	last := lastStage(t)
 	g.Expect(last["FROM"]).To(Equal("scratch"))
@@ -51,14 +51,14 @@ func TestTheDockerfileBuildsTheSameImage(t *testing.T) {
 	g.Expect(last["COPY"]).To(Equal("--from=build /manager /manager"))
 }
 
-func TestTheDockerfileCompilesTheSameWay(t *testing.T) {
+func TestDockerfileCompilesTheSameWay(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(dockerfile(t)).To(ContainElement(
 		`RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -tags grpcnotrace -ldflags "` +
 			ldflags(stamp{version: "$VERSION", commit: "$COMMIT"}) + `" -o /manager .`))
 }
 
-func TestTheDockerfilesGoIsTheOneOfTheModule(t *testing.T) {
+func TestDockerfileUsesTheGoOfTheModule(t *testing.T) {
 	g := NewWithT(t)
 	wanted := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(readFile(t, filepath.Join(root, "go.mod")))
 	g.Expect(wanted).NotTo(BeNil())
@@ -66,7 +66,7 @@ func TestTheDockerfilesGoIsTheOneOfTheModule(t *testing.T) {
 	g.Expect(dockerfile(t)).To(ContainElement("FROM --platform=$BUILDPLATFORM golang:${GO_VERSION} AS build"))
 }
 
-func TestEveryPackageOfTheProgramReachesTheContainerEngine(t *testing.T) {
+func TestDockerignorePassesEveryPackageOfTheProgram(t *testing.T) {
 	g := NewWithT(t)
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", ".")
 	list.Dir = root

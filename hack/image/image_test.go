@@ -40,7 +40,7 @@ import (
 // here is the platform whose programs this machine runs.
 const here = "linux/" + runtime.GOARCH
 
-func TestTheSameSourceMakesTheSameTarball(t *testing.T) {
+func TestRunMakesTheSameTarballOfTheSameSource(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
 	first, second, newer := filepath.Join(dir, "first.tar"), filepath.Join(dir, "second.tar"), filepath.Join(dir, "newer.tar")
@@ -54,7 +54,7 @@ func TestTheSameSourceMakesTheSameTarball(t *testing.T) {
 	g.Expect(os.ReadFile(newer)).NotTo(Equal(readFile(t, first)), "another version is another image")
 }
 
-func TestTheTarballHoldsARunnableImageForEachPlatform(t *testing.T) {
+func TestRunWritesARunnableImageForEachPlatform(t *testing.T) {
 	g := NewWithT(t)
 	archive := filepath.Join(t.TempDir(), "bin", "operator.tar")
 	runImage(t, "--output", archive, "--tag", "altershield-operator:v1", "--version", "v1", "--commit", "abc", "--platforms", "linux/amd64,linux/arm64")
@@ -86,7 +86,7 @@ func TestTheTarballHoldsARunnableImageForEachPlatform(t *testing.T) {
 	}
 }
 
-func TestAPushedImageIsTheOneThatWasBuilt(t *testing.T) {
+func TestPushSendsTheImageThatWasBuilt(t *testing.T) {
 	g := NewWithT(t)
 	server := httptest.NewServer(registry.New())
 	defer server.Close()
@@ -105,7 +105,7 @@ func TestAPushedImageIsTheOneThatWasBuilt(t *testing.T) {
 	g.Expect(output).To(Equal("pushed " + target + " " + digest.String() + "\n"))
 }
 
-func TestFlagsThatCanNotBeRight(t *testing.T) {
+func TestParseRefusesFlagsThatCanNotBeRight(t *testing.T) {
 	for name, c := range map[string]struct {
 		args  []string
 		epoch string
@@ -126,7 +126,7 @@ func TestFlagsThatCanNotBeRight(t *testing.T) {
 	}
 }
 
-func TestRegistriesAreSpokenToOverTLSUnlessToldOtherwise(t *testing.T) {
+func TestParseUsesTLSUnlessInsecure(t *testing.T) {
 	g := NewWithT(t)
 	none := func(string) string { return "" }
 	opts, err := parse([]string{"--push", "registry.example.com:5000/operator:v1"}, none)

@@ -31,7 +31,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-func TestInALabTheServerChecksAReleaseAndItsRequestsAndMetricsAreSeen(t *testing.T) {
+func TestLabChecksAReleaseAndShowsItsRequestsAndMetrics(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}

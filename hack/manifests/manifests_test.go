@@ -26,7 +26,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
 
-func TestEmptyDocumentsAreLeftOut(t *testing.T) {
+func TestDecodeLeavesEmptyDocumentsOut(t *testing.T) {
 	g := NewWithT(t)
 	objects, err := manifests.Decode(strings.NewReader("---\n# nothing\n---\nkind: A\napiVersion: v1\n---\n---\nkind: B\napiVersion: v1\n"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -34,12 +34,12 @@ func TestEmptyDocumentsAreLeftOut(t *testing.T) {
 	g.Expect(objects[0].GetKind() + objects[1].GetKind()).To(Equal("AB"))
 }
 
-func TestADocumentThatIsNoObjectIsAnError(t *testing.T) {
+func TestDecodeFailsAtADocumentThatIsNoObject(t *testing.T) {
 	_, err := manifests.Decode(strings.NewReader("metadata: {name: a}\n"))
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("Kind")))
 }
 
-func TestAKustomizationThatCannotBeBuiltSaysWhy(t *testing.T) {
+func TestBuildReportsWhyAKustomizationFails(t *testing.T) {
 	_, err := manifests.Build(exec.CommandContext(t.Context(), "sh", "-c", "echo no such resource >&2; exit 1"), "config/default")
 	NewWithT(t).Expect(err).To(MatchError("build kustomization config/default: exit status 1: no such resource"))
 }

@@ -63,7 +63,7 @@ func patched(t *testing.T, mutation mutate.Mutation) string {
 	return string(result)
 }
 
-func TestEveryKindOfMutationComesUp(t *testing.T) {
+func TestMutatorMakesEveryKindOfMutation(t *testing.T) {
 	g := NewWithT(t)
 	schema, parsed := thing(t)
 	made := map[string]bool{}
@@ -85,7 +85,7 @@ func TestEveryKindOfMutationComesUp(t *testing.T) {
 	}
 }
 
-func TestAMutationIsMadeByItsPatch(t *testing.T) {
+func TestMutationIsMadeByItsPatch(t *testing.T) {
 	schema, parsed := thing(t)
 	for _, row := range []struct{ mutation, result string }{
 		{"spec = {}", `{"metadata":{"name":"a"},"spec":{}}`},
@@ -107,7 +107,7 @@ func TestAMutationIsMadeByItsPatch(t *testing.T) {
 	NewWithT(t).Expect(json.Marshal(parsed)).To(MatchJSON(object), "the object that was given stays as it is")
 }
 
-func TestTheSameSeedMakesTheSameMutations(t *testing.T) {
+func TestMutatorMakesTheSameMutationsFromTheSameSeed(t *testing.T) {
 	schema, parsed := thing(t)
 	one, two := mutator(7), mutator(7)
 	for range 100 {
@@ -115,7 +115,7 @@ func TestTheSameSeedMakesTheSameMutations(t *testing.T) {
 	}
 }
 
-func TestAMutationNamesItsField(t *testing.T) {
+func TestMutationNamesItsField(t *testing.T) {
 	for path, field := range map[string]string{"spec": "spec", "spec.count": "count", "spec.list[1]": "list", "status.podResults[0].verdict": "verdict"} {
 		NewWithT(t).Expect(mutate.Mutation{Path: path}.Field()).To(Equal(field))
 	}
@@ -124,7 +124,7 @@ func TestAMutationNamesItsField(t *testing.T) {
 	NewWithT(t).Expect(len(long)).To(BeNumerically("<", 200))
 }
 
-func TestTheSchemasOfTheOperatorAreRead(t *testing.T) {
+func TestOfCRDReadsTheSchemasOfTheOperator(t *testing.T) {
 	for _, plural := range []string{"changeworkloads", "changepods", "opsconfiginfoes"} {
 		g := NewWithT(t)
 		schema, err := mutate.OfCRD(filepath.Join("..", "..", "config", "crd", "bases", "app.ops.cloud.alipay.com_"+plural+".yaml"))

@@ -42,7 +42,7 @@ func TestNodesHaveAddressesOfTheirOwn(t *testing.T) {
 	g.Expect(used).To(HaveLen(1 + 4*maxNodes))
 }
 
-func TestTheLastFailureReplacesTheOneBefore(t *testing.T) {
+func TestKeepLogsReplacesThoseOfTheFailureBefore(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
 	kept := filepath.Join(dir, "kept")

@@ -78,7 +78,7 @@ rules:
 kind: RoleBinding
 `
 
-func TestReasonsAreTheCommentsAboveMarkersAndRules(t *testing.T) {
+func TestReadReasonsTakesTheCommentsAboveMarkersAndRules(t *testing.T) {
 	g := NewWithT(t)
 	reasons, err := readReasons(fstest.MapFS{
 		"pod/add.go":      {Data: []byte(code)},
@@ -101,7 +101,7 @@ func TestReasonsAreTheCommentsAboveMarkersAndRules(t *testing.T) {
 	}))
 }
 
-func TestMarkersThatCannotBeUsedAreRefused(t *testing.T) {
+func TestReadReasonsRefusesMarkersThatCanNotBeUsed(t *testing.T) {
 	for marker, want := range map[string]string{
 		"// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get":               "say in a comment above it what the permission is for",
 		"// Reads.\n// +kubebuilder:rbac:groups=apps,resources=deployments":              "it gives no permission",
@@ -115,7 +115,7 @@ func TestMarkersThatCannotBeUsedAreRefused(t *testing.T) {
 	}
 }
 
-func TestGrantsAndReasonsMustMeet(t *testing.T) {
+func TestExplainNeedsGrantsAndReasonsToMeet(t *testing.T) {
 	pods, nodes := grant.Permission{Resource: "pods", Verb: "get"}, grant.Permission{Resource: "nodes", Verb: "get"}
 	role := grant.Role{Kind: "ClusterRole", Name: "manager-role"}
 	granted := grant.Grant{Permission: pods, Role: grant.Role{Kind: "ClusterRole", Name: "altershieldoperator-manager-role"}}
@@ -181,7 +181,7 @@ rules:
 - {nonResourceURLs: [/metrics], verbs: [get]}
 `
 
-func TestThePageHasARowForEachPermission(t *testing.T) {
+func TestRunWritesARowForEachPermission(t *testing.T) {
 	g := NewWithT(t)
 	opts := optionsFor(t, map[string]string{"pod/add.go": code, "reader.yaml": reader})
 	g.Expect(run(opts, strings.NewReader(installed))).To(Succeed())
@@ -218,7 +218,7 @@ and exist only while a release is uninstalled.
 `))
 }
 
-func TestThePageIsNotWrittenWhereSomethingIsWrong(t *testing.T) {
+func TestRunWritesNoPageWhereSomethingIsWrong(t *testing.T) {
 	for name, test := range map[string]struct {
 		files     map[string]string
 		manifests string

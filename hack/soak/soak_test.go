@@ -36,7 +36,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
 
-func TestWhatCameOfAnActionIsOneOfAFewWords(t *testing.T) {
+func TestOutcomeIsOneOfAFewWords(t *testing.T) {
 	g := NewWithT(t)
 	denied := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Message: `admission webhook "vdeployment.kb.io" denied the request: deployment sleep is suspended`}}
 	g.Expect(outcome(nil)).To(Equal("done"))
@@ -48,7 +48,7 @@ func TestWhatCameOfAnActionIsOneOfAFewWords(t *testing.T) {
 	g.Expect(outcome(errors.New("something else"))).To(Equal("failed: something else"))
 }
 
-func TestARepairBringsTheLabelWithItsTemplate(t *testing.T) {
+func TestChangeOfARepairBringsTheLabelWithItsTemplate(t *testing.T) {
 	g := NewWithT(t)
 	change := changeOf(plan.Action{Kind: plan.Repair, Template: plan.Template{Note: "7", Start: "never"}})
 	g.Expect(change).To(HaveKeyWithValue("metadata", HaveKeyWithValue("labels",
@@ -58,7 +58,7 @@ func TestARepairBringsTheLabelWithItsTemplate(t *testing.T) {
 		HaveKeyWithValue("labels", HaveKeyWithValue("local.altershield.io/start", "never")))))))
 }
 
-func TestAPanicAndADataRaceAreFoundInALog(t *testing.T) {
+func TestCrashesFindsAPanicAndADataRaceInALog(t *testing.T) {
 	g := NewWithT(t)
 	found := func(log string) []string {
 		path := filepath.Join(t.TempDir(), "manager.log")
@@ -74,7 +74,7 @@ func TestAPanicAndADataRaceAreFoundInALog(t *testing.T) {
 	g.Expect(found("{\"msg\":\"Observed a panic\"}\n")).To(HaveLen(1))
 }
 
-func TestReleasesAreCountedByWhatTheyCameToInTheEnd(t *testing.T) {
+func TestOutcomesCountReleasesByTheirEnd(t *testing.T) {
 	g := NewWithT(t)
 	record := func(status appv1alpha1.ChangeWorkloadPhase, reason string) history.Write {
 		return history.Write{Workload: &history.Workload{UID: "cw", Release: 1, Observed: 1, Status: status, Verified: reason}}
@@ -87,7 +87,7 @@ func TestReleasesAreCountedByWhatTheyCameToInTheEnd(t *testing.T) {
 	}, "operator")).To(Equal(map[string]int{"Suspend PodsFailed": 1, "(made by a rollback)": 1}))
 }
 
-func TestAReportNamesWhatWasViolated(t *testing.T) {
+func TestReportNamesWhatWasViolated(t *testing.T) {
 	g := NewWithT(t)
 	var out strings.Builder
 	r := report{
@@ -104,7 +104,7 @@ func TestAReportNamesWhatWasViolated(t *testing.T) {
 		MatchRegexp(`manager-1, the leader: goroutines +280 +281`), MatchRegexp(`manager-2: goroutines +- +91`)))
 }
 
-func TestARunningReleaseIsSettledOnceItSaysWhatItWaitsFor(t *testing.T) {
+func TestSettledOnceARunningReleaseNamesWhatItWaitsFor(t *testing.T) {
 	g := NewWithT(t)
 	const version = "c6c45d23c098bdf181853a85b60b5d74"
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart", UID: "cart",

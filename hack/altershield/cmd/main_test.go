@@ -38,7 +38,7 @@ func writeToken(t *testing.T, text string) string {
 	return path
 }
 
-func TestItServesUntilItIsAskedToEnd(t *testing.T) {
+func TestRunServesUntilItIsAskedToEnd(t *testing.T) {
 	g := NewWithT(t)
 	ctx, stop := context.WithCancel(t.Context())
 	reader, writer := io.Pipe()
@@ -71,7 +71,7 @@ func TestItServesUntilItIsAskedToEnd(t *testing.T) {
 	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(BeNil()))
 }
 
-func TestTheHelpShowsFlagsEndpointsAndExamples(t *testing.T) {
+func TestRunShowsFlagsEndpointsAndExamplesAsHelp(t *testing.T) {
 	g := NewWithT(t)
 	help := &bytes.Buffer{}
 	g.Expect(run(t.Context(), []string{"-h"}, io.Discard, help)).To(MatchError(flag.ErrHelp))
@@ -82,7 +82,7 @@ func TestTheHelpShowsFlagsEndpointsAndExamples(t *testing.T) {
 	g.Expect(strings.Count(help.String(), "    curl ")).To(Equal(3))
 }
 
-func TestArgumentsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestRunRefusesArgumentsThatMakeNoSense(t *testing.T) {
 	good := "--token-file=" + writeToken(t, "secret")
 	for message, args := range map[string][]string{
 		"--token-file is required":                             nil,

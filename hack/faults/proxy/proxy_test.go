@@ -122,7 +122,7 @@ func plan(nth int, mode proxy.Mode) *proxy.Fault {
 	return &proxy.Fault{Position: proxy.Position{Verb: "create", Resource: "changepods", Nth: nth}, Mode: mode}
 }
 
-func TestOnlyThePlannedWriteGoesWrong(t *testing.T) {
+func TestPlanSpoilsOnlyThePlannedWrite(t *testing.T) {
 	for mode, expected := range map[proxy.Mode]struct {
 		status  int
 		reason  metav1.StatusReason
@@ -153,7 +153,7 @@ func TestOnlyThePlannedWriteGoesWrong(t *testing.T) {
 	}
 }
 
-func TestWritesAreCountedByVerbAndResourceInTheNamespaceOfThePlan(t *testing.T) {
+func TestRecordsCountWritesByVerbAndResourceInTheNamespaceOfThePlan(t *testing.T) {
 	g, up := NewWithT(t), behind(t, created)
 	up.send(t, http.MethodPost, changePods)
 	up.Plan("shop", nil)
@@ -174,7 +174,7 @@ func TestWritesAreCountedByVerbAndResourceInTheNamespaceOfThePlan(t *testing.T) 
 	g.Expect(up.Records("shop")).To(BeEmpty())
 }
 
-func TestAFaultWhoseClientDiedOfAnotherOneWaitsForTheWriteToComeAgain(t *testing.T) {
+func TestFaultWaitsForTheNextWriteWhereTheClientDiedOfAnotherOne(t *testing.T) {
 	g, up := NewWithT(t), behind(t, created)
 	up.setDies(false)
 	up.Plan("shop", plan(1, proxy.KilledBefore))
@@ -188,7 +188,7 @@ func TestAFaultWhoseClientDiedOfAnotherOneWaitsForTheWriteToComeAgain(t *testing
 	g.Expect(up.deaths()).To(HaveLen(2))
 }
 
-func TestAWriteIsOneThatChangesAnObjectInANamespace(t *testing.T) {
+func TestKubernetesWriteIsOneThatChangesAnObjectInANamespace(t *testing.T) {
 	for path, expected := range map[string]string{
 		"POST " + changePods:                                                           "create changepods",
 		"PATCH " + changePods + "/web--x--1/status":                                    "patch changepods/status",
@@ -214,7 +214,7 @@ func TestAWriteIsOneThatChangesAnObjectInANamespace(t *testing.T) {
 	}
 }
 
-func TestAPositionIsReadAsItIsWritten(t *testing.T) {
+func TestParsePositionReadsAPositionAsItIsWritten(t *testing.T) {
 	g := NewWithT(t)
 	position, err := proxy.ParsePosition("patch changepods/status#2")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -228,7 +228,7 @@ func TestAPositionIsReadAsItIsWritten(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("is none of the faults")))
 }
 
-func TestItServesTLSToClientsThatTrustIt(t *testing.T) {
+func TestServeTLSToClientsThatTrustIt(t *testing.T) {
 	g, up, dir := NewWithT(t), behind(t, created), t.TempDir()
 	ca, err := cluster.NewServingCert(dir)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -259,7 +259,7 @@ func (d deaf) Header() http.Header       { return d.header }
 func (d deaf) WriteHeader(int)           {}
 func (d deaf) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestAWriteCountsWhoseClientHasGoneWhenItsAnswerComes(t *testing.T) {
+func TestRecordsCountAWriteWhoseClientHasGone(t *testing.T) {
 	g := NewWithT(t)
 	up := behind(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusOK)

@@ -94,14 +94,14 @@ func (u *upstream) watch(t *testing.T, path string, begun ...func()) []string {
 	return all
 }
 
-func TestAWatchPassesAsItIsUntilItIsDisturbed(t *testing.T) {
+func TestDisturbLeavesOtherWatchesAsTheyAre(t *testing.T) {
 	g, up := NewWithT(t), behind(t, events(three()))
 	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resources: []string{"deployments"}, Times: 9})
 	g.Expect(up.watch(t, podWatch)).To(Equal([]string{"added", "modified", "deleted"}))
 	g.Expect(up.Disturbed()).To(Equal(0))
 }
 
-func TestAStaleViewHoldsBackAnEventAndThoseThatFollow(t *testing.T) {
+func TestStaleHoldsBackAnEventAndThoseThatFollow(t *testing.T) {
 	g := NewWithT(t)
 	up := behind(t, events(three()))
 	const held = 300 * time.Millisecond
@@ -112,7 +112,7 @@ func TestAStaleViewHoldsBackAnEventAndThoseThatFollow(t *testing.T) {
 	g.Expect(up.Disturbed()).To(Equal(1))
 }
 
-func TestAStaleViewEndsWithItsClient(t *testing.T) {
+func TestStaleEndsWithItsClient(t *testing.T) {
 	g := NewWithT(t)
 	up := behind(t, events(three()))
 	up.Disturb(proxy.Disturbance{View: proxy.Stale, Resources: []string{"pods"}, For: time.Hour, Times: 1})
@@ -121,14 +121,14 @@ func TestAStaleViewEndsWithItsClient(t *testing.T) {
 	g.Expect(response.Body.Close()).To(Succeed()) // the server of the test would wait for a handler that hangs
 }
 
-func TestAReplayDeliversEventsAgainInTheirOrder(t *testing.T) {
+func TestReplayDeliversEventsAgainInTheirOrder(t *testing.T) {
 	g := NewWithT(t)
 	up := behind(t, events(three()))
 	up.Disturb(proxy.Disturbance{View: proxy.Replay, Resources: []string{"pods"}, Times: 2})
 	g.Expect(up.watch(t, podWatch)).To(Equal([]string{"added", "added", "modified", "added", "modified", "deleted"}))
 }
 
-func TestAnUnobservedEventIsDroppedAndTheWatchIsRefusedThenHasExpired(t *testing.T) {
+func TestUnobservedDropsAnEventAndRefusesTheWatch(t *testing.T) {
 	g := NewWithT(t)
 	next := make(chan string, 2)
 	up := behind(t, events(next))
@@ -152,7 +152,7 @@ func TestAnUnobservedEventIsDroppedAndTheWatchIsRefusedThenHasExpired(t *testing
 	g.Expect(status).To(Equal(200), "it has expired once")
 }
 
-func TestAWatchThatBeginsWithWhatIsThereCannotHaveExpired(t *testing.T) {
+func TestUnobservedLetsAWatchBeginWithWhatIsThere(t *testing.T) {
 	g := NewWithT(t)
 	next := make(chan string, 1)
 	up := behind(t, events(next))
@@ -168,7 +168,7 @@ func message(content string) string {
 	return string(binary.BigEndian.AppendUint32(nil, uint32(len(content)))) + content
 }
 
-func TestEventsInProtobufAreToldApart(t *testing.T) {
+func TestReadMessageSeparatesEventsInProtobuf(t *testing.T) {
 	g := NewWithT(t)
 	up := behind(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")
@@ -182,7 +182,7 @@ func TestEventsInProtobufAreToldApart(t *testing.T) {
 	g.Expect(string(content)).To(Equal(message("one\n") + message("one\n") + message("two") + message("one\n") + message("two")))
 }
 
-func TestAPastViewListsARevisionAndHoldsBackWhatCameAfterIt(t *testing.T) {
+func TestPastListsARevisionAndHoldsBackWhatCameAfterIt(t *testing.T) {
 	g := NewWithT(t)
 	asked := make(chan string, 10)
 	up := behind(t, func(w http.ResponseWriter, r *http.Request) {

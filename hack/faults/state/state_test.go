@@ -37,7 +37,7 @@ func pod(name, phase string) map[string]any {
 	return map[string]any{"uid": "u-" + name, "name": name, "phase": phase}
 }
 
-func TestAStateHidesWhatDiffersBetweenAnyTwoRuns(t *testing.T) {
+func TestAddHidesWhatDiffersBetweenAnyTwoRuns(t *testing.T) {
 	g := NewWithT(t)
 	found := state.State{}
 	found.Add("ChangePod web--x--1", map[string]any{
@@ -51,7 +51,7 @@ func TestAStateHidesWhatDiffersBetweenAnyTwoRuns(t *testing.T) {
 	}))
 }
 
-func TestConditionsGoByTheirTypeAndOtherListsByWhatTheySay(t *testing.T) {
+func TestAddKeysConditionsByTypeAndOtherListsByContent(t *testing.T) {
 	g := NewWithT(t)
 	in := func(pods ...any) state.State {
 		found := state.State{}
@@ -69,7 +69,7 @@ func TestConditionsGoByTheirTypeAndOtherListsByWhatTheySay(t *testing.T) {
 	g.Expect(in(map[string]any{"pod": "web-ccccc", "verdict": "pass"}, map[string]any{"pod": "web-ddddd", "verdict": "unpass"})).To(Equal(found))
 }
 
-func TestObjectsWithoutANameOfTheirOwnAreCounted(t *testing.T) {
+func TestCountCountsObjectsWithoutANameOfTheirOwn(t *testing.T) {
 	g := NewWithT(t)
 	found := state.State{}
 	found.Count("Pod", pod("web-aaaaa", "Running"), masks())
@@ -78,7 +78,7 @@ func TestObjectsWithoutANameOfTheirOwnAreCounted(t *testing.T) {
 	g.Expect(found).To(Equal(state.State{"Pod .name=web-POD .phase=Running": "2", "Pod .name=web-POD .phase=Pending": "1"}))
 }
 
-func TestAStateDiffersWhereItIsMissingTooMuchOrOther(t *testing.T) {
+func TestDifferencesAreWhatIsMissingTooMuchOrOther(t *testing.T) {
 	g := NewWithT(t)
 	reference := state.NewReference(state.State{"a": "1", "b": "2", "c": "3"}, state.State{"a": "1", "b": "2", "c": "3"})
 	g.Expect(reference.Varies).To(BeEmpty())
@@ -88,7 +88,7 @@ func TestAStateDiffersWhereItIsMissingTooMuchOrOther(t *testing.T) {
 	}))
 }
 
-func TestWhatDiffersBetweenTwoUndisturbedRunsIsNotCompared(t *testing.T) {
+func TestDifferencesLeaveOutWhatVariesBetweenUndisturbedRuns(t *testing.T) {
 	g := NewWithT(t)
 	reference := state.NewReference(state.State{"same": "1", "other": "2", "gone": ""}, state.State{"same": "1", "other": "3", "new": ""})
 	g.Expect(reference.Varies).To(Equal([]string{"gone", "new", "other"}))

@@ -48,7 +48,7 @@ func TestStoreDirIsSetupEnvtests(t *testing.T) {
 	}
 }
 
-func TestACompleteFolderIsUsedAsItIs(t *testing.T) {
+func TestEnsureUsesACompleteFolderAsItIs(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
 	for _, p := range append(controlPlane(), kwok()) {

@@ -97,7 +97,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-func TestAFailedStartSaysWhyAndLeavesNothing(t *testing.T) {
+func TestStartFailsWithItsReasonAndLeavesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}

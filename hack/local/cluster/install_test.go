@@ -102,7 +102,7 @@ func TestPointWebhooksRefusesWhatIsNone(t *testing.T) {
 	g.Expect(pointWebhooks(object, WebhookEndpoint{})).To(MatchError("ValidatingWebhookConfiguration v: webhook 0 isn't an object"))
 }
 
-func TestInstallationOrder(t *testing.T) {
+func TestRankIsTheOrderOfInstallation(t *testing.T) {
 	g := NewWithT(t)
 	var ranks []int
 	for _, kind := range []string{"Namespace", "CustomResourceDefinition", "Deployment", "ValidatingWebhookConfiguration"} {

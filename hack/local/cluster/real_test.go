@@ -28,7 +28,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 )
 
-func TestAControlPlaneForRealNodes(t *testing.T) {
+func TestClusterForRealNodes(t *testing.T) {
 	g := NewWithT(t)
 	c := &Cluster{options: Options{Dir: t.TempDir(), Real: &RealNodes{Address: "10.240.0.1", Names: []string{"node-1", "node-2"}}}}
 	g.Expect(c.writeState()).To(Succeed())
@@ -51,7 +51,7 @@ func TestAControlPlaneForRealNodes(t *testing.T) {
 	g.Expect(kubelet.Organization).To(Equal([]string{"system:nodes"}))
 }
 
-func TestAControlPlaneForFakeNodesStaysOnLoopback(t *testing.T) {
+func TestClusterForFakeNodesStaysOnLoopback(t *testing.T) {
 	g := NewWithT(t)
 	c := &Cluster{options: Options{Dir: t.TempDir()}}
 	g.Expect(c.writeState()).To(Succeed())

@@ -25,7 +25,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestCommandsTakeTurns(t *testing.T) {
+func TestAcquireGivesCommandsTurns(t *testing.T) {
 	g := NewWithT(t)
 	path := filepath.Join(t.TempDir(), "new", "lock")
 	release, err := Acquire(t.Context(), path, func() { t.Error("nobody holds the lock") })

@@ -66,7 +66,7 @@ func start(t *testing.T, dir, role string) *Process {
 	return p
 }
 
-func TestAnotherCommandFindsAndStopsAProcess(t *testing.T) {
+func TestFindAndStopAProcessOfAnotherCommand(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
 	started := start(t, dir, "wait")
@@ -80,7 +80,7 @@ func TestAnotherCommandFindsAndStopsAProcess(t *testing.T) {
 	g.Expect(pidPath(dir, "wait")).NotTo(BeAnExistingFile())
 }
 
-func TestARecycledProcessIDIsNotOurs(t *testing.T) {
+func TestFindIgnoresARecycledProcessID(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
 	stranger := start(t, dir, "wait")
@@ -123,7 +123,7 @@ func TestEndedTellsOnlyOfAnEndThatNobodyAskedFor(t *testing.T) {
 	g.Expect(asked.Ended()).To(Succeed())
 }
 
-func TestADamagedRecordIsAnError(t *testing.T) {
+func TestFindFailsAtADamagedRecord(t *testing.T) {
 	for _, content := range []string{"", "12", "zero\nprogram\n", "0\nprogram\n", "-5\nprogram\n"} {
 		t.Run(content, func(t *testing.T) {
 			g := NewWithT(t)

@@ -37,7 +37,7 @@ func TestUsageOfWhatIsNoProcessIsAnError(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("stat has 0 fields")))
 }
 
-func TestAProcessTellsWhatItHasUsed(t *testing.T) {
+func TestUsageOfAProcess(t *testing.T) {
 	g := NewWithT(t)
 	usage, err := start(t, t.TempDir(), "wait").Usage()
 	g.Expect(err).NotTo(HaveOccurred())

@@ -48,7 +48,7 @@ func TestHierarchies(t *testing.T) {
 	}
 }
 
-func TestGroupsOfVersion1GetTheirParentsProcessors(t *testing.T) {
+func TestMakeCgroupOfVersion1GetsTheProcessorsOfItsParent(t *testing.T) {
 	g := NewWithT(t)
 	cpuset := t.TempDir()
 	write(t, filepath.Join(cpuset, "cpuset.cpus"), "0-1\n")
@@ -62,7 +62,7 @@ func TestGroupsOfVersion1GetTheirParentsProcessors(t *testing.T) {
 	g.Expect(os.ReadFile(filepath.Join(cpuset, "group", "cpuset.mems"))).To(BeEquivalentTo("0\n"))
 }
 
-func TestGroupsOfVersion2GetAllControllersForAsLongAsARunGoesOn(t *testing.T) {
+func TestMakeCgroupsOfVersion2GetAllControllersForTheTimeOfARun(t *testing.T) {
 	g := NewWithT(t)
 	unified := t.TempDir()
 	control := filepath.Join(unified, subtreeControl)

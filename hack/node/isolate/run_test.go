@@ -24,7 +24,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestARunLeavesNothing(t *testing.T) {
+func TestEndLeavesNothing(t *testing.T) {
 	g := NewWithT(t)
 	base, hierarchy, elsewhere := t.TempDir(), t.TempDir(), t.TempDir()
 	made, there := filepath.Join(elsewhere, "made"), t.TempDir()
@@ -44,7 +44,7 @@ func TestARunLeavesNothing(t *testing.T) {
 	g.Expect(there).To(BeADirectory())
 }
 
-func TestTheNextRunClearsAwayWhatAKilledOneLeft(t *testing.T) {
+func TestBeginClearsAwayWhatAKilledRunLeft(t *testing.T) {
 	g := NewWithT(t)
 	base, hierarchy := t.TempDir(), t.TempDir()
 	mountPoint := filepath.Join(t.TempDir(), "mount", "point")
@@ -65,7 +65,7 @@ func TestTheNextRunClearsAwayWhatAKilledOneLeft(t *testing.T) {
 	g.Expect(next.End()).To(Succeed())
 }
 
-func TestARunThatGoesOnIsLeftAlone(t *testing.T) {
+func TestBeginLeavesARunAloneThatGoesOn(t *testing.T) {
 	g := NewWithT(t)
 	base, hierarchy := t.TempDir(), t.TempDir()
 	mountPoint := filepath.Join(t.TempDir(), "mount", "point")
@@ -86,7 +86,7 @@ func TestARunThatGoesOnIsLeftAlone(t *testing.T) {
 	g.Expect(mountPoint).NotTo(BeAnExistingFile())
 }
 
-func TestAMountPointThatIsUsedMeanwhileStays(t *testing.T) {
+func TestEndLeavesAMountPointThatIsUsedMeanwhile(t *testing.T) {
 	g := NewWithT(t)
 	removed, mountPoint := filepath.Join(t.TempDir(), "removed"), filepath.Join(t.TempDir(), "mount", "point")
 	run, err := Begin(t.TempDir(), []string{t.TempDir()})

@@ -26,7 +26,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestALayerHasTheProgramOnceAndLinksToIt(t *testing.T) {
+func TestWriteLayerHasTheProgramOnceAndLinksToIt(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
 	program := filepath.Join(dir, "program")

@@ -42,7 +42,7 @@ func second() Node {
 	return Node{Name: "node-2", Address: "10.240.0.12", PodRange: "10.244.2.0/24", Cgroup: "/group/node-2"}
 }
 
-func TestNodesShareNoPathAndNoAddressToListenOn(t *testing.T) {
+func TestNodeSharesNoPathAndNoAddressToListenOn(t *testing.T) {
 	g := NewWithT(t)
 	own := func(n Node) []string {
 		all := containerdConfig(shared(), n) + networkConfig(shared(), n) + kubeletConfig(shared(), n)
@@ -81,7 +81,7 @@ func TestProxyConfigLeavesTheMachinesConnectionTrackingAlone(t *testing.T) {
 	g.Expect(config["clientConnection"]).To(HaveKeyWithValue("kubeconfig", "/state/pki/kube-proxy.kubeconfig"))
 }
 
-func TestEveryImageComesFromTheRegistryAndFromNowhereElse(t *testing.T) {
+func TestRegistryHostsNameTheRegistryAlone(t *testing.T) {
 	NewWithT(t).Expect(registryHosts("10.240.0.1:5000")).To(Equal(`server = "http://10.240.0.1:5000"
 
 [host."http://10.240.0.1:5000"]
@@ -89,7 +89,7 @@ func TestEveryImageComesFromTheRegistryAndFromNowhereElse(t *testing.T) {
 `))
 }
 
-func TestPodsGetAddressesOfTheirNode(t *testing.T) {
+func TestNetworkConfigGivesPodsAddressesOfTheirNode(t *testing.T) {
 	g := NewWithT(t)
 	var config map[string]any
 	g.Expect(yaml.Unmarshal([]byte(networkConfig(shared(), second())), &config)).To(Succeed())

@@ -58,7 +58,7 @@ func TestForbiddenRequestsAreCounted(t *testing.T) {
 	}))
 }
 
-func TestNothingForbiddenIsNoSentence(t *testing.T) {
+func TestForbiddenIsEmptyWhereNothingWasForbidden(t *testing.T) {
 	g := NewWithT(t)
 	requests, err := audit.Read(strings.NewReader(strings.TrimSpace(log)), operator)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -66,12 +66,12 @@ func TestNothingForbiddenIsNoSentence(t *testing.T) {
 	g.Expect(audit.Forbidden(requests)).To(BeEmpty())
 }
 
-func TestALogThatCannotBeReadIsAnError(t *testing.T) {
+func TestReadFailsAtALineThatIsNoEvent(t *testing.T) {
 	_, err := audit.Read(strings.NewReader("{}\n{"+operator), operator)
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("reading line 2 of the audit log")))
 }
 
-func TestAPermissionIsUsedByARequestThatNeedsIt(t *testing.T) {
+func TestUnusedLeavesOutWhatARequestNeeds(t *testing.T) {
 	requests, err := audit.Read(strings.NewReader(strings.TrimSpace(log)), operator)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	lease := grant.Permission{Group: "coordination.k8s.io", Resource: "leases", Verb: "update"}
@@ -107,7 +107,7 @@ func TestAPermissionIsUsedByARequestThatNeedsIt(t *testing.T) {
 	}
 }
 
-func TestAnExceptionNeedsNoRequestButAGrant(t *testing.T) {
+func TestUnusedTakesAnExceptionThatIsGranted(t *testing.T) {
 	g := NewWithT(t)
 	granted := []grant.Grant{{Permission: grant.Permission{Group: "apps", Resource: "deployments/finalizers", Verb: "update"}, Role: grant.Role{Kind: "ClusterRole", Name: "operator"}}}
 	g.Expect(audit.Unused(granted, nil, nil)).To(HaveLen(1))

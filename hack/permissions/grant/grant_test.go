@@ -111,7 +111,7 @@ func sentences(granted []grant.Grant) []string {
 	return list
 }
 
-func TestAServiceAccountHasWhatTheBindingsThatNameItGive(t *testing.T) {
+func TestOfAndOthersFollowTheBindingsOfAnAccount(t *testing.T) {
 	g := NewWithT(t)
 	objects, err := grant.Decode(strings.NewReader(manifests))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -129,14 +129,14 @@ func TestAServiceAccountHasWhatTheBindingsThatNameItGive(t *testing.T) {
 	}))
 }
 
-func TestABindingWithoutANamespaceMeansAServiceAccountOfItsOwn(t *testing.T) {
+func TestOfReadsABindingWithoutANamespaceAsOneOfItsOwn(t *testing.T) {
 	g := NewWithT(t)
 	objects, err := grant.Decode(strings.NewReader(manifests))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(objects.Of(types.NamespacedName{Namespace: "other", Name: "operator"})).To(BeEmpty())
 }
 
-func TestManifestsThatCannotBeReadAreRefused(t *testing.T) {
+func TestDecodeRefusesManifestsThatCanNotBeRead(t *testing.T) {
 	for name, text := range map[string]string{
 		"no YAML":       "a: b: c",
 		"no valid role": "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: odd}\nrules: none",
@@ -148,7 +148,7 @@ func TestManifestsThatCannotBeReadAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsGrantedTwiceIsFound(t *testing.T) {
+func TestTwiceFindsWhatIsGrantedTwice(t *testing.T) {
 	pods := grant.Permission{Resource: "pods", Verb: "get"}
 	wide := grant.Grant{Permission: pods, Role: grant.Role{Kind: "ClusterRole", Name: "wide"}}
 	same := grant.Grant{Permission: pods, Role: grant.Role{Kind: "ClusterRole", Name: "same"}}

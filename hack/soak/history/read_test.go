@@ -67,7 +67,7 @@ const (
 		`"objectRef":{"resource":"deployments","namespace":"shop","name":"cart"},"responseStatus":{"code":200}}` + "\n"
 )
 
-func TestWritesAreReadWithWhatTheyMadeOfTheirObjects(t *testing.T) {
+func TestNextReadsWritesWithWhatTheyMadeOfTheirObjects(t *testing.T) {
 	g := NewWithT(t)
 	writes, err := logged(t, release+labelled+operations+deleted).Next()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -81,7 +81,7 @@ func TestWritesAreReadWithWhatTheyMadeOfTheirObjects(t *testing.T) {
 	g.Expect(writes[3]).To(MatchFields(IgnoreExtras, Fields{"Ended": Equal("u1"), "Revision": Equal(int64(7))}))
 }
 
-func TestARecordThatIsAboutToGoHasEnded(t *testing.T) {
+func TestNextEndsARecordThatIsAboutToGo(t *testing.T) {
 	g := NewWithT(t)
 	writes, err := logged(t, leaving).Next()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -97,14 +97,14 @@ func TestNextKnowsWhetherAPodIsOver(t *testing.T) {
 	}
 }
 
-func TestWhatWroteNothingIsNoWrite(t *testing.T) {
+func TestNextLeavesOutWhatWroteNothing(t *testing.T) {
 	g := NewWithT(t)
 	writes, err := logged(t, denied+dryRun+read).Next()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(writes).To(BeEmpty())
 }
 
-func TestALogIsReadAsItGrows(t *testing.T) {
+func TestNextReadsALogAsItGrows(t *testing.T) {
 	g := NewWithT(t)
 	reader := logged(t, labelled+labelled[:20])
 	g.Expect(reader.Next()).To(HaveLen(1))
@@ -113,7 +113,7 @@ func TestALogIsReadAsItGrows(t *testing.T) {
 	g.Expect(reader.Next()).To(HaveLen(2))
 }
 
-func TestALineThatIsNoEventIsAnError(t *testing.T) {
+func TestNextFailsAtALineThatIsNoEvent(t *testing.T) {
 	_, err := logged(t, "no JSON\n").Next()
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("read the audit log")))
 }

@@ -59,7 +59,7 @@ func TestLedIsWhenTheLeaseWasWrittenLast(t *testing.T) {
 	g.Expect(reader.Led(at(3))).To(BeZero())
 }
 
-func TestTheOperatorSeesOnceItWatchesAllItNeeds(t *testing.T) {
+func TestSeesOnceTheOperatorWatchesAllItNeeds(t *testing.T) {
 	begun, ended := "ResponseStarted", "ResponseComplete"
 	pods := watched(begun, "1", "operator", "pods", 1)
 	for name, test := range map[string]struct {

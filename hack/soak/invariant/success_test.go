@@ -26,7 +26,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 )
 
-func TestASuccessWithAllItsPodsPassedIsOne(t *testing.T) {
+func TestSuccessTakesOneWithAllItsPodsPassed(t *testing.T) {
 	g := NewWithT(t)
 	writes := newStory().
 		batch("create", "1", "a", 1, false, []string{"x", "y"}, nil).
@@ -38,7 +38,7 @@ func TestASuccessWithAllItsPodsPassedIsOne(t *testing.T) {
 	g.Expect(result.Observations).To(Equal(1))
 }
 
-func TestASuccessWithoutEnoughPassedPodsIsCaught(t *testing.T) {
+func TestSuccessCatchesOneWithoutEnoughPassedPods(t *testing.T) {
 	for name, writes := range map[string][]history.Write{
 		"none is in a batch": newStory().record("a", 1, "Success", "AllPodsPassed", 1, 1).writes,
 		"a batch is still checked": newStory().batch("create", "1", "a", 1, false, []string{"x"}, nil).
@@ -91,7 +91,7 @@ func TestSuccessDoesNotCountATimeTwiceInWhichTheOperatorWasDown(t *testing.T) {
 	g.Expect(after(20 * time.Second)).To(HaveLen(1))
 }
 
-func TestAVerdictThatCameJustBeforeTheSuccessIsNotHeldAgainstIt(t *testing.T) {
+func TestSuccessForgivesAVerdictThatCameJustBefore(t *testing.T) {
 	g := NewWithT(t)
 	writes := newStory().
 		batch("patch", "1", "a", 1, true, []string{"x"}, []string{"x"}).after(time.Second).
@@ -100,7 +100,7 @@ func TestAVerdictThatCameJustBeforeTheSuccessIsNotHeldAgainstIt(t *testing.T) {
 	g.Expect(invariant.Success(writes, system()).Violations).To(BeEmpty())
 }
 
-func TestASuccessWithABadVerdictIsCaughtUnlessItEndsSoon(t *testing.T) {
+func TestSuccessCatchesABadVerdictUnlessItEndsSoon(t *testing.T) {
 	late := func(delay time.Duration) []history.Write {
 		return newStory().
 			batch("patch", "1", "a", 1, true, []string{"x"}, nil).
@@ -116,7 +116,7 @@ func TestASuccessWithABadVerdictIsCaughtUnlessItEndsSoon(t *testing.T) {
 	g.Expect(invariant.Success(late(11*time.Second), down).Violations).To(BeEmpty())
 }
 
-func TestASuccessThatKeepsABadVerdictToItsEndIsCaught(t *testing.T) {
+func TestSuccessCatchesABadVerdictThatIsKeptToTheEnd(t *testing.T) {
 	g := NewWithT(t)
 	shown := newStory().
 		batch("patch", "1", "a", 1, true, []string{"x"}, nil).
@@ -133,7 +133,7 @@ func TestASuccessThatKeepsABadVerdictToItsEndIsCaught(t *testing.T) {
 	g.Expect(invariant.Success(withdrawn.writes, system()).Violations).To(BeEmpty())
 }
 
-func TestTheVerdictsOfADeletedBatchGoWithIt(t *testing.T) {
+func TestSuccessForgetsTheVerdictsOfADeletedBatch(t *testing.T) {
 	g := NewWithT(t)
 	writes := newStory().
 		batch("patch", "1", "a", 1, true, []string{"x"}, []string{"x"}).

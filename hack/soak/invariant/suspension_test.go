@@ -36,7 +36,7 @@ func suspended() *story {
 		deployment("operator", history.Deployment{Version: "b", Release: 2, Suspended: true})
 }
 
-func TestASuspendedDeploymentMayTakeWhatIsAuthorised(t *testing.T) {
+func TestSuspensionTakesWhatIsAuthorised(t *testing.T) {
 	for name, authorised := range map[string]history.Deployment{
 		"no release at all":              {Version: "b", Release: 2, Suspended: true},
 		"the return to what is verified": {Version: "a", Release: 3, Suspended: true},
@@ -57,7 +57,7 @@ func TestASuspendedDeploymentMayTakeWhatIsAuthorised(t *testing.T) {
 	})
 }
 
-func TestASuspendedDeploymentThatTakesAnythingElseIsCaught(t *testing.T) {
+func TestSuspensionCatchesAnythingElse(t *testing.T) {
 	for name, unauthorised := range map[string]struct {
 		user    string
 		release history.Deployment
@@ -84,7 +84,7 @@ func TestASuspendedDeploymentThatTakesAnythingElseIsCaught(t *testing.T) {
 	}
 }
 
-func TestARefusedVersionIsNoVerifiedOne(t *testing.T) {
+func TestSuspensionTakesNoRefusedVersionForAVerifiedOne(t *testing.T) {
 	g := NewWithT(t)
 	writes := suspended().
 		deployment("operator", history.Deployment{Version: "b", Release: 2, Suspended: true, Rollbacks: rollback("a", "b", 2)}).
@@ -92,7 +92,7 @@ func TestARefusedVersionIsNoVerifiedOne(t *testing.T) {
 	g.Expect(invariant.Suspension(writes, system()).Violations).To(ConsistOf(ContainSubstring("is refused")))
 }
 
-func TestAVersionThatFailedLastIsVerifiedNoMoreOnceThatCouldBeSeen(t *testing.T) {
+func TestSuspensionTakesNoVersionThatFailedLastForAVerifiedOne(t *testing.T) {
 	g := NewWithT(t)
 	failed := suspended().record("a", 1, "Suspend", "PodsFailed", 1, 0)
 	release := history.Deployment{Version: "a", Release: 3, Suspended: true}
@@ -105,7 +105,7 @@ func TestAVersionThatFailedLastIsVerifiedNoMoreOnceThatCouldBeSeen(t *testing.T)
 	g.Expect(invariant.Suspension(failed.writes, down).Violations).To(BeEmpty())
 }
 
-func TestWhoMayNotOverrideDoesNotWhereThePoliciesAre(t *testing.T) {
+func TestSuspensionCatchesAUserWhoMayNotOverride(t *testing.T) {
 	repair := func(user string) []history.Write {
 		writes := suspended().deployment(user, history.Deployment{
 			Version: "c", Release: 3, Suspended: true, MayPass: true, Ignored: ignoredBy(user, "c", 3)}).writes

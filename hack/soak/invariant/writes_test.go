@@ -30,7 +30,7 @@ func byOperator(verb, resource, subresource string, touched ...string) []history
 	return newStory().write(history.Write{User: "operator", Verb: verb, Resource: resource, Subresource: subresource, Touched: touched}).writes
 }
 
-func TestTheOperatorMayLabelPodsAndPatchDeployments(t *testing.T) {
+func TestPodsLetsTheOperatorLabelPodsAndPatchDeployments(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(invariant.Pods(byOperator("patch", "pods", "", "metadata.labels", "metadata.resourceVersion"), system()).Violations).To(BeEmpty())
 	g.Expect(invariant.Pods(byOperator("patch", "deployments", "", "metadata.labels"), system()).Violations).To(BeEmpty())
@@ -41,7 +41,7 @@ func TestTheOperatorMayLabelPodsAndPatchDeployments(t *testing.T) {
 	g.Expect(invariant.Pods(rolledBack, system()).Violations).To(BeEmpty())
 }
 
-func TestTheOperatorIsCaughtWhereItTouchesPodsByItself(t *testing.T) {
+func TestPodsCatchesTheOperatorWhereItTouchesPodsByItself(t *testing.T) {
 	for name, writes := range map[string][]history.Write{
 		"it deletes one":          byOperator("delete", "pods", ""),
 		"it evicts one":           byOperator("create", "pods", "eviction"),
@@ -60,7 +60,7 @@ func TestTheOperatorIsCaughtWhereItTouchesPodsByItself(t *testing.T) {
 	}
 }
 
-func TestTheOperatorWritesOnlyWhereItMay(t *testing.T) {
+func TestScopeCatchesTheOperatorWhereItMayNotWrite(t *testing.T) {
 	g := NewWithT(t)
 	in := func(namespace string) []history.Write {
 		return newStory().write(history.Write{User: "operator", Verb: "create", Resource: "events", Namespace: namespace}).writes
@@ -70,7 +70,7 @@ func TestTheOperatorWritesOnlyWhereItMay(t *testing.T) {
 	g.Expect(invariant.Scope(in("elsewhere"), system()).Violations).To(ConsistOf(ContainSubstring("isn't opted in")))
 }
 
-func TestAtRestOnlyTheLeaseIsWritten(t *testing.T) {
+func TestRestTakesWritesOfTheLeaseAlone(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(invariant.Rest(byOperator("update", "leases", ""), system()).Violations).To(BeEmpty())
 	g.Expect(invariant.Rest(byOperator("patch", "changeworkloads", "status"), system()).Violations).To(HaveLen(1))
@@ -91,7 +91,7 @@ func TestReleasesAreCountedOneByOne(t *testing.T) {
 	g.Expect(invariant.Releases(back, system()).Violations).To(ConsistOf(ContainSubstring("speaks of 2 after 3")))
 }
 
-func TestAReleaseThatIsRecordedAgainIsCaught(t *testing.T) {
+func TestRecordsCatchesAReleaseThatIsRecordedAgain(t *testing.T) {
 	g := NewWithT(t)
 	recordedAgain := func(user string, release int64) []string {
 		record := func(number int64) history.Write {
@@ -107,7 +107,7 @@ func TestAReleaseThatIsRecordedAgainIsCaught(t *testing.T) {
 	g.Expect(recordedAgain("operator", 1)).To(ConsistOf(ContainSubstring("release 1 is recorded again")))
 }
 
-func TestAHistoryWithAGapIsCaught(t *testing.T) {
+func TestCompleteCatchesAHistoryWithAGap(t *testing.T) {
 	g := NewWithT(t)
 	then := func(generation int64) []string {
 		return invariant.Complete(newStory().deployment("admin", history.Deployment{Generation: 1}).
@@ -118,7 +118,7 @@ func TestAHistoryWithAGapIsCaught(t *testing.T) {
 	g.Expect(then(3)).To(ConsistOf(ContainSubstring("generation 3 follows generation 1")))
 }
 
-func TestAPodThatIsInTwoBatchesOfAReleaseIsCaught(t *testing.T) {
+func TestBatchesCatchesAPodThatIsInTwoOfARelease(t *testing.T) {
 	g := NewWithT(t)
 	twice := func(release int64, deletedBy string) []string {
 		return invariant.Batches(newStory().batch("create", "1", "a", 1, false, []string{"x", "y"}, nil).
@@ -142,7 +142,7 @@ func TestOrdersAreOneForEachRecordAndEnd(t *testing.T) {
 	g.Expect(invariant.Orders(again, []altershield.Order{ended, ended}, true).Violations).To(BeEmpty())
 }
 
-func TestAManagerThatGrowsIsCaught(t *testing.T) {
+func TestFlatCatchesAManagerThatGrows(t *testing.T) {
 	g := NewWithT(t)
 	of := func(goroutines int, heap int64) []invariant.Process {
 		return []invariant.Process{{Name: "manager-1", Pid: 7, Leads: true, Goroutines: goroutines, Heap: heap}, {Name: "manager-2", Pid: 8, Goroutines: 90}}

@@ -31,13 +31,13 @@ func planned(seed uint64) []plan.Action {
 	})
 }
 
-func TestTheSameSeedPlansTheSameAndAnotherSomethingElse(t *testing.T) {
+func TestNewPlansTheSameFromTheSameSeedAlone(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(planned(1)).To(Equal(planned(1)))
 	g.Expect(planned(2)).NotTo(Equal(planned(1)))
 }
 
-func TestAPlanHasEveryKindOfActionAndItsLength(t *testing.T) {
+func TestNewPlansEveryKindOfActionForTheDuration(t *testing.T) {
 	g := NewWithT(t)
 	var length time.Duration
 	kinds := map[plan.Kind]bool{}
@@ -55,7 +55,7 @@ func TestAPlanHasEveryKindOfActionAndItsLength(t *testing.T) {
 	}
 }
 
-func TestWhatIsPlannedStaysWhereItMay(t *testing.T) {
+func TestNewPlansActionsOnlyWhereTheyMayBe(t *testing.T) {
 	g := NewWithT(t)
 	for _, action := range planned(3) {
 		switch {
@@ -83,7 +83,7 @@ func TestNewRestartsManagersInBothRoles(t *testing.T) {
 	g.Expect(roles).To(And(HaveKey("leader SIGTERM"), HaveKey("leader SIGKILL"), HaveKey("standby SIGTERM"), HaveKey("standby SIGKILL")))
 }
 
-func TestALineOfAnActionSaysAllOfIt(t *testing.T) {
+func TestActionStringHasAllOfIt(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(plan.Action{
 		Number: 7, Kind: plan.Release, Namespace: "one", Name: "app-0", Template: plan.Template{Note: "3", Start: "never", ReadyAfter: "2s"},

@@ -59,7 +59,7 @@ func (a area) overlaps(b area) bool {
 	return a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H
 }
 
-func TestTheDashboardAsksForKnownMetrics(t *testing.T) {
+func TestDashboardAsksForKnownMetrics(t *testing.T) {
 	shown := theDashboard(t)
 	for _, annotation := range shown.Annotations.List {
 		checkMetrics(t, "an annotation", annotation.Expr)
@@ -74,7 +74,7 @@ func TestTheDashboardAsksForKnownMetrics(t *testing.T) {
 	}
 }
 
-func TestTheDashboardUsesTheDataSourceThatIsChosen(t *testing.T) {
+func TestDashboardUsesTheDataSourceThatIsChosen(t *testing.T) {
 	shown := theDashboard(t)
 	for _, annotation := range shown.Annotations.List {
 		if annotation.Datasource != (datasource{"prometheus", source}) {
@@ -88,7 +88,7 @@ func TestTheDashboardUsesTheDataSourceThatIsChosen(t *testing.T) {
 	}
 }
 
-func TestThePanelsAreApartAndExplained(t *testing.T) {
+func TestPanelsAreApartAndExplained(t *testing.T) {
 	panels := theDashboard(t).Panels
 	for i, panel := range panels {
 		if panel.Type != "row" && panel.Description == "" {

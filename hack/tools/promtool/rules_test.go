@@ -67,7 +67,7 @@ func (r ruleGroups) all() []rule {
 	return rules
 }
 
-func TestPromtoolAcceptsTheRules(t *testing.T) {
+func TestRulesAreAcceptedByPromtool(t *testing.T) {
 	file := write(t, t.TempDir(), "rules.yaml", rules(t))
 	promtool(t, "check", "rules", "--lint=all", "--lint-fatal", file)
 }
@@ -89,7 +89,7 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 	promtool(t, "test", "rules", tests)
 }
 
-func TestEachAlertIsTestedToFireAndNotToFire(t *testing.T) {
+func TestAlertsAreTestedToFireAndNotToFire(t *testing.T) {
 	var suite struct {
 		Tests []struct {
 			Alerts []struct {
@@ -115,7 +115,7 @@ func TestEachAlertIsTestedToFireAndNotToFire(t *testing.T) {
 	}
 }
 
-func TestEachAlertSaysHowBadItIsAndWhatToDo(t *testing.T) {
+func TestAlertsNameTheirSeverityAndWhatToDo(t *testing.T) {
 	sections := regexp.MustCompile(`(?m)^### (AlterShield\w+)$`).FindAllStringSubmatch(string(read(t, "docs/operate.md")), -1)
 	described := map[string]bool{}
 	for _, section := range sections {
@@ -146,7 +146,7 @@ func TestEachAlertSaysHowBadItIsAndWhatToDo(t *testing.T) {
 	}
 }
 
-func TestTheMetricsOfTheRulesAreKnown(t *testing.T) {
+func TestRulesAskForKnownMetrics(t *testing.T) {
 	for _, rule := range rules(t).all() {
 		checkMetrics(t, rule.Alert, rule.Expr)
 	}
