@@ -19,7 +19,7 @@ FUZZTIME ?= 60s
 FUZZ ?=
 # The kustomization that deploy, build-installer and deployYaml take, such as config/overlays/cert-manager.
 CONFIG ?= config/default
-# What the manager says about itself. Lazy: only a build asks git.
+# The version that the manager reports. Lazy, so that git only runs for a build.
 VERSION ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo dev)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS = -X main.version=$(VERSION) -X main.commit=$(COMMIT)
@@ -34,12 +34,12 @@ KUSTOMIZE := go tool -modfile=hack/tools/kustomize/go.mod kustomize
 CONTROLLER_GEN := $(TOOL) controller-gen
 GOLANGCI_LINT := $(TOOL) golangci-lint
 
-# The race detector needs a C compiler. Without one the tests run all the same, and say so.
+# The race detector needs a C compiler. Without one the tests run without it and print a note.
 HAVE_CC := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo yes)
 TEST_ENV := $(if $(HAVE_CC),CGO_ENABLED=1,CGO_ENABLED=0)
 RACE := $(if $(HAVE_CC),-race)
 
-# The suites that run the built manager on a control plane. They run in PROCS processes, each with a control plane of its own.
+# The suites that run the built manager on a control plane, in PROCS processes with a control plane each.
 SYSTEM := ./controllers ./webhooks/servingcert
 PROCS ?= 2
 GINKGO = go tool ginkgo --procs=$(PROCS) --timeout=75m
@@ -47,7 +47,7 @@ GINKGO = go tool ginkgo --procs=$(PROCS) --timeout=75m
 ##@ The two commands
 
 .PHONY: demo
-demo: build ## Play the documented walkthrough on a cluster of its own and check every step.
+demo: build ## Run the documented walkthrough on its own cluster and check every step.
 	go run ./hack/demo --manager bin/manager $(DEMO_ARGS)
 
 .PHONY: demo-svg
@@ -57,13 +57,13 @@ demo-svg: build assets ## Record the demo as docs/demo.svg, with asciinema 2 and
 	svg-term --in bin/paced.cast --out docs/demo.svg --window --no-cursor
 
 .PHONY: test
-test: assets ## Run the tests but for the slow ones: unit and component tests with the race detector, and the system on a control plane.
+test: assets ## Run all but the slow tests: unit and component tests with the race detector, and system tests on a control plane.
 	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
 	$(TEST_ENV) go test $(RACE) -short -vet=off -timeout 15m ./...
 	CGO_ENABLED=0 $(GINKGO) --label-filter='!slow' $(SYSTEM)
 
 .PHONY: test-compile
-test-compile: ## Compile what the tests need, so that `make test` finds a warm cache.
+test-compile: ## Compile the dependencies of the tests, so that `make test` finds a warm cache.
 	$(TEST_ENV) go build $(RACE) ./...
 	CGO_ENABLED=0 go build ./...
 
@@ -73,61 +73,61 @@ test-full: assets ## Run all tests, with the race detector where there is a C co
 	$(TEST_ENV) go test $(RACE) -p 1 -timeout 60m $(filter-out $(SYSTEM:./%=\%/%),$(shell go list ./...))
 	$(TEST_ENV) $(GINKGO) $(RACE) $(SYSTEM)
 
-##@ A cluster to play with
+##@ Local cluster
 
 .PHONY: up
 up: build $(if $(SERVER),build-server) ## Start a control plane, fake nodes and the operator in the background. SERVER=1 adds a test server, MANAGER_ARGS="..." flags.
 	@go run ./hack/local up --manager bin/manager $(if $(SERVER),--server bin/altershield) --manager-args "$$MANAGER_ARGS"
 
 .PHONY: down
-down: ## Stop what `make up` started and remove its data.
+down: ## Stop the cluster of `make up` and remove its data.
 	@go run ./hack/local down
 
 .PHONY: assets
-assets: ## Build etcd, Kubernetes and KWOK into setup-envtest's store, once; minutes the first time.
+assets: ## Build etcd, Kubernetes and KWOK into setup-envtest's store, once. The first build takes minutes.
 	@go run ./hack/local assets
 
 ##@ Real nodes
 
 .PHONY: node
-node: build-node modules ## Open a shell beside a cluster with real nodes, on Linux as root; NODES=2. The cluster ends with the shell.
-	@bin/node --nodes=$(NODES) -- sh -c '"$${SHELL:-/bin/sh}" || true' # what the last command in it came to says nothing
+node: build-node modules ## Open a shell with a cluster of real nodes, on Linux as root; NODES=2. The cluster ends with the shell.
+	@bin/node --nodes=$(NODES) -- sh -c '"$${SHELL:-/bin/sh}" || true' # the exit code of the last command in the shell doesn't count
 
 .PHONY: e2e
-e2e: build-node modules ## Install the operator on a cluster with real nodes and live with it, on Linux as root: CONTRIBUTING.md, "Real nodes".
+e2e: build-node modules ## Test an installation on a cluster of real nodes, on Linux as root: CONTRIBUTING.md, "Real nodes".
 	$(TEST_ENV) go test $(RACE) -c -tags e2e -o bin/e2e.test ./hack/e2e
 	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.fail-fast $(E2E_ARGS)
 
-# There is no module proxy beside the cluster.
+# The shell beside the cluster has no module proxy.
 .PHONY: modules
 modules:
 	@go mod download
 	@cd hack/image && go mod download
 
 .PHONY: build-node
-build-node: ## Build bin/node, which runs a command beside a cluster with real nodes: bin/node -- <command>.
+build-node: ## Build bin/node, which runs a command with a cluster of real nodes: bin/node -- <command>.
 	@CGO_ENABLED=0 go build -trimpath -o bin/node ./hack/node
 
-##@ Measured, and broken on purpose
+##@ Measurements and fault injection
 
 .PHONY: bench
-bench: build ## Measure what the operator costs: ratios to native, CPU, memory, writes. BENCH_ARGS="--full" measures everything.
+bench: build ## Measure the cost of the operator: ratios to native, CPU, memory, writes. BENCH_ARGS="--full" measures everything.
 	@go run ./hack/bench --manager bin/manager --commit "$(COMMIT)" $(BENCH_ARGS)
 
 .PHONY: faults
-faults: build ## Play scenarios while every write fails once, the manager is killed at each, and what it sees is late or lost. FAULTS_ARGS="--sample=10" for a tenth.
+faults: build ## Run scenarios with faults: each write fails once, the manager is killed at each write, its watches lag or lose events. FAULTS_ARGS="--sample=10" for a tenth.
 	go run ./hack/faults --manager bin/manager $(FAULTS_ARGS)
 
-# Not trimmed: so it shares what the tests have compiled.
+# Without -trimpath it shares the compiled packages of the tests.
 .PHONY: soak
-soak: assets ## Let a random actor live with the operator and check what must always hold. SOAK_ARGS="--duration=30m --seed=...": 30 minutes.
+soak: assets ## Run a random actor beside the operator and check invariants. SOAK_ARGS="--duration=30m --seed=...": 30 minutes.
 	$(if $(HAVE_CC),,@echo "No C compiler: the manager runs without the race detector.")
 	@$(TEST_ENV) go build $(RACE) -o bin/manager-soak .
 	go run ./hack/soak --manager bin/manager-soak $(SOAK_ARGS)
 
 # `go test` fuzzes one target of one package at a time.
 .PHONY: fuzz
-fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for some of them. What breaks one is kept in testdata/fuzz.
+fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for some of them. Failing inputs are kept in testdata/fuzz.
 	@targets=$$(git grep -oE '^func Fuzz[A-Za-z0-9]*' -- '*_test.go' | sed 's/:func / /' | grep -E ' .*($(FUZZ))') || \
 		{ echo "No fuzz target has a name like $(FUZZ)."; exit 1; }; \
 	echo "$$targets" | while read -r file target; do \
@@ -136,14 +136,14 @@ fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for som
 	done
 
 .PHONY: coverage
-coverage: assets ## Run the unit and component tests and fail where they reach less than 95% of what decides (hack/coverage.yaml); the rest is shown.
+coverage: assets ## Run the unit and component tests and fail if they cover less than 95% of the decision code (hack/coverage.yaml).
 	@mkdir -p bin
 	@CGO_ENABLED=0 go test -short -coverprofile bin/coverage.out ./apis/... ./controllers/... ./routers/... ./runnable/... ./webhooks/...
 	@CGO_ENABLED=0 $(TOOL) go-test-coverage --config hack/coverage.yaml
 
 ##@ Development
 
-# Without gRPC's traces nothing needs html/template, for which the linker would keep every method there is: a fifth of the program.
+# gRPC's tracing imports html/template, which makes the linker keep every method: a fifth of the binary.
 .PHONY: build
 build: ## Build the manager into bin/manager.
 	@CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "$(LDFLAGS)" -o bin/manager .
@@ -153,11 +153,11 @@ build-server: ## Build the AlterShield test server into bin/altershield.
 	@CGO_ENABLED=0 go build -trimpath -o bin/altershield ./hack/altershield/cmd
 
 .PHONY: certs
-certs: ## Make a certificate in certs/ for a manager that is debugged on this machine. HOSTS="name,address" for more than localhost.
+certs: ## Create a certificate in certs/ to debug a manager on this machine. HOSTS="name,address" for more than localhost.
 	@go run ./hack/local certs --dir certs --hosts "$(HOSTS)"
 
 .PHONY: generate
-generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/permissions.md and the tables of docs/reference.md from the code, and copy to the Helm chart what it takes over.
+generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/permissions.md, the tables of docs/reference.md, and the chart's copies of manifests.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt crd rbac:roleName=manager-role webhook \
 		paths=./apis/... paths=./controllers/... paths=./webhooks/... paths=./routers/... paths=./runnable/... \
 		output:crd:artifacts:config=config/crd/bases \
@@ -185,15 +185,15 @@ lint: ## Run golangci-lint, built from its pinned Go module.
 	CGO_ENABLED=0 $(GOLANGCI_LINT) run
 	cd hack/image && CGO_ENABLED=0 go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint run
 
-# Without the clients of the clouds promtool is built in half of the time; "go tool" takes no tags. Go doesn't notice that files
-# outside of a module have changed: no cached result.
+# Without service discovery for clouds promtool builds in half the time; "go tool" takes no tags. -count=1, as Go doesn't notice
+# changes of files outside the module.
 .PHONY: check-alerts
 check-alerts: ## Check and test the alert rules with promtool, built from its pinned Go module, and check the dashboard.
 	cd hack/tools/promtool && CGO_ENABLED=0 go build -tags remove_all_sd -o ../../../bin/promtool github.com/prometheus/prometheus/cmd/promtool
 	cd hack/tools/promtool && CGO_ENABLED=0 go test -count=1 ./...
 
 .PHONY: check-image
-check-image: ## Test what builds the image.
+check-image: ## Test the image builder.
 	cd hack/image && CGO_ENABLED=0 go test -count=1 ./...
 
 .PHONY: tidy
@@ -209,17 +209,17 @@ verify: tidy generate fmt vet lint licenses sbom check-alerts check-image ## Reg
 ##@ Supply chain
 
 .PHONY: vulncheck
-vulncheck: ## Look for known vulnerabilities that PKG, the manager unless told otherwise, calls. Asks vuln.go.dev, or GOVULNDB.
+vulncheck: ## Report known vulnerabilities that PKG, by default the manager, calls. The database is vuln.go.dev, or GOVULNDB.
 	$(GOVULNCHECK) $(if $(GOVULNDB),-db $(GOVULNDB)) $(or $(PKG),.)
 
-# What others' code asks for: its text goes with the program, with Apache-2.0 a NOTICE file too; a changed file under MPL-2.0 has to
-# be published. GOFLAGS and CGO_ENABLED are those of `make build`.
+# The image must hold the licence texts, with Apache-2.0 the NOTICE files too. Changed files under MPL-2.0 must be published.
+# GOFLAGS and CGO_ENABLED are those of `make build`.
 ALLOWED_LICENSES ?= Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT,MPL-2.0
 GO_LICENSES = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -tags=grpcnotrace" $(TOOL) go-licenses --logtostderr=false --stderrthreshold=ERROR --log_file=/dev/null
 
-# Two texts that go-licenses doesn't copy: of the standard library, and the second one of a package with two.
+# go-licenses copies neither the licence of the standard library nor the second one of a package with two.
 .PHONY: licenses
-licenses: ## Check the licences of all that is linked into the manager, and copy their texts and notices to bin/third-party-licenses.
+licenses: ## Check the licences of the modules linked into the manager, and copy their texts and notices to bin/third-party-licenses.
 	@$(GO_LICENSES) check . --allowed_licenses=$(ALLOWED_LICENSES)
 	@$(GO_LICENSES) save . --force --save_path=bin/third-party-licenses
 	@mkdir bin/third-party-licenses/std && cp "$$(go env GOROOT)/LICENSE" bin/third-party-licenses/std
@@ -247,7 +247,7 @@ docker-buildx: ## Build the image IMG for all PLATFORMS with a BuildKit builder 
 	$(CONTAINER_TOOL) buildx build --platform $(PLATFORMS) $(DOCKER_STAMP) \
 		--output type=image,name=$(IMG),push=true,rewrite-timestamp=true .
 
-# A module of its own: nothing else needs what it is built from.
+# A separate module, as nothing else needs its dependencies.
 .PHONY: build-image
 build-image:
 	@CGO_ENABLED=0 go build -C hack/image -o $(CURDIR)/bin/image .
@@ -257,7 +257,7 @@ image: build-image ## Build the image IMG for all PLATFORMS without a container 
 	@$(IMAGE) --tag $(IMG) --output bin/altershield-operator.tar
 
 .PHONY: image-push
-image-push: build-image ## The same, pushed to its registry. INSECURE=1 for one that speaks plain HTTP.
+image-push: build-image ## Build the image IMG for all PLATFORMS and push it to its registry. INSECURE=1 for plain HTTP.
 	@$(IMAGE) --push $(IMG) $(if $(INSECURE),--insecure)
 
 ##@ Cluster of the current kubeconfig
@@ -265,7 +265,7 @@ image-push: build-image ## The same, pushed to its registry. INSECURE=1 for one 
 .PHONY: deploy
 deploy: overlay ## Install the operator with the image IMG.
 	$(KUBECTL) apply -k bin/deploy
-	@echo "Wait until it is there: kubectl -n altershieldoperator-system rollout status deployment altershieldoperator-controller-manager"
+	@echo "Wait for the rollout: kubectl -n altershieldoperator-system rollout status deployment altershieldoperator-controller-manager"
 
 .PHONY: build-installer
 build-installer: overlay ## Write all objects, with the image IMG, into bin/install.yaml.
@@ -273,9 +273,9 @@ build-installer: overlay ## Write all objects, with the image IMG, into bin/inst
 	@echo "Apply it with: kubectl apply -f bin/install.yaml"
 
 .PHONY: deployYaml
-deployYaml: build-installer ## The same, by its name in the documents.
+deployYaml: build-installer ## Alias of build-installer: the name in the documents.
 
-# IMG goes into a kustomization of its own: no file that git tracks changes with it.
+# IMG is set in a separate kustomization, so that no tracked file changes.
 .PHONY: overlay
 overlay:
 	@mkdir -p bin/deploy
@@ -284,15 +284,15 @@ overlay:
 		'  patch: "- {op: replace, path: /spec/template/spec/containers/0/image, value: $(IMG)}"' >bin/deploy/kustomization.yaml
 
 .PHONY: install
-install: ## Install the CRDs alone.
+install: ## Install only the CRDs.
 	$(KUBECTL) apply -k config/crd
 
 .PHONY: uninstall
-uninstall: build ## Remove the CRDs, and with them all ChangeWorkloads, ChangePods and OpsConfigInfos.
+uninstall: build ## Remove the CRDs with all ChangeWorkloads, ChangePods and OpsConfigInfos.
 	@bin/manager uninstall --records-only
 
 .PHONY: undeploy
-undeploy: build ## Remove the operator and list what it leaves. Workloads run on.
+undeploy: build ## Remove the operator and list what remains. Workloads keep running.
 	@bin/manager uninstall
 
 ##@ Help

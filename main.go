@@ -40,10 +40,10 @@ import (
 	"github.com/traas-stack/altershield-operator/webhooks/servingcert"
 )
 
-// Stamped by the linker: go build -ldflags "-X main.version=... -X main.commit=...".
+// Set by the linker: go build -ldflags "-X main.version=... -X main.commit=...".
 var (
 	version = "dev"
-	commit  = "unknown" //nolint:gochecknoglobals // the linker stamps nothing but variables
+	commit  = "unknown" //nolint:gochecknoglobals // the linker can only set variables
 )
 
 func main() {
@@ -57,7 +57,7 @@ func main() {
 	}
 }
 
-// manage runs the manager, or prints its version.
+// manage runs the manager or prints its version.
 func manage() error {
 	var opts options
 	logging := zap.Options{}
@@ -79,15 +79,15 @@ func manage() error {
 }
 
 func run(ctx context.Context, opts options, build buildinfo.Build) error {
-	ctrl.Log.Info("AlterShield Operator starts", "version", build.Version, "commit", build.Commit, "go", runtime.Version())
+	ctrl.Log.Info("Starting AlterShield Operator", "version", build.Version, "commit", build.Commit, "go", runtime.Version())
 	if err := build.Register(metrics.Registry); err != nil {
 		return err
 	}
 	kubeconfig, err := ctrl.GetConfig()
 	if err != nil {
-		return fmt.Errorf("finding the API server: %w", err)
+		return fmt.Errorf("loading the kubeconfig: %w", err)
 	}
-	operator, err := whoAmI(ctx, kubeconfig)
+	operator, err := selfUsername(ctx, kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err := addChecks(mgr); err != nil {
 		return err
 	}
-	if err := mgr.Start(lateBy(ctx, opts.shutdownDelay)); err != nil {
+	if err := mgr.Start(delayCancel(ctx, opts.shutdownDelay)); err != nil {
 		return fmt.Errorf("running the manager: %w", err)
 	}
 	return nil

@@ -63,9 +63,9 @@ import (
 
 const (
 	leaderElectionID = "altershieldoperator.app.ops.cloud.alipay.com"
-	// reconciliationTimeout ends a reconcile whose API server doesn't answer; the work queue tries again.
+	// reconciliationTimeout bounds a reconcile if the API server doesn't answer. The work queue retries it.
 	reconciliationTimeout = time.Minute
-	// serverTimeout ends a call to an AlterShield Server that doesn't answer; the work queue tries again.
+	// serverTimeout bounds a call of AlterShield Server. The work queue retries it.
 	serverTimeout = 5 * time.Second
 )
 
@@ -86,7 +86,7 @@ func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.
 		Cache:  scoped,
 		Client: client.Options{
 			FieldOwner: "altershield-operator",
-			// A reconcile that doesn't see its own last write would make it again.
+			// A reconcile that doesn't see its own last write would repeat it.
 			Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)},
 		},
 		Controller: config.Controller{ReconciliationTimeout: reconciliationTimeout},
@@ -114,24 +114,24 @@ func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.
 	return mgr, nil
 }
 
-// whoAmI asks for the name that the API server knows the operator by: the webhooks let its own updates pass.
-func whoAmI(ctx context.Context, kubeconfig *rest.Config) (string, error) {
+// selfUsername returns the user name of the operator at the API server. The webhooks admit its own updates.
+func selfUsername(ctx context.Context, kubeconfig *rest.Config) (string, error) {
 	clientset, err := kubernetes.NewForConfig(kubeconfig)
 	if err != nil {
 		return "", fmt.Errorf("creating a client: %w", err)
 	}
 	review, err := clientset.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("asking the API server for the operator's own user name: %w", err)
+		return "", fmt.Errorf("requesting the operator's own user name from the API server: %w", err)
 	}
 	return review.Status.UserInfo.Username, nil
 }
 
-// lateBy is a context that ends some time after another one.
-func lateBy(ctx context.Context, delay time.Duration) context.Context {
-	late, end := context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() { time.AfterFunc(delay, end) })
-	return late
+// delayCancel returns a context that is cancelled a delay after ctx.
+func delayCancel(ctx context.Context, delay time.Duration) context.Context {
+	delayed, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(delay, cancel) })
+	return delayed
 }
 
 func addChecks(mgr ctrl.Manager) error {
@@ -158,7 +158,8 @@ func cachesSynced(informers cache.Informers) healthz.Checker {
 	}
 }
 
-// addVerifier adds AlterShield Server. The Verifier is nil and the Receiver takes nothing where none is configured.
+// addVerifier adds the client of AlterShield Server. If no server is configured, the Verifier is nil and the Receiver rejects
+// everything.
 func addVerifier(mgr ctrl.Manager, opts options) (verifier.Verifier, verifier.Receiver, error) {
 	if opts.server.Address == "" {
 		return nil, altershield.Callbacks{}, nil
@@ -175,7 +176,7 @@ func addVerifier(mgr ctrl.Manager, opts options) (verifier.Verifier, verifier.Re
 	return server, server, nil
 }
 
-// addRollback adds the Runnable that takes releases back, and returns what it does that with.
+// addRollback adds the rollback controller and returns its Roller.
 func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *contact.Contact) (*rollback.Roller, error) {
 	rollbacks, err := rollback.NewMetrics(metrics.Registry)
 	if err != nil {
@@ -186,7 +187,7 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *
 		return nil, err
 	}
 	if err := mgr.Add(touch); err != nil {
-		return nil, fmt.Errorf("adding what notes when the operator leads: %w", err)
+		return nil, fmt.Errorf("adding the tracker of the contact with the API server: %w", err)
 	}
 	kube, live, recorder := mgr.GetClient(), mgr.GetAPIReader(), controllers.NewRecorder(mgr)
 	reader := settings.Reader{Client: kube, Namespace: opts.namespace}

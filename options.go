@@ -126,7 +126,7 @@ func (o *options) validateServer() error {
 	if o.server.Address != "" {
 		problems = append(problems, o.server.Validate())
 		if o.callbackAddress == "0" {
-			problems = append(problems, errors.New("--callback-bind-address=0: AlterShield Server could not send its verdicts"))
+			problems = append(problems, errors.New("--callback-bind-address=0: AlterShield Server could not deliver its verdicts"))
 		}
 	}
 	if o.failurePolicy != failurePass && o.failurePolicy != failureFail {

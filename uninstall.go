@@ -42,10 +42,10 @@ func uninstallOperator() error {
 	if err := options.Validate(); err != nil {
 		return err
 	}
-	ctrl.SetLogger(logr.Discard()) // the library would complain about having none
+	ctrl.SetLogger(logr.Discard()) // controller-runtime warns if none is set
 	config, err := ctrl.GetConfig()
 	if err != nil {
-		return fmt.Errorf("finding the API server: %w", err)
+		return fmt.Errorf("loading the kubeconfig: %w", err)
 	}
 	fmt.Printf("Removing AlterShield Operator from %s\n", config.Host)
 	uninstaller, err := uninstall.New(config, kinds(), options, os.Stdout)
@@ -53,7 +53,7 @@ func uninstallOperator() error {
 		return err
 	}
 	if err := uninstaller.Run(ctrl.SetupSignalHandler()); err != nil {
-		return fmt.Errorf("uninstalling; what is removed stays removed, run it again to go on: %w", err)
+		return fmt.Errorf("uninstalling (incomplete: run it again to continue): %w", err)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ var _ = Describe("The manager's flags", func() {
 			ContainSubstring("--altershield-address: it must begin with http:// or https://"),
 			ContainSubstring(`--altershield-failure-policy "maybe" must be pass or fail`),
 			ContainSubstring("--callback-cert-dir: stat /nowhere/tls.crt"),
-			ContainSubstring("--callback-bind-address=0: AlterShield Server could not send its verdicts"),
+			ContainSubstring("--callback-bind-address=0: AlterShield Server could not deliver its verdicts"),
 		))
 	})
 

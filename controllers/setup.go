@@ -41,33 +41,31 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Reports decisions about releases and settings as Events.
+// Reports releases and settings in Events.
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
-// Counts a repeated Event, in place of writing it anew.
+// Counts a repeated Event instead of creating another one.
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=patch
 
-// Reporter is the reporting controller of the Events.
+// Reporter is the name of the operator in Events.
 const Reporter = "altershield-operator"
 
-// Options configure the reconcilers.
+// Options configures the reconcilers.
 type Options struct {
 	// Kinds are the kinds of workloads under change control.
 	Kinds workload.Registry
-	// Namespace is where the OpsConfigInfo objects are.
+	// Namespace is the namespace of the OpsConfigInfo objects.
 	Namespace string
-	// Clock has the time.
-	Clock clock.PassiveClock
-	// Metrics takes the operator's metrics.
-	Metrics prometheus.Registerer
-	// Tracer is nil where nothing is traced.
+	Clock     clock.PassiveClock
+	Metrics   prometheus.Registerer
+	// Tracer is nil if tracing is off.
 	Tracer *tracing.Tracer
-	// Verifier checks the batches; nil where there is none: every batch passes.
+	// Verifier checks the batches. If it is nil, every batch passes.
 	Verifier verifier.Verifier
 	// FailClosed makes unchecked batches count as failed.
 	FailClosed bool
 }
 
-// NewRecorder returns a recorder that logs with the name "decision".
+// NewRecorder returns a recorder that writes Events and logs each as a decision.
 func NewRecorder(mgr ctrl.Manager) events.Recorder {
 	return events.Recorder{Events: mgr.GetEventRecorder(Reporter), Log: mgr.GetLogger().WithName("decision")}
 }
@@ -92,7 +90,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	live, reader := mgr.GetAPIReader(), settings.Reader{Client: mgr.GetClient(), Namespace: options.Namespace}
 	direct, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
-		return fmt.Errorf("making a client without a cache: %w", err)
+		return fmt.Errorf("creating a client without a cache: %w", err)
 	}
 	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Pod": &pod.Reconciler{Kinds: options.Kinds, Client: kube, Clock: options.Clock, Settings: reader},

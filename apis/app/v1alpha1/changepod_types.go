@@ -18,18 +18,18 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ChangePodSpec names the pods of one batch. It is complete when the object is created and never changes.
+// ChangePodSpec lists the pods of one batch. It is immutable.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the pods of a batch can't be changed"
 type ChangePodSpec struct {
-	// changeWorkloadId is the name of the ChangeWorkload that the batch belongs to.
+	// changeWorkloadId is the name of the batch's ChangeWorkload.
 	ChangeWorkloadID string `json:"changeWorkloadId"`
-	// release is the release of the ChangeWorkload that the batch belongs to.
+	// release is the spec.release of the ChangeWorkload to which the batch belongs.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:default=1
 	// +optional
 	Release int64 `json:"release,omitempty"`
-	// createTime is when the batch was opened, in UTC, as 2006-01-02 15:04:05.
+	// createTime is the time at which the batch was opened, in UTC, as 2006-01-02 15:04:05.
 	CreateTime string `json:"createTime"`
 	// createTimeUnix is createTime in Unix seconds.
 	CreateTimeUnix int64 `json:"createTimeUnix"`
@@ -40,61 +40,61 @@ type ChangePodSpec struct {
 	PodInfos []PodSummary `json:"podInfos"`
 }
 
-// ChangePodStatus says how far the check of a batch is.
+// ChangePodStatus is the progress of the check of a batch.
 type ChangePodStatus struct {
-	// status is the phase of the check; empty until it is first looked at.
+	// status is the phase of the check; empty before the first reconcile.
 	// +optional
 	Status ChangePodPhase `json:"status,omitempty"`
 	// message is the last phase before ExecuteDone: PreFailed, PreTimeout, PostFinish, PostFailed or PostTimeout.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
-	// changePodId is the id that AlterShield Server gave to the check of this batch.
+	// changePodId is the ID of the check at AlterShield Server.
 	// +optional
 	ChangePodID string `json:"changePodId,omitempty"`
-	// podResults has the verdict of each checked pod. A verdict set here by hand counts like one of the server.
+	// podResults lists the verdict of each checked pod. A verdict set by hand counts like one from the server.
 	// +kubebuilder:validation:MaxItems=500
 	// +listType=atomic
 	// +optional
 	PodResults []PodSummary `json:"podResults,omitempty"`
-	// preSubmitTime is when the check before the batch was submitted, in UTC, as 2006-01-02 15:04:05.
+	// preSubmitTime is the time at which the check before the batch was submitted, in UTC, as 2006-01-02 15:04:05.
 	// +optional
 	PreSubmitTime string `json:"preSubmitTime,omitempty"`
 	// preSubmitTimeUnix is preSubmitTime in Unix seconds.
 	// +optional
 	PreSubmitTimeUnix int64 `json:"preSubmitTimeUnix,omitempty"`
-	// postSubmitTime is when the check after the batch was submitted, in UTC, as 2006-01-02 15:04:05.
+	// postSubmitTime is the time at which the check after the batch was submitted, in UTC, as 2006-01-02 15:04:05.
 	// +optional
 	PostSubmitTime string `json:"postSubmitTime,omitempty"`
 	// postSubmitTimeUnix is postSubmitTime in Unix seconds.
 	// +optional
 	PostSubmitTimeUnix int64 `json:"postSubmitTimeUnix,omitempty"`
-	// preTimeoutThreshold is how long the check before the batch may take, in seconds.
+	// preTimeoutThreshold is the timeout of the check before the batch, in seconds.
 	// +optional
 	PreTimeoutThreshold int32 `json:"preTimeoutThreshold,omitempty"`
-	// postTimeOutThreshold is how long the check after the batch may take, in seconds.
+	// postTimeOutThreshold is the timeout of the check after the batch, in seconds.
 	// +optional
 	PostTimeoutThreshold int32 `json:"postTimeOutThreshold,omitempty"`
-	// deadline is when the present wait ends: of PreWait and PostWait for the server to take the check, of PreSubmitted and
+	// deadline is the end of the current wait: in PreWait and PostWait for the server to accept the check, in PreSubmitted and
 	// PostSubmitted for its verdict. Absent once the batch is done.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	Deadline *metav1.Time `json:"deadline,omitempty"`
-	// verdictTime is when the verdict of AlterShield Server that decided the batch arrived.
+	// verdictTime is the time at which the deciding verdict of AlterShield Server arrived.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	VerdictTime *metav1.MicroTime `json:"verdictTime,omitempty"`
-	// updateTime is when the status was last written by the operator, in UTC, as 2006-01-02 15:04:05.
+	// updateTime is the time at which the operator last wrote the status, in UTC, as 2006-01-02 15:04:05.
 	// +optional
 	UpdateTime string `json:"updateTime,omitempty"`
 	// updateTimeUnix is updateTime in Unix seconds.
 	// +optional
 	UpdateTimeUnix int64 `json:"updateTimeUnix,omitempty"`
-	// conditions has Verified.
+	// conditions contains Verified.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -116,10 +116,10 @@ type ChangePod struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec names the pods of the batch.
+	// spec lists the pods of the batch.
 	// +required
 	Spec ChangePodSpec `json:"spec"`
-	// status says how far the check is.
+	// status is the progress of the check.
 	// +optional
 	Status ChangePodStatus `json:"status,omitzero"`
 }

@@ -21,73 +21,72 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// MaxStatusPods caps the pods listed in a status, all lists together, so that the object stays far below etcd's limit
-// of 1.5 MB at any number of replicas. Counts are exact beyond it.
+// MaxStatusPods caps the pods in all lists of a status together, so that the object stays far below etcd's limit of
+// 1.5 MB at any number of replicas. The counts stay exact.
 const MaxStatusPods = 500
 
-// ChangeWorkloadSpec says which release of which workload is checked, and how.
+// ChangeWorkloadSpec identifies the release of a workload and configures its check.
 //
-// +kubebuilder:validation:XValidation:rule="self.changeWorkloadId == oldSelf.changeWorkloadId && self.appName == oldSelf.appName && self.serviceName == oldSelf.serviceName && self.reversion == oldSelf.reversion && (!has(oldSelf.workloadRef) || has(self.workloadRef) && self.workloadRef == oldSelf.workloadRef)",message="a ChangeWorkload stays with its version of its Deployment"
+// +kubebuilder:validation:XValidation:rule="self.changeWorkloadId == oldSelf.changeWorkloadId && self.appName == oldSelf.appName && self.serviceName == oldSelf.serviceName && self.reversion == oldSelf.reversion && (!has(oldSelf.workloadRef) || has(self.workloadRef) && self.workloadRef == oldSelf.workloadRef)",message="changeWorkloadId, appName, serviceName, reversion and workloadRef can't be changed"
 type ChangeWorkloadSpec struct {
 	// changeWorkloadId is the object's own name.
 	// +kubebuilder:validation:MaxLength=253
 	ChangeWorkloadID string `json:"changeWorkloadId"`
-	// serviceName is the whole name of the Deployment.
+	// serviceName is the full name of the Deployment.
 	// +kubebuilder:validation:MaxLength=253
 	ServiceName string `json:"serviceName"`
-	// appName is the whole name of the Deployment.
+	// appName is the full name of the Deployment.
 	// +kubebuilder:validation:MaxLength=253
 	AppName string `json:"appName"`
-	// workloadRef is the workload that was released. Records of an operator before v0.2 have none: they are of a Deployment with the
-	// name in appName.
+	// workloadRef is the workload that was released. Records from before v0.2 have none: their workload is the Deployment named
+	// in appName.
 	// +optional
 	WorkloadRef *WorkloadReference `json:"workloadRef,omitempty"`
 	// reversion is the release version: the value of the version label, 32 hex digits.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{32}$`
 	Reversion string `json:"reversion"`
-	// release is the number of the release among those of the Deployment, from 1. It rises when the same version is
-	// released again, which checks it anew.
+	// release numbers the releases of the Deployment, from 1. It increases when the same version is released again, which
+	// repeats the check.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:default=1
 	// +optional
 	Release int64 `json:"release,omitempty"`
-	// countThreshold is the number of finished pods that make a batch.
+	// countThreshold is the number of finished pods that form a batch.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=500
 	// +kubebuilder:default=1
 	// +optional
 	CountThreshold int32 `json:"countThreshold,omitempty"`
-	// waitTimeThreshold is how long a batch waits for countThreshold pods, in seconds.
+	// waitTimeThreshold is the longest wait of a batch for countThreshold pods, in seconds.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:default=60
 	// +optional
 	WaitTimeThreshold int32 `json:"waitTimeThreshold,omitempty"`
-	// createTime is when the release was recorded, in UTC, as 2006-01-02 15:04:05.
+	// createTime is the time at which the release was recorded, in UTC, as 2006-01-02 15:04:05.
 	CreateTime string `json:"createTime"`
 	// createTimeUnix is createTime in Unix seconds.
 	CreateTimeUnix int64 `json:"createTimeUnix"`
-	// releasedBy is the user who made the release, as the API server knows them; of a rollback, who asked for it, or the
-	// operator.
+	// releasedBy is the user name of the release's author. For a rollback it is the user who requested it, or the operator.
 	// +optional
 	ReleasedBy string `json:"releasedBy,omitempty"`
-	// changes are what the release changed of the pod template, one a line. Values that may be secret are not shown.
+	// changes lists the changes of the pod template, one per line. Values that may be secret are not shown.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
 	Changes []string `json:"changes,omitempty"`
-	// ignoredSuspend indicates that the release used the label ignored-suspend to get in.
+	// ignoredSuspend indicates that the release was admitted by the label ignored-suspend.
 	// +optional
 	IgnoredSuspend bool `json:"ignoredSuspend,omitempty"`
-	// rollback indicates that the release is a rollback, and of what.
+	// rollback describes the rollback that made this release; absent for other releases.
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
-	// earlier is the release of this version whose order may be open at AlterShield Server without the status having it;
-	// absent where there is none.
+	// earlier is an earlier release of this version whose order may be open at AlterShield Server although the status doesn't
+	// have it; absent if there is none.
 	// +optional
 	Earlier *RecordedRelease `json:"earlier,omitempty"`
 }
 
-// WorkloadReference names a workload in the namespace of the object that holds it.
+// WorkloadReference identifies a workload in the namespace of the referring object.
 type WorkloadReference struct {
 	// apiVersion is the API group and version of the workload, such as apps/v1.
 	// +kubebuilder:validation:MaxLength=253
@@ -103,12 +102,12 @@ type WorkloadReference struct {
 	UID types.UID `json:"uid"`
 }
 
-// ChangeWorkloadStatus says how far the check of a release is.
+// ChangeWorkloadStatus is the progress of the check of a release.
 type ChangeWorkloadStatus struct {
-	// status is the state of the release; empty until it is first looked at.
+	// status is the state of the release; empty before the first reconcile.
 	// +optional
 	Status ChangeWorkloadPhase `json:"status,omitempty"`
-	// observedRelease is the spec.release that this status speaks of.
+	// observedRelease is the spec.release that this status describes.
 	// +optional
 	ObservedRelease int64 `json:"observedRelease,omitempty"`
 	// defensePreparingPods lists finished pods that wait for their batch.
@@ -126,51 +125,51 @@ type ChangeWorkloadStatus struct {
 	// +listType=atomic
 	// +optional
 	DefenseCheckPassPods []PodSummary `json:"defenseCheckPassPods,omitempty"`
-	// defenseCheckFailPods lists pods that failed. It comes first where the lists together reach their cap of 500.
+	// defenseCheckFailPods lists pods that failed. It takes precedence when the lists together reach their cap of 500.
 	// +kubebuilder:validation:MaxItems=500
 	// +listType=atomic
 	// +optional
 	DefenseCheckFailPods []PodSummary `json:"defenseCheckFailPods,omitempty"`
-	// counts has the exact numbers behind the lists.
+	// counts are the exact numbers of pods, also beyond the cap of the lists.
 	// +optional
 	Counts PodCounts `json:"counts,omitzero"`
 	// lastChangePod is the highest number given to a ChangePod; numbers are never reused.
 	// +optional
 	LastChangePod int64 `json:"lastChangePod,omitempty"`
-	// firstChangePod is the lowest number that a ChangePod of the present release has or will have: those below are of
-	// earlier releases of the version, or gone.
+	// firstChangePod is the lowest number that the current release gives to a ChangePod. Lower numbers belong to earlier
+	// releases of the version.
 	// +optional
 	FirstChangePod int64 `json:"firstChangePod,omitempty"`
-	// waitDeadline is when the pods that are there make a smaller batch; absent while no batch is awaited.
+	// waitDeadline is the time at which the waiting pods form a smaller batch; absent while no batch is awaited.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	WaitDeadline *metav1.Time `json:"waitDeadline,omitempty"`
-	// entryTime is when the present status was entered, in UTC, as 2006-01-02 15:04:05.
+	// entryTime is the time at which the release entered its current status, in UTC, as 2006-01-02 15:04:05.
 	// +optional
 	EntryTime string `json:"entryTime,omitempty"`
 	// entryTimeUnix is entryTime in Unix seconds.
 	// +optional
 	EntryTimeUnix int64 `json:"entryTimeUnix,omitempty"`
-	// updateTime is when the status was last written, in UTC, as 2006-01-02 15:04:05. While the status stays the same,
-	// lists and counts are written at most every two minutes.
+	// updateTime is the time at which the status was last written, in UTC, as 2006-01-02 15:04:05. While the status doesn't
+	// change, lists and counts are written at most every two minutes.
 	// +optional
 	UpdateTime string `json:"updateTime,omitempty"`
 	// updateTimeUnix is updateTime in Unix seconds.
 	// +optional
 	UpdateTimeUnix int64 `json:"updateTimeUnix,omitempty"`
-	// verifiedVersions lists earlier versions of the Deployment that reached Success, newest first, at most ten: a
-	// suspended Deployment may go back to them.
+	// verifiedVersions lists earlier versions of the Deployment that reached Success, newest first, at most ten. A suspended
+	// Deployment may go back to them.
 	// +kubebuilder:validation:MaxItems=10
 	// +listType=atomic
 	// +optional
 	VerifiedVersions []string `json:"verifiedVersions,omitempty"`
-	// order is the change order of the release at AlterShield Server; absent where no server is configured.
+	// order is the change order of the release at AlterShield Server; absent if no server is configured.
 	// +optional
 	Order *ChangeOrder `json:"order,omitempty"`
-	// earlyVerdicts are verdicts of AlterShield Server for checks that no ChangePod was seen to have: they overtook the
-	// answer which names the check, and are taken over once it is saved. Written by the callback router.
+	// earlyVerdicts are verdicts of AlterShield Server that arrived before a ChangePod had the ID of their check. They are
+	// applied once it has. Written by the callback router.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=atomic
 	// +optional
@@ -184,7 +183,7 @@ type ChangeWorkloadStatus struct {
 
 // PodCounts counts the pods of a release.
 type PodCounts struct {
-	// desired is the number of pods that the Deployment wants.
+	// desired is the number of replicas of the Deployment.
 	// +optional
 	Desired int32 `json:"desired"`
 	// preparing is the number of finished pods that wait for their batch.
@@ -220,10 +219,10 @@ type ChangeWorkload struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says which release is checked, and how.
+	// spec identifies the release and configures its check.
 	// +required
 	Spec ChangeWorkloadSpec `json:"spec"`
-	// status says how far the check is.
+	// status is the progress of the check.
 	// +optional
 	Status ChangeWorkloadStatus `json:"status,omitzero"`
 }

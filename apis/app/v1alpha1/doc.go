@@ -15,8 +15,7 @@ limitations under the License.
 */
 
 // Package v1alpha1 holds the API of AlterShield Operator: ChangeWorkload (one release of a workload), ChangePod (one
-// batch of its pods under check) and OpsConfigInfo (one setting of the operator), with the labels and annotations that
-// make up its contract with users.
+// batch of its pods under check) and OpsConfigInfo (one setting of the operator), and its labels and annotations.
 //
 // +kubebuilder:object:generate=true
 // +groupName=app.ops.cloud.alipay.com

@@ -22,21 +22,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// IgnoredSuspend is the value of AnnotationIgnoredSuspendBy: who took a release through a suspension.
+// IgnoredSuspend is the value of AnnotationIgnoredSuspendBy: the last release that passed a suspension, and its author.
 //
 // +kubebuilder:object:generate=false
 type IgnoredSuspend struct {
-	// User is the name that the API server knows the user by.
+	// User is the user name of the author.
 	User string `json:"user"`
-	// Time is when the release was admitted.
+	// Time is the time of admission.
 	Time metav1.MicroTime `json:"time"`
 	// Version is the version of the release.
 	Version string `json:"version"`
-	// Release is the number of the release, as AnnotationRelease counts: the record speaks of no other one.
+	// Release is the number of the release, as in AnnotationRelease. The record is void for other releases.
 	Release int64 `json:"release"`
 }
 
-// IgnoredSuspendOf reads the record from the annotations of a Deployment.
+// IgnoredSuspendOf returns the record in the annotations of a Deployment.
 func IgnoredSuspendOf(annotations map[string]string) (record IgnoredSuspend, found bool) {
 	err := json.Unmarshal([]byte(annotations[AnnotationIgnoredSuspendBy]), &record)
 	if err != nil || record.User == "" || !isWritable(record.Time.Time) {

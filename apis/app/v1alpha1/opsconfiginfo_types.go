@@ -18,13 +18,13 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// The settings of the operator: the name of the OpsConfigInfo in the operator's namespace and its type.
+// The settings of the operator: the name of the OpsConfigInfo in the operator's namespace, and its type.
 const (
 	// ConfigBlocking decides whether a failed pod suspends its Deployment.
 	ConfigBlocking = "blocking"
 	// TypeBlocking is the type of ConfigBlocking.
 	TypeBlocking = "isBlockingUp"
-	// ConfigBranch decides whether finished pods are checked in batches, and how many make one.
+	// ConfigBranch decides whether finished pods are checked in batches, and of what size.
 	ConfigBranch = "branch"
 	// TypeBranch is the type of ConfigBranch.
 	TypeBranch = "isBranch"
@@ -32,11 +32,11 @@ const (
 	ConfigStuckRollback = "stuck-rollback"
 	// TypeStuckRollback is the type of ConfigStuckRollback.
 	TypeStuckRollback = "isStuckRollback"
-	// ConfigSuspendedRollback decides whether a suspended release is rolled back without being asked.
+	// ConfigSuspendedRollback decides whether a suspended release is rolled back automatically.
 	ConfigSuspendedRollback = "suspended-rollback"
 	// TypeSuspendedRollback is the type of ConfigSuspendedRollback.
 	TypeSuspendedRollback = "isSuspendedRollback"
-	// ConfigRefusal decides whether a version that was rolled back is refused, and for how long.
+	// ConfigRefusal decides whether a version that was rolled back is quarantined, and for how long.
 	ConfigRefusal = "refusal"
 	// TypeRefusal is the type of ConfigRefusal.
 	TypeRefusal = "isRefusal"
@@ -48,7 +48,7 @@ const (
 	ConfigReleaseHistory = "release-history"
 	// TypeReleaseHistory is the type of ConfigReleaseHistory.
 	TypeReleaseHistory = "isReleaseHistory"
-	// ConfigFinishedLabel decides whether finished pods are labelled, or count as finished by their condition Ready alone.
+	// ConfigFinishedLabel decides whether finished pods are labelled. Otherwise their condition Ready decides alone.
 	ConfigFinishedLabel = "finished-label"
 	// TypeFinishedLabel is the type of ConfigFinishedLabel.
 	TypeFinishedLabel = "isFinishedLabel"
@@ -60,7 +60,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['isStuckRollback', 'isRefusal'] && self.enable) || (has(self.content) && self.content.matches('^[1-9][0-9]{0,4}[smh]$'))",message="content must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h while isStuckRollback or isRefusal is enabled"
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['isTemplateHistory', 'isReleaseHistory'] && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|100)$'))",message="content must be a whole number from 1 to 100 while isTemplateHistory or isReleaseHistory is enabled: how many are kept of each Deployment"
 type OpsConfigInfoSpec struct {
-	// type says which setting this is: isBlockingUp, isBranch, isStuckRollback, isSuspendedRollback, isRefusal,
+	// type identifies the setting: isBlockingUp, isBranch, isStuckRollback, isSuspendedRollback, isRefusal,
 	// isTemplateHistory, isReleaseHistory or isFinishedLabel.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -68,12 +68,12 @@ type OpsConfigInfoSpec struct {
 	// enable switches the setting on.
 	// +optional
 	Enable bool `json:"enable"`
-	// content is the value of the setting, where it has one: for isBranch the number of pods in a batch, for isStuckRollback
-	// and isRefusal a time such as 2m, for isTemplateHistory and isReleaseHistory how many are kept of each Deployment.
+	// content is the value of the setting, if it has one: the number of pods in a batch for isBranch, a duration such as 2m
+	// for isStuckRollback and isRefusal, the number kept of each Deployment for isTemplateHistory and isReleaseHistory.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Content string `json:"content,omitempty"`
-	// remark is a note for people.
+	// remark is a free-form note.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Remark string `json:"remark,omitempty"`
@@ -84,27 +84,27 @@ type ConfigValue struct {
 	// enable indicates whether the setting is on.
 	// +optional
 	Enable bool `json:"enable"`
-	// content is the value of the setting, where it has one.
+	// content is the value of the setting, if it has one.
 	// +optional
 	Content string `json:"content,omitempty"`
 }
 
-// OpsConfigInfoStatus says what the operator makes of a setting.
+// OpsConfigInfoStatus reports whether a setting is in effect.
 type OpsConfigInfoStatus struct {
-	// observedGeneration is the generation that this status speaks of.
+	// observedGeneration is the generation that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// effective is the last usable value: the one that the operator acts by while the spec can't be used.
+	// effective is the last usable value. It stays in effect while the spec is unusable.
 	// +optional
 	Effective *ConfigValue `json:"effective,omitempty"`
-	// conditions has Effective.
+	// conditions contains Effective.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// OpsConfigInfo is one setting of the operator, read whenever it is needed: a change takes effect without a restart.
+// OpsConfigInfo is one setting of the operator. A change takes effect without a restart.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -122,7 +122,7 @@ type OpsConfigInfo struct {
 	// spec is the setting.
 	// +required
 	Spec OpsConfigInfoSpec `json:"spec"`
-	// status says what the operator makes of it.
+	// status reports whether the setting is in effect.
 	// +optional
 	Status OpsConfigInfoStatus `json:"status,omitzero"`
 }

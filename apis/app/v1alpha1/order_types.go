@@ -18,51 +18,52 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// OrderState says how far a change order at AlterShield Server is.
+// OrderState is the state of a change order at AlterShield Server.
 // +kubebuilder:validation:Enum=Pending;Open;Refused;SUCCESS;ROLLBACK;CANCEL
 type OrderState string
 
 const (
-	// OrderPending means that the server has not taken the order yet; it is sent again.
+	// OrderPending means that the server has not accepted the order yet. It is sent again.
 	OrderPending OrderState = "Pending"
-	// OrderOpen means that the server has the order, and checks the batches of the release under it.
+	// OrderOpen means that the server has the order and checks the batches of the release.
 	OrderOpen OrderState = "Open"
-	// OrderRefused means that the server doesn't take the order, so the release is not checked.
+	// OrderRefused means that the server refused the order, so the release is not checked.
 	OrderRefused OrderState = "Refused"
-	// OrderSuccess ends an order whose release was verified.
+	// OrderSuccess closes an order whose release was verified.
 	OrderSuccess OrderState = "SUCCESS"
-	// OrderRollback ends an order whose Deployment went back to a version that was verified before.
+	// OrderRollback closes an order whose Deployment went back to a verified version.
 	OrderRollback OrderState = "ROLLBACK"
-	// OrderCancel ends an order that another release took over from, or whose Deployment was deleted.
+	// OrderCancel closes an order whose release was superseded, or whose Deployment was deleted.
 	OrderCancel OrderState = "CANCEL"
 )
 
 // ChangeOrder is the change order of one release.
 type ChangeOrder struct {
-	// bizExecOrderId identifies the release at the server, for ever: <cluster>/<namespace>/<deployment>/<hash>/<release>.
+	// bizExecOrderId identifies the release at the server: <cluster>/<namespace>/<deployment>/<hash>/<release>. It is never
+	// reused.
 	// +kubebuilder:validation:MaxLength=128
 	BizExecOrderID string `json:"bizExecOrderId"`
-	// orderId is the server's own id; empty where the server had the order already.
+	// orderId is the server's own ID of the order; empty if the server had the order already.
 	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	OrderID string `json:"orderId,omitempty"`
-	// release is the spec.release that the order is for.
+	// release is the spec.release of the order.
 	Release int64 `json:"release"`
-	// closeDeadline is until when the server is told that the release ended, which it didn't hear at once.
+	// closeDeadline is the time until which closing the order is retried; absent if the first attempt succeeded.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	CloseDeadline *metav1.Time `json:"closeDeadline,omitempty"`
-	// state says how far the order is.
+	// state is the state of the order.
 	State OrderState `json:"state"`
 }
 
 // RecordedRelease identifies an earlier release of a ChangeWorkload.
 type RecordedRelease struct {
-	// release is the spec.release that it had.
+	// release is the spec.release of the earlier release.
 	Release int64 `json:"release"`
-	// createTimeUnix is the spec.createTimeUnix that it had.
+	// createTimeUnix is the spec.createTimeUnix of the earlier release.
 	CreateTimeUnix int64 `json:"createTimeUnix"`
 }
 
@@ -73,24 +74,24 @@ type CheckStage string
 const (
 	// StagePre is the check before a batch takes effect.
 	StagePre CheckStage = "PRE"
-	// StagePost is the check after a batch has taken effect.
+	// StagePost is the check after a batch took effect.
 	StagePost CheckStage = "POST"
 )
 
-// EarlyVerdict is a verdict that waits for its ChangePod.
+// EarlyVerdict is a verdict that waits for the ChangePod of its check.
 type EarlyVerdict struct {
-	// changePodId is the server's id of the check.
+	// changePodId is the ID of the check at AlterShield Server.
 	// +kubebuilder:validation:MaxLength=256
 	ChangePodID string `json:"changePodId"`
-	// stage is the stage that the verdict is for.
+	// stage is the stage of the check that has the verdict.
 	Stage CheckStage `json:"stage"`
 	// verdict is pass or unpass.
 	Verdict Verdict `json:"verdict"`
-	// message says why the check gave its verdict.
+	// message is the reason of the verdict.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`
-	// time is when the verdict arrived.
+	// time is the time at which the verdict arrived.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`

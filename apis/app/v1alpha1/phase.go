@@ -16,17 +16,17 @@ limitations under the License.
 
 package v1alpha1
 
-// ChangeWorkloadPhase is the state of a release, as the documents name it.
+// ChangeWorkloadPhase is the state of a release.
 //
 // +kubebuilder:validation:Enum="";Running;Failed;TimeOutPreThreshold;Success;Suspend
 type ChangeWorkloadPhase string
 
 const (
-	// ChangeWorkloadInit is the state of a release that no reconcile has seen yet.
+	// ChangeWorkloadInit is the state of a release before its first reconcile.
 	ChangeWorkloadInit ChangeWorkloadPhase = ""
 	// ChangeWorkloadRunning means that pods are awaited or checked.
 	ChangeWorkloadRunning ChangeWorkloadPhase = "Running"
-	// ChangeWorkloadFailed means that AlterShield Server refused the release: its pods are not checked.
+	// ChangeWorkloadFailed means that AlterShield Server refused the release. Its pods are not checked.
 	ChangeWorkloadFailed ChangeWorkloadPhase = "Failed"
 	// ChangeWorkloadTimeOutPreThreshold means that waitTimeThreshold passed before countThreshold pods had finished.
 	ChangeWorkloadTimeOutPreThreshold ChangeWorkloadPhase = "TimeOutPreThreshold"
@@ -36,37 +36,37 @@ const (
 	ChangeWorkloadSuspend ChangeWorkloadPhase = "Suspend"
 )
 
-// ChangePodPhase is the state of one batch of pods on its way through AlterShield Server.
+// ChangePodPhase is the state of the check of one batch.
 //
 // +kubebuilder:validation:Enum="";PreWait;PreSubmitted;PreFailed;PreTimeout;PostWait;PostSubmitted;PostFinish;PostFailed;PostTimeout;ExecuteDone
 type ChangePodPhase string
 
 const (
-	// ChangePodInit is the state of a batch that no reconcile has seen yet.
+	// ChangePodInit is the state of a batch before its first reconcile.
 	ChangePodInit ChangePodPhase = ""
-	// ChangePodPreWait waits to submit the check before the batch.
+	// ChangePodPreWait means that the check before the batch is not submitted yet.
 	ChangePodPreWait ChangePodPhase = "PreWait"
-	// ChangePodPreSubmitted waits for the verdict of the check before the batch.
+	// ChangePodPreSubmitted means that the check before the batch is submitted and has no verdict yet.
 	ChangePodPreSubmitted ChangePodPhase = "PreSubmitted"
-	// ChangePodPreFailed means that the check before the batch could not be submitted, or came out bad.
+	// ChangePodPreFailed means that the check before the batch could not be submitted, or failed.
 	ChangePodPreFailed ChangePodPhase = "PreFailed"
-	// ChangePodPreTimeout means that no verdict of the check before the batch came in time.
+	// ChangePodPreTimeout means that the verdict of the check before the batch didn't arrive in time.
 	ChangePodPreTimeout ChangePodPhase = "PreTimeout"
-	// ChangePodPostWait waits to submit the check after the batch.
+	// ChangePodPostWait means that the check after the batch is not submitted yet.
 	ChangePodPostWait ChangePodPhase = "PostWait"
-	// ChangePodPostSubmitted waits for the verdict of the check after the batch.
+	// ChangePodPostSubmitted means that the check after the batch is submitted and has no verdict yet.
 	ChangePodPostSubmitted ChangePodPhase = "PostSubmitted"
-	// ChangePodPostFinish means that the verdict of the check after the batch is known.
+	// ChangePodPostFinish means that the verdict of the check after the batch arrived.
 	ChangePodPostFinish ChangePodPhase = "PostFinish"
 	// ChangePodPostFailed means that the check after the batch could not be submitted.
 	ChangePodPostFailed ChangePodPhase = "PostFailed"
-	// ChangePodPostTimeout means that no verdict of the check after the batch came in time.
+	// ChangePodPostTimeout means that the verdict of the check after the batch didn't arrive in time.
 	ChangePodPostTimeout ChangePodPhase = "PostTimeout"
-	// ChangePodExecuteDone is the end; the status message names the phase before it.
+	// ChangePodExecuteDone is the final phase; the status message names the phase before it.
 	ChangePodExecuteDone ChangePodPhase = "ExecuteDone"
 )
 
-// Verdict is what a check says of a pod.
+// Verdict is the result of the check of a pod.
 //
 // +kubebuilder:validation:Enum=pass;unpass
 type Verdict string

@@ -18,7 +18,7 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/types"
 
-// PodSummary names one pod and, once it was checked, its verdict.
+// PodSummary identifies one pod and, once it was checked, has its verdict.
 type PodSummary struct {
 	// app is the application, which is the name of the Deployment.
 	// +optional
@@ -36,21 +36,20 @@ type PodSummary struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
-	// uid is the pod's UID: a pod that is created anew under the same name is another one. Summaries of an operator before v0.2
-	// have none.
+	// uid is the pod's UID. It distinguishes the pod from one recreated with the same name. Summaries from before v0.2 have none.
 	// +kubebuilder:validation:Type=string
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
-	// finishTimeUnix is when the pod was seen finished, in Unix seconds.
+	// finishTimeUnix is the time at which the pod was seen finished, in Unix seconds.
 	// +optional
 	FinishTimeUnix int64 `json:"finishTimeUnix,omitempty"`
 	// workSpace is the AlterShield work space, "default" unless the server has others.
 	// +optional
 	WorkSpace string `json:"workSpace,omitempty"`
-	// verdict is what the check said: pass or unpass.
+	// verdict is the result of the check: pass or unpass.
 	// +optional
 	Verdict Verdict `json:"verdict,omitempty"`
-	// message says why the check gave its verdict.
+	// message is the reason of the verdict.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Message string `json:"message,omitempty"`

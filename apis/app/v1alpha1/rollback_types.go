@@ -24,48 +24,48 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RollbackReason says why a Deployment went back to an earlier version.
+// RollbackReason is the reason of a rollback.
 //
 // +kubebuilder:validation:Enum=PodsNotRunning;PodsFailed;Requested
 type RollbackReason string
 
 const (
-	// RollbackPodsNotRunning means: pods of the release didn't run in time.
+	// RollbackPodsNotRunning means that pods of the release didn't run in time.
 	RollbackPodsNotRunning RollbackReason = "PodsNotRunning"
-	// RollbackPodsFailed means: pods of the release failed their check.
+	// RollbackPodsFailed means that pods of the release failed their check.
 	RollbackPodsFailed RollbackReason = "PodsFailed"
-	// RollbackRequested means: a user asked for it.
+	// RollbackRequested means that a user requested it.
 	RollbackRequested RollbackReason = "Requested"
 )
 
-// maxRollbackMessage is the longest message of a rollback, as the CRD has it.
+// maxRollbackMessage is the maximum length of a message in the CRD.
 const maxRollbackMessage = 512
 
-// Rollback records that a Deployment left a release for an earlier version.
+// Rollback records the rollback of a Deployment from a release to an earlier version.
 type Rollback struct {
 	// version is the version that the Deployment left.
 	Version string `json:"version"`
-	// release is the number of the release that it left.
+	// release is the number of the release that the Deployment left.
 	Release int64 `json:"release"`
-	// to is the version that it went back to.
+	// to is the version to which the Deployment went back.
 	To string `json:"to"`
 	// toRelease is the number of the release that the rollback made.
 	ToRelease int64 `json:"toRelease"`
-	// reason is why.
+	// reason is the reason of the rollback.
 	Reason RollbackReason `json:"reason"`
-	// message says more, for people.
+	// message explains the reason.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	Message string `json:"message,omitempty"`
-	// user is who asked for it; empty where the operator decided.
+	// user is the user who requested the rollback; empty if it was automatic.
 	// +optional
 	User string `json:"user,omitempty"`
-	// time is when, in RFC 3339.
+	// time is the time of the rollback, in RFC 3339.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	Time metav1.Time `json:"time"`
-	// refusedUntil is until when the version is refused at admission; absent where it is not.
+	// refusedUntil is the end of the version's quarantine, during which it is denied at admission; absent if there is none.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
@@ -73,18 +73,18 @@ type Rollback struct {
 	RefusedUntil *metav1.Time `json:"refusedUntil,omitempty"`
 }
 
-// IsAutomatic reports whether the operator decided.
+// IsAutomatic reports whether the rollback was not requested by a user.
 func (r *Rollback) IsAutomatic() bool { return r.Reason != RollbackRequested }
 
-// IsSound reports whether an operator may have written a record. Where no webhook looks anybody may write the annotation, and a
-// ChangeWorkload that repeats nonsense would be refused.
+// IsSound reports whether the operator may have written a record. Any editor can write the annotation while no webhook is called,
+// and the API server would reject a ChangeWorkload with an invalid copy of it.
 func (r *Rollback) IsSound() bool {
 	known := r.Reason == RollbackPodsNotRunning || r.Reason == RollbackPodsFailed || r.Reason == RollbackRequested
 	return known && !r.Time.IsZero() && len(r.Message) <= maxRollbackMessage
 }
 
-// RollbacksOf reads the rollbacks of a Deployment from its annotations, newest first. One whose times nobody could read once
-// they are written again is left out: it would take all others with it.
+// RollbacksOf returns the rollbacks in the annotations of a Deployment, newest first. It leaves out those whose times would be
+// unreadable once written again: one of them would make the whole list unreadable.
 func RollbacksOf(annotations map[string]string) []Rollback {
 	var rollbacks []Rollback
 	if json.Unmarshal([]byte(annotations[AnnotationRollbacks]), &rollbacks) != nil {
@@ -95,32 +95,32 @@ func RollbacksOf(annotations map[string]string) []Rollback {
 	})
 }
 
-// isWritable reports whether a time has a year of four digits in UTC, which is how it is written. With another offset it may be read
-// without.
+// isWritable reports whether a time has a year of four digits in UTC, the form in which it is written. With another offset, times
+// beyond these years can be read.
 func isWritable(t time.Time) bool {
 	year := t.UTC().Year()
 	return year >= 0 && year <= 9999
 }
 
-// ReleaseRecord is the value of AnnotationReleasedBy: who made a release, and what changed.
+// ReleaseRecord is the value of AnnotationReleasedBy: the author and the changes of a release.
 //
 // +kubebuilder:object:generate=false
 type ReleaseRecord struct {
-	// User is the name that the API server knows the user by; of a rollback, who asked for it, or the operator.
+	// User is the user name of the author. For a rollback it is the user who requested it, or the operator.
 	User string `json:"user"`
-	// Time is when the release was admitted.
+	// Time is the time of admission.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	Time metav1.Time `json:"time"`
 	// Version is the version of the release.
 	Version string `json:"version"`
-	// Release is the number of the release: the record speaks of no other one.
+	// Release is the number of the release. The record is void for other releases.
 	Release int64 `json:"release"`
-	// Changes are the changes of the pod template, one a line. Values that may be secret are not shown.
+	// Changes lists the changes of the pod template, one per line. Values that may be secret are not shown.
 	Changes []string `json:"changes,omitempty"`
-	// Ended is what the release ended, nil where it ended nothing. The webhook gives it back if it is called again within the
-	// request, after another webhook took the release back.
+	// Ended is what the release ended; nil if nothing. The webhook restores it if it is called again for the same request, after
+	// another webhook reverted the template.
 	Ended *Ended `json:"ended,omitempty"`
 }
 
@@ -128,15 +128,15 @@ type ReleaseRecord struct {
 //
 // +kubebuilder:object:generate=false
 type Ended struct {
-	// Hold reports whether the operator's pause ended.
+	// Hold reports whether the release ended the operator's pause.
 	Hold bool `json:"hold,omitempty"`
 	// IgnoredSuspend reports whether LabelIgnoredSuspend was consumed.
 	IgnoredSuspend bool `json:"ignoredSuspend,omitempty"`
-	// Rollback is the request for a rollback that ended.
+	// Rollback is the dropped request for a rollback.
 	Rollback string `json:"rollback,omitempty"`
 }
 
-// ReleaseRecordOf reads the record from the annotations of a Deployment.
+// ReleaseRecordOf returns the record in the annotations of a Deployment.
 func ReleaseRecordOf(annotations map[string]string) (record ReleaseRecord, found bool) {
 	err := json.Unmarshal([]byte(annotations[AnnotationReleasedBy]), &record)
 	if err != nil || record.User == "" || !isWritable(record.Time.Time) {

@@ -16,8 +16,8 @@ limitations under the License.
 
 package v1alpha1
 
-// The keys below are a wire contract with users, dashboards and the documents: none may be renamed. Each names its one
-// writer; the webhooks restore a key that anybody else changes.
+// The keys below are a wire contract with users, dashboards and the documents: none may be renamed. Each comment names the
+// only writer; the webhooks undo changes by others.
 
 // Labels.
 const (
@@ -26,85 +26,85 @@ const (
 	// OptInEnabled is the value of LabelOptIn that opts a namespace in.
 	OptInEnabled = "enabled"
 
-	// LabelVersion holds the release version, 32 hex digits, on a Deployment, on its pod template and so on its
-	// ReplicaSets and Pods; ChangeWorkloads and ChangePods carry it as well. Written by the mutating webhook.
+	// LabelVersion holds the release version, 32 hex digits, on a Deployment and on its pod template, and so on its
+	// ReplicaSets and Pods. ChangeWorkloads and ChangePods carry it as well. Written by the mutating webhook.
 	LabelVersion = "admission-webhook-altershield.antgroup.com/version"
 
-	// LabelDefenseStatus on a Deployment says that the ChangeWorkload of its current release exists. Written by the
+	// LabelDefenseStatus on a Deployment means that the ChangeWorkload of its current release exists. Written by the
 	// Deployment reconciler, dropped by the mutating webhook when a release begins.
 	LabelDefenseStatus = "altershield.defense.antgroup.com/defense-status"
 	// DefenseStatusProcessed is the only value of LabelDefenseStatus.
 	DefenseStatusProcessed = "processed"
 
-	// LabelOperateFinished on a Pod holds the Unix second at which the pod was seen finished, the documents' "Finished
-	// Label". Written by the Pod reconciler.
+	// LabelOperateFinished on a Pod holds the time at which the pod was seen finished, in Unix seconds (the documents'
+	// "Finished Label"). Written by the Pod reconciler.
 	LabelOperateFinished = "altershield.defense.antgroup.com/operate-finished"
 
-	// LabelSuspend on a Deployment holds the Unix second of its suspension; while it is there releases are denied.
+	// LabelSuspend on a Deployment holds the time of its suspension, in Unix seconds. While it is set, releases are denied.
 	// Written by the ChangeWorkload reconciler.
 	LabelSuspend = "altershield.defense.antgroup.com/suspend"
 
-	// LabelIgnoredSuspend on a Deployment lets one release through a suspension. Written by users; consumed by the
-	// mutating webhook when it admits that release, or by the Deployment reconciler, once a release, where nothing is suspended.
+	// LabelIgnoredSuspend on a Deployment lets one release through a suspension. Written by users; removed by the mutating
+	// webhook when it admits that release, or by the Deployment reconciler, once per release, if nothing is suspended.
 	LabelIgnoredSuspend = "altershield.defense.antgroup.com/ignored-suspend"
 	// IgnoredSuspendTrue is the value of LabelIgnoredSuspend that has an effect.
 	IgnoredSuspendTrue = "true"
 
-	// LabelDeploymentName names the Deployment on ChangeWorkloads and ChangePods. A label value holds 63 characters, so
-	// a longer name is shortened: the spec has it whole. Written by their creators.
+	// LabelDeploymentName names the Deployment on ChangeWorkloads and ChangePods. A name of more than 63 characters is
+	// shortened; the spec has the full name. Written by their creators.
 	LabelDeploymentName = "app.kubernetes.io/deployment-name"
 
-	// LabelBatchOf on a ChangePod holds the UID of its ChangeWorkload and the number of its release, as <uid>.<number>: by it
-	// the batches of a release are removed in one request. Written by the ChangeWorkload reconciler when it opens a batch.
+	// LabelBatchOf on a ChangePod holds the UID of its ChangeWorkload and the number of its release, as <uid>.<number>, so
+	// that one request deletes the batches of a release. Written by the ChangeWorkload reconciler when it opens a batch.
 	LabelBatchOf = "altershield.defense.antgroup.com/batch-of"
 )
 
 // Annotations.
 const (
-	// AnnotationRelease counts the releases of a Deployment from 1, so that a version released again (A, B, A) is told
-	// from its first release. Written by the mutating webhook.
+	// AnnotationRelease numbers the releases of a Deployment from 1. It distinguishes two releases of the same version
+	// (A, B, A). Written by the mutating webhook.
 	AnnotationRelease = "altershield.defense.antgroup.com/release"
 
-	// AnnotationIgnoredSuspendBy records the last release that went through a suspension: a JSON object with the user,
-	// the time (RFC 3339), the version and the number of the release. Written by the mutating webhook.
+	// AnnotationIgnoredSuspendBy on a Deployment holds an IgnoredSuspend in JSON: the last release that passed a suspension.
+	// Written by the mutating webhook.
 	AnnotationIgnoredSuspendBy = "altershield.defense.antgroup.com/ignored-suspend-by"
 
 	// AnnotationIgnoredSuspendRemoved on a Deployment holds the number of the release at which LabelIgnoredSuspend was removed
-	// unused. A client that sets it again and again is not answered again before the next release. Written by the Deployment
+	// unused. It is not removed again before the next release, even if a client sets it repeatedly. Written by the Deployment
 	// reconciler.
 	AnnotationIgnoredSuspendRemoved = "altershield.defense.antgroup.com/ignored-suspend-removed"
 
-	// AnnotationReleasedBy on a Deployment holds a ReleaseRecord in JSON: who made its present release, and what changed.
+	// AnnotationReleasedBy on a Deployment holds a ReleaseRecord in JSON: the author and the changes of its current release.
 	// Written by the mutating webhook.
 	AnnotationReleasedBy = "altershield.defense.antgroup.com/released-by"
 
-	// AnnotationRollback on a Deployment asks for a rollback: RollbackNewest, or the version to go back to. Written by users,
-	// consumed by the rollback Runnable.
+	// AnnotationRollback on a Deployment requests a rollback: RollbackNewest, or the version to go back to. Written by users,
+	// removed by the rollback controller.
 	AnnotationRollback = "altershield.defense.antgroup.com/rollback"
-	// RollbackNewest asks for the newest verified version other than the present one.
+	// RollbackNewest requests the newest verified version other than the current one.
 	RollbackNewest = "true"
 	// AnnotationRollbackBy on a Deployment holds the name of the user who wrote AnnotationRollback. Written by the mutating
-	// webhook, consumed with it.
+	// webhook, removed with AnnotationRollback.
 	AnnotationRollbackBy = "altershield.defense.antgroup.com/rollback-by"
-	// AnnotationRollbacks on a Deployment holds a JSON list of Rollback, newest first, one for each version that it went back
-	// from: what was rolled back, why, and until when it is refused. Written with each rollback.
+	// AnnotationRollbacks on a Deployment holds a JSON list of Rollback, newest first, one for each version that was rolled
+	// back. Written by the operator with each rollback.
 	AnnotationRollbacks = "altershield.defense.antgroup.com/rollbacks"
 
-	// AnnotationStuckAfter on a Deployment is how long its pods may take to run before its release goes back, as a Go duration; 0
-	// is never. Without it the setting ConfigStuckRollback holds. Written by users.
+	// AnnotationStuckAfter on a Deployment overrides the setting ConfigStuckRollback: how long its pods may take to run before
+	// its release is rolled back, as a Go duration; 0 means never. Written by users.
 	AnnotationStuckAfter = "altershield.defense.antgroup.com/stuck-after"
 
-	// AnnotationHeld on a Deployment holds the number of the release whose rollout the operator paused, so that its pause is
-	// told from a user's; HeldOverridden follows the number once a user has resumed that rollout. Written by the
-	// ChangeWorkload reconciler, dropped by the mutating webhook when a release begins.
+	// AnnotationHeld on a Deployment holds the number of the release whose rollout the operator paused, which distinguishes its
+	// pause from a user's. HeldOverridden follows the number once a user has resumed that rollout. Written by the ChangeWorkload
+	// reconciler, dropped by the mutating webhook when a release begins.
 	AnnotationHeld = "altershield.defense.antgroup.com/held"
-	// HeldOverridden means that a user resumed the rollout: it is not held again.
+	// HeldOverridden means that a user resumed the rollout. It is not held again.
 	HeldOverridden = "-overridden"
 )
 
-// FinalizerOrder on a ChangeWorkload keeps its record until AlterShield Server was told how the release ended, for a
-// minute at most. Set when the record is created, removed by the ChangeWorkload reconciler.
+// FinalizerOrder on a ChangeWorkload keeps it until its order is closed at AlterShield Server, for a minute at most. Set when
+// the ChangeWorkload is created, removed by the ChangeWorkload reconciler.
 const FinalizerOrder = "altershield.defense.antgroup.com/change-order"
 
-// SystemNamespace is where the operator runs and where it looks for OpsConfigInfo objects, unless told otherwise.
+// SystemNamespace is the default namespace of the operator and of its OpsConfigInfo objects.
 const SystemNamespace = "altershieldoperator-system"
