@@ -87,7 +87,7 @@ var _ = Describe("Admission", func() {
 			output, err := kubectlWith(ctx, manifest, command...)
 			Expect(err).NotTo(HaveOccurred(), output)
 			if command[0] == "-n" {
-				Expect(output).To(ContainSubstring("Warning: kept as they were, since only the operator writes them: a"))
+				Expect(output).To(ContainSubstring("Warning: not changed, since only the operator writes them: a"))
 			}
 			after := get(ctx, namespace, "sleep")
 			Expect(after.Labels).To(Equal(before.Labels), "after kubectl %v", command)
@@ -161,11 +161,11 @@ var _ = Describe("Admission", func() {
 		label := []string{"-n", namespace, "label", "deployment", "sleep", "altershield.defense.antgroup.com/ignored-suspend=true"}
 		output, err := kubectl(ctx, label...)
 		Expect(err).NotTo(HaveOccurred(), output)
-		Expect(output).To(ContainSubstring("is removed again, since the Deployment isn't suspended; take it out of the file that sets it"))
+		Expect(output).To(ContainSubstring("is removed again, since the Deployment isn't suspended; remove it from the manifest that sets it"))
 		Eventually(labelsOf(ctx, namespace)).ShouldNot(HaveKey("altershield.defense.antgroup.com/ignored-suspend"))
 		output, err = kubectl(ctx, label...)
 		Expect(err).NotTo(HaveOccurred(), output)
-		Expect(output).To(ContainSubstring("has no effect, since it was used or removed at this release already"))
+		Expect(output).To(ContainSubstring("has no effect, since it was already used or removed at this release"))
 		Consistently(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/ignored-suspend"))
 
 		fail(ctx, namespace, first+"--x--1")

@@ -37,27 +37,27 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Limits of what is accounted for, in decisions per second, and at once after a pause.
+// Limits of the decisions that are accounted for: per second, and in a burst.
 const (
 	perDeployment, perDeploymentBurst = 1, 20
 	overall, overallBurst             = 50, 1000
-	// maxLimited is how many Deployments are limited one by one: those decided on last.
+	// maxLimited is the number of Deployments with a limiter of their own: those with the latest decisions.
 	maxLimited = 1024
-	// maxUser is the most bytes of a user's name in the log.
+	// maxUser is the maximum length of a user name in the log, in bytes.
 	maxUser = 256
 )
 
-// accounts counts, logs, traces and reports what the webhooks decide. API servers present no certificate to webhooks, so that any
-// caller who reaches the port can send any review. Only what the cache confirms is accounted for, and only so often.
+// accounts counts, logs, traces and reports the decisions of the webhooks. API servers present no certificate to webhooks, so any
+// caller who reaches the port can send any review. Only decisions that the cache confirms are accounted for, at a limited rate.
 type accounts struct {
 	kind workload.Kind
-	// cache has the workloads of the kind under change control.
+	// cache holds the workloads of the kind under change control.
 	cache    client.Reader
 	clock    clock.PassiveClock
 	recorder events.Recorder
 	metrics  *Metrics
 	tracer   *tracing.Tracer
-	// all limits the decisions on all Deployments, limited those on each, by UID.
+	// all limits the decisions on all Deployments together, limited those on each one, by UID.
 	all     flowcontrol.PassiveRateLimiter
 	limited *lru.Cache
 }
@@ -70,8 +70,8 @@ func newAccounts(options Options, metrics *Metrics) *accounts {
 	}
 }
 
-// known returns the Deployment of a request as the cache has it, shared with the cache. It is nil where the cache has none of that
-// name with the UID, so that nothing confirms the request.
+// known returns the Deployment of a request from the cache, shared with the cache. It returns nil if the cache has none with this name
+// and UID, which leaves the request unconfirmed.
 func (a *accounts) known(ctx context.Context, request admission.Request, uid types.UID) client.Object {
 	object := a.kind.New()
 	key := client.ObjectKey{Namespace: request.Namespace, Name: request.Name}
@@ -82,18 +82,18 @@ func (a *accounts) known(ctx context.Context, request admission.Request, uid typ
 	return object
 }
 
-// take counts and logs a decision on a release of a Deployment, and reports whether it did: not for a dry run, not without
-// confirmation, and not too often.
+// take counts and logs a decision on a release of a Deployment and reports whether it did: not for a dry run, not without
+// confirmation, and not beyond the limits.
 func (a *accounts) take(ctx context.Context, made decision, request admission.Request, known client.Object, release decide.Release) bool {
 	if ptr.Deref(request.DryRun, false) || !confirms(known, made, a.clock.Now()) || !a.allow(known.GetUID()) {
 		return false
 	}
-	if !isVersion(release.Version) { // the label of a request that no webhook stamped may be any text
+	if !isVersion(release.Version) { // the label of an unstamped request may hold any text
 		release.Version = ""
 	}
 	a.metrics.decisions.WithLabelValues(string(made)).Inc()
 	values := []any{"namespace", known.GetNamespace(), "user", decide.Shorten(request.UserInfo.Username, maxUser)}
-	ctrl.LoggerFrom(ctx).Info("A release asks for admission", append(values, events.Release(known.GetName(), release, string(made))...)...)
+	ctrl.LoggerFrom(ctx).Info("Decided on the admission of a release", append(values, events.Release(known.GetName(), release, string(made))...)...)
 	return true
 }
 
@@ -107,7 +107,7 @@ func (a *accounts) allow(deployment types.UID) bool {
 	return isLimiter && limiter.TryAccept() && a.all.TryAccept()
 }
 
-// confirms reports whether a Deployment of the cache, nil where it has none, gives the reason for a decision.
+// confirms reports whether the cached Deployment, which may be nil, justifies a decision.
 func confirms(known client.Object, made decision, now time.Time) bool {
 	if known == nil {
 		return false
@@ -121,7 +121,7 @@ func confirms(known client.Object, made decision, now time.Time) bool {
 	return true
 }
 
-// isVersion reports whether a text is well-formed as the version of a release.
+// isVersion reports whether a text has the form of a release version.
 func isVersion(text string) bool {
 	return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""
 }

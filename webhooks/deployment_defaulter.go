@@ -34,12 +34,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// deploymentDefaulter stamps releases: it sets the version of a new or changed pod template, counts the release, records
-// who made it, consumes ignored-suspend, notes who asks for a rollback and keeps everybody else's hands off the operator's
-// keys. It changes nothing but its answer, so a dry run is safe.
+// deploymentDefaulter stamps releases: it sets the version of a new or changed pod template, numbers the release, records its
+// author, consumes ignored-suspend, records the author of a rollback request, and restores the operator's keys. It has no side
+// effects, so a dry run is safe.
 type deploymentDefaulter struct {
 	kind workload.Kind
-	// operator is the user name of the operator itself, which may write its own keys.
+	// operator is the user name of the operator, which may write its own keys.
 	operator string
 	clock    clock.PassiveClock
 	accounts *accounts
@@ -48,7 +48,7 @@ type deploymentDefaulter struct {
 
 var _ admission.Handler = &deploymentDefaulter{}
 
-// Handle answers one admission review.
+// Handle answers an admission review.
 func (d *deploymentDefaulter) Handle(ctx context.Context, request admission.Request) admission.Response {
 	updated, err := decode(request.Object)
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *deploymentDefaulter) Handle(ctx context.Context, request admission.Requ
 	return admission.Allowed("")
 }
 
-// create stamps a new Deployment, of which nothing is counted: no cache confirms it.
+// create stamps a new Deployment. It accounts for nothing, as no cache confirms a new object.
 func (d *deploymentDefaulter) create(ctx context.Context, request admission.Request, created *unstructured.Unstructured, before marks) admission.Response {
 	before.knownAs = d.past.orphanVersion(ctx, request.Namespace, created, before)
 	after, err := stampNew(before, request.UserInfo.Username, d.clock.Now())
@@ -98,8 +98,8 @@ func (d *deploymentDefaulter) update(ctx context.Context, request admission.Requ
 	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(warnings...)
 }
 
-// refusedVersion returns the version under which a release that asks to pass is refused, empty where it isn't. The record of who
-// let it through depends on it.
+// refusedVersion returns the version under which a release with the label ignored-suspend is quarantined, empty if it isn't. The
+// record of the override depends on it.
 func (d *deploymentDefaulter) refusedVersion(ctx context.Context, known client.Object, oldObject *unstructured.Unstructured, updated marks, now time.Time) string {
 	old := newMarks(d.kind, oldObject)
 	if old.suspended() || old.hasSpentLabel() || !updated.beforeFirstCall(old).ignoresSuspension() || updated.template.Equal(old.template) {
@@ -119,8 +119,8 @@ func unversioned(request admission.Request, err error) admission.Response {
 	return admission.Errored(http.StatusUnprocessableEntity, fmt.Errorf("deployment %s: its release version can't be computed: %w", request.Name, err))
 }
 
-// keptKeys warns a user whose update, which is no release, would have changed or removed keys of the operator. What the
-// webhook itself changes is not kept: rollback-by comes and goes with the user's own request.
+// keptKeys warns a user whose update, without being a release, would have changed keys of the operator. It leaves out the keys
+// that the webhook itself changes: rollback-by comes and goes with the user's own request.
 func keptKeys(old, updated, stamped marks) []string {
 	if !updated.template.Equal(old.template) || updated.isStampedAfter(old) {
 		return nil
@@ -139,13 +139,13 @@ func keptKeys(old, updated, stamped marks) []string {
 	if len(kept) == 0 {
 		return nil
 	}
-	return []string{"kept as they were, since only the operator writes them: " + strings.Join(kept, ", ")}
+	return []string{"not changed, since only the operator writes them: " + strings.Join(kept, ", ")}
 }
 
-// decode keeps every field of the object, known to our types or not.
+// decode keeps all fields of the object, also those that our types lack.
 func decode(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
 	object := map[string]any{}
-	if err := json.Unmarshal(raw.Raw, &object); err != nil { // whole numbers stay whole, however large
+	if err := json.Unmarshal(raw.Raw, &object); err != nil { // this decoder keeps large integers exact
 		return nil, fmt.Errorf("decoding the Deployment of the admission review: %w", err)
 	}
 	return &unstructured.Unstructured{Object: object}, nil

@@ -183,10 +183,10 @@ func TestDeploymentDefaulterRefusesWhatItCanNotRead(t *testing.T) {
 		}, 400, "decoding the Deployment of the admission review"},
 		{"a template that has no version", func() admission.Request {
 			return requestOf(t, nil, deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec")))
-		}, 422, "deployment sleep: its release version can't be computed: spec.template.spec.terminationGracePeriodSeconds: a string can't stand here"},
+		}, 422, "deployment sleep: its release version can't be computed: spec.template.spec.terminationGracePeriodSeconds: the value must not be a string"},
 		{"an update to a template that has no version", func() admission.Request {
 			return requestOf(t, deployment(t), deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec")))
-		}, 422, "deployment sleep: its release version can't be computed: spec.template.spec.terminationGracePeriodSeconds: a string can't stand here"},
+		}, 422, "deployment sleep: its release version can't be computed: spec.template.spec.terminationGracePeriodSeconds: the value must not be a string"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -235,19 +235,19 @@ func TestDeploymentDefaulterWarnsOfKeysThatItKeeps(t *testing.T) {
 		warnings     []string
 	}{
 		{"a label of the operator that is taken away", release, all(stamped(versionOf123, "4"), processed), []string{
-			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/suspend"}},
+			"not changed, since only the operator writes them: altershield.defense.antgroup.com/suspend"}},
 		{"an annotation that is forged", release, all(stamped(versionOf123, "9"), processed, suspended), []string{
-			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/release"}},
+			"not changed, since only the operator writes them: altershield.defense.antgroup.com/release"}},
 		{"other labels", release, all(release, label("team", "a")), nil},
 		{"a release, which changes them as a matter of course", release, all(release, repaired), nil},
 		{"a record of the release that is forged", release, all(release, releasedBy("bob", versionOf123, "4")), []string{
-			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/released-by"}},
+			"not changed, since only the operator writes them: altershield.defense.antgroup.com/released-by"}},
 		{"rollbacks that are taken away", all(release, rolledBack(leaving(versionOf1234, "4", refused))), release, []string{
-			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/rollbacks"}},
+			"not changed, since only the operator writes them: altershield.defense.antgroup.com/rollbacks"}},
 		{"somebody else's name on one's own earlier request", all(release, asking("true"), askedBy("alice")), all(release, asking("true"), askedBy("bob")),
-			[]string{"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/rollback-by"}},
+			[]string{"not changed, since only the operator writes them: altershield.defense.antgroup.com/rollback-by"}},
 		{"a name without a request", release, all(release, askedBy("bob")), []string{
-			"kept as they were, since only the operator writes them: altershield.defense.antgroup.com/rollback-by"}},
+			"not changed, since only the operator writes them: altershield.defense.antgroup.com/rollback-by"}},
 		{"a request for a rollback", release, all(release, asking("true")), nil},
 		{"a request for a rollback that the webhook has noted before it is asked again", release, all(release, asking("true"), askedBy("alice")), nil},
 		{"a request for a rollback that is taken back", all(release, asking("true"), askedBy("bob")), all(release, askedBy("bob")), nil},

@@ -37,13 +37,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// deploymentValidator denies releases of a suspended Deployment, and of a version that was rolled back and is refused.
-// Everything but a changed pod template passes, and so do the operator's own rollback, a release that asks to pass, and in
-// a suspension the return to a version that was verified. It changes nothing but its answer and, unless it is a dry run,
-// reports what it refused.
+// deploymentValidator denies releases of suspended Deployments and of quarantined versions. It admits updates that don't change
+// the pod template, the operator's own rollbacks, releases with the label ignored-suspend, and during a suspension the return to
+// a verified version. Its only side effect, except in a dry run, is to report denials.
 type deploymentValidator struct {
 	kind workload.Kind
-	// operator is the user name of the operator itself, whose rollbacks pass.
+	// operator is the user name of the operator, whose rollbacks are admitted.
 	operator string
 	clock    clock.PassiveClock
 	accounts *accounts
@@ -52,7 +51,7 @@ type deploymentValidator struct {
 
 var _ admission.Handler = &deploymentValidator{}
 
-// Handle answers one admission review.
+// Handle answers an admission review.
 func (v *deploymentValidator) Handle(ctx context.Context, request admission.Request) admission.Response {
 	began := v.clock.Now()
 	if request.Operation != admissionv1.Update {
@@ -83,56 +82,56 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 	case old.suspended():
 		return v.whileSuspended(ctx, asked)
 	case asked.refused != nil:
-		v.turnAway(ctx, asked, decisionRefused, asked.refused.Release)
+		v.recordDenial(ctx, asked, decisionRefused, asked.refused.Release)
 		advice := append(refusalAdvice(asked.refused), spentAdvice(old)...)
 		return denied(fmt.Sprintf("deployment %s refuses this version", request.Name), refusalSentence(request.Name, asked.refused), advice...)
 	}
 	return admission.Allowed("")
 }
 
-// release is what a request asks for.
+// release is a requested release.
 type release struct {
-	// Release is the one that is asked for, with the marks of the Deployment that would be at it.
+	// Release is the requested release, with the marks that the Deployment would have.
 	decide.Release
 	marks marks
-	// old are the marks of the Deployment as it is, oldObject all of it.
+	// old are the marks of the current Deployment, oldObject is all of it.
 	old       marks
 	oldObject *unstructured.Unstructured
 	request   admission.Request
 	began     time.Time
-	// known is the Deployment as the cache has it, nil where that confirms nothing.
+	// known is the Deployment from the cache; nil if the cache doesn't confirm the request.
 	known client.Object
-	// rollbacks are those of the Deployment.
+	// rollbacks are the recorded rollbacks of the Deployment.
 	rollbacks []appv1alpha1.Rollback
-	// refused is the rollback that has the version refused, nil where it isn't.
+	// refused is the rollback that quarantined the version; nil if it isn't quarantined.
 	refused *appv1alpha1.Rollback
 }
 
-// isOwnRollback reports whether the operator goes back to an earlier version, and says so itself.
+// isOwnRollback reports whether the request comes from the operator and records a rollback.
 func (v *deploymentValidator) isOwnRollback(request admission.Request, old, updated marks) bool {
 	return request.UserInfo.Username == v.operator && updated.rollbackTo(decide.NextRelease(old.annotations)) != nil
 }
 
-// letThrough admits a release that the defaulter recorded as one that ignores what denies it.
+// letThrough admits a release whose override the defaulter recorded.
 func (v *deploymentValidator) letThrough(ctx context.Context, request admission.Request, known client.Object, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
 	release := decide.Release{Version: record.Version, Number: record.Release}
 	if !old.suspended() {
 		v.accounts.take(ctx, decisionRefusalIgnored, request, known, release)
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
-			"deployment %s takes version %s again, which was rolled back; the record says that %s let it through",
+			"deployment %s: version %s was rolled back before and is released again; the override is recorded for %s",
 			request.Name, record.Version, record.User))
 	}
 	v.accounts.take(ctx, decisionIgnored, request, known, release)
-	warnings := []string{fmt.Sprintf("deployment %s stays suspended until this release is verified; the record says that %s let it through",
+	warnings := []string{fmt.Sprintf("deployment %s stays suspended until this release is verified; the override is recorded for %s",
 		request.Name, record.User)}
 	if decide.IsIgnoredSuspendSpent(old.annotations) {
-		warnings = append(warnings, fmt.Sprintf("the label %s was set at the release before, too: %s",
+		warnings = append(warnings, fmt.Sprintf("the label %s was also set at the previous release; %s",
 			appv1alpha1.LabelIgnoredSuspend, takeOut))
 	}
 	return admission.Allowed("").WithWarnings(warnings...)
 }
 
-// whileSuspended lets nothing in but a verified version that isn't refused.
+// whileSuspended admits only a verified version that isn't quarantined.
 func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release) admission.Response {
 	request := asked.request
 	workloads, err := v.workloads(ctx, asked)
@@ -151,17 +150,17 @@ func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release)
 				request.Name))
 		}
 	}
-	v.turnAway(ctx, asked, decisionDenied, decide.ReleaseNumber(asked.old.annotations))
+	v.recordDenial(ctx, asked, decisionDenied, decide.ReleaseNumber(asked.old.annotations))
 	advice := decide.DenialAdvice(workloads, asked.old.release().Version, asked.rollbacks, v.clock.Now())
 	if asked.refused != nil {
 		advice = append([]string{refusalSentence(request.Name, asked.refused)}, advice...)
 	}
-	// The documents' sentence, which kubectl prints from reason and message.
+	// The documented sentence, which kubectl prints from reason and message.
 	suspended := fmt.Sprintf("deployment %s is suspended", request.Name)
 	return denied(suspended, suspended, append(advice, spentAdvice(asked.old)...)...)
 }
 
-// workloads are those of the Deployment, none where nothing confirms that it is there: they name pods.
+// workloads returns the ChangeWorkloads of the Deployment. For an unconfirmed request it returns none, as they name pods.
 func (v *deploymentValidator) workloads(ctx context.Context, asked release) ([]appv1alpha1.ChangeWorkload, error) {
 	if asked.known == nil {
 		return nil, nil
@@ -169,8 +168,8 @@ func (v *deploymentValidator) workloads(ctx context.Context, asked release) ([]a
 	return index.ChangeWorkloadsOf(ctx, v.accounts.cache, asked.known.GetNamespace(), asked.known.GetUID())
 }
 
-// verifiedAs returns the version under which the cache shows the template of a release as verified, empty where it doesn't. That
-// is its own version, or the one that the template was given by another release of the operator.
+// verifiedAs returns the version under which the cache shows the template of a release as verified, empty if it doesn't: the
+// version computed now, or the one that an earlier build of the operator computed for the same template.
 func (v *deploymentValidator) verifiedAs(ctx context.Context, asked release, workloads []appv1alpha1.ChangeWorkload) string {
 	isOf := func(workload appv1alpha1.ChangeWorkload) bool { return workload.Spec.Reversion == asked.Version }
 	switch {
@@ -179,20 +178,20 @@ func (v *deploymentValidator) verifiedAs(ctx context.Context, asked release, wor
 	case decide.IsVerified(workloads, asked.Version):
 		return asked.Version
 	case slices.ContainsFunc(workloads, isOf):
-		return "" // what became of it is known
+		return "" // its outcome is known
 	}
 	return v.past.versionOf(ctx, asked.known, asked.oldObject, asked.marks.template, decide.VerifiedVersions(workloads))
 }
 
-// admittedRepair finds the record that the defaulter made for this very release.
+// admittedRepair returns the record that the defaulter wrote for this release.
 func admittedRepair(old, updated marks) (appv1alpha1.IgnoredSuspend, bool) {
 	record, found := appv1alpha1.IgnoredSuspendOf(updated.annotations)
 	return record, found && record.Release == decide.NextRelease(old.annotations) &&
 		record.Version == updated.labels[appv1alpha1.LabelVersion]
 }
 
-// turnAway counts, logs, traces and reports a denial, which is due to the release with the given number.
-func (v *deploymentValidator) turnAway(ctx context.Context, asked release, made decision, because int64) {
+// recordDenial counts, logs, traces and reports a denial that is due to the release with the number because.
+func (v *deploymentValidator) recordDenial(ctx context.Context, asked release, made decision, because int64) {
 	if !v.accounts.take(ctx, made, asked.request, asked.known, asked.Release) {
 		return
 	}
@@ -208,7 +207,7 @@ func (v *deploymentValidator) turnAway(ctx context.Context, asked release, made 
 	}
 }
 
-// denied forbids, and says in warnings what to do.
+// denied returns a denial with advice in its warnings.
 func denied(reason, message string, advice ...string) admission.Response {
 	response := admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
 		Allowed: false,

@@ -99,7 +99,7 @@ func TestDeploymentValidatorHandle(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), processed)
 	next := stamped(versionOf1234, "5")
 	record := recorded("alice", "2026-11-21T10:00:00.000000Z", versionOf1234, "5")
-	const stays = "deployment sleep stays suspended until this release is verified; the record says that alice let it through"
+	const stays = "deployment sleep stays suspended until this release is verified; the override is recorded for alice"
 	const returns = "deployment sleep returns to a verified version and stays suspended until its pods are checked again"
 	failing := changeWorkload("d-1", versionOf123, "Suspend", "PodsFailed")
 	remembering := changeWorkload("d-1", versionOf123, "Suspend", "PodsFailed")

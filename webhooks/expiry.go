@@ -26,18 +26,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// handshakeTimeout is what a scrape waits at most for the certificate of the webhooks.
+// handshakeTimeout bounds the time that a scrape waits for the certificate of the webhooks.
 const handshakeTimeout = time.Second
 
-// RegisterExpiry adds a metric that tells when the certificate expires that is served at address. Each scrape shakes hands to
-// find out: a new certificate helps nobody before it is served, wherever it comes from. NaN where nothing is served.
+// RegisterExpiry adds a metric of the expiry of the certificate that is served at address, NaN if none is. Each scrape makes a TLS
+// handshake, as a renewed certificate only counts once it is served.
 func RegisterExpiry(registry prometheus.Registerer, address string) error {
 	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "altershield_serving_certificate_expiry_timestamp_seconds",
-		Help: "Unix time at which the certificate expires that this replica's webhooks serve. NaN while they serve none.",
+		Help: "Unix time at which the certificate that this replica's webhooks serve expires. NaN while they serve none.",
 	}, func() float64 { return expiry(address) })
 	if err := registry.Register(gauge); err != nil {
-		return fmt.Errorf("registering the metric of the certificate: %w", err)
+		return fmt.Errorf("registering the certificate metric: %w", err)
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func RegisterExpiry(registry prometheus.Registerer, address string) error {
 func expiry(address string) float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()
-	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // it asks itself, and an expired certificate is to be seen, too
+	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // it dials its own port, and expired certificates count too
 	connection, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return math.NaN()

@@ -23,17 +23,17 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// ignoresSuspension reports whether the label that lets a release through is there.
+// ignoresSuspension reports whether the label ignored-suspend is set.
 func (m marks) ignoresSuspension() bool {
 	return m.labels[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue
 }
 
-// hasSpentLabel reports whether the label is there and lets nothing through any more, since somebody set it again.
+// hasSpentLabel reports whether the label is set but without effect, as it was already used or removed at this release.
 func (m marks) hasSpentLabel() bool {
 	return m.ignoresSuspension() && decide.IsIgnoredSuspendSpent(m.annotations)
 }
 
-// ignoreDenial writes the record of a release that asks to pass what denies it, and consumes the label.
+// ignoreDenial records a release that overrides its denial, and consumes the label.
 func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspend) error {
 	rollbacks := appv1alpha1.RollbacksOf(old.annotations)
 	isRefused := decide.RefusalOf(rollbacks, record.Version, record.Time.Time) != nil ||
@@ -46,8 +46,8 @@ func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspen
 			}
 		}
 	case len(refusedVersions(rollbacks, record.Time.Time)) > 0:
-		// A later webhook may turn the template into one that is refused, and then this one is asked again. If none does, the
-		// Deployment reconciler takes the label away.
+		// A later webhook may turn the template into a quarantined one, and then this webhook is called again. If none does, the
+		// Deployment reconciler removes the label.
 		return nil
 	}
 	if m.ignoresSuspension() {
@@ -56,10 +56,10 @@ func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspen
 	return nil
 }
 
-const takeOut = "take it out of the file that sets it: there it lets every release through while the Deployment is suspended"
+const takeOut = "remove it from the manifest that sets it: otherwise it lets every release through while the Deployment is suspended"
 
-// labelAdvice warns of a label that an update sets on a Deployment without being a release. One that a file keeps would be set
-// again after each release.
+// labelAdvice warns if an update sets the label without being a release. A manifest with the label would set it again after each
+// release.
 func labelAdvice(old, updated marks) []string {
 	if old.ignoresSuspension() || !updated.ignoresSuspension() || !updated.template.Equal(old.template) {
 		return nil
@@ -67,18 +67,18 @@ func labelAdvice(old, updated marks) []string {
 	key := appv1alpha1.LabelIgnoredSuspend
 	switch {
 	case decide.IsIgnoredSuspendSpent(old.annotations):
-		return []string{fmt.Sprintf("the label %s has no effect, since it was used or removed at this release already; %s", key, takeOut)}
+		return []string{fmt.Sprintf("the label %s has no effect, since it was already used or removed at this release; %s", key, takeOut)}
 	case old.suspended():
 		return []string{fmt.Sprintf("the label %s lets the next release through; then %s", key, takeOut)}
 	}
 	return []string{fmt.Sprintf("the label %s is removed again, since the Deployment isn't suspended; %s", key, takeOut)}
 }
 
-// spentAdvice says how to get a release through although the label of the Deployment is spent.
+// spentAdvice explains how to get a release through if the label of the Deployment is spent.
 func spentAdvice(old marks) []string {
 	if !old.hasSpentLabel() {
 		return nil
 	}
-	return []string{fmt.Sprintf("the label %s was on the Deployment before and has no effect, since it was used or removed at this release already: "+
+	return []string{fmt.Sprintf("the label %s on the Deployment has no effect, since it was already used or removed at this release: "+
 		"remove it, then set it in the update that changes the pod template", appv1alpha1.LabelIgnoredSuspend)}
 }

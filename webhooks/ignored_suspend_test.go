@@ -26,8 +26,8 @@ func TestLabelAdviceWarnsOfALabelThatIsSetWithoutARelease(t *testing.T) {
 	const (
 		lets    = "the label altershield.defense.antgroup.com/ignored-suspend lets the next release through; then "
 		removed = "the label altershield.defense.antgroup.com/ignored-suspend is removed again, since the Deployment isn't suspended; "
-		spent   = "the label altershield.defense.antgroup.com/ignored-suspend has no effect, since it was used or removed at this release already; "
-		takeOut = "take it out of the file that sets it: there it lets every release through while the Deployment is suspended"
+		spent   = "the label altershield.defense.antgroup.com/ignored-suspend has no effect, since it was already used or removed at this release; "
+		takeOut = "remove it from the manifest that sets it: otherwise it lets every release through while the Deployment is suspended"
 	)
 	release := stamped(versionOf123, "4")
 	used := recorded("alice", "2026-11-20T10:00:00.000000Z", versionOf123, "4")
@@ -56,8 +56,8 @@ func TestLabelAdviceWarnsOfALabelThatIsSetWithoutARelease(t *testing.T) {
 
 // The file of a GitOps client keeps the label, which comes back each time it is consumed.
 func TestDeploymentValidatorLetsNothingThroughByAnIgnoredSuspendThatComesBack(t *testing.T) {
-	const back = "the label altershield.defense.antgroup.com/ignored-suspend was on the Deployment before and has no effect, since it was used or removed " +
-		"at this release already: remove it, then set it in the update that changes the pod template"
+	const back = "the label altershield.defense.antgroup.com/ignored-suspend on the Deployment has no effect, since it was already used or removed " +
+		"at this release: remove it, then set it in the update that changes the pod template"
 	release := stamped(versionOf123, "4")
 	next := stamped(versionOf1234, "5")
 	used := recorded("alice", "2026-11-20T10:00:00.000000Z", versionOf123, "4")
@@ -73,15 +73,15 @@ func TestDeploymentValidatorLetsNothingThroughByAnIgnoredSuspendThatComesBack(t 
 			"to let a repair through, set the label altershield.defense.antgroup.com/ignored-suspend=true on the Deployment in the same update", back}},
 		{"for a version that is refused", all(release, rolledBack(leaving(versionOf1234, "4", refused)), removedAt("4"), ignoring),
 			all(release, removedAt("4"), ignoring, repaired), false, []string{
-				"to release something else, change the pod template: only this very template is refused",
+				"to release something else, change the pod template: only this exact template is refused",
 				"to let this version through, set the label altershield.defense.antgroup.com/ignored-suspend=true on the Deployment in the same update",
 				"or wait until 2026-11-22T08:00:00Z", back}},
 		{"unless the update sets it anew", all(release, suspended, used), all(release, suspended, used, ignoring, repaired), true, []string{
-			"deployment sleep stays suspended until this release is verified; the record says that alice let it through",
-			"the label altershield.defense.antgroup.com/ignored-suspend was set at the release before, too: take it out of the file that sets it: " +
-				"there it lets every release through while the Deployment is suspended"}},
+			"deployment sleep stays suspended until this release is verified; the override is recorded for alice",
+			"the label altershield.defense.antgroup.com/ignored-suspend was also set at the previous release; remove it from the manifest that sets it: " +
+				"otherwise it lets every release through while the Deployment is suspended"}},
 		{"unless it was set for the first time", all(release, suspended, ignoring), all(release, suspended, ignoring, repaired), true, []string{
-			"deployment sleep stays suspended until this release is verified; the record says that alice let it through"}},
+			"deployment sleep stays suspended until this release is verified; the override is recorded for alice"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

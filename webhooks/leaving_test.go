@@ -28,7 +28,7 @@ import (
 func TestLastAnswersCloseTheirConnections(t *testing.T) {
 	g := NewWithT(t)
 	leaving := make(chan struct{})
-	server := httptest.NewServer(lastAnswers{leaving, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(closeOnShutdown{leaving, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "allowed")
 	})})
 	defer server.Close()

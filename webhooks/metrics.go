@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// decision is what the webhooks did about an update of a Deployment.
+// decision is the decision of a webhook on an update of a Deployment.
 type decision string
 
 const (
@@ -34,7 +34,7 @@ const (
 	decisionReturned       decision = "returned_to_verified"
 )
 
-// Metrics counts the decisions of the webhooks. Dry runs don't count, nor does what the cache doesn't confirm.
+// Metrics counts the decisions of the webhooks, without dry runs and requests that the cache doesn't confirm.
 type Metrics struct {
 	decisions *prometheus.CounterVec
 }
@@ -43,12 +43,12 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "altershield_admission_decisions_total",
-		Help: "Answers of the webhooks to releases: stamped, also where the release is denied after that; of suspended Deployments denied, suspension_ignored or returned_to_verified; of others refused or refusal_ignored, where the version was rolled back. First releases don't count, and of one Deployment no more than one decision per second, after 20 at once.",
+		Help: "Decisions of the webhooks on releases: stamped, even if the release is denied afterwards; on suspended Deployments denied, suspension_ignored or returned_to_verified; on versions that were rolled back refused or refusal_ignored. First releases don't count. One decision per second counts for each Deployment, after a burst of 20.",
 	}, []string{"decision"})}
 	if err := registry.Register(metrics.decisions); err != nil {
-		return nil, fmt.Errorf("registering the metrics of admission: %w", err)
+		return nil, fmt.Errorf("registering the admission metrics: %w", err)
 	}
-	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, decision := range []decision{
 		decisionStamped, decisionDenied, decisionRefused, decisionIgnored, decisionRefusalIgnored, decisionReturned,
 	} {

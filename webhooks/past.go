@@ -36,24 +36,24 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Settles on the API server whether a suspended Deployment may return to a version that the cache shows as verified.
+// Checks on the API server whether a suspended Deployment may return to a version that the cache shows as verified.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=list
 
-// Limits of live reads: how many per second, how many at once after a pause, and for how long.
+// Limits of live reads: per second, in a burst, and the timeout of each.
 const (
 	liveReads, liveReadsBurst = 20, 200
 	liveTimeout               = 2 * time.Second
 )
 
-var errTooManyReads = errors.New("too many reads from the API server were asked for")
+var errTooManyReads = errors.New("too many live reads at once")
 
-// boundedReader reads from the API server, a few times a second: any caller who reaches the port can ask for it.
+// boundedReader reads from the API server at a limited rate: any caller who reaches the port can cause these reads.
 type boundedReader struct {
 	client.Reader
 	limiter flowcontrol.PassiveRateLimiter
 }
 
-// List lists, or fails soon.
+// List fails at once beyond the rate limit.
 func (r boundedReader) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if !r.limiter.TryAccept() {
 		return errTooManyReads
@@ -63,7 +63,7 @@ func (r boundedReader) List(ctx context.Context, list client.ObjectList, options
 	return r.Reader.List(ctx, list, options...)
 }
 
-// past finds out on the API server what became of the earlier releases of a workload.
+// past reads the outcome of earlier releases of a workload from the API server.
 type past struct {
 	kind     workload.Kind
 	live     client.Reader
@@ -75,8 +75,8 @@ func newPast(options Options, accounts *accounts) *past {
 	return &past{kind: options.Kind, live: boundedReader{options.Live, limiter}, accounts: accounts}
 }
 
-// isVerified reports whether a Deployment may return to a version while it is suspended. The cache of this replica may lag
-// behind a verdict, and a release that got in can't be taken back.
+// isVerified reports whether a suspended Deployment may return to a version. It reads live: the cache of this replica may lag
+// behind a verdict, and an admission is final.
 func (p *past) isVerified(ctx context.Context, known client.Object, version string) (bool, error) {
 	workloads, err := index.LiveChangeWorkloadsOf(ctx, p.live, p.kind, known)
 	if err != nil {
@@ -85,9 +85,8 @@ func (p *past) isVerified(ctx context.Context, known client.Object, version stri
 	return decide.IsVerified(workloads, version), nil
 }
 
-// versionOf returns which of these versions the template was given before: another release of the operator may have computed
-// another version of it. It is empty where none was, where nothing confirms that the Deployment is there, or where that can't be
-// read: then versions alone decide.
+// versionOf returns which of the versions belongs to the same template: another build of the operator may have computed a different
+// version of it. It returns none if the Deployment isn't confirmed or earlier templates can't be read; then versions alone decide.
 func (p *past) versionOf(ctx context.Context, known client.Object, object *unstructured.Unstructured, template podtemplate.Template, versions []string) string {
 	if known == nil || len(versions) == 0 {
 		return ""
@@ -95,7 +94,7 @@ func (p *past) versionOf(ctx context.Context, known client.Object, object *unstr
 	templates, err := (&history.Keeper{Live: p.live}).Templates(ctx, p.kind, object)
 	if err != nil {
 		if p.accounts.allow(known.GetUID()) {
-			ctrl.LoggerFrom(ctx).Error(err, "A release is judged by its version alone, since earlier pod templates can't be read",
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to read earlier pod templates: the release is judged by its version alone",
 				"namespace", known.GetNamespace(), "deployment", known.GetName())
 		}
 		return ""
@@ -108,7 +107,7 @@ func (p *past) versionOf(ctx context.Context, known client.Object, object *unstr
 	return ""
 }
 
-// refusalOf returns the rollback that has a release of a Deployment refused at now, nil where none has.
+// refusalOf returns the rollback that quarantines a release of a Deployment at now; nil if there is none.
 func (p *past) refusalOf(ctx context.Context, known client.Object, object *unstructured.Unstructured, updated marks, version string, now time.Time) *appv1alpha1.Rollback {
 	rollbacks := appv1alpha1.RollbacksOf(object.GetAnnotations())
 	if slices.ContainsFunc(rollbacks, func(rollback appv1alpha1.Rollback) bool { return rollback.Version == version }) {
@@ -117,8 +116,8 @@ func (p *past) refusalOf(ctx context.Context, known client.Object, object *unstr
 	return decide.RefusalOf(rollbacks, p.versionOf(ctx, known, object, updated.template, refusedVersions(rollbacks, now)), now)
 }
 
-// orphanVersion returns the version that a created workload brings where an orphaned revision waits for it with this version
-// and the same pod template; else it is empty. With another version its pods would restart.
+// orphanVersion returns the version that a created workload brings if it adopts an orphaned revision with this version and the same
+// pod template, else an empty one. With another version the adopted pods would restart.
 func (p *past) orphanVersion(ctx context.Context, namespace string, object *unstructured.Unstructured, created marks) string {
 	restorer, ok := p.kind.(workload.Restorer)
 	if !ok {
@@ -135,7 +134,7 @@ func (p *past) orphanVersion(ctx context.Context, namespace string, object *unst
 	orphans, err := restorer.Orphans(ctx, p.live, object, brought)
 	if err != nil {
 		if p.accounts.all.TryAccept() {
-			ctrl.LoggerFrom(ctx).Error(err, "A created Deployment gets a new version: its pods restart where ReplicaSets are there for it", "namespace", namespace)
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to read orphaned ReplicaSets: the created Deployment gets a new version, and pods that it adopts restart", "namespace", namespace)
 		}
 		return ""
 	}

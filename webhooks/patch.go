@@ -25,8 +25,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// patch lists the operations that turn the marks of a workload into others. It touches single keys of labels and
-// annotations, and the operator's own pause, so that fields which our types don't know survive.
+// patch returns the operations that change the marks of a workload. It touches only single labels and annotations and the
+// operator's pause, so that fields unknown to our types survive.
 func patch(kind workload.Kind, from, to marks) []jsonpatch.Operation {
 	operations := patchMap("/metadata/labels", from.labels, to.labels)
 	operations = append(operations, patchMap("/metadata/annotations", from.annotations, to.annotations)...)

@@ -29,8 +29,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 )
 
-// refusalSentence says why and until when a version is refused. It is the same each time, and has no control characters:
-// the API server drops warnings with such.
+// refusalSentence gives the reason and the end of a version's quarantine. It is the same each time, and free of control
+// characters: the API server drops warnings with them.
 func refusalSentence(deployment string, rollback *appv1alpha1.Rollback) string {
 	return strings.Map(func(char rune) rune {
 		if unicode.IsControl(char) {
@@ -41,10 +41,10 @@ func refusalSentence(deployment string, rollback *appv1alpha1.Rollback) string {
 		deployment, rollback.Version, rollback.Time.UTC().Format(time.RFC3339), cause(rollback), refusedUntil(rollback)))
 }
 
-// refusalAdvice lists the ways in.
+// refusalAdvice lists the options after a denial.
 func refusalAdvice(rollback *appv1alpha1.Rollback) []string {
 	return []string{
-		"to release something else, change the pod template: only this very template is refused",
+		"to release something else, change the pod template: only this exact template is refused",
 		fmt.Sprintf("to let this version through, set the label %s=%s on the Deployment in the same update",
 			appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue),
 		"or wait until " + refusedUntil(rollback),
@@ -60,16 +60,16 @@ func cause(rollback *appv1alpha1.Rollback) string {
 	case rollback.Reason == appv1alpha1.RollbackPodsFailed:
 		return "its pods failed their check"
 	case rollback.User != "":
-		return rollback.User + " asked for it"
+		return rollback.User + " requested it"
 	}
-	return "somebody asked for it"
+	return "a user requested it"
 }
 
 func refusedUntil(rollback *appv1alpha1.Rollback) string {
 	return rollback.RefusedUntil.UTC().Format(time.RFC3339)
 }
 
-// reportRefusal writes an Event about a denied version that was rolled back before. It uses only the cached Deployment, not the request.
+// reportRefusal writes an Event about the denial of a quarantined version. Its content comes only from the cached Deployment.
 func (a *accounts) reportRefusal(known client.Object, version string) {
 	refused := decide.RefusalOf(appv1alpha1.RollbacksOf(known.GetAnnotations()), version, a.clock.Now())
 	if refused == nil {

@@ -39,10 +39,10 @@ const sentence = "deployment sleep refuses version 6a8ff823a5011291b0f02a1d83c22
 
 func TestDeploymentValidatorRefusesAVersionThatWasRolledBack(t *testing.T) {
 	const (
-		stays    = "deployment sleep stays suspended until this release is verified; the record says that alice let it through"
-		takes    = "deployment sleep takes version 6a8ff823a5011291b0f02a1d83c2222d again, which was rolled back; the record says that alice let it through"
+		stays    = "deployment sleep stays suspended until this release is verified; the override is recorded for alice"
+		takes    = "deployment sleep: version 6a8ff823a5011291b0f02a1d83c2222d was rolled back before and is released again; the override is recorded for alice"
 		returns  = "deployment sleep returns to a verified version and stays suspended until its pods are checked again"
-		byChange = "to release something else, change the pod template: only this very template is refused"
+		byChange = "to release something else, change the pod template: only this exact template is refused"
 		byLabel  = "to let this version through, set the label altershield.defense.antgroup.com/ignored-suspend=true on the Deployment in the same update"
 		byTime   = "or wait until 2026-11-22T08:00:00Z"
 		repair   = "to let a repair through, set the label altershield.defense.antgroup.com/ignored-suspend=true on the Deployment in the same update"
@@ -157,8 +157,8 @@ func TestRefusalSentenceGivesTheReason(t *testing.T) {
 		{"in one line", `"reason":"PodsNotRunning","message":"pod sleep-1:\n\tno such image"`, "pod sleep-1:  no such image"},
 		{"as its pods didn't run", `"reason":"PodsNotRunning"`, "its pods didn't run"},
 		{"as its pods failed", `"reason":"PodsFailed"`, "its pods failed their check"},
-		{"as a user asked", `"reason":"Requested","user":"bob"`, "bob asked for it"},
-		{"as a user asked whom nobody noted", `"reason":"Requested"`, "somebody asked for it"},
+		{"as a user asked", `"reason":"Requested","user":"bob"`, "bob requested it"},
+		{"as a user asked whom nobody noted", `"reason":"Requested"`, "a user requested it"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

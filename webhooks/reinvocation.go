@@ -21,7 +21,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// ended returns what a release that is stamped ends of what updated has.
+// ended returns what a stamped release ended; nil if nothing.
 func ended(updated, stamped marks) *appv1alpha1.Ended {
 	end := appv1alpha1.Ended{
 		Hold:           updated.paused && !stamped.paused,
@@ -36,15 +36,14 @@ func ended(updated, stamped marks) *appv1alpha1.Ended {
 	return &end
 }
 
-// isStampedAfter reports whether a first call of the webhook for this request has stamped the release that comes after old.
+// isStampedAfter reports whether an earlier call of the webhook for this request stamped the release that follows old.
 func (m marks) isStampedAfter(old marks) bool {
 	record, found := appv1alpha1.ReleaseRecordOf(m.annotations)
 	return found && record.Release == decide.NextRelease(old.annotations)
 }
 
-// beforeFirstCall returns the marks as they were before the first call of the webhook for this request, if there was one. What
-// that ended may not have to end: another webhook may have changed the template back since. A user who forges the record gets
-// what the user may set anyway.
+// beforeFirstCall returns the marks as they were before an earlier call of the webhook for this request. Another webhook may have
+// reverted the template since, so that nothing ends. Forging the record gives a user only keys that the user may set anyway.
 func (m marks) beforeFirstCall(old marks) marks {
 	record, _ := appv1alpha1.ReleaseRecordOf(m.annotations)
 	if record.Ended == nil || !m.isStampedAfter(old) {

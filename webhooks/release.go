@@ -34,7 +34,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// ownedLabels and ownedAnnotations are the keys of a Deployment that nobody but the operator writes.
+// ownedLabels and ownedAnnotations return the keys of a Deployment that only the operator writes.
 func ownedLabels() []string {
 	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelDefenseStatus, appv1alpha1.LabelSuspend}
 }
@@ -46,25 +46,25 @@ func ownedAnnotations() []string {
 	}
 }
 
-// author is who makes a request.
+// author is the author of a request.
 type author struct {
-	// user is the name that the API server knows the author by.
+	// user is the user name of the author.
 	user string
-	// isOperator reports whether it is the operator itself, whose releases are rollbacks.
+	// isOperator reports whether the author is the operator, whose releases are rollbacks.
 	isOperator bool
 }
 
-// marks are the parts of a workload that distinguish one release from another.
+// marks are the parts of a workload that identify a release.
 type marks struct {
 	labels         map[string]string
 	annotations    map[string]string
 	templateLabels map[string]string
 	template       podtemplate.Template
 	paused         bool
-	// object is what the marks were read from.
+	// object is the object with the marks.
 	object client.Object
-	// knownAs is the version by which the Deployment knows the template, where another release of the operator computed it. Empty
-	// where there is none, or where it makes no difference.
+	// knownAs is the earlier version of the template, if another build of the operator computed it. It is empty if there is none, or
+	// if it makes no difference.
 	knownAs string
 }
 
@@ -86,13 +86,13 @@ func (m marks) suspended() bool {
 	return suspended
 }
 
-// release is the one that the Deployment is at.
+// release returns the current release of the Deployment.
 func (m marks) release() decide.Release {
 	return decide.Release{Version: m.labels[appv1alpha1.LabelVersion], Number: decide.ReleaseNumber(m.annotations)}
 }
 
-// stampNew returns the marks that a new Deployment must carry. Whatever it brings of the operator's keys, say from an
-// export of another Deployment, is not its own, but for a version that its ReplicaSet knows it as.
+// stampNew returns the marks for a new Deployment. It drops the operator's keys that the Deployment brings, for example from an
+// export of another one, except for the version of an orphaned ReplicaSet that it adopts.
 func stampNew(created marks, user string, now time.Time) (marks, error) {
 	version, err := created.template.Version()
 	if err != nil {
@@ -111,9 +111,9 @@ func stampNew(created marks, user string, now time.Time) (marks, error) {
 	})
 }
 
-// stampUpdate returns the marks that a Deployment must carry when it is updated from old to updated at now. While its
-// template stays the same nothing of the operator's changes, so that no pod restarts. The API server may ask again within
-// one request, with an object that carries what this function wrote the first time: old is what it goes by.
+// stampUpdate returns the marks for a Deployment that is updated from old to updated at now. Unless the template changes, the
+// operator's keys don't, so no pod restarts. The API server may call the webhook again for the same request, with an object that
+// this function has already stamped, so it relies on old.
 func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	updated = updated.beforeFirstCall(old)
 	stamped := updated.clone()
@@ -131,7 +131,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	stamped.setRelease(version, release)
 	delete(stamped.labels, appv1alpha1.LabelDefenseStatus)
 	stamped.resume(old)
-	if !by.isOperator { // its rollbacks pass without the label, which a user set for a release of their own
+	if !by.isOperator { // its rollbacks need no label; a user set it for another release
 		if err := stamped.ignoreDenial(old, updated, appv1alpha1.IgnoredSuspend{
 			User: by.user, Time: metav1.NewMicroTime(now), Version: version, Release: release,
 		}); err != nil {
@@ -156,8 +156,7 @@ func (m marks) clone() marks {
 	}
 }
 
-// resume ends the pause of the operator, which was for the release before: held back, the new one could never repair it. A
-// user's pause stays.
+// resume ends the operator's pause of the previous release, which would hold back the repair too. A user's pause stays.
 func (m *marks) resume(old marks) {
 	held, known := old.annotations[appv1alpha1.AnnotationHeld]
 	delete(m.annotations, appv1alpha1.AnnotationHeld)
@@ -166,18 +165,18 @@ func (m *marks) resume(old marks) {
 	}
 }
 
-// restoreOwned sets the operator's keys to what old has.
+// restoreOwned resets the operator's keys to their values in old.
 func (m marks) restoreOwned(old marks) {
 	restore(m.labels, old.labels, ownedLabels())
 	restore(m.annotations, old.annotations, ownedAnnotations())
 	restore(m.templateLabels, old.templateLabels, podtemplate.OwnedLabels())
 }
 
-// write sets an annotation to the JSON of a record.
+// write stores a record in an annotation, as JSON.
 func (m marks) write(key string, record any) error {
 	var written strings.Builder
 	encoder := json.NewEncoder(&written)
-	encoder.SetEscapeHTML(false) // people read it: an arrow stays an arrow
+	encoder.SetEscapeHTML(false) // keeps the "->" of changes readable
 	if err := encoder.Encode(record); err != nil {
 		return fmt.Errorf("writing annotation %s: %w", key, err)
 	}
@@ -189,7 +188,7 @@ func (m marks) setRelease(version string, number int64) {
 	m.labels[appv1alpha1.LabelVersion] = version
 	m.templateLabels[appv1alpha1.LabelVersion] = version
 	m.annotations[appv1alpha1.AnnotationRelease] = strconv.FormatInt(number, 10)
-	// A template from before the namespace was opted in may have it: its pods would all be born finished.
+	// A template from before the opt-in may carry it: all its pods would start as finished.
 	delete(m.templateLabels, appv1alpha1.LabelOperateFinished)
 }
 

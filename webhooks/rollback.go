@@ -23,7 +23,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// settleRequest notes who asks for a rollback. A request that was there before stays with the user who made it.
+// settleRequest records the author of a rollback request. An existing request keeps its author.
 func (m marks) settleRequest(old, updated marks, user string) {
 	switch updated.annotations[appv1alpha1.AnnotationRollback] {
 	case "":
@@ -34,9 +34,8 @@ func (m marks) settleRequest(old, updated marks, user string) {
 	}
 }
 
-// settleRollback keeps what the operator writes with its own rollback. Somebody else's release ends every request, as it was
-// made for the release before, and asks for none: kubectl rollout undo brings the annotations of an old ReplicaSet, a request
-// that was met long ago among them.
+// settleRollback keeps the annotations that the operator writes with its own rollback. A user's release drops every request: an
+// existing one was for the previous release, and kubectl rollout undo may bring back one from the annotations of an old ReplicaSet.
 func (m marks) settleRollback(updated marks, by author) {
 	if by.isOperator {
 		restore(m.annotations, updated.annotations, []string{appv1alpha1.AnnotationRollbacks, appv1alpha1.AnnotationRollbackBy})
@@ -46,7 +45,7 @@ func (m marks) settleRollback(updated marks, by author) {
 	delete(m.annotations, appv1alpha1.AnnotationRollbackBy)
 }
 
-// releaser is the user whose release it is: of the operator's own rollback, who asked for it.
+// releaser returns the user name to record as author: for the operator's own rollback, the user who requested it.
 func releaser(updated marks, by author, release int64) string {
 	if by.isOperator {
 		if made := updated.rollbackTo(release); made != nil && made.User != "" {
@@ -56,8 +55,8 @@ func releaser(updated marks, by author, release int64) string {
 	return by.user
 }
 
-// rollbackTo is the newest rollback where it is the one that makes the given release, else nil. It doesn't look at the
-// version: another webhook may change a template that the Deployment goes back to.
+// rollbackTo returns the newest rollback if it makes the given release, else nil. It ignores the version: another webhook may change
+// the restored template.
 func (m marks) rollbackTo(release int64) *appv1alpha1.Rollback {
 	rollbacks := appv1alpha1.RollbacksOf(m.annotations)
 	if len(rollbacks) == 0 || rollbacks[0].ToRelease != release {
@@ -66,7 +65,7 @@ func (m marks) rollbackTo(release int64) *appv1alpha1.Rollback {
 	return &rollbacks[0]
 }
 
-// refusedVersions are those that are refused at now.
+// refusedVersions returns the versions that are quarantined at now.
 func refusedVersions(rollbacks []appv1alpha1.Rollback, now time.Time) []string {
 	var versions []string
 	for i := range rollbacks {

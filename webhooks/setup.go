@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package webhooks holds the admission of Deployments: the mutating webhook stamps releases, the validating webhook
-// denies those of a suspended Deployment and those of a version that was rolled back.
+// Package webhooks implements the admission of Deployments. The mutating webhook stamps releases. The validating webhook denies
+// releases of suspended Deployments and of quarantined versions.
 package webhooks
 
 import (
@@ -39,7 +39,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Paths that the webhook configurations name.
+// Paths in the webhook configurations.
 const (
 	MutatePath   = "/mutate-apps-v1-deployment"
 	ValidatePath = "/validate-apps-v1-deployment"
@@ -48,29 +48,27 @@ const (
 // +kubebuilder:webhook:path=/mutate-apps-v1-deployment,mutating=true,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=create;update,versions=v1,name=mdeployment.kb.io,admissionReviewVersions=v1,reinvocationPolicy=IfNeeded,timeoutSeconds=10
 // +kubebuilder:webhook:path=/validate-apps-v1-deployment,mutating=false,failurePolicy=fail,sideEffects=NoneOnDryRun,groups=apps,resources=deployments,verbs=update,versions=v1,name=vdeployment.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
 
-// Options are what the webhooks need.
+// Options configures the webhooks.
 type Options struct {
-	// Kind is what they admit.
+	// Kind is the kind of workload that they admit.
 	Kind workload.Kind
-	// Reader reads what Watch watches, from a cache that has the indexes of package index.
+	// Reader reads from a cache with the objects of Watch and the indexes of package index.
 	Reader client.Reader
-	// Live reads from the API server, to settle what can't be taken back and what the cache doesn't have.
+	// Live reads from the API server, for irrevocable decisions and for objects that the cache doesn't hold.
 	Live client.Reader
-	// Operator is the user name of the operator itself, which may write its own keys and roll back.
+	// Operator is the user name of the operator, which may write its own keys and roll back.
 	Operator string
-	// Clock tells the time that is recorded with a release, and whether a version is still refused.
-	Clock clock.PassiveClock
-	// Recorder writes the Events about denied versions. It needs no log: each decision has a line of its own.
+	Clock    clock.PassiveClock
+	// Recorder writes Events about denied quarantined versions. It needs no log: each decision has a line of its own.
 	Recorder events.Recorder
-	// Metrics takes the metrics of the webhooks.
-	Metrics prometheus.Registerer
-	// Tracer sends spans of denials; nil where nothing is traced.
+	Metrics  prometheus.Registerer
+	// Tracer is nil if tracing is off.
 	Tracer *tracing.Tracer
-	// Leaving is closed when the process is to end before long; nil if it never tells.
+	// Leaving is closed when the process begins to shut down. It may be nil.
 	Leaving <-chan struct{}
 }
 
-// Watch has the cache hold what the webhooks read, also on replicas that reconcile nothing.
+// Watch makes the cache hold the objects that the webhooks read, also on replicas that don't lead.
 func Watch(ctx context.Context, informers cache.Informers, kind workload.Kind) error {
 	for _, object := range []client.Object{&corev1.Namespace{}, kind.New(), &appv1alpha1.ChangeWorkload{}} {
 		if _, err := informers.GetInformer(ctx, object); err != nil {
@@ -89,19 +87,19 @@ func Register(server webhook.Server, options Options) error {
 	accounts := newAccounts(options, metrics)
 	past := newPast(options, accounts)
 	log := boundedLog(options.Clock)
-	server.Register(MutatePath, lastAnswers{options.Leaving, &admission.Webhook{
+	server.Register(MutatePath, closeOnShutdown{options.Leaving, &admission.Webhook{
 		Handler:        &deploymentDefaulter{kind: options.Kind, operator: options.Operator, clock: options.Clock, accounts: accounts, past: past},
 		LogConstructor: log,
 	}})
-	server.Register(ValidatePath, lastAnswers{options.Leaving, &admission.Webhook{
+	server.Register(ValidatePath, closeOnShutdown{options.Leaving, &admission.Webhook{
 		Handler:        &deploymentValidator{kind: options.Kind, operator: options.Operator, clock: options.Clock, accounts: accounts, past: past},
 		LogConstructor: log,
 	}})
 	return nil
 }
 
-// boundedLog keeps what anybody may send out of the log: the values of a request, and all but one line a second about requests
-// that aren't admission reviews.
+// boundedLog keeps untrusted input out of the log: the values of requests, and more than one line per second about requests that
+// aren't admission reviews.
 func boundedLog(clock clock.PassiveClock) func(logr.Logger, *admission.Request) logr.Logger {
 	limiter := flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(1, 10, clock)
 	return func(base logr.Logger, request *admission.Request) logr.Logger {
@@ -112,19 +110,19 @@ func boundedLog(clock clock.PassiveClock) func(logr.Logger, *admission.Request) 
 	}
 }
 
-// lastAnswers closes each connection with its next answer once the process is leaving. The API server keeps connections to
-// webhooks, by HTTP/1.1: a request on one that the server closes at that very moment is lost, as POSTs aren't sent again, and
-// its release fails.
-type lastAnswers struct {
+// closeOnShutdown closes each connection with its next response once the process shuts down. The API server keeps HTTP/1.1
+// connections to webhooks and doesn't retry a POST: a request on a connection that is closed at the same moment fails, and its
+// release with it.
+type closeOnShutdown struct {
 	leaving <-chan struct{}
 	handler http.Handler
 }
 
-func (l lastAnswers) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+func (c closeOnShutdown) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	select {
-	case <-l.leaving:
+	case <-c.leaving:
 		w.Header().Set("Connection", "close")
 	default:
 	}
-	l.handler.ServeHTTP(w, request)
+	c.handler.ServeHTTP(w, request)
 }

@@ -38,7 +38,7 @@ type server struct {
 }
 
 func (s *server) Register(path string, hook http.Handler) {
-	s.handlers[path] = hook.(lastAnswers).handler.(*admission.Webhook).Handler
+	s.handlers[path] = hook.(closeOnShutdown).handler.(*admission.Webhook).Handler
 }
 
 func TestRegisterServesBothWebhooksUnderTheirDocumentedPaths(t *testing.T) {

@@ -34,18 +34,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 )
 
-// Follows the Secret with the certificate of the webhooks; cert-controller follows all Secrets of the namespace for that.
+// Watches the Secret with the certificate of the webhooks; cert-controller watches all Secrets of the namespace for that.
 // +kubebuilder:rbac:groups="",namespace=system,resources=secrets,verbs=get;list;watch
-// Keeps a new certificate in it.
+// Stores a new certificate in the Secret.
 // +kubebuilder:rbac:groups="",namespace=system,resources=secrets,resourceNames=webhook-server-cert,verbs=update
-// Follows the webhook configurations, as somebody may take their certificate authority away.
+// Watches the webhook configurations, to restore a CA bundle that was removed.
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,verbs=list;watch
-// Puts the certificate authority into its own ones.
+// Sets the CA bundle of its own webhook configuration.
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=altershieldoperator-mutating-webhook-configuration,verbs=update
-// Puts the certificate authority into its own ones.
+// Sets the CA bundle of its own webhook configuration.
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=altershieldoperator-validating-webhook-configuration,verbs=update
 
-// Names as config/ has them.
+// Names in config/.
 const (
 	mutatingConfiguration   = "altershieldoperator-mutating-webhook-configuration"
 	validatingConfiguration = "altershieldoperator-validating-webhook-configuration"
@@ -58,7 +58,7 @@ const (
 	fieldOwner = "altershield-operator"
 )
 
-// dnsNames are what clients call the operator; the first is what the API server calls the webhooks.
+// dnsNames returns the DNS names of the operator. The first one is that of the webhooks.
 func dnsNames(namespace string) []string {
 	var names []string
 	for _, service := range []string{webhookService, metricsService, callbackService} {
@@ -67,8 +67,8 @@ func dnsNames(namespace string) []string {
 	return names
 }
 
-// Watch has the cache of a manager hold the Secret, and no other: the operator may not read those of all namespaces, and the
-// manager's client, which the rotator writes with, watches what it writes.
+// Watch restricts the cache of a manager to this Secret: the operator may not read those of all namespaces, and the manager's
+// client, with which the rotator writes, watches the kinds that it writes.
 func (s *Source) Watch(options *cache.Options) {
 	if s.Secret.Name == "" {
 		return
@@ -78,14 +78,14 @@ func (s *Source) Watch(options *cache.Options) {
 	}}
 }
 
-// SetupWithManager has every replica fill and follow the Secret; where none is named it does nothing. It fails where the
-// Secret is missing or Dir can't be used.
+// SetupWithManager makes every replica fill and watch the Secret. It does nothing if none is named, and fails if the Secret is
+// missing or Dir is unusable.
 //
-// The certificate is good for a year and renewed 90 days before its end, or at once where tls.crt and tls.key are removed
-// from the Secret. Its authority stays the same, so clients see no gap: they trust the old and the new one. The authority is
-// good for ten years, and renewed when 90 days are left or ca.crt is removed. Then a replica may serve for some moments what
-// a webhook configuration doesn't trust yet, or no longer: releases are denied until all have caught up. No replica waits for
-// another, so nobody has to be leader, and whoever is first fills the Secret; the others' writes fail with a conflict.
+// The certificate is valid for a year. It is renewed 90 days before it expires, or at once if tls.crt and tls.key are removed from
+// the Secret. Clients see no gap, as the CA stays the same. The CA is valid for ten years and renewed 90 days before it expires, or
+// if ca.crt is removed. For some moments after that, a replica may serve a certificate that a webhook configuration doesn't trust
+// yet, or no longer: releases are denied until all have caught up. No leader is needed: the first replica fills the Secret, and the
+// writes of the others fail with a conflict.
 func (s *Source) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	if s.Secret.Name == "" {
 		return nil
@@ -111,13 +111,13 @@ func (s *Source) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	return s.addRotator(mgr)
 }
 
-// prepareDir leaves a directory that can be written to, without a certificate that an earlier process served.
+// prepareDir makes Dir a writable directory without the certificate of an earlier process.
 func (s *Source) prepareDir() error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(s.Dir, privateKeyKey)); err == nil {
-		return fmt.Errorf("%s has a %s: with --webhook-cert-secret, name a directory that is the operator's own", s.Dir, privateKeyKey)
+		return fmt.Errorf("%s has a %s: with --webhook-cert-secret, use a directory for the operator alone", s.Dir, privateKeyKey)
 	}
 	if err := os.Remove(filepath.Join(s.Dir, certKey)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -136,7 +136,7 @@ func (s *Source) addRotator(mgr ctrl.Manager) error {
 		DNSName: names[0], ExtraDNSNames: names[1:], IsReady: s.trusted,
 		Webhooks: []rotator.WebhookInfo{{Name: mutatingConfiguration, Type: rotator.Mutating}, {Name: validatingConfiguration, Type: rotator.Validating}},
 	}); err != nil {
-		return fmt.Errorf("adding the rotator of certificates: %w", err)
+		return fmt.Errorf("adding the certificate rotator: %w", err)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package servingcert is where the webhooks and the metrics have their certificate from: files, or a Secret that the operator
+// Package servingcert provides the certificate of the webhooks and the metrics, from files or from a Secret that the operator
 // fills itself.
 package servingcert
 
@@ -39,19 +39,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Keys of the Secret. The key of the authority, ca.key, is the rotator's.
+// Keys of the Secret. The private key of the CA, ca.key, belongs to the rotator.
 const (
 	certKey       = corev1.TLSCertKey
 	privateKeyKey = corev1.TLSPrivateKeyKey
 	authorityKey  = "ca.crt"
 )
 
-// Source is where a certificate comes from. Every replica has one, and follows the Secret by itself: what the kubelet mounts
-// is late by more than a minute.
+// Source provides a certificate. Every replica watches the Secret itself, as a mounted one lags by more than a minute.
 type Source struct {
-	// Secret keeps the certificate, its authority and their keys. Without a name, servers read the files of Dir.
+	// Secret holds the certificate, its CA and their keys. Without a name, servers read the files in Dir.
 	Secret client.ObjectKey
-	// Dir has tls.crt and tls.key where no Secret is named. Else it is the operator's own, and shows the public tls.crt.
+	// Dir holds tls.crt and tls.key if no Secret is named. Otherwise it is for the operator alone, which writes the public tls.crt.
 	Dir string
 
 	reader  client.Reader
@@ -64,10 +63,10 @@ var (
 	_ healthz.Checker      = (&Source{}).Ready
 )
 
-// errNone is what a handshake fails with before the Secret is filled.
+// errNone is the error of a handshake before the Secret is filled.
 var errNone = errors.New("there is no certificate yet")
 
-// TLSOptions has a server show the certificate of the Secret. They are empty where it reads files.
+// TLSOptions makes a server present the certificate of the Secret. They are empty if it reads files.
 func (s *Source) TLSOptions() []func(*tls.Config) {
 	if s.Secret.Name == "" {
 		return nil
@@ -82,31 +81,31 @@ func (s *Source) TLSOptions() []func(*tls.Config) {
 	}}
 }
 
-// Ready fails until the webhook configurations trust what this replica serves.
+// Ready fails until the webhook configurations trust the certificate of this replica.
 func (s *Source) Ready(*http.Request) error {
 	select {
 	case <-s.trusted:
 		return nil
 	default:
-		return errors.New("the authority of the certificate is not in the webhook configurations yet")
+		return errors.New("the webhook configurations don't have the CA bundle yet")
 	}
 }
 
-// Reconcile serves what the Secret has. A Secret that is emptied or spoilt changes nothing: the rotator mends it. One that is
-// gone changes nothing either, but nobody mends it, as the operator may create no Secret: it is told.
+// Reconcile serves the certificate of the Secret. An empty or broken Secret changes nothing: the rotator repairs it. A deleted one
+// changes nothing either, but the operator may not create Secrets, so it logs an error.
 func (s *Source) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	log := ctrl.LoggerFrom(ctx)
 	var secret corev1.Secret
 	if err := s.reader.Get(ctx, request.NamespacedName, &secret); err != nil {
 		if apierrors.IsNotFound(err) {
-			log.Error(err, "The Secret of the certificate is gone: apply config/default again before a replica restarts, which needs it")
+			log.Error(err, "The Secret of the certificate is missing: apply config/default again, as no replica can start without it")
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading Secret %s: %w", request, err)
 	}
 	cert, key := secret.Data[certKey], secret.Data[privateKeyKey]
 	if _, err := rotator.ValidCert(secret.Data[authorityKey], cert, key, dnsNames(s.Secret.Namespace)[0], nil, time.Now()); err != nil {
-		log.Info("The Secret has no certificate that can be served", "reason", err.Error())
+		log.Info("The Secret has no usable certificate", "reason", err.Error())
 		return ctrl.Result{}, nil
 	}
 	pair, err := tls.X509KeyPair(cert, key)
@@ -118,9 +117,9 @@ func (s *Source) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resu
 	}
 	// The rotator waits for this file.
 	if err := os.WriteFile(filepath.Join(s.Dir, certKey), cert, 0o600); err != nil {
-		return ctrl.Result{}, fmt.Errorf("showing the certificate of Secret %s: %w", request, err)
+		return ctrl.Result{}, fmt.Errorf("writing the certificate of Secret %s: %w", request, err)
 	}
 	s.current.Store(&pair)
-	log.Info("A new certificate is served", "until", pair.Leaf.NotAfter)
+	log.Info("Serving a new certificate", "until", pair.Leaf.NotAfter)
 	return ctrl.Result{}, nil
 }

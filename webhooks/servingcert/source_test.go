@@ -140,7 +140,7 @@ func TestPrepareDir(t *testing.T) {
 		for _, name := range []string{"tls.crt", "tls.key"} {
 			g.Expect(os.WriteFile(filepath.Join(s.Dir, name), nil, 0o600)).To(Succeed())
 		}
-		g.Expect(s.prepareDir()).To(MatchError(ContainSubstring("has a tls.key: with --webhook-cert-secret, name a directory that is the operator's own")))
+		g.Expect(s.prepareDir()).To(MatchError(ContainSubstring("has a tls.key: with --webhook-cert-secret, use a directory for the operator alone")))
 		g.Expect(filepath.Join(s.Dir, "tls.crt")).To(BeARegularFile())
 	})
 	t.Run("and is refused where it can't be written to", func(t *testing.T) {

@@ -141,7 +141,7 @@ func decodeTemplate(raw []byte) (typed typedTemplate, complete bool, err error) 
 	if err := json.Unmarshal(raw, &typed); err != nil {
 		var mismatch *json.UnmarshalTypeError
 		if errors.As(err, &mismatch) {
-			return typed, false, fmt.Errorf("spec.template.%s: a %s can't stand here", mismatch.Field, mismatch.Value)
+			return typed, false, fmt.Errorf("spec.template.%s: the value must not be a %s", mismatch.Field, mismatch.Value)
 		}
 		return typed, false, fmt.Errorf("decoding the pod template: %w", err)
 	}

@@ -81,7 +81,7 @@ func TestVersionDoesNotDependOnTheOrderOfKeys(t *testing.T) {
 func TestVersionFailsWhereOurTypesCanNotReadTheTemplate(t *testing.T) {
 	g := NewWithT(t)
 	_, err := Of(deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec"))).Version()
-	g.Expect(err).To(MatchError("spec.template.spec.terminationGracePeriodSeconds: a string can't stand here"))
+	g.Expect(err).To(MatchError("spec.template.spec.terminationGracePeriodSeconds: the value must not be a string"))
 }
 
 func TestTemplateEqual(t *testing.T) {
