@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// access asks the API server who a caller is and what they may do, as the API server itself would.
+// access authenticates and authorizes callers by the API server.
 type access struct {
 	client client.Writer
 	clock  clock.PassiveClock
@@ -41,11 +41,11 @@ type access struct {
 }
 
 const (
-	// reviewTimeout is how long the API server gets to answer.
+	// reviewTimeout bounds a request to the API server.
 	reviewTimeout = 5 * time.Second
-	// reviewsPerSecond and reviewBurst are how often it is asked whose a token is.
+	// reviewsPerSecond and reviewBurst limit the token reviews.
 	reviewsPerSecond, reviewBurst = 10, 50
-	// unknownFor is how long it is not asked again of a token that it doesn't know.
+	// unknownFor is the time for which an unknown token isn't reviewed again.
 	unknownFor = 10 * time.Second
 )
 
@@ -55,8 +55,8 @@ func newAccess(client client.Writer, clock clock.PassiveClock) access {
 	}}
 }
 
-// unknownTokens keeps strangers from having the API server asked as often as they like. It remembers the sums of tokens for a
-// short time, no more of them than may be asked about in that time.
+// unknownTokens limits the token reviews that unauthenticated callers can cause. It remembers the hashes of unknown tokens for a
+// short time; the rate of reviews bounds their number.
 type unknownTokens struct {
 	reviews flowcontrol.PassiveRateLimiter
 
@@ -77,7 +77,7 @@ func (u *unknownTokens) add(token string, now time.Time) {
 	u.until[sha256.Sum256([]byte(token))] = now.Add(unknownFor)
 }
 
-// denial says why a caller doesn't get what they ask for.
+// denial is the error of a request that the caller may not make, or must change.
 type denial struct {
 	code    int
 	message string
@@ -95,8 +95,8 @@ func (d *denial) answer(w http.ResponseWriter) (int, any) {
 	return d.code, reply{Message: d.message}
 }
 
-// check reports whether the caller of a request, who shows a token of the cluster, may do what action says, and which name the
-// API server knows them by. The error is a denial, unless the API server could not be asked.
+// check returns the user name of the caller if its bearer token allows the action. The error is a denial, unless the API server
+// could not be reached.
 func (a access) check(request *http.Request, action authorizationv1.ResourceAttributes) (name string, err error) {
 	user, err := a.authenticate(request)
 	if err != nil {
@@ -109,7 +109,7 @@ func (a access) check(request *http.Request, action authorizationv1.ResourceAttr
 		review.Spec.Extra[key] = authorizationv1.ExtraValue(values)
 	}
 	if err := a.create(request.Context(), review); err != nil {
-		return "", fmt.Errorf("asking the API server for the rights of user %q: %w", user.Username, err)
+		return "", fmt.Errorf("reviewing the access of user %q: %w", user.Username, err)
 	}
 	if !review.Status.Allowed {
 		return "", &denial{http.StatusForbidden, forbidden(user.Username, action)}
@@ -117,7 +117,7 @@ func (a access) check(request *http.Request, action authorizationv1.ResourceAttr
 	return user.Username, nil
 }
 
-// refuse answers who shows no token, or one that the cluster didn't know a moment ago.
+// refuse rejects requests without a token, or with one that was unknown a moment ago.
 func (a access) refuse(w http.ResponseWriter, request *http.Request) (int, any) {
 	if _, denied := a.tokenOf(request); denied != nil {
 		return denied.answer(w)
@@ -125,13 +125,13 @@ func (a access) refuse(w http.ResponseWriter, request *http.Request) (int, any) 
 	return 0, nil
 }
 
-// tokenOf is the token that a caller shows.
+// tokenOf returns the bearer token of a request.
 func (a access) tokenOf(request *http.Request) (string, *denial) {
 	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
 	switch {
 	case !strings.EqualFold(scheme, "Bearer") || token == "":
-		return "", &denial{http.StatusUnauthorized, "show a token of the cluster in the header Authorization: Bearer"}
+		return "", &denial{http.StatusUnauthorized, "the header Authorization must hold a bearer token of the cluster"}
 	case a.tokens.has(token, a.clock.Now()):
 		return "", unknownToken()
 	}
@@ -139,7 +139,7 @@ func (a access) tokenOf(request *http.Request) (string, *denial) {
 }
 
 func unknownToken() *denial {
-	return &denial{http.StatusUnauthorized, "the cluster doesn't know the token"}
+	return &denial{http.StatusUnauthorized, "the cluster doesn't accept the bearer token"}
 }
 
 func (a access) authenticate(request *http.Request) (authenticationv1.UserInfo, error) {
@@ -148,11 +148,11 @@ func (a access) authenticate(request *http.Request) (authenticationv1.UserInfo, 
 		return authenticationv1.UserInfo{}, denied
 	}
 	if !a.tokens.reviews.TryAccept() {
-		return authenticationv1.UserInfo{}, &denial{http.StatusTooManyRequests, "too many tokens are shown: try again in a moment"}
+		return authenticationv1.UserInfo{}, &denial{http.StatusTooManyRequests, "too many requests with bearer tokens: try again in a moment"}
 	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	if err := a.create(request.Context(), review); err != nil {
-		return authenticationv1.UserInfo{}, fmt.Errorf("asking the API server for the user of a token: %w", err)
+		return authenticationv1.UserInfo{}, fmt.Errorf("reviewing a token: %w", err)
 	}
 	if !review.Status.Authenticated {
 		a.tokens.add(token, a.clock.Now())
@@ -161,14 +161,14 @@ func (a access) authenticate(request *http.Request) (authenticationv1.UserInfo, 
 	return review.Status.User, nil
 }
 
-// create doesn't record the write for later reads: that would make the cache watch reviews, which nobody can.
+// create doesn't record the write for later reads: the cache would try to watch reviews, which is impossible.
 func (a access) create(ctx context.Context, review client.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	return a.client.Create(ctx, review, client.DisableReadYourWritesConsistency)
 }
 
-// forbidden is worded as the API server would.
+// forbidden returns the message in the words of the API server.
 func forbidden(user string, action authorizationv1.ResourceAttributes) string {
 	resource := fmt.Sprintf("resource %q", action.Resource)
 	if action.Name != "" {

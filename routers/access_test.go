@@ -74,7 +74,7 @@ func (r *reviews) funcs() interceptor.Funcs {
 
 func TestAccessToSuspendedDeployments(t *testing.T) {
 	const path = "/openapi/altershield/suspend/deployment?namespace="
-	const show = "show a token of the cluster in the header Authorization: Bearer"
+	const show = "the header Authorization must hold a bearer token of the cluster"
 	for _, row := range []struct {
 		name, authorization, namespace, down string
 		code, asked                          int
@@ -85,13 +85,13 @@ func TestAccessToSuspendedDeployments(t *testing.T) {
 		{"nobody without a token", "", "default", "", 401, 0, show},
 		{"nobody with an empty token", "Bearer ", "default", "", 401, 0, show},
 		{"nobody with a password", "Basic of-alice", "default", "", 401, 0, show},
-		{"nobody whose token is unknown", "Bearer of-mallory", "default", "", 401, 1, "the cluster doesn't know the token"},
+		{"nobody whose token is unknown", "Bearer of-mallory", "default", "", 401, 1, "the cluster doesn't accept the bearer token"},
 		{"nobody who may not list those of this namespace", "Bearer of-alice", "kube-system", "", 403, 2,
 			`user \"alice\" cannot list resource \"deployments\" in API group \"apps\" in the namespace \"kube-system\"`},
 		{"nobody whose rights can't be found out", "Bearer of-alice", "default", "*v1.SubjectAccessReview", 500, 2,
-			"the suspended Deployments can't be listed: the log of the operator says why"},
+			"the suspended Deployments can't be listed: the operator's log has the error"},
 		{"nobody who can't be told from others", "Bearer of-alice", "default", "*v1.TokenReview", 500, 1,
-			"the suspended Deployments can't be listed: the log of the operator says why"},
+			"the suspended Deployments can't be listed: the operator's log has the error"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

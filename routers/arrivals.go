@@ -22,13 +22,13 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// arrivals tells those who wait for the ChangePod of a check that it has come.
+// arrivals notifies the callbacks that wait for the ChangePod of a check.
 type arrivals struct {
 	mu      sync.Mutex
 	awaited map[string]*awaited
 }
 
-// awaited is a check that somebody waits for.
+// awaited is a check with waiting callbacks.
 type awaited struct {
 	arrived chan struct{}
 	waiting int
@@ -38,8 +38,8 @@ func newArrivals() *arrivals {
 	return &arrivals{awaited: map[string]*awaited{}}
 }
 
-// expect closes arrived as soon as a ChangePod with this check is seen in the cache from now on. forget is to be called
-// when that doesn't matter any more.
+// expect returns a channel that is closed when a ChangePod with this check next appears in the cache. The caller must call
+// forget when it stops waiting.
 func (a *arrivals) expect(check string) (arrived <-chan struct{}, forget func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,7 +58,7 @@ func (a *arrivals) expect(check string) (arrived <-chan struct{}, forget func())
 	}
 }
 
-// announce takes each ChangePod that came into the cache or changed there.
+// announce handles each ChangePod that appears or changes in the cache.
 func (a *arrivals) announce(object any) {
 	changePod, ok := object.(*appv1alpha1.ChangePod)
 	if !ok || changePod.Status.ChangePodID == "" {

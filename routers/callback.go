@@ -32,17 +32,16 @@ import (
 )
 
 const (
-	// answerWithin is how long the verdict of a callback may take to be saved: AlterShield Server waits six seconds for the
-	// answer.
+	// answerWithin bounds the time until a callback is answered: AlterShield Server waits six seconds.
 	answerWithin = 5 * time.Second
-	// saveWithin is how long saving is tried all the same: nobody will tell the verdict again.
+	// saveWithin bounds the time for which saving is retried after that: the verdict is not sent again.
 	saveWithin = 2 * time.Minute
-	// patience is how much of that is spent on waiting for a ChangePod to appear.
+	// patience is the part of it in which a ChangePod may appear.
 	patience = 3 * time.Second
 )
 
-// callbacks takes the verdicts that the verifier sends. It need not repeat one that it could deliver or not, whatever the answer:
-// AlterShield Server never does. But one may arrive twice.
+// callbacks receives the verdicts that the verifier sends. AlterShield Server never retries a callback, whatever the response, but
+// one may arrive twice.
 type callbacks struct {
 	receiver verifier.Receiver
 	client   client.Client
@@ -53,16 +52,16 @@ type callbacks struct {
 	tracer   *tracing.Tracer
 }
 
-// outcome is what became of a callback, and how that is answered.
+// outcome is the result of a callback, with its response.
 type outcome struct {
 	status  status
 	code    int
 	message string
-	// object is what holds the verdict now: a ChangePod or, where it is parked, a ChangeWorkload.
+	// object holds the verdict: a ChangePod or, if it is parked, a ChangeWorkload.
 	object client.ObjectKey
-	// about tells the log which release the ChangePod belongs to.
+	// about are log values that identify the release of the ChangePod.
 	about []any
-	// cause is told in the log, not to the caller.
+	// cause goes to the log, not to the caller.
 	cause error
 }
 
@@ -78,11 +77,11 @@ func notSaved(cause error) outcome {
 	return rejected(statusFailed, http.StatusInternalServerError, cause, "the verdict could not be saved")
 }
 
-// handle answers 200 to every callback that is authentic and well-formed, unless it can't be saved.
-func (c *callbacks) handle(w http.ResponseWriter, request *http.Request, known func()) (int, any) {
+// handle returns 200 for every authentic and well-formed callback, unless it can't be saved.
+func (c *callbacks) handle(w http.ResponseWriter, request *http.Request, authenticated func()) (int, any) {
 	delivery, outcome := c.receive(w, request)
 	if outcome.status == "" {
-		known()
+		authenticated()
 		outcome = c.take(request, delivery)
 	}
 	return c.answer(request, delivery, outcome)
@@ -97,7 +96,7 @@ func (c *callbacks) answer(request *http.Request, delivery verifier.Delivery, ou
 	}
 }
 
-// refuse answers what can't be a callback by its header.
+// refuse rejects requests whose header rules them out.
 func (c *callbacks) refuse(_ http.ResponseWriter, request *http.Request) (int, any) {
 	outcome := c.screen(request)
 	if outcome.status == "" {
@@ -106,7 +105,7 @@ func (c *callbacks) refuse(_ http.ResponseWriter, request *http.Request) (int, a
 	return c.answer(request, verifier.Delivery{}, outcome)
 }
 
-// screen has no status where the body has to tell.
+// screen checks the header. The outcome has no status if the body decides.
 func (c *callbacks) screen(request *http.Request) outcome {
 	if request.ContentLength > maxCallbackBytes {
 		return tooLarge(fmt.Errorf("the header Content-Length is %d", request.ContentLength))
@@ -117,7 +116,7 @@ func (c *callbacks) screen(request *http.Request) outcome {
 	return outcome{}
 }
 
-// receive reads a callback. The outcome has no status where there is a verdict to take.
+// receive reads a callback. The outcome has no status if there is a verdict.
 func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (verifier.Delivery, outcome) {
 	none := verifier.Delivery{}
 	body, err := readBody(w, request, maxCallbackBytes)
@@ -126,7 +125,7 @@ func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (verif
 	case errors.As(err, &exceeded):
 		return none, tooLarge(err)
 	case err != nil:
-		return none, rejected(statusMalformed, http.StatusBadRequest, err, "the body didn't arrive")
+		return none, rejected(statusMalformed, http.StatusBadRequest, err, "the request body could not be read")
 	}
 	delivery, err := c.receiver.Receive(request.Header, body, c.clock.Now())
 	if err != nil {
@@ -136,10 +135,10 @@ func (c *callbacks) receive(w http.ResponseWriter, request *http.Request) (verif
 }
 
 func tooLarge(cause error) outcome {
-	return rejected(statusTooLarge, http.StatusRequestEntityTooLarge, cause, "a callback has 1 MiB at most")
+	return rejected(statusTooLarge, http.StatusRequestEntityTooLarge, cause, "the callback is larger than 1 MiB")
 }
 
-// notTaken is the outcome of a message that the receiver doesn't take.
+// notTaken returns the outcome of a message that the receiver rejects.
 func notTaken(cause error) outcome {
 	rejection, known := errors.AsType[*verifier.Rejection](cause)
 	if !known {
@@ -156,7 +155,7 @@ func notTaken(cause error) outcome {
 	return rejected(statusFailed, http.StatusServiceUnavailable, cause, rejection.Message)
 }
 
-// take brings a verdict to its ChangePod. The server doesn't send it again, so it is saved even if the server is gone.
+// take saves a verdict. It continues after the server disconnects, as the server doesn't send the verdict again.
 func (c *callbacks) take(request *http.Request, delivery verifier.Delivery) outcome {
 	if delivery.Verdict.Outcome == verifier.Undecided {
 		return taken(statusIgnored, client.ObjectKey{}, delivery.Verdict.Reason)
@@ -170,7 +169,7 @@ func (c *callbacks) take(request *http.Request, delivery verifier.Delivery) outc
 		select {
 		case saved <- outcome:
 		case <-answered:
-			if outcome.status != statusFailed { // which was counted when it was answered
+			if outcome.status != statusFailed { // counted already, with the response
 				c.metrics.count(outcome.status, delivery)
 			}
 			report(request, delivery, outcome)
@@ -182,11 +181,11 @@ func (c *callbacks) take(request *http.Request, delivery verifier.Delivery) outc
 	case outcome := <-saved:
 		return outcome
 	case <-timeout.C:
-		return notSaved(errors.New("it takes too long; it is tried on without anybody waiting"))
+		return notSaved(errors.New("timed out; still retrying in the background"))
 	}
 }
 
-// save brings a verdict to its ChangePod, or parks it. gone says that the caller has stopped waiting.
+// save applies a verdict to its ChangePod, or parks it. gone is closed when the caller disconnects.
 func (c *callbacks) save(ctx context.Context, delivery verifier.Delivery, gone <-chan struct{}) outcome {
 	changePod, err := c.await(ctx, delivery.CheckID, gone)
 	switch {
@@ -198,7 +197,7 @@ func (c *callbacks) save(ctx context.Context, delivery verifier.Delivery, gone <
 	return c.apply(ctx, changePod, delivery)
 }
 
-// report logs what became of a callback: never its headers or body, which authenticate it.
+// report logs the outcome of a callback, but never its headers or body, which could be replayed.
 func report(request *http.Request, delivery verifier.Delivery, outcome outcome) {
 	log := ctrl.LoggerFrom(request.Context()).WithValues("status", outcome.status)
 	if delivery.CheckID != "" {
@@ -212,7 +211,7 @@ func report(request *http.Request, delivery verifier.Delivery, outcome outcome) 
 	case outcome.status == statusIgnored:
 		log.V(1).Info("A callback was ignored")
 	case outcome.status == statusUnknown:
-		log.Info("A callback is of a check that nobody knows", "remote", request.RemoteAddr)
+		log.Info("A callback names an unknown check", "remote", request.RemoteAddr)
 	case outcome.status == statusParked:
 		log.Info("A verdict waits for its ChangePod", "changeWorkload", outcome.object)
 	default:

@@ -64,7 +64,7 @@ func TestApplyMovesTheBatchOn(t *testing.T) {
 				g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{applied} 1",
 					"altershield_verdicts_total{"+row.stage+","+row.verdict+"} 1"))
 			} else {
-				g.Expect(answer.Body.String()).To(beSuccess("the verdict changes nothing: it is known already, or came too late"))
+				g.Expect(answer.Body.String()).To(beSuccess("the verdict changes nothing: it is already known, or came too late"))
 				g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{stale} 1"))
 			}
 			status := b.changePod(t).Status
@@ -102,7 +102,7 @@ func TestApplyChangesNothingByARepeatedCallback(t *testing.T) {
 	saved := b.changePod(t)
 	again := b.callBack(t, body)
 	g.Expect(again.Code).To(Equal(200))
-	g.Expect(again.Body.String()).To(beSuccess("the verdict changes nothing: it is known already, or came too late"))
+	g.Expect(again.Body.String()).To(beSuccess("the verdict changes nothing: it is already known, or came too late"))
 	g.Expect(b.changePod(t)).To(Equal(saved))
 	g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{applied} 1", "altershield_callbacks_total{stale} 1",
 		"altershield_verdicts_total{POST,fail} 1"))
@@ -188,8 +188,8 @@ func TestCallbacksAreRejectedUnread(t *testing.T) {
 		}, 401, "unsigned", "the signature is not valid"},
 		{"too old", sentAt("1795254899999"), 401, "expired", "the timestamp is out of range"},
 		{"from the future", sentAt("1795255500001"), 401, "expired", "the timestamp is out of range"},
-		{"too large", sent(strings.Repeat(" ", 10<<20)), 413, "too_large", "a callback has 1 MiB at most"},
-		{"just too large", sent(body + strings.Repeat(" ", 1<<20+1-len(body))), 413, "too_large", "a callback has 1 MiB at most"},
+		{"too large", sent(strings.Repeat(" ", 10<<20)), 413, "too_large", "the callback is larger than 1 MiB"},
+		{"just too large", sent(body + strings.Repeat(" ", 1<<20+1-len(body))), 413, "too_large", "the callback is larger than 1 MiB"},
 		{"no JSON", sent(`{"callbackRequest":`), 400, "malformed", "the callback is malformed: unexpected end of JSON input"},
 		{"no check", sent(strings.Replace(body, `"check-1"`, `""`, 1)), 400, "malformed", "the callback's nodeId has 0 bytes: it must have 1 to 256"},
 		{"no body", sent(""), 400, "malformed", "the callback is malformed: unexpected end of JSON input"},

@@ -116,7 +116,7 @@ func FuzzAWish(f *testing.F) {
 	}
 	namespace, name, hex32 := regexp.MustCompile(`^[a-z0-9-]{1,63}$`), regexp.MustCompile(`^[a-z0-9.-]{1,253}$`), regexp.MustCompile(`^([0-9a-f]{32})?$`)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		asked, err := parseWish(body)
+		asked, err := parseRollbackRequest(body)
 		if err != nil {
 			if err.Error() == "" {
 				t.Error("the request is refused without a reason")
@@ -127,7 +127,7 @@ func FuzzAWish(f *testing.F) {
 			t.Errorf("%q asks for %+v", body, asked)
 		}
 		written, err := json.Marshal(asked)
-		again, malformed := parseWish(written)
+		again, malformed := parseRollbackRequest(written)
 		if err != nil || malformed != nil || again != asked {
 			t.Errorf("%+v comes back as %+v: %v, %v", asked, again, err, malformed)
 		}

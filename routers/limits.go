@@ -28,29 +28,29 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// What a caller may take up. AlterShield Server waits six seconds for an answer.
+// Limits of a request. AlterShield Server waits six seconds for the response.
 const (
 	readHeaderTimeout = 2 * time.Second
-	// readTimeout is for header and body together, and the wait for room in between.
+	// readTimeout is for header and body together, and the wait for a place in between.
 	readTimeout = 5 * time.Second
-	// bodyTimeout is for a body, once there is room for the request.
+	// bodyTimeout is for the body, once the request has a place.
 	bodyTimeout  = time.Second
 	writeTimeout = 10 * time.Second
 	idleTimeout  = 60 * time.Second
-	// shutdownTimeout is what requests get that are under way when the server stops.
+	// shutdownTimeout is for requests under way when the server stops.
 	shutdownTimeout = 10 * time.Second
 	maxHeaderBytes  = 16 << 10
-	// maxCallbackBytes is the longest body of a callback.
+	// maxCallbackBytes limits the body of a callback.
 	maxCallbackBytes = 1 << 20
-	// maxRollbackBytes is the longest body of a request for a rollback.
+	// maxRollbackBytes limits the body of a rollback request.
 	maxRollbackBytes = 4 << 10
-	// peopleTimeout is for all that people ask: an answer after writeTimeout would not reach them.
-	peopleTimeout = 8 * time.Second
+	// userTimeout is for requests of users. It leaves time to respond before writeTimeout.
+	userTimeout = 8 * time.Second
 )
 
-// readBody reads a body of so many bytes at most, which has to arrive at once: a caller holds room until then.
+// readBody reads a body of at most the given size. It must arrive soon, as its caller holds a place until then.
 func readBody(w http.ResponseWriter, request *http.Request, most int64) ([]byte, error) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // there may be no connection, in tests
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // fails in tests without a connection
 	return io.ReadAll(http.MaxBytesReader(w, request.Body, most))
 }
 
@@ -63,15 +63,15 @@ func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog: log.New(lines(func(line string) {
-			ctrl.LoggerFrom(ctx).V(1).Info("A connection failed", "reason", line) // port scans and probes, mostly
+			ctrl.LoggerFrom(ctx).V(1).Info("A connection failed", "reason", line) // mostly port scans and probes
 		}), "", 0),
 		BaseContext: func(net.Listener) context.Context {
-			return context.WithoutCancel(ctx) // requests under way are finished after ctx has ended
+			return context.WithoutCancel(ctx) // requests under way continue after ctx has ended
 		},
 	}
 }
 
-// lines is a writer that gets whole lines.
+// lines is a writer that passes on whole lines.
 type lines func(line string)
 
 func (l lines) Write(line []byte) (int, error) {

@@ -18,7 +18,7 @@ package routers
 
 import "net/http"
 
-// liveTest tells anybody that the operator can be reached.
+// liveTest responds to everyone, to prove that the operator is reachable.
 func liveTest(http.ResponseWriter, *http.Request, func()) (int, any) {
 	return http.StatusOK, reply{Success: true, Message: "alive"}
 }

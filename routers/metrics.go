@@ -26,7 +26,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// status is what became of a callback.
+// status is the result of a callback.
 type status string
 
 const (
@@ -49,29 +49,29 @@ type metrics struct {
 	delay     prometheus.Histogram
 }
 
-// newMetrics registers the counters.
+// newMetrics returns registered metrics.
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	result := &metrics{
 		callbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_callbacks_total",
-			Help: "Callbacks of AlterShield Server by what became of them: applied, stale, parked until their ChangePod is known, unknown, ignored; or rejected as unsigned, expired, malformed or too_large; or failed.",
+			Help: "Callbacks of AlterShield Server by result: applied, stale, parked until their ChangePod is known, unknown, ignored, failed, or rejected as unsigned, expired, malformed or too_large.",
 		}, []string{"status"}),
 		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_verdicts_total",
-			Help: "Verdicts that callbacks brought and that were applied to a ChangePod, by stage (PRE or POST) and verdict (pass or fail).",
+			Help: "Verdicts of callbacks that were applied to a ChangePod, by stage (PRE or POST) and verdict (pass or fail).",
 		}, []string{"stage", "verdict"}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "altershield_verdict_seconds",
-			Help:    "Time from when a pod was seen finished, in whole seconds, to the verdict that decided it.",
+			Help:    "Time from the finish of a pod, in whole seconds, to the verdict that decided it.",
 			Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 240, 600},
 		}),
 	}
 	for _, collector := range []prometheus.Collector{result.callbacks, result.verdicts, result.delay} {
 		if err := registry.Register(collector); err != nil {
-			return nil, fmt.Errorf("registering the metrics of callbacks: %w", err)
+			return nil, fmt.Errorf("registering the callback metrics: %w", err)
 		}
 	}
-	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, status := range []status{
 		statusApplied, statusStale, statusParked, statusUnknown, statusIgnored,
 		statusUnsigned, statusExpired, statusMalformed, statusTooLarge, statusFailed,
@@ -85,14 +85,14 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	return result, nil
 }
 
-func (m *metrics) count(what status, delivery verifier.Delivery) {
-	m.callbacks.WithLabelValues(string(what)).Inc()
-	if what == statusApplied {
+func (m *metrics) count(result status, delivery verifier.Delivery) {
+	m.callbacks.WithLabelValues(string(result)).Inc()
+	if result == statusApplied {
 		m.verdicts.WithLabelValues(string(delivery.Stage), string(delivery.Verdict.Outcome)).Inc()
 	}
 }
 
-// decided measures how long the pods of a batch waited for the verdict that came now.
+// decided observes how long the pods of a batch waited for the verdict that arrived now.
 func (m *metrics) decided(pods []appv1alpha1.PodSummary, delivery verifier.Delivery, now time.Time) {
 	if delivery.Stage == appv1alpha1.StagePre && delivery.Verdict.Outcome == verifier.Pass {
 		return

@@ -33,14 +33,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Roller takes Deployments back to an earlier version.
+// Roller rolls Deployments back to an earlier version.
 type Roller interface {
-	// RollBack writes the rollback. The error is a *rollback.Obstacle where another attempt would not help, a conflict where
-	// the Deployment has changed meanwhile, and otherwise what the API server said.
+	// RollBack writes the rollback. The error is a *rollback.Obstacle if another attempt would not help, a conflict if the
+	// Deployment has changed meanwhile, and otherwise the error of the API server.
 	RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error)
 }
 
-// maxRollbackAttempts is how often a rollback is tried on a Deployment that changes: controllers write its status any time.
+// maxRollbackAttempts limits the attempts on a Deployment that changes: controllers may write its status at any time.
 const maxRollbackAttempts = 3
 
 // rollbacks rolls workloads of one kind back for users who may patch them.
@@ -52,8 +52,8 @@ type rollbacks struct {
 	access access
 }
 
-// wayBack tells of a rollback that is made; its pods follow.
-type wayBack struct {
+// rollbackResponse describes a rollback that was written.
+type rollbackResponse struct {
 	reply
 	Namespace   string `json:"namespace"`
 	Name        string `json:"name"`
@@ -63,10 +63,10 @@ type wayBack struct {
 	ToRelease   int64  `json:"toRelease"`
 }
 
-// refuse answers who shows no token, or too large a body.
+// refuse rejects requests without a token, or with too large a body.
 func (r *rollbacks) refuse(w http.ResponseWriter, request *http.Request) (int, any) {
 	if request.ContentLength > maxRollbackBytes {
-		return wishTooLarge().answer(w)
+		return rollbackRequestTooLarge().answer(w)
 	}
 	return r.access.refuse(w, request)
 }
@@ -81,23 +81,23 @@ func (r *rollbacks) handle(w http.ResponseWriter, request *http.Request, _ func(
 	var denied *denial
 	switch {
 	case errors.As(err, &denied):
-		if wanted.User != "" { // who may not ask decides nothing
-			log.Info("A rollback that was asked for is refused: "+denied.message, "reason", appv1alpha1.EventReleaseNotRolledBack)
+		if wanted.User != "" { // callers without access leave no trace in the log of decisions
+			log.Info("Denied a requested rollback: "+denied.message, "reason", appv1alpha1.EventReleaseNotRolledBack)
 		}
 		return denied.answer(w)
 	case err != nil:
-		log.Error(err, "A rollback that was asked for failed")
-		// The rollback may be written all the same, where only the answer of the API server didn't arrive.
+		log.Error(err, "A requested rollback failed")
+		// The rollback may be written all the same, if only the response of the API server was lost.
 		return http.StatusInternalServerError, reply{Message: fmt.Sprintf(
-			"deployment %s may not have gone back: look at it before you try again; the log of the operator says what failed", wanted.Deployment)}
+			"the rollback of deployment %s may have failed: check the Deployment before you try again; the operator's log has the error", wanted.Deployment)}
 	}
-	return http.StatusOK, told(wanted.Deployment, made)
+	return http.StatusOK, responseOf(wanted.Deployment, made)
 }
 
-// receive finds out what is asked for, and whether the caller may ask for it. The error is a denial, unless the API server
-// could not be asked.
+// receive reads the request and checks whether the caller may make it. The error is a denial, unless the API server could not be
+// reached.
 func (r *rollbacks) receive(w http.ResponseWriter, request *http.Request) (rollback.Request, error) {
-	asked, err := readWish(w, request)
+	asked, err := readRollbackRequest(w, request)
 	if err != nil {
 		return rollback.Request{}, err
 	}
@@ -107,12 +107,12 @@ func (r *rollbacks) receive(w http.ResponseWriter, request *http.Request) (rollb
 	wanted.User, err = r.access.check(request, authorizationv1.ResourceAttributes{
 		Verb: "patch", Group: r.kind.GroupVersionKind().Group, Resource: r.kind.Resource(), Namespace: asked.Namespace, Name: asked.Name,
 	})
-	wanted.Message = wanted.User + " asked for it"
+	wanted.Message = wanted.User + " requested it"
 	return wanted, err
 }
 
-func told(deployment client.ObjectKey, made *appv1alpha1.Rollback) wayBack {
-	return wayBack{
+func responseOf(deployment client.ObjectKey, made *appv1alpha1.Rollback) rollbackResponse {
+	return rollbackResponse{
 		reply: reply{Success: true, Message: fmt.Sprintf("deployment %s goes back from version %s (release %d) to version %s (release %d)",
 			deployment, made.Version, made.Release, made.To, made.ToRelease)},
 		Namespace: deployment.Namespace, Name: deployment.Name,
@@ -120,14 +120,13 @@ func told(deployment client.ObjectKey, made *appv1alpha1.Rollback) wayBack {
 	}
 }
 
-// rollBack tries again where the Deployment changes meanwhile. The error is a denial where the caller can do something
-// about it.
+// rollBack makes the rollback, and retries if the Deployment changes meanwhile. The error is a denial if the caller can act on it.
 func (r *rollbacks) rollBack(ctx context.Context, wanted rollback.Request) (*appv1alpha1.Rollback, error) {
 	object := r.kind.New()
 	if err := r.live.Get(ctx, wanted.Deployment, object); err != nil {
 		return nil, refusal(wanted.Deployment, fmt.Errorf("reading %s %s: %w", r.kind.GroupVersionKind().Kind, wanted.Deployment, err))
 	}
-	// An attempt after a conflict must not leave a release that was made meanwhile, maybe a repair.
+	// A retry after a conflict must not roll back a newer release, which may be a repair.
 	wanted.From = decide.ReleaseOf(object)
 	made, err := r.roller.RollBack(ctx, wanted)
 	for attempt := 1; attempt < maxRollbackAttempts && apierrors.IsConflict(err); attempt++ {
@@ -136,7 +135,7 @@ func (r *rollbacks) rollBack(ctx context.Context, wanted rollback.Request) (*app
 	return made, refusal(wanted.Deployment, err)
 }
 
-// refusal makes a denial of what the caller can do something about.
+// refusal turns errors that the caller can act on into a denial.
 func refusal(deployment client.ObjectKey, err error) error {
 	var obstacle *rollback.Obstacle
 	switch {

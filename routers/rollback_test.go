@@ -106,7 +106,7 @@ func TestRollbacksAreMadeForUsersWhoMayPatch(t *testing.T) {
 			g.Expect(b.roller.asked).To(HaveExactElements(rollback.Request{
 				Deployment: client.ObjectKey{Namespace: "default", Name: "sleep"},
 				From:       decide.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4},
-				To:         row.asked, Reason: "Requested", Message: "alice asked for it", User: "alice",
+				To:         row.asked, Reason: "Requested", Message: "alice requested it", User: "alice",
 			}))
 			g.Expect(string(b.log.Contents())).To(BeEmpty(), "who makes the rollback writes it down")
 		})
@@ -114,8 +114,8 @@ func TestRollbacksAreMadeForUsersWhoMayPatch(t *testing.T) {
 }
 
 func TestRollbacksNeedAnAuthorizedUser(t *testing.T) {
-	const show = "show a token of the cluster in the header Authorization: Bearer"
-	const lookFirst = "deployment default/sleep may not have gone back: look at it before you try again; the log of the operator says what failed"
+	const show = "the header Authorization must hold a bearer token of the cluster"
+	const lookFirst = "the rollback of deployment default/sleep may have failed: check the Deployment before you try again; the operator's log has the error"
 	for _, row := range []struct {
 		name, authorization, deployment, down string
 		code                                  int
@@ -123,7 +123,7 @@ func TestRollbacksNeedAnAuthorizedUser(t *testing.T) {
 	}{
 		{"nobody without a token", "", "sleep", "", 401, show},
 		{"nobody with a password", "Basic of-alice", "sleep", "", 401, show},
-		{"nobody whose token is unknown", "Bearer of-mallory", "sleep", "", 401, "the cluster doesn't know the token"},
+		{"nobody whose token is unknown", "Bearer of-mallory", "sleep", "", 401, "the cluster doesn't accept the bearer token"},
 		{"nobody who may not patch this one", "Bearer of-alice", "awake", "", 403,
 			`user \"alice\" cannot patch resource \"deployments\" named \"awake\" in API group \"apps\" in the namespace \"default\"`},
 		{"nobody who may not even know whether it is there", "Bearer of-alice", "dream", "", 403,
@@ -150,7 +150,7 @@ func TestRollbacksNeedAnAuthorizedUser(t *testing.T) {
 func TestRollbacksReportWhyADeploymentDoesNotGoBack(t *testing.T) {
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	conflict := apierrors.NewConflict(deployments, "sleep", errors.New("the object has been modified"))
-	const lookFirst = "deployment default/sleep may not have gone back: look at it before you try again; the log of the operator says what failed"
+	const lookFirst = "the rollback of deployment default/sleep may have failed: check the Deployment before you try again; the operator's log has the error"
 	for _, row := range []struct {
 		name     string
 		fails    []error
@@ -217,7 +217,7 @@ func TestRollBackFailsWhereTheDeploymentCanNotBeRead(t *testing.T) {
 		{"as it doesn't exist", apierrors.NewNotFound(schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep"), 404,
 			"deployment default/sleep does not exist or is not under change control"},
 		{"as the API server is down", errors.New("connection refused"), 500,
-			"deployment default/sleep may not have gone back: look at it before you try again; the log of the operator says what failed"},
+			"the rollback of deployment default/sleep may have failed: check the Deployment before you try again; the operator's log has the error"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -27,25 +27,26 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// route is what is served under one path. handle answers with an HTTP status and a document that is written as JSON. It may
-// say that the caller is known before: from then on the request takes up none of the room for strangers.
+// route is the endpoint at one path.
 type route struct {
 	method string
-	handle func(w http.ResponseWriter, request *http.Request, known func()) (int, any)
-	// refuse answers, with a status that isn't 0, what its header alone rules out: it costs neither room nor the body; nil where
-	// there is no such thing.
+	// handle returns an HTTP status and a document that is written as JSON. It calls authenticated once the request proves authentic,
+	// which releases the place of the request.
+	handle func(w http.ResponseWriter, request *http.Request, authenticated func()) (int, any)
+	// refuse returns a status other than 0 for a request that its header rules out. Such a request takes no place, and its body isn't
+	// read. It may be nil.
 	refuse func(w http.ResponseWriter, request *http.Request) (int, any)
-	// lobby is for the requests of strangers; nil where a request is answered however many there are.
-	lobby *lobby
-	// timeout ends the context of a request. It begins when the header is read, before the request waits for room. 0 where
-	// handle takes care of the time.
+	// limiter limits the requests that aren't authenticated yet; nil for no limit.
+	limiter *limiter
+	// timeout bounds the context of a request, from the time its header is read, before it waits for a place. With 0, handle bounds
+	// the time itself.
 	timeout time.Duration
 }
 
-// reply is the answer that AlterShield Server understands, and everybody else gets who doesn't get what they asked for.
+// reply is the response that AlterShield Server understands. Users get it for requests that fail.
 type reply struct {
 	Success bool `json:"success"`
-	// Retry is always false: AlterShield Server doesn't read it.
+	// Retry is always false, as AlterShield Server ignores it.
 	Retry   bool   `json:"retry"`
 	Message string `json:"msg"`
 }
@@ -58,24 +59,24 @@ func newRouter(routes map[string]route) *router {
 	return &router{routes: routes}
 }
 
-// ServeHTTP answers every request with one JSON document.
+// ServeHTTP responds to every request with one JSON document.
 func (r *router) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	code, document := r.answer(w, request)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	if err := json.NewEncoder(w).Encode(document); err != nil {
-		ctrl.LoggerFrom(request.Context()).V(1).Info("An answer was not delivered", "path", request.URL.Path, "reason", err.Error())
+		ctrl.LoggerFrom(request.Context()).V(1).Info("Failed to send a response", "path", request.URL.Path, "reason", err.Error())
 	}
 }
 
 func (r *router) answer(w http.ResponseWriter, request *http.Request) (code int, document any) {
 	found, served := r.routes[request.URL.Path]
 	if !served {
-		return http.StatusNotFound, reply{Message: "nothing is served under this path"}
+		return http.StatusNotFound, reply{Message: "there is no endpoint at this path"}
 	}
 	if request.Method != found.method {
 		w.Header().Set("Allow", found.method)
-		return http.StatusMethodNotAllowed, reply{Message: "this path takes " + found.method + " requests only"}
+		return http.StatusMethodNotAllowed, reply{Message: "this path accepts only " + found.method + " requests"}
 	}
 	if found.timeout > 0 {
 		ctx, cancel := context.WithTimeout(request.Context(), found.timeout)
@@ -84,27 +85,27 @@ func (r *router) answer(w http.ResponseWriter, request *http.Request) (code int,
 	}
 	if found.refuse != nil {
 		if code, document := found.refuse(w, request); code != 0 {
-			w.Header().Set("Connection", "close") // the body isn't even thrown away
+			w.Header().Set("Connection", "close") // the body isn't read
 			return code, document
 		}
 	}
-	known := func() {}
-	if found.lobby != nil {
-		leave, welcome, entered := found.lobby.enter(request)
-		if !entered {
+	authenticated := func() {}
+	if found.limiter != nil {
+		release, trust, acquired := found.limiter.acquire(request)
+		if !acquired {
 			w.Header().Set("Retry-After", "1")
 			return http.StatusServiceUnavailable, reply{Message: "too many requests at once"}
 		}
-		defer leave()
-		known = welcome
+		defer release()
+		authenticated = trust
 	}
 	defer func() {
-		// The value of a panic is not told: it may hold what the request held.
+		// The value of a panic isn't logged, as it may contain parts of the request.
 		if fault := recover(); fault != nil {
-			ctrl.LoggerFrom(request.Context()).Error(nil, "A request made the operator panic", "path", request.URL.Path,
+			ctrl.LoggerFrom(request.Context()).Error(nil, "Recovered from a panic of a request", "path", request.URL.Path,
 				"type", fmt.Sprintf("%T", fault), "trace", string(debug.Stack()))
-			code, document = http.StatusInternalServerError, reply{Message: "the operator failed to answer"}
+			code, document = http.StatusInternalServerError, reply{Message: "the operator failed to handle the request"}
 		}
 	}()
-	return found.handle(w, request, known)
+	return found.handle(w, request, authenticated)
 }

@@ -34,7 +34,7 @@ import (
 )
 
 func TestRouterRejectsWhatIsNotServed(t *testing.T) {
-	const nothing = "nothing is served under this path"
+	const nothing = "there is no endpoint at this path"
 	for _, row := range []struct {
 		method, path string
 		code         int
@@ -46,12 +46,12 @@ func TestRouterRejectsWhatIsNotServed(t *testing.T) {
 		{"POST", "//openapi/altershield/callback", 404, "", nothing},
 		{"POST", "/altershield/client/submitChangeExecOrder", 404, "", nothing},
 		{"PUT", "/openapi/altershield/deployment/rollback/", 404, "", nothing},
-		{"GET", "/openapi/altershield/callback", 405, "POST", "this path takes POST requests only"},
-		{"OPTIONS", "/openapi/callback", 405, "POST", "this path takes POST requests only"},
-		{"GET", "/openapi/altershield/liveTest", 405, "POST", "this path takes POST requests only"},
-		{"DELETE", "/openapi/altershield/suspend/deployment", 405, "GET", "this path takes GET requests only"},
-		{"POST", "/openapi/altershield/deployment/rollback", 405, "PUT", "this path takes PUT requests only"},
-		{"GET", "/openapi/altershield/deployment/rollback", 405, "PUT", "this path takes PUT requests only"},
+		{"GET", "/openapi/altershield/callback", 405, "POST", "this path accepts only POST requests"},
+		{"OPTIONS", "/openapi/callback", 405, "POST", "this path accepts only POST requests"},
+		{"GET", "/openapi/altershield/liveTest", 405, "POST", "this path accepts only POST requests"},
+		{"DELETE", "/openapi/altershield/suspend/deployment", 405, "GET", "this path accepts only GET requests"},
+		{"POST", "/openapi/altershield/deployment/rollback", 405, "PUT", "this path accepts only PUT requests"},
+		{"GET", "/openapi/altershield/deployment/rollback", 405, "PUT", "this path accepts only PUT requests"},
 	} {
 		t.Run(row.method+" "+row.path, func(t *testing.T) {
 			g := NewWithT(t)
@@ -112,7 +112,7 @@ func TestRouterTurnsARequestOfTooManyAwayAfterThreeSeconds(t *testing.T) {
 		g := NewWithT(t)
 		release := make(chan struct{})
 		routing := newRouter(map[string]route{
-			"/slow": {method: "GET", lobby: newLobby(), handle: func(http.ResponseWriter, *http.Request, func()) (int, any) {
+			"/slow": {method: "GET", limiter: newLimiter(), handle: func(http.ResponseWriter, *http.Request, func()) (int, any) {
 				<-release
 				return 200, reply{Success: true}
 			}},
@@ -136,14 +136,14 @@ func TestRouterTurnsARequestOfTooManyAwayAfterThreeSeconds(t *testing.T) {
 func TestRouterCountsTheWaitForRoomAsTimeOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		space := newLobby()
+		space := newLimiter()
 		var left []func()
 		for i := range 64 {
-			leave, _ := space.strangers.enter(fmt.Sprint(i))
-			left = append(left, leave)
+			release, _ := space.unauthenticated.acquire(fmt.Sprint(i))
+			left = append(left, release)
 		}
 		routing := newRouter(map[string]route{
-			"/slow": {method: "GET", lobby: space, timeout: 8 * time.Second, handle: func(_ http.ResponseWriter, request *http.Request, _ func()) (int, any) {
+			"/slow": {method: "GET", limiter: space, timeout: 8 * time.Second, handle: func(_ http.ResponseWriter, request *http.Request, _ func()) (int, any) {
 				<-request.Context().Done()
 				return 200, reply{Success: true}
 			}},
@@ -161,10 +161,10 @@ func TestRouterFreesTheRoomOfACallerWhoIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		release := make(chan struct{})
-		space := newLobby()
+		space := newLimiter()
 		routing := newRouter(map[string]route{
-			"/known": {method: "GET", lobby: space, handle: func(_ http.ResponseWriter, _ *http.Request, known func()) (int, any) {
-				known()
+			"/known": {method: "GET", limiter: space, handle: func(_ http.ResponseWriter, _ *http.Request, authenticated func()) (int, any) {
+				authenticated()
 				<-release
 				return 200, reply{Success: true}
 			}},
@@ -172,9 +172,9 @@ func TestRouterFreesTheRoomOfACallerWhoIsKnown(t *testing.T) {
 		codes := crowd(t, routing, 1000, "/known")
 		close(release)
 		g.Expect(codes()).To(HaveEach(200))
-		g.Expect(space.strangers.places).To(BeEmpty())
-		g.Expect(space.regulars.places).To(BeEmpty())
-		g.Expect(space.strangers.shares).To(BeEmpty())
+		g.Expect(space.unauthenticated.places).To(BeEmpty())
+		g.Expect(space.trusted.places).To(BeEmpty())
+		g.Expect(space.unauthenticated.shares).To(BeEmpty())
 	})
 }
 
@@ -185,10 +185,10 @@ func TestRouterAnswersAPanicWithoutSecrets(t *testing.T) {
 	for range 65 {
 		answer := b.serveHTTP(httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
 		g.Expect(answer.Code).To(Equal(500))
-		g.Expect(answer.Body.String()).To(beFailure("the operator failed to answer"))
+		g.Expect(answer.Body.String()).To(beFailure("the operator failed to handle the request"))
 	}
 	log := string(b.log.Contents())
-	g.Expect(strings.Count(log, "A request made the operator panic")).To(Equal(65))
+	g.Expect(strings.Count(log, "Recovered from a panic of a request")).To(Equal(65))
 	g.Expect(log).To(ContainSubstring("router_test.go"), "where it happened")
 	g.Expect(log).NotTo(ContainSubstring(token))
 }

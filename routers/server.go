@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package routers serves HTTP on every replica: it takes the callbacks of AlterShield Server, answers the questions of
-// people, and takes Deployments back for them.
+// Package routers serves the HTTP endpoints on every replica: callbacks of AlterShield Server, and queries and rollbacks of users.
 package routers
 
 import (
@@ -47,38 +46,36 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Reads what a verdict is about once more where the cache lags, and the release of a verdict that comes early.
+// Reads the ChangePod of a verdict again if the cache lags, and the ChangeWorkload of a verdict that arrives early.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods;changeworkloads,verbs=get
-// Saves the verdicts of AlterShield Server; those that come early wait with their release.
+// Saves the verdicts of AlterShield Server, early ones in the ChangeWorkload.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changepods/status;changeworkloads/status,verbs=patch
 
-// Options are what the server needs.
+// Options configures the server.
 type Options struct {
-	// Kind is what users ask about and roll back.
+	// Kind is the kind of workload that users query and roll back.
 	Kind workload.Kind
-	// Address is where it listens, as host:port or :port.
+	// Address is the listening address, as host:port or :port.
 	Address string
-	// CertDir holds tls.crt and tls.key, which are read again when they change. It is empty where there is no TLS.
+	// CertDir holds tls.crt and tls.key, which are reloaded when they change. If it is empty, there is no TLS.
 	CertDir string
 	// Receiver reads the callbacks of the verifier.
 	Receiver verifier.Receiver
-	// Client reads from the cache, which has the indexes of package index, and writes.
+	// Client reads from a cache with the indexes of package index, and writes.
 	Client client.Client
-	// Live reads from the API server, where the cache lags.
+	// Live reads from the API server if the cache lags.
 	Live client.Reader
-	// Cache is what Client reads from; it tells of ChangePods.
+	// Cache is the cache of Client. It notifies of ChangePods.
 	Cache cache.Cache
-	// Roller makes the rollbacks that users ask for.
+	// Roller makes the rollbacks that users request.
 	Roller Roller
-	// Clock tells the time.
-	Clock clock.PassiveClock
-	// Tracer sends spans of what was written; nil where nothing is traced.
-	Tracer *tracing.Tracer
-	// Metrics takes the metrics of the server.
+	Clock  clock.PassiveClock
+	// Tracer is nil if tracing is off.
+	Tracer  *tracing.Tracer
 	Metrics prometheus.Registerer
 }
 
-// Server is the HTTP server. Every replica runs it, as callers reach any of them.
+// Server is the HTTP server. It runs on every replica, as callers reach any of them.
 type Server struct {
 	options   Options
 	arrivals  *arrivals
@@ -92,7 +89,7 @@ var (
 	_ healthz.Checker                = (&Server{}).Ready
 )
 
-// New registers the metrics.
+// New returns a Server and registers its metrics.
 func New(options Options) (*Server, error) {
 	metrics, err := newMetrics(options.Metrics)
 	if err != nil {
@@ -106,15 +103,15 @@ func New(options Options) (*Server, error) {
 	access := newAccess(options.Client, options.Clock)
 	suspended := &suspended{kind: options.Kind, reader: options.Client, access: access}
 	rollbacks := &rollbacks{kind: options.Kind, live: options.Live, roller: options.Roller, access: access}
-	// Questions of people don't take the room of callbacks.
-	server, people := newLobby(), newLobby()
-	callback := route{method: http.MethodPost, handle: callbacks.handle, refuse: callbacks.refuse, lobby: server}
+	// Requests of users don't take the places of callbacks.
+	callers, users := newLimiter(), newLimiter()
+	callback := route{method: http.MethodPost, handle: callbacks.handle, refuse: callbacks.refuse, limiter: callers}
 	routes := map[string]route{
 		"/openapi/altershield/suspend/deployment": {
-			method: http.MethodGet, handle: suspended.handle, refuse: access.refuse, lobby: people, timeout: peopleTimeout,
+			method: http.MethodGet, handle: suspended.handle, refuse: access.refuse, limiter: users, timeout: userTimeout,
 		},
 		"/openapi/altershield/deployment/rollback": {
-			method: http.MethodPut, handle: rollbacks.handle, refuse: rollbacks.refuse, lobby: people, timeout: peopleTimeout,
+			method: http.MethodPut, handle: rollbacks.handle, refuse: rollbacks.refuse, limiter: users, timeout: userTimeout,
 		},
 		"/openapi/altershield/liveTest": {method: http.MethodPost, handle: liveTest},
 	}
@@ -124,10 +121,10 @@ func New(options Options) (*Server, error) {
 	return &Server{options: options, arrivals: arrivals, handler: newRouter(routes)}, nil
 }
 
-// NeedLeaderElection is false.
+// NeedLeaderElection returns false.
 func (s *Server) NeedLeaderElection() bool { return false }
 
-// Ready fails while the server doesn't listen.
+// Ready fails until the server listens.
 func (s *Server) Ready(*http.Request) error {
 	if !s.listening.Load() {
 		return errors.New("the HTTP server is not listening")
@@ -135,8 +132,8 @@ func (s *Server) Ready(*http.Request) error {
 	return nil
 }
 
-// Start serves until ctx ends, and gives the requests under way ten seconds then. It begins when the cache is synced. It
-// fails if the cache can't be read, the certificate can't be used or the address is taken.
+// Start serves, once the cache is synced, until ctx ends. Then it gives requests under way ten seconds. It fails if the cache
+// can't be read, the certificate is unusable or the address is in use.
 func (s *Server) Start(ctx context.Context) error {
 	err := s.watch(ctx)
 	select {
@@ -154,7 +151,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return s.serve(ctx, listener)
 }
 
-// watch has the cache hold what the server reads, also on replicas that reconcile nothing.
+// watch makes the cache hold the objects that the server reads, also on replicas that don't lead.
 func (s *Server) watch(ctx context.Context) error {
 	for _, object := range []client.Object{&corev1.Namespace{}, s.options.Kind.New(), &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}} {
 		if _, err := s.options.Cache.GetInformer(ctx, object); err != nil {
@@ -172,7 +169,7 @@ func (s *Server) watch(ctx context.Context) error {
 		return fmt.Errorf("watching ChangePods: %w", err)
 	}
 	if !s.options.Cache.WaitForCacheSync(ctx) {
-		return errors.New("the cache doesn't sync")
+		return errors.New("the cache didn't sync")
 	}
 	return nil
 }
@@ -190,7 +187,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 		}
 		background.Go(func() {
 			if err := certificate.Start(ctx); err != nil && ctx.Err() == nil {
-				log.Error(err, "A new certificate will not be noticed")
+				log.Error(err, "Failed to watch the certificate: a renewed one will not be served")
 			}
 		})
 		listener = tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.GetCertificate})

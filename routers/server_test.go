@@ -135,7 +135,7 @@ func TestStartFails(t *testing.T) {
 		{"on an address that is taken", func(b *bench) { b.options.Address = taken.Addr().String() }, "address already in use"},
 		{"without its certificate", func(b *bench) { b.options.CertDir = "/nowhere" }, "reading the certificate: "},
 		{"with a cache that can't be watched", func(b *bench) { b.informer.Error = errors.New("no such kind") }, "watching *v1.Namespace: no such kind"},
-		{"with a cache that doesn't sync", func(b *bench) { b.informer.Synced = ptr.To(false) }, "the cache doesn't sync"},
+		{"with a cache that doesn't sync", func(b *bench) { b.informer.Synced = ptr.To(false) }, "the cache didn't sync"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -42,13 +42,13 @@ import (
 const (
 	defaultLimit = 100
 	maxLimit     = 500
-	// maxFailedPods are listed for one version; their count is exact beyond it.
+	// maxFailedPods limits the list of failed pods of a version. Their count stays exact.
 	maxFailedPods = 20
-	// lastSecond is that of the year 9999: RFC 3339 knows no later one.
+	// lastSecond is the last second of the year 9999, after which RFC 3339 ends.
 	lastSecond = 253_402_300_799
 )
 
-// suspended answers which workloads of one kind are suspended in a namespace, and why.
+// suspended lists the suspended workloads of one kind in a namespace, and why they are.
 type suspended struct {
 	kind workload.Kind
 	// reader reads from the cache.
@@ -56,10 +56,10 @@ type suspended struct {
 	access access
 }
 
-// page is a part of the suspended Deployments of a namespace, by name.
+// page is a page of the suspended Deployments of a namespace, sorted by name.
 type page struct {
 	Items []suspension `json:"items"`
-	// Continue asks for the next page; empty on the last one.
+	// Continue requests the next page; empty on the last one.
 	Continue string `json:"continue"`
 }
 
@@ -67,14 +67,14 @@ type page struct {
 type suspension struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Version and Release are what the Deployment is at.
+	// Version and Release are the current ones of the Deployment.
 	Version string `json:"version"`
 	Release int64  `json:"release"`
-	// SuspendedSince is in RFC 3339; empty where the label holds no time.
+	// SuspendedSince is in RFC 3339; empty if the label holds no time.
 	SuspendedSince string `json:"suspendedSince"`
-	// FailedVersions are what it is suspended for, newest first.
+	// FailedVersions are the reasons of the suspension, newest first.
 	FailedVersions []failedVersion `json:"failedVersions"`
-	// LastVerifiedVersion is the newest version that was verified, empty where none was.
+	// LastVerifiedVersion is the newest verified version; empty if there is none.
 	LastVerifiedVersion string `json:"lastVerifiedVersion"`
 }
 
@@ -82,9 +82,9 @@ type suspension struct {
 type failedVersion struct {
 	ChangeWorkload string `json:"changeWorkload"`
 	Version        string `json:"version"`
-	// Order is the bizExecOrderId of its change order, empty where it has none.
+	// Order is the bizExecOrderId of its change order; empty if it has none.
 	Order string `json:"order"`
-	// FailedPods are the first of them, FailedPodCount is how many there are.
+	// FailedPods lists the first failed pods, FailedPodCount counts all of them.
 	FailedPods     []failedPod `json:"failedPods"`
 	FailedPodCount int32       `json:"failedPodCount"`
 }
@@ -94,15 +94,15 @@ type failedPod struct {
 	Message string `json:"message"`
 }
 
-// question is what a caller asks for.
+// question is the query of a caller.
 type question struct {
 	namespace string
 	limit     int
-	// after is the name that the page before ended with.
+	// after is the last name on the previous page.
 	after string
 }
 
-// handle shows callers what they could list with kubectl.
+// handle responds to callers who may list the workloads.
 func (s *suspended) handle(w http.ResponseWriter, request *http.Request, _ func()) (int, any) {
 	asked, err := parseQuestion(request.URL.Query())
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *suspended) handle(w http.ResponseWriter, request *http.Request, _ func(
 		return denied.answer(w)
 	case err != nil:
 		ctrl.LoggerFrom(request.Context()).Error(err, "The suspended Deployments can't be listed", "namespace", asked.namespace)
-		return http.StatusInternalServerError, reply{Message: "the suspended Deployments can't be listed: the log of the operator says why"}
+		return http.StatusInternalServerError, reply{Message: "the suspended Deployments can't be listed: the operator's log has the error"}
 	}
 	return http.StatusOK, answer
 }
@@ -143,7 +143,7 @@ func parseQuestion(query url.Values) (question, error) {
 	}
 	after, err := base64.RawURLEncoding.DecodeString(query.Get("continue"))
 	if err != nil {
-		return question{}, errors.New("the parameter continue must be what the page before ended with")
+		return question{}, errors.New("the parameter continue must be the one of the previous page")
 	}
 	asked.after = string(after)
 	return asked, nil

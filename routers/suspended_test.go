@@ -211,7 +211,7 @@ func TestParseQuestionRefusesWhatMakesNoSense(t *testing.T) {
 		"?namespace=default&limit=0":         limits,
 		"?namespace=default&limit=501":       limits,
 		"?namespace=default&limit=many":      limits,
-		"?namespace=default&continue=%25%25": "the parameter continue must be what the page before ended with",
+		"?namespace=default&continue=%25%25": "the parameter continue must be the one of the previous page",
 	} {
 		t.Run(query, func(t *testing.T) {
 			g := NewWithT(t)
@@ -238,7 +238,7 @@ func TestListFailsWhereTheCacheCanNotBeRead(t *testing.T) {
 			request.Header.Set("Authorization", "Bearer of-alice")
 			answer := b.serveHTTP(request)
 			g.Expect(answer.Code).To(Equal(500))
-			g.Expect(answer.Body.String()).To(beFailure("the suspended Deployments can't be listed: the log of the operator says why"))
+			g.Expect(answer.Body.String()).To(beFailure("the suspended Deployments can't be listed: the operator's log has the error"))
 			g.Expect(string(b.log.Contents())).To(ContainSubstring("not synced"))
 		})
 	}

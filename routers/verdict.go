@@ -35,18 +35,18 @@ import (
 )
 
 const (
-	// maxParked is how many verdicts a ChangeWorkload keeps for later.
+	// maxParked is the number of verdicts that a ChangeWorkload keeps.
 	maxParked = 100
-	// parkedFor is how long they are kept.
+	// parkedFor is the time for which they are kept.
 	parkedFor = 10 * time.Minute
 )
 
-// await finds the ChangePod of a check. It gives it time to appear, as the server may call back before its answer that
-// names the check was saved, but gives up when the caller is gone. It is nil where the ChangePod doesn't come.
+// await returns the ChangePod of a check. It waits for it, as the server may call back before the ID of the check is saved, but not
+// after the caller is gone. It returns nil if the ChangePod doesn't appear.
 func (c *callbacks) await(ctx context.Context, check string, gone <-chan struct{}) (*appv1alpha1.ChangePod, error) {
 	arrived, forget := c.arrivals.expect(check)
 	defer forget()
-	// Looking comes second, or a ChangePod that arrives in between would be missed.
+	// This read comes second, so that no ChangePod is missed in between.
 	changePod, err := index.ChangePodByCheck(ctx, c.client, check)
 	if changePod != nil || err != nil {
 		return changePod, err
@@ -62,7 +62,7 @@ func (c *callbacks) await(ctx context.Context, check string, gone <-chan struct{
 	return nil, nil
 }
 
-// apply writes what a verdict makes of the status of its ChangePod.
+// apply writes a verdict to the status of its ChangePod.
 func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod, delivery verifier.Delivery) outcome {
 	key := client.ObjectKeyFromObject(changePod)
 	var applied bool
@@ -73,7 +73,7 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 		cancel()
 	}
 	if !applied && !apierrors.IsNotFound(err) {
-		// What the cache shows may be out of date.
+		// The cache may lag.
 		err = persist(ctx, func(ctx context.Context) error {
 			current := &appv1alpha1.ChangePod{}
 			if err := c.live.Get(ctx, key, current); err != nil {
@@ -88,7 +88,7 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 	case client.IgnoreNotFound(err) != nil:
 		return notSaved(fmt.Errorf("writing the status of ChangePod %s: %w", key, err))
 	case !applied:
-		return taken(statusStale, key, "the verdict changes nothing: it is known already, or came too late")
+		return taken(statusStale, key, "the verdict changes nothing: it is already known, or came too late")
 	}
 	c.metrics.decided(changePod.Spec.PodInfos, delivery, c.clock.Now())
 	saved := taken(statusApplied, key, "the verdict is saved")
@@ -97,7 +97,7 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 	return saved
 }
 
-// write applies a verdict to the ChangePod as it was read; a conflict says that it has changed since.
+// write applies a verdict to the ChangePod as it was read. A conflict means that it has changed since.
 func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, delivery verifier.Delivery) (applied bool, err error) {
 	now := c.clock.Now()
 	status, applies := decide.ApplyVerdict(read, delivery, now)
@@ -113,8 +113,8 @@ func (c *callbacks) write(ctx context.Context, read *appv1alpha1.ChangePod, deli
 	return true, nil
 }
 
-// park keeps a verdict whose ChangePod is not there with the release that it belongs to. The ChangePod reconciler takes it
-// from there.
+// park saves a verdict whose ChangePod is missing in the ChangeWorkload of its release, from which the ChangePod reconciler takes
+// it.
 func (c *callbacks) park(ctx context.Context, delivery verifier.Delivery) outcome {
 	unknown := taken(statusUnknown, client.ObjectKey{}, "no ChangePod has the check "+delivery.CheckID)
 	workload, err := index.ChangeWorkloadByOrder(ctx, c.client, delivery.Order)
@@ -125,17 +125,17 @@ func (c *callbacks) park(ctx context.Context, delivery verifier.Delivery) outcom
 		return unknown
 	}
 	key := client.ObjectKeyFromObject(workload)
-	err = persist(ctx, func(ctx context.Context) error { return c.writeEarly(ctx, key, delivery) })
+	err = persist(ctx, func(ctx context.Context) error { return c.writeParked(ctx, key, delivery) })
 	switch {
 	case apierrors.IsNotFound(err):
 		return unknown
 	case err != nil:
 		return notSaved(fmt.Errorf("parking a verdict in ChangeWorkload %s: %w", key, err))
 	}
-	// The reconciler may have saved the check without having seen the parked verdict.
+	// The reconciler may have saved the ID of the check without having seen the parked verdict.
 	changePod, err := index.ChangePodByCheck(ctx, c.client, delivery.CheckID)
 	if err == nil && changePod != nil {
-		brief, cancel := context.WithTimeout(ctx, persistPause) // it is safe where it is
+		brief, cancel := context.WithTimeout(ctx, persistPause) // the verdict is saved anyway
 		defer cancel()
 		if applied := c.apply(brief, changePod, delivery); applied.status != statusFailed {
 			return applied
@@ -144,13 +144,13 @@ func (c *callbacks) park(ctx context.Context, delivery verifier.Delivery) outcom
 	return taken(statusParked, key, "the verdict is kept until its ChangePod is known")
 }
 
-// writeEarly adds a verdict to those that a ChangeWorkload keeps; a conflict says that it has changed meanwhile.
-func (c *callbacks) writeEarly(ctx context.Context, key client.ObjectKey, delivery verifier.Delivery) error {
+// writeParked adds a verdict to the parked ones of a ChangeWorkload. A conflict means that it has changed meanwhile.
+func (c *callbacks) writeParked(ctx context.Context, key client.ObjectKey, delivery verifier.Delivery) error {
 	workload := &appv1alpha1.ChangeWorkload{}
 	if err := c.live.Get(ctx, key, workload); err != nil {
 		return err
 	}
-	parked, added := withEarly(workload.Status.EarlyVerdicts, delivery, c.clock.Now())
+	parked, added := withParked(workload.Status.EarlyVerdicts, delivery, c.clock.Now())
 	if !added {
 		return nil
 	}
@@ -159,9 +159,9 @@ func (c *callbacks) writeEarly(ctx context.Context, key client.ObjectKey, delive
 	return c.client.Status().Patch(ctx, changed, lockedMergeFrom(workload))
 }
 
-// withEarly adds a verdict that arrives now to those that are kept, unless its check and stage has one. What is too old or
-// too much goes, the oldest first.
-func withEarly(kept []appv1alpha1.EarlyVerdict, delivery verifier.Delivery, now time.Time) (result []appv1alpha1.EarlyVerdict, added bool) {
+// withParked adds a verdict that arrives now to the parked ones, unless there is one of the same check and stage. It drops expired
+// ones, and beyond the maximum the oldest.
+func withParked(kept []appv1alpha1.EarlyVerdict, delivery verifier.Delivery, now time.Time) (result []appv1alpha1.EarlyVerdict, added bool) {
 	for _, early := range kept {
 		if now.Sub(early.Time.Time) > parkedFor {
 			continue
@@ -181,20 +181,20 @@ func withEarly(kept []appv1alpha1.EarlyVerdict, delivery verifier.Delivery, now 
 	return result[max(len(result)-maxParked, 0):], true
 }
 
-// lockedMergeFrom is a patch that fails where somebody else has written since read was read.
+// lockedMergeFrom returns a patch that fails if the object has changed since it was read.
 func lockedMergeFrom(read client.Object) client.Patch {
 	return client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
 }
 
 const (
-	// persistPause is between two attempts to save what the API server didn't take.
+	// persistPause is the pause between two attempts to write.
 	persistPause = 250 * time.Millisecond
-	// attemptTimeout ends an attempt that the API server doesn't answer.
+	// attemptTimeout bounds an attempt if the API server doesn't answer.
 	attemptTimeout = 5 * time.Second
 )
 
-// persist tries a write until it succeeds, its object is gone, or ctx has ended: the API server may be restarting. Conflicts
-// are tried again sooner.
+// persist retries a write until it succeeds, its object is gone, or ctx has ended: the API server may be restarting. It retries
+// sooner after a conflict.
 func persist(ctx context.Context, write func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, persistPause, true, func(ctx context.Context) (done bool, err error) {
@@ -209,7 +209,7 @@ func persist(ctx context.Context, write func(context.Context) error) error {
 	return last
 }
 
-// conflictBackoff is how long others get to write before the next attempt, about a third of a second in all.
+// conflictBackoff leaves time for other writers before the next attempt, about a third of a second in all.
 func conflictBackoff() wait.Backoff {
 	return wait.Backoff{Steps: 8, Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.5}
 }

@@ -112,7 +112,7 @@ func TestApplyTakesNoVerdictTwiceWhereTheCacheLagsBehind(t *testing.T) {
 	b := newBench(t, shows(func(changePod *appv1alpha1.ChangePod) {
 		changePod.Status.Status, changePod.ResourceVersion = "PostSubmitted", "1"
 	}), changePod("ExecuteDone", "PostFinish"))
-	g.Expect(b.callBack(t, bodyOf("POST", "fail")).Body.String()).To(beSuccess("the verdict changes nothing: it is known already, or came too late"))
+	g.Expect(b.callBack(t, bodyOf("POST", "fail")).Body.String()).To(beSuccess("the verdict changes nothing: it is already known, or came too late"))
 	g.Expect(b.changePod(t).Status.PodResults).To(BeEmpty())
 }
 
@@ -134,7 +134,7 @@ func TestApplyFindsAVerdictStaleAfterAConflict(t *testing.T) {
 	b := newBench(t, beforeWrite(func(kube client.Client) error {
 		return overwrite(t.Context(), kube, changePod("ExecuteDone", "PostFinish"))
 	}), changePod("PostSubmitted", ""))
-	g.Expect(b.callBack(t, bodyOf("POST", "pass")).Body.String()).To(beSuccess("the verdict changes nothing: it is known already, or came too late"))
+	g.Expect(b.callBack(t, bodyOf("POST", "pass")).Body.String()).To(beSuccess("the verdict changes nothing: it is already known, or came too late"))
 }
 
 func TestApplyChangesNothingWhereTheBatchIsDeletedMeanwhile(t *testing.T) {
@@ -144,7 +144,7 @@ func TestApplyChangesNothingWhereTheBatchIsDeletedMeanwhile(t *testing.T) {
 	}), changePod("PostSubmitted", ""))
 	answer := b.callBack(t, bodyOf("POST", "pass"))
 	g.Expect(answer.Code).To(Equal(200))
-	g.Expect(answer.Body.String()).To(beSuccess("the verdict changes nothing: it is known already, or came too late"))
+	g.Expect(answer.Body.String()).To(beSuccess("the verdict changes nothing: it is already known, or came too late"))
 }
 
 func TestApplyAcknowledgesNoVerdictThatItCanNotSave(t *testing.T) {

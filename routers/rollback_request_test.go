@@ -27,7 +27,7 @@ import (
 )
 
 func TestReadWishRefusesWhatMakesNoSense(t *testing.T) {
-	const small, shape = "a request for a rollback has 4 KiB at most", "the request is malformed: it must be a JSON object whose fields hold strings"
+	const small, shape = "the rollback request is larger than 4 KiB", "the request is malformed: it must be a JSON object with string fields"
 	long := `{"namespace":"default","name":"sleep"}`
 	for _, row := range []struct {
 		name, body string
@@ -44,18 +44,18 @@ func TestReadWishRefusesWhatMakesNoSense(t *testing.T) {
 		{"with dots in the namespace", `{"namespace":"a.b","name":"sleep"}`, 400, `\"a.b\" is not the name of a namespace`},
 		{"with no name", `{"namespace":"default","name":"Sleep"}`, 400, `\"Sleep\" is not the name of a Deployment`},
 		{"with a short version", `{"namespace":"default","name":"sleep","version":"0123"}`, 400,
-			`\"0123\" is not a version: it has 32 digits from 0 to f`},
+			`\"0123\" is not a version: it must have 32 lower-case hexadecimal digits`},
 		{"with capitals in the version", `{"namespace":"default","name":"sleep","version":"0123456789ABCDEF0123456789ABCDEF"}`, 400,
-			`\"0123456789ABCDEF0123456789ABCDEF\" is not a version: it has 32 digits from 0 to f`},
+			`\"0123456789ABCDEF0123456789ABCDEF\" is not a version: it must have 32 lower-case hexadecimal digits`},
 		{"with no digit in the middle of the version", `{"namespace":"default","name":"sleep","version":"0123456789abcdefg123456789abcdef"}`, 400,
-			`\"0123456789abcdefg123456789abcdef\" is not a version: it has 32 digits from 0 to f`},
+			`\"0123456789abcdefg123456789abcdef\" is not a version: it must have 32 lower-case hexadecimal digits`},
 		{"with another field", `{"namespace":"default","name":"sleep","release":"3"}`, 400, `the request is malformed: json: unknown field \"release\"`},
 		{"with a number", `{"namespace":"default","name":7}`, 400, shape},
 		{"in a list", `[{"namespace":"default","name":"sleep"}]`, 400, shape},
 		{"that breaks off", `{"namespace":"default"`, 400, "the request is malformed: unexpected EOF"},
 		{"that is none", `namespace=default`, 400, "the request is malformed: invalid character 'a' in literal null (expecting 'u')"},
-		{"with more behind it", `{"namespace":"default","name":"sleep"}{}`, 400, "the request is malformed: nothing may follow its JSON object"},
-		{"with a bracket behind it", `{"namespace":"default","name":"sleep"}}`, 400, "the request is malformed: nothing may follow its JSON object"},
+		{"with more behind it", `{"namespace":"default","name":"sleep"}{}`, 400, "the request is malformed: unexpected data after the JSON object"},
+		{"with a bracket behind it", `{"namespace":"default","name":"sleep"}}`, 400, "the request is malformed: unexpected data after the JSON object"},
 		{"that is just too long", long + strings.Repeat(" ", 4<<10+1-len(long)), 413, small},
 		{"that doesn't end", strings.Repeat("x", 1<<20), 413, small},
 	} {
@@ -80,6 +80,6 @@ func TestReadWishRefusesWhatMakesNoSense(t *testing.T) {
 		request.Header.Set("Authorization", "Bearer of-alice")
 		answer := b.serveHTTP(request)
 		g.Expect(answer.Code).To(Equal(400))
-		g.Expect(answer.Body.String()).To(beFailure("the body didn't arrive"))
+		g.Expect(answer.Body.String()).To(beFailure("the request body could not be read"))
 	})
 }

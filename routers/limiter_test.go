@@ -104,19 +104,19 @@ func TestLobbyKeepsRoomForWhoWasGenuineBefore(t *testing.T) {
 func TestLobbyForgetsAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		lobby := newLobby()
-		lobby.welcome("10.0.0.1")
+		limiter := newLimiter()
+		limiter.trust("10.0.0.1")
 		time.Sleep(time.Hour - 1) // of the bubble's clock
-		g.Expect(lobby.isRegular("10.0.0.1")).To(BeTrue())
+		g.Expect(limiter.isTrusted("10.0.0.1")).To(BeTrue())
 		time.Sleep(time.Nanosecond)
-		g.Expect(lobby.isRegular("10.0.0.1")).To(BeFalse(), "after an hour")
+		g.Expect(limiter.isTrusted("10.0.0.1")).To(BeFalse(), "after an hour")
 		for i := range 65 {
-			lobby.welcome(fmt.Sprint("10.0.1.", i))
+			limiter.trust(fmt.Sprint("10.0.1.", i))
 			time.Sleep(time.Nanosecond)
 		}
-		g.Expect(lobby.isRegular("10.0.1.0")).To(BeFalse(), "as 64 others came since")
-		g.Expect(lobby.isRegular("10.0.1.1")).To(BeTrue())
-		g.Expect(lobby.since).To(HaveLen(64))
+		g.Expect(limiter.isTrusted("10.0.1.0")).To(BeFalse(), "as 64 others came since")
+		g.Expect(limiter.isTrusted("10.0.1.1")).To(BeTrue())
+		g.Expect(limiter.lastSeen).To(HaveLen(64))
 	})
 }
 

@@ -28,56 +28,56 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// wish is what a caller asks for who wants a Deployment to go back.
-type wish struct {
+// rollbackRequest is the body of a request for a rollback.
+type rollbackRequest struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Version is what to go back to; empty: the newest verified version.
+	// Version is the version to go back to; if empty, the newest verified one.
 	Version string `json:"version"`
 }
 
-// readWish reads what is asked for; the error is a denial.
-func readWish(w http.ResponseWriter, request *http.Request) (wish, error) {
+// readRollbackRequest reads the body of a request. The error is a denial.
+func readRollbackRequest(w http.ResponseWriter, request *http.Request) (rollbackRequest, error) {
 	body, err := readBody(w, request, maxRollbackBytes)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return wish{}, wishTooLarge()
+		return rollbackRequest{}, rollbackRequestTooLarge()
 	case err != nil:
-		return wish{}, &denial{http.StatusBadRequest, "the body didn't arrive"}
+		return rollbackRequest{}, &denial{http.StatusBadRequest, "the request body could not be read"}
 	}
-	asked, err := parseWish(body)
+	asked, err := parseRollbackRequest(body)
 	if err != nil {
-		return wish{}, &denial{http.StatusBadRequest, err.Error()}
+		return rollbackRequest{}, &denial{http.StatusBadRequest, err.Error()}
 	}
 	return asked, nil
 }
 
-func wishTooLarge() *denial {
-	return &denial{http.StatusRequestEntityTooLarge, "a request for a rollback has 4 KiB at most"}
+func rollbackRequestTooLarge() *denial {
+	return &denial{http.StatusRequestEntityTooLarge, "the rollback request is larger than 4 KiB"}
 }
 
-func parseWish(body []byte) (wish, error) {
-	var asked wish
+func parseRollbackRequest(body []byte) (rollbackRequest, error) {
+	var asked rollbackRequest
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(&asked)
 	var wrongType *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.EOF):
-		return wish{}, errors.New("the request has no body")
+		return rollbackRequest{}, errors.New("the request has no body")
 	case errors.As(err, &wrongType):
-		return wish{}, errors.New("the request is malformed: it must be a JSON object whose fields hold strings")
+		return rollbackRequest{}, errors.New("the request is malformed: it must be a JSON object with string fields")
 	case err != nil:
-		return wish{}, fmt.Errorf("the request is malformed: %w", err)
+		return rollbackRequest{}, fmt.Errorf("the request is malformed: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return wish{}, errors.New("the request is malformed: nothing may follow its JSON object")
+		return rollbackRequest{}, errors.New("the request is malformed: unexpected data after the JSON object")
 	}
 	return asked, asked.validate()
 }
 
-func (asked wish) validate() error {
+func (asked rollbackRequest) validate() error {
 	switch {
 	case asked.Namespace == "":
 		return errors.New("the field namespace is missing")
@@ -88,7 +88,7 @@ func (asked wish) validate() error {
 	case len(validation.IsDNS1123Subdomain(asked.Name)) > 0:
 		return fmt.Errorf("%q is not the name of a Deployment", asked.Name)
 	case asked.Version != "" && (len(asked.Version) != 32 || strings.Trim(asked.Version, "0123456789abcdef") != ""):
-		return fmt.Errorf("%q is not a version: it has 32 digits from 0 to f", asked.Version)
+		return fmt.Errorf("%q is not a version: it must have 32 lower-case hexadecimal digits", asked.Version)
 	}
 	return nil
 }
