@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package buildinfo tells one build of the operator from another.
+// Package buildinfo identifies the build of the operator.
 package buildinfo
 
 import (
@@ -24,29 +24,29 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Build is what was stamped into the program when it was linked.
+// Build is the information set by the linker.
 type Build struct {
-	// Version is a tag, or where there is none the commit, as git describe has it.
+	// Version is the output of git describe: a tag, or the commit if there is none.
 	Version string
-	// Commit is the commit that was built.
+	// Commit is the built commit.
 	Commit string
 }
 
-// String is one line for people.
+// String returns the build in one line.
 func (b Build) String() string {
 	return fmt.Sprintf("altershield-operator %s (commit %s, %s)", b.Version, b.Commit, runtime.Version())
 }
 
-// Register adds a metric that is always 1 and has the build in its labels.
+// Register adds a metric with the build in its labels.
 func (b Build) Register(registry prometheus.Registerer) error {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "altershield_build_info",
-		Help:        "Always 1; the labels tell which build of the operator runs.",
+		Help:        "Always 1; the labels identify the running build of the operator.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "go_version": runtime.Version()},
 	})
 	info.Set(1)
 	if err := registry.Register(info); err != nil {
-		return fmt.Errorf("registering the metric of the build: %w", err)
+		return fmt.Errorf("registering the build metric: %w", err)
 	}
 	return nil
 }

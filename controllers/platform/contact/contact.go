@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package contact knows since when the operator sees what becomes of the cluster.
+// Package contact tracks since when the operator leads and reaches the API server.
 package contact
 
 import (
@@ -26,27 +26,27 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// outage is for how long every request must have failed: an operator that leads renews its lease every two seconds. A request that
-// fails between others is no outage.
+// outage is the time for which every request must fail to count as an outage. A leader renews its lease every two seconds, so single
+// failures between other requests don't count.
 const outage = 5 * time.Second
 
-// Contact notes when the operator began to lead, and when the API server was back last.
+// Contact records when the operator began to lead, and when the last outage of the API server ended.
 type Contact struct {
 	clock clock.PassiveClock
 
 	mutex sync.Mutex
-	// leading is when the operator began to lead, zero before.
+	// leading is when the operator began to lead; zero before that.
 	leading time.Time
-	// failing is since when no request is answered, zero while they are.
+	// failing is when requests began to fail; zero while they succeed.
 	failing time.Time
 	// back is when the last outage ended.
 	back time.Time
 }
 
-// New makes a Contact of an operator that doesn't lead yet.
+// New returns a Contact of an operator that doesn't lead yet.
 func New(clock clock.PassiveClock) *Contact { return &Contact{clock: clock} }
 
-// Start notes that the operator leads: the manager calls it then.
+// Start records that the operator leads. The manager calls it then.
 func (c *Contact) Start(context.Context) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -54,7 +54,8 @@ func (c *Contact) Start(context.Context) error {
 	return nil
 }
 
-// Since is when the operator began to lead or the API server was back, whichever was later; now before it leads.
+// Since returns when the operator began to lead or the last outage ended, whichever was later. Before the operator leads it returns
+// the current time.
 func (c *Contact) Since() time.Time {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -67,7 +68,7 @@ func (c *Contact) Since() time.Time {
 	return c.leading
 }
 
-// Wrap watches the requests to the API server.
+// Wrap observes the requests to the API server.
 func (c *Contact) Wrap(next http.RoundTripper) http.RoundTripper { return &transport{next, c} }
 
 func (c *Contact) note(answered bool) {
@@ -89,12 +90,12 @@ type transport struct {
 	contact *Contact
 }
 
-// RoundTrip counts an error of the server as no answer: that is how an API server without etcd answers.
+// RoundTrip counts server errors as failures: an API server without etcd responds with them.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	t.contact.note(err == nil && response.StatusCode < http.StatusInternalServerError)
 	return response, err
 }
 
-// WrappedRoundTripper lets client-go find the transport that keeps the connections.
+// WrappedRoundTripper lets client-go find the transport that holds the connections.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }

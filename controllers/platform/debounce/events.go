@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package debounce lets events wait for each other, so that one reconcile serves them all.
+// Package debounce delays events, so that one reconcile handles several.
 package debounce
 
 import (
@@ -29,14 +29,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Time is how long an event waits for others. The pods of a release are created, finish and pass by the dozen, and whoever decides
-// on it reads all of them: once for each event would take time with the square of their number.
+// Time is the delay of an event. The pods of a release are created, finish and pass by the dozen, and each reconcile reads all of
+// them: one reconcile per event would take quadratic time.
 const Time = 100 * time.Millisecond
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Events puts off what the inner handler makes of an event by Time, unless its object is urgent. A key that waits already keeps its
-// earlier time.
+// Events delays the requests of the inner handler by Time, unless the object of the event is urgent. A request that waits already
+// keeps its earlier time.
 func Events(inner handler.EventHandler, urgent func(client.Object) bool) handler.EventHandler {
 	of := func(object client.Object, q queue) queue {
 		prioritized, ok := q.(priorityqueue.PriorityQueue[reconcile.Request])
@@ -52,10 +52,10 @@ func Events(inner handler.EventHandler, urgent func(client.Object) bool) handler
 	}
 }
 
-// Never is for objects none of which is urgent.
+// Never reports that no object is urgent.
 func Never(client.Object) bool { return false }
 
-// later is a queue that puts off what is added.
+// later is a queue that delays requests.
 type later struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 }

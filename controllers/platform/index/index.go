@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package index finds the objects of a release in the cache: by owner reference, never by labels, because two
-// Deployments may share every label and no label holds a name of 253 characters.
+// Package index finds the objects of a release in the cache. It goes by owner reference, not by label: two Deployments may share all
+// labels, and no label can hold a name of 253 characters.
 package index
 
 import (
@@ -48,7 +48,7 @@ const (
 	byProgress       = "inProgress"
 )
 
-// Setup registers the indexes for workloads of these kinds. The queries of this package fail on a cache without them.
+// Setup registers the indexes for workloads of the kinds. Without them the queries of this package fail.
 func Setup(ctx context.Context, indexer client.FieldIndexer, kinds workload.Registry) error {
 	owned := []client.Object{&corev1.Pod{}, &appv1alpha1.ChangeWorkload{}}
 	for _, kind := range kinds {
@@ -95,7 +95,7 @@ func changeWorkloadID(object client.Object) []string {
 func checkID(object client.Object) []string {
 	changePod, ok := object.(*appv1alpha1.ChangePod)
 	if !ok || changePod.Status.ChangePodID == "" {
-		return nil // an empty id would be found by a callback that names none
+		return nil // or a callback without an id would find it
 	}
 	return []string{changePod.Status.ChangePodID}
 }
@@ -113,8 +113,8 @@ func progress(object client.Object) []string {
 	return []string{strconv.FormatBool(ok && decide.IsInProgress(workload))}
 }
 
-// ReleasesInProgress lists, of all namespaces, the ChangeWorkloads whose pods are still awaited or checked. They belong to the
-// cache: don't change them.
+// ReleasesInProgress lists the ChangeWorkloads in all namespaces whose pods are awaited or checked. They are shared with the cache
+// and must not be changed.
 func ReleasesInProgress(ctx context.Context, reader client.Reader) ([]appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
 	err := reader.List(ctx, &list, client.MatchingFields{byProgress: "true"}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
@@ -124,8 +124,8 @@ func ReleasesInProgress(ctx context.Context, reader client.Reader) ([]appv1alpha
 	return list.Items, nil
 }
 
-// ChangePodByCheck returns the ChangePod whose check has this id at the verifier, nil where the cache shows none. It is
-// shared with the cache: read it only.
+// ChangePodByCheck returns the ChangePod whose check has this id at the verifier; nil if the cache shows none. It is shared with
+// the cache and must not be changed.
 func ChangePodByCheck(ctx context.Context, reader client.Reader, check string) (*appv1alpha1.ChangePod, error) {
 	var list appv1alpha1.ChangePodList
 	err := reader.List(ctx, &list, client.MatchingFields{byCheck: check}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
@@ -138,8 +138,8 @@ func ChangePodByCheck(ctx context.Context, reader client.Reader, check string) (
 	return &list.Items[0], nil
 }
 
-// ChangeWorkloadByOrder returns the ChangeWorkload whose change order has this id, nil where the cache shows none.
-// It is shared with the cache: read it only.
+// ChangeWorkloadByOrder returns the ChangeWorkload whose change order has this id; nil if the cache shows none. It is shared with
+// the cache and must not be changed.
 func ChangeWorkloadByOrder(ctx context.Context, reader client.Reader, order string) (*appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
 	err := reader.List(ctx, &list, client.MatchingFields{byOrder: order}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
@@ -152,8 +152,8 @@ func ChangeWorkloadByOrder(ctx context.Context, reader client.Reader, order stri
 	return &list.Items[0], nil
 }
 
-// ChangeWorkloadsOf lists the ChangeWorkloads that the workload with this UID controls. They are shared with the cache: read
-// them only.
+// ChangeWorkloadsOf lists the ChangeWorkloads that the workload with this UID controls. They are shared with the cache and must not
+// be changed.
 func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace string, owner types.UID) ([]appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
 	if err := Owned(ctx, reader, &list, namespace, owner); err != nil {
@@ -162,8 +162,8 @@ func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace stri
 	return list.Items, nil
 }
 
-// LiveChangeWorkloadsOf lists the ChangeWorkloads that a workload controls on the API server, which has no index: it finds them by
-// their label.
+// LiveChangeWorkloadsOf lists the ChangeWorkloads that a workload controls on the API server. It finds them by label, as the API
+// server has no indexes.
 func LiveChangeWorkloadsOf(ctx context.Context, live client.Reader, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
 	err := live.List(ctx, &list, client.InNamespace(owner.GetNamespace()),
@@ -176,7 +176,8 @@ func LiveChangeWorkloadsOf(ctx context.Context, live client.Reader, kind workloa
 	}), nil
 }
 
-// PodsOf lists the Pods that the object with this UID controls: a ReplicaSet, say. They are shared with the cache: read them only.
+// PodsOf lists the Pods that the object with this UID controls, such as a ReplicaSet. They are shared with the cache and must not be
+// changed.
 func PodsOf(ctx context.Context, reader client.Reader, namespace string, owner types.UID) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	if err := Owned(ctx, reader, &list, namespace, owner); err != nil {
@@ -185,8 +186,8 @@ func PodsOf(ctx context.Context, reader client.Reader, namespace string, owner t
 	return list.Items, nil
 }
 
-// ChangePodsOf lists the ChangePods that name this ChangeWorkload: those of the object of today, and those that the
-// garbage collector has yet to remove after an object of the same name. They are shared with the cache: read them only.
+// ChangePodsOf lists the ChangePods that name this ChangeWorkload. Some may belong to a deleted object of the same name, until the
+// garbage collector removes them. They are shared with the cache and must not be changed.
 func ChangePodsOf(ctx context.Context, reader client.Reader, namespace, changeWorkload string) ([]appv1alpha1.ChangePod, error) {
 	var list appv1alpha1.ChangePodList
 	err := reader.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{byChangeWorkload: changeWorkload},
@@ -197,8 +198,8 @@ func ChangePodsOf(ctx context.Context, reader client.Reader, namespace, changeWo
 	return list.Items, nil
 }
 
-// Owned lists what an object controls. It takes the cache as it is, and does not copy it. Waiting for our own writes would make
-// one workload's list wait for the writes to all others; the callers tolerate a list that lags.
+// Owned lists the objects that an owner controls, shared with the cache. It doesn't wait for the operator's own writes, or a list for
+// one workload would wait for writes to all others; the callers tolerate a list that lags.
 func Owned(ctx context.Context, reader client.Reader, list client.ObjectList, namespace string, owner types.UID) error {
 	options := []client.ListOption{
 		client.InNamespace(namespace), client.MatchingFields{byOwner: string(owner)},
@@ -210,7 +211,7 @@ func Owned(ctx context.Context, reader client.Reader, list client.ObjectList, na
 	return nil
 }
 
-// List lists the workloads of a kind. They are shared with the cache: read them only.
+// List lists the workloads of a kind. They are shared with the cache and must not be changed.
 func List(ctx context.Context, reader client.Reader, kind workload.Kind, options ...client.ListOption) ([]client.Object, error) {
 	list := kind.NewList()
 	options = append(options, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
@@ -221,7 +222,7 @@ func List(ctx context.Context, reader client.Reader, kind workload.Kind, options
 	err := meta.EachListItem(list, func(item runtime.Object) error {
 		object, ok := item.(client.Object)
 		if !ok {
-			return fmt.Errorf("%T is no object of the API", item)
+			return fmt.Errorf("%T is not an API object", item)
 		}
 		found = append(found, object)
 		return nil
@@ -229,11 +230,11 @@ func List(ctx context.Context, reader client.Reader, kind workload.Kind, options
 	return found, err
 }
 
-// Requests returns the keys of the workloads of a kind under change control in a namespace; of all where it is empty.
+// Requests returns requests for the workloads of a kind under change control in a namespace, or in all if it is empty.
 func Requests(ctx context.Context, reader client.Reader, kind workload.Kind, namespace string) []reconcile.Request {
 	workloads, err := List(ctx, reader, kind, client.InNamespace(namespace))
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the workloads under change control", "kind", kind.GroupVersionKind().Kind, "namespace", namespace)
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the workloads under change control", "kind", kind.GroupVersionKind().Kind, "namespace", namespace)
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(workloads))
@@ -243,14 +244,14 @@ func Requests(ctx context.Context, reader client.Reader, kind workload.Kind, nam
 	return requests
 }
 
-// Controller reads the controller of an object into owner, where it is of this kind and under change control. It is shared with
-// the cache: read it only.
+// Controller reads the controller of an object into owner if it is of this kind and under change control. The owner is shared with
+// the cache and must not be changed.
 func Controller(ctx context.Context, reader client.Reader, object client.Object, kind schema.GroupVersionKind, owner client.Object) (found bool, err error) {
 	reference := metav1.GetControllerOfNoCopy(object)
 	if reference == nil || schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind() != kind.GroupKind() {
 		return false, nil
 	}
-	// Not waiting for our own writes: this runs for each event, and one slow write would hold up all of them.
+	// This runs for each event, and waiting for a slow write of our own would delay all of them.
 	err = reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: reference.Name}, owner,
 		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if apierrors.IsNotFound(err) {

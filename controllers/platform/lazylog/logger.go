@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package lazylog has a logger that formats its values late.
+// Package lazylog provides a logger that formats its values lazily.
 package lazylog
 
 import (
@@ -23,12 +23,12 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// New returns a logger that formats the values of WithValues when a line is written, not when they are given. Each reconcile
-// is given a logger with values of its own, and most write nothing.
+// New returns a logger that formats the values of WithValues when it writes a line. Each reconcile gets a logger with its own values,
+// and most log nothing.
 func New(logger logr.Logger) logr.Logger {
 	inner := logger.GetSink()
 	if deep, ok := inner.(logr.CallDepthLogSink); ok {
-		inner = deep.WithCallDepth(1) // of this sink's own methods
+		inner = deep.WithCallDepth(1) // for the methods of this sink
 	}
 	return logr.New(sink{inner: inner})
 }
@@ -38,7 +38,7 @@ type sink struct {
 	values []any
 }
 
-// Init has nothing to do: the inner sink was initialized by its own logger.
+// Init does nothing: the inner sink was initialized by its own logger.
 func (s sink) Init(logr.RuntimeInfo) {}
 
 func (s sink) Enabled(level int) bool { return s.inner.Enabled(level) }

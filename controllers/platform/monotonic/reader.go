@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package monotonic keeps controllers from acting on the past: what they report to a verifier can't be taken back.
+// Package monotonic provides monotonic reads: a controller never sees an older version of an object than before. Reports to a
+// verifier are irrevocable.
 package monotonic
 
 import (
@@ -26,22 +27,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxRemembered bounds the memory, to half a MiB. What falls out of it is what nothing was heard of for longest: a cache goes back by
-// what it has just shown.
+// maxRemembered bounds the memory, to half a MiB. The least recently seen objects are forgotten, as a cache goes back only by recent
+// versions.
 const maxRemembered = 2000
 
-// removed stands for a version after all others, and is none that an object has.
+// removed stands for a version later than all others. No object has it.
 const removed = ""
 
-// Reader reads objects of one kind from a cache, and from the API server where the cache shows a version older than one that was
-// seen. What the API server says then counts, even if that is older still: etcd may have been restored from a backup.
+// Reader reads objects of one kind from a cache, and from the API server if the cache shows an older version than was seen before.
+// The live version counts even if it is older still: etcd may have been restored from a backup.
 type Reader struct {
 	cache, live client.Reader
-	// versions has the newest resourceVersion that was seen of each UID.
+	// versions holds the newest resourceVersion seen of each UID.
 	versions *lru.Cache
 }
 
-// NewReader makes a reader that has seen nothing yet.
+// NewReader returns a Reader that has seen nothing yet.
 func NewReader(cache, live client.Reader) *Reader {
 	return &Reader{cache: cache, live: live, versions: lru.New(maxRemembered)}
 }
@@ -60,7 +61,7 @@ func (r *Reader) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 
 // GetLive reads an object from the API server.
 func (r *Reader) GetLive(ctx context.Context, key client.ObjectKey, into client.Object) error {
-	reflect.ValueOf(into).Elem().SetZero() // what the API server doesn't mention would stay as it is
+	reflect.ValueOf(into).Elem().SetZero() // fields missing in the response would keep their values
 	if err := r.live.Get(ctx, key, into); err != nil {
 		return err
 	}
@@ -68,15 +69,15 @@ func (r *Reader) GetLive(ctx context.Context, key client.ObjectKey, into client.
 	return nil
 }
 
-// Seen notes the version of an object that was read or written.
+// Seen records the version of an object that was read or written.
 func (r *Reader) Seen(object client.Object) {
 	r.versions.Add(object.GetUID(), object.GetResourceVersion())
 }
 
-// Gone notes that an object was removed, or may have been: the cache isn't believed about it any more.
+// Gone records that an object was removed, or may have been. The cache isn't trusted about it any more.
 func (r *Reader) Gone(object client.Object) { r.versions.Add(object.GetUID(), removed) }
 
-// IsGone reports whether Gone was noted of an object, and no version of it was seen since.
+// IsGone reports whether Gone was called for an object and no version of it was seen since.
 func (r *Reader) IsGone(object client.Object) bool {
 	known, found := r.versions.Get(object.GetUID())
 	return found && known == removed

@@ -25,16 +25,16 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Applied is the pod template of the file that was applied last, as kubectl apply keeps it in an annotation; nil where it
-// keeps none. It is what the next kubectl apply goes by to know which fields the file no longer has.
+// Applied returns the pod template in the last applied configuration, the annotation of kubectl apply; nil if there is none. The
+// next kubectl apply removes the fields that are in it but no longer in the manifest.
 func Applied(annotations map[string]string) Template {
 	spec := specOf(lastApplied(annotations))
 	template, _ := spec["template"].(map[string]any)
 	return template
 }
 
-// WithApplied is that annotation with another pod template in it. It is empty where there is nothing to change: no such
-// annotation, or no template to put into it.
+// WithApplied returns that annotation with another pod template. It is empty if there is no such annotation, or no template to put
+// into it.
 func WithApplied(annotations map[string]string, template Template) (string, error) {
 	if template == nil || Applied(annotations) == nil {
 		return "", nil
@@ -50,7 +50,7 @@ func WithApplied(annotations map[string]string, template Template) (string, erro
 	return written.String(), nil
 }
 
-// lastApplied is nil where the annotation is no object.
+// lastApplied returns nil if the annotation is not a JSON object.
 func lastApplied(annotations map[string]string) map[string]any {
 	var manifest map[string]any
 	if utiljson.Unmarshal([]byte(annotations[corev1.LastAppliedConfigAnnotation]), &manifest) != nil {

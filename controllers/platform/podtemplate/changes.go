@@ -25,24 +25,23 @@ import (
 )
 
 const (
-	// maxChanges is the most lines that tell of the changes of one release.
+	// maxChanges is the maximum number of lines for one release.
 	maxChanges = 32
-	// maxDepth is how deep a template is looked into: what lies below is compared as a whole. Nothing that our types know lies
-	// that deep.
+	// maxDepth is the depth below which values are compared as a whole. No field of our types is that deep.
 	maxDepth = 16
 )
 
-// absent stands for a value that one of two templates doesn't have.
+// absent stands for a value that one of two templates lacks.
 type absent struct{}
 
-// changes are the first lines, and how many there would be in all.
+// changes are the first lines, and the number of all.
 type changes struct {
 	lines []string
 	count int
 }
 
-// Changes tells people what differs between two pod templates, one difference a line, in an order that depends on nothing
-// but the templates; nil where nothing does. Lines look like these:
+// Changes describes the differences between two pod templates, one per line, in an order that depends only on the templates. Lines
+// look like these:
 //
 //	metadata.labels[test]: 123 -> bad
 //	spec.containers[sleep].image: busybox -> busybox:1.37
@@ -52,12 +51,12 @@ type changes struct {
 //	spec.nodeSelector[disk]: removed (was ssd)
 //	spec.volumes: reordered
 //
-// A value is only shown where the list in shown.go has its field; everything else may be a secret, whatever its name.
-// Names of fields, keys of maps and what identifies an element of a known list, such as the name of a variable, are always
-// shown. Elements of other lists are told by their position. Numbers are compared by what they are worth.
+// Only values of fields in the lists of shown.go are shown; any other may be a secret. Names of fields, keys of maps and the
+// identities of elements in known lists, such as the names of variables, are always shown. Elements of other lists are identified by
+// position. Numbers are compared by value.
 //
-// There are at most 32 lines, of which the last then says how many are left out, and a line has at most 200 characters, all
-// of them printable.
+// There are at most 32 lines, of which the last counts the omitted ones, and at most 200 characters in a line, all of them
+// printable.
 func Changes(old, updated Template) []string {
 	var found changes
 	found.compare(place{}, map[string]any(old), map[string]any(updated))
@@ -74,7 +73,7 @@ func (c *changes) note(at place, text string) {
 	}
 }
 
-// compare notes how the values at a place differ.
+// compare notes the differences of the values at a place.
 func (c *changes) compare(at place, old, updated any) {
 	if same(old, updated) {
 		return
@@ -113,7 +112,7 @@ func (c *changes) compareFields(at place, old, updated map[string]any) {
 	}
 }
 
-// compareElements matches elements by what identifies them, and notes those that came or went in one line each.
+// compareElements matches elements by identity. It notes added and removed ones in one line each.
 func (c *changes) compareElements(at place, old, updated []map[string]any) {
 	oldNames, updatedNames := namesOf(mergeKey(at.pattern), old, updated)
 	oldByName, updatedByName := byName(oldNames, old), byName(updatedNames, updated)
@@ -134,7 +133,7 @@ func (c *changes) compareElements(at place, old, updated []map[string]any) {
 	}
 }
 
-// namesOf are the values of the merge key, where there is one and each list has every value once, and else the positions.
+// namesOf returns the values of the merge key if there is one and they are unique in each list, else the positions.
 func namesOf(mergeKey string, old, updated []map[string]any) (oldNames, updatedNames []string) {
 	oldNames, oldUnique := identities(mergeKey, old)
 	updatedNames, updatedUnique := identities(mergeKey, updated)
@@ -180,7 +179,7 @@ func common(names []string, others map[string]map[string]any) []string {
 	return result
 }
 
-// same compares numbers by what they are worth: a whole one is an int64 or a float64, depending on who decoded it.
+// same compares numbers by value: depending on the decoder, an integer is an int64 or a float64.
 func same(old, updated any) bool {
 	switch before := old.(type) {
 	case map[string]any:
@@ -194,7 +193,7 @@ func same(old, updated any) bool {
 	}
 }
 
-// fieldsOf takes what is absent for an empty object.
+// fieldsOf treats an absent value as an empty object.
 func fieldsOf(value any) (fields map[string]any, isObject bool) {
 	if value == (absent{}) {
 		return nil, true
@@ -203,7 +202,7 @@ func fieldsOf(value any) (fields map[string]any, isObject bool) {
 	return fields, isObject
 }
 
-// elementsOf takes what is absent for an empty list. A list with anything but objects in it has no elements to compare.
+// elementsOf treats an absent value as an empty list. It reports false for a list with anything but objects.
 func elementsOf(value any) (elements []map[string]any, areObjects bool) {
 	if value == (absent{}) {
 		return nil, true

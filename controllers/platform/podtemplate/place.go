@@ -16,22 +16,22 @@ limitations under the License.
 
 package podtemplate
 
-// place is where in a template a value stands.
+// place is the place of a value in a template.
 type place struct {
-	// path is the place as people read it: spec.initContainers[setup].env[MODE].value.
+	// path is the place as shown to users: spec.initContainers[setup].env[MODE].value.
 	path string
-	// pattern is the place as the lists of shown.go spell it: spec.containers[].env[].value.
+	// pattern is the place as spelled in the lists of shown.go: spec.containers[].env[].value.
 	pattern string
 	depth   int
 }
 
-// field is the place of a field of the object, or of an entry of the map, that stands here.
+// field returns the place of a field of the object, or of an entry of the map, at this place.
 func (p place) field(key string) place {
 	switch {
 	case p.isMap():
 		return p.below("["+legible(key)+"]", "[]")
 	case !isFieldName(key):
-		return p.below("["+legible(key)+"]", "[?]") // which is on no list, whatever the key looks like
+		return p.below("["+legible(key)+"]", "[?]") // which is on no list, whatever the key
 	case p.pattern == "":
 		return p.below(key, key)
 	default:
@@ -39,7 +39,7 @@ func (p place) field(key string) place {
 	}
 }
 
-// element is the place of an element of the list that stands here.
+// element returns the place of an element of the list at this place.
 func (p place) element(name string) place {
 	return p.below("["+legible(name)+"]", "[]")
 }
@@ -48,7 +48,7 @@ func (p place) below(path, pattern string) place {
 	return place{path: cut(p.path + path), pattern: cut(p.pattern + pattern), depth: p.depth + 1}
 }
 
-// spelled is the name that the lists have for a field: they don't tell kinds of containers, probes and hooks apart.
+// spelled returns the name of a field in the lists, which don't distinguish kinds of containers, probes and hooks.
 func (p place) spelled(key string) string {
 	switch p.pattern + "." + key {
 	case "spec.initContainers", "spec.ephemeralContainers":
@@ -62,7 +62,7 @@ func (p place) spelled(key string) string {
 	}
 }
 
-// first is the field that comes before all others, so that the limit of lines cuts off others rather than this one.
+// first returns the field that comes before all others, so that the limit of lines doesn't cut it off.
 func (p place) first() string {
 	switch p.pattern {
 	case "spec":
@@ -74,8 +74,7 @@ func (p place) first() string {
 	}
 }
 
-// isFieldName reports whether a key can be the name of a field in a pattern: a longer one, or one with other characters, could
-// be mistaken for something else.
+// isFieldName reports whether a key can be a field name in a pattern. Longer keys, or keys with other characters, would be ambiguous.
 func isFieldName(key string) bool {
 	for _, char := range key {
 		if (char < 'a' || char > 'z') && (char < 'A' || char > 'Z') && (char < '0' || char > '9') {

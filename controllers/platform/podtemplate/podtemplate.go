@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package podtemplate tells one release from another: it compares pod templates and computes their versions.
+// Package podtemplate compares pod templates and computes their versions.
 package podtemplate
 
 import (
@@ -33,23 +33,23 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// hashLabel is what the deployment controller adds to the templates of ReplicaSets.
+// hashLabel is the label that the deployment controller adds to the templates of ReplicaSets.
 const hashLabel = "pod-template-hash"
 
-// Template is a pod template as the API server sent it, without the labels that the operator and the deployment controller
-// own. It stays untyped, so that fields newer than our types take part in every comparison.
+// Template is a pod template as sent by the API server, without the labels of the operator and the deployment controller. It is
+// untyped, so that comparisons include fields newer than our types.
 type Template map[string]any
 
-// OwnedLabels are the keys of a pod template that nobody but the operator writes. A template that brought the Finished
-// label along would have its pods checked before they are ready.
+// OwnedLabels returns the labels of a pod template that only the operator writes. With the Finished label in a template its pods
+// would be checked before they are ready.
 func OwnedLabels() []string {
 	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelOperateFinished}
 }
 
-// Of takes the pod template out of a revision of a workload, which has it in spec.template.
+// Of returns the pod template of a revision, which is in spec.template.
 func Of(revision map[string]any) Template { return At(revision, "spec", "template") }
 
-// At takes the pod template at a path out of an object, and leaves the object as it is.
+// At returns the pod template at a path of an object, which it doesn't change.
 func At(object map[string]any, path ...string) Template {
 	raw := object
 	for _, field := range path {
@@ -69,7 +69,7 @@ func At(object map[string]any, path ...string) Template {
 			metadata["labels"] = labels
 		}
 	}
-	// The API server writes an absent creationTimestamp as null or not at all, depending on its version.
+	// Depending on its version, the API server writes an absent creationTimestamp as null or omits it.
 	if timestamp, present := metadata["creationTimestamp"]; present && timestamp == nil {
 		metadata = maps.Clone(metadata)
 		delete(metadata, "creationTimestamp")
@@ -81,16 +81,15 @@ func At(object map[string]any, path ...string) Template {
 	return bare
 }
 
-// Equal reports whether two templates are the same release. It compares what is stored, never versions: a library that
-// marshals the same template differently must not restart anybody's pods.
+// Equal reports whether two templates are the same release. It compares the stored templates, not their versions: a library update
+// that marshals templates differently must not restart pods.
 func (t Template) Equal(other Template) bool {
 	return reflect.DeepEqual(t, other)
 }
 
-// Version is the release version of a template: the MD5, in hex, of its compact JSON as the v1 types marshal it with
-// metadata.creationTimestamp null, which gives the values of the documents. A template with fields that these types
-// don't know has those fields in its version too, so that two releases never share one. It fails where a field has a value
-// that the v1 types can't hold.
+// Version returns the release version of a template: the hexadecimal MD5 of its compact JSON, marshalled by the v1 types with
+// metadata.creationTimestamp null, which gives the values in the documents. Fields that these types lack are included too, so that
+// two releases never share a version. It fails if a field has a value that the v1 types can't hold.
 func (t Template) Version() (string, error) {
 	raw, err := json.Marshal(t)
 	if err != nil {
@@ -111,14 +110,14 @@ func (t Template) Version() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// typedTemplate is corev1.PodTemplateSpec with the metadata that the documents' versions were computed from.
+// typedTemplate is corev1.PodTemplateSpec with the metadata from which the versions in the documents were computed.
 type typedTemplate struct {
 	Metadata typedMetadata  `json:"metadata,omitempty"`
 	Spec     corev1.PodSpec `json:"spec,omitempty"`
 }
 
-// typedMetadata lists the metadata of a pod template in the order of metav1.ObjectMeta. That type leaves a zero
-// creationTimestamp out since Kubernetes 1.34; the documents' versions have it as null.
+// typedMetadata has the fields of a pod template's metadata in the order of metav1.ObjectMeta. Since Kubernetes 1.34 that type omits
+// a zero creationTimestamp; the versions in the documents include it as null.
 type typedMetadata struct {
 	Name              string                  `json:"name,omitempty"`
 	GenerateName      string                  `json:"generateName,omitempty"`
@@ -130,7 +129,7 @@ type typedMetadata struct {
 	Finalizers        []string                `json:"finalizers,omitempty"`
 }
 
-// decodeTemplate also says whether the types hold the template completely.
+// decodeTemplate also reports whether the types hold the complete template.
 func decodeTemplate(raw []byte) (typed typedTemplate, complete bool, err error) {
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()

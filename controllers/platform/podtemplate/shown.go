@@ -22,12 +22,12 @@ import (
 	"strings"
 )
 
-// maxLine is the most characters of a line, and of a path or value in it.
+// maxLine is the maximum number of characters of a line, and of a path or value in it.
 const maxLine = 200
 
-// The lists below decide alone what people get to read: a field is only to be added where nobody can keep a secret in it.
+// Only the lists below decide which values users can read. Add a field only if it can't hold a secret.
 
-// isShown reports whether the values of a field are shown. What identifies an element of a list is in the path anyway.
+// isShown reports whether the values of a field are shown. The identity of a list element is in the path anyway.
 func isShown(pattern string) bool {
 	if end := strings.LastIndex(pattern, "[]."); end >= 0 && pattern[end+len("[]."):] == mergeKey(pattern[:end]) {
 		return true
@@ -97,7 +97,7 @@ func isShownOfVolume(field string) bool {
 	}
 }
 
-// mergeKey is the field that identifies an element of a list; empty where none does.
+// mergeKey returns the field that identifies an element of a list; empty if there is none.
 func mergeKey(list string) string {
 	switch list {
 	case "spec.containers", "spec.dnsConfig.options", "spec.imagePullSecrets", "spec.resourceClaims",
@@ -135,7 +135,7 @@ func (p place) isMap() bool {
 	}
 }
 
-// describe says how a value changed that is looked at as a whole.
+// describe describes the change of a value as a whole.
 func describe(at place, old, updated any) string {
 	isReadable := isShown(at.pattern) && isScalar(old) && isScalar(updated)
 	hidden := "value not shown"
@@ -149,14 +149,14 @@ func describe(at place, old, updated any) string {
 		return "removed (was " + legible(text(old)) + ")"
 	case old == absent{} || updated == absent{}:
 		return presence(old) + ", " + hidden
-	case isReadable && legible(text(old)) != legible(text(updated)): // else only their type differs, or their ends
+	case isReadable && legible(text(old)) != legible(text(updated)): // equal texts may differ in their type, or beyond the cut
 		return legible(text(old)) + " -> " + legible(text(updated))
 	default:
 		return "changed, " + hidden
 	}
 }
 
-// presence describes that a value came or went.
+// presence describes the addition or removal of a value.
 func presence(old any) string {
 	if old == (absent{}) {
 		return "added"
@@ -164,7 +164,7 @@ func presence(old any) string {
 	return "removed"
 }
 
-// imageOf adds the image of a container to the line that says that it came or went.
+// imageOf returns the image of a container, for the line of its addition or removal.
 func imageOf(list place, element map[string]any) string {
 	image, isText := element["image"].(string)
 	if list.pattern != "spec.containers" || !isText {
@@ -173,7 +173,7 @@ func imageOf(list place, element map[string]any) string {
 	return ", image " + legible(image)
 }
 
-// isScalar also takes what is absent.
+// isScalar also reports true for an absent value.
 func isScalar(value any) bool {
 	_, isObject := value.(map[string]any)
 	return !isObject && !isList(value)
@@ -206,7 +206,7 @@ func text(value any) string {
 	}
 }
 
-// legible quotes a text that would break its line, or that could be mistaken for another part of it.
+// legible quotes a text that would break its line or be ambiguous in it.
 func legible(text string) string {
 	text = cut(text)
 	isUnclear := func(char rune) bool { return !strconv.IsPrint(char) || strings.ContainsRune(` "[]`, char) }
@@ -216,7 +216,7 @@ func legible(text string) string {
 	return text
 }
 
-// cut shortens a text to what a line holds.
+// cut shortens a text to the maximum of a line.
 func cut(text string) string {
 	count, last := 0, 0
 	for at := range text {

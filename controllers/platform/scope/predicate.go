@@ -21,13 +21,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// OptInChanged passes namespaces that come into change control or leave it. The cache selects them by their label, so
-// that either shows as a creation or a deletion.
+// OptInChanged passes namespaces that enter or leave change control. The cache selects them by label, so they appear as creations
+// and deletions.
 func OptInChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// Created passes objects that come into the cache.
+// Created passes objects that enter the cache.
 func Created() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(event.UpdateEvent) bool { return false },

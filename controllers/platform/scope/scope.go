@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package scope says what the operator looks at: the objects of controlled releases, and of those only what is read.
-// Memory so grows with what is controlled, not with the cluster.
+// Package scope limits the cache to objects of controlled releases and to the fields that are read, so that memory grows with the
+// controlled workloads, not with the cluster.
 package scope
 
 import (
@@ -37,16 +37,16 @@ import (
 
 // Fills the cache with the namespaces that are opted in.
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
-// Looks whether a namespace has been opted out before a rollout that is held goes on: the cache may lag.
+// Checks whether a namespace was opted out before a held rollout is resumed: the cache may lag.
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list
 // Fills the cache with the Pods under change control.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
-// Fills the cache with releases and their batches.
+// Fills the cache with ChangeWorkloads and ChangePods.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads;changepods,verbs=list;watch
-// Fills the cache with the settings. Those that somebody put into another namespace are marked as having no effect.
+// Fills the cache with the settings. Those in other namespaces are marked as ineffective.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=opsconfiginfoes,verbs=list;watch
 
-// CacheOptions limits the cache to opted-in namespaces, and to workloads of these kinds and Pods that carry a version.
+// CacheOptions limits the cache to opted-in namespaces, and to Pods and workloads of the kinds that carry a version.
 func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 	stamped, err := labels.NewRequirement(appv1alpha1.LabelVersion, selection.Exists, nil)
 	if err != nil {
@@ -56,7 +56,7 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 	optedIn := labels.SelectorFromSet(labels.Set{appv1alpha1.LabelOptIn: appv1alpha1.OptInEnabled})
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
-		// A read of a kind that nobody watches must fail, not quietly watch it in the whole cluster.
+		// A read of a kind without a watch must fail, or it would start one on the whole cluster.
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Namespace{}:           {Label: optedIn, Transform: slimNamespace},
@@ -72,8 +72,7 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 	return options, nil
 }
 
-// OptedIn reports whether a namespace is under change control, which ends when the namespace is deleted. The cache holds no
-// other namespace.
+// OptedIn reports whether a namespace is under change control, which ends with its deletion. The cache holds no other namespaces.
 func OptedIn(ctx context.Context, reader client.Reader, namespace string) (bool, error) {
 	var object corev1.Namespace
 	err := reader.Get(ctx, client.ObjectKey{Name: namespace}, &object, client.UnsafeDisableDeepCopy)
@@ -86,34 +85,34 @@ func OptedIn(ctx context.Context, reader client.Reader, namespace string) (bool,
 	return object.DeletionTimestamp == nil, nil
 }
 
-// OptedOut asks the API server whether a namespace that the cache doesn't show is there and not under change control.
+// OptedOut reports whether a namespace that the cache doesn't show exists on the API server and isn't under change control.
 func OptedOut(ctx context.Context, live client.Reader, namespace string) (bool, error) {
 	var found corev1.NamespaceList
 	err := live.List(ctx, &found, client.MatchingFields{"metadata.name": namespace})
 	if err != nil {
-		return false, fmt.Errorf("looking whether namespace %s is opted out: %w", namespace, err)
+		return false, fmt.Errorf("checking whether namespace %s is opted out: %w", namespace, err)
 	}
 	return len(found.Items) == 1 && found.Items[0].DeletionTimestamp == nil &&
 		found.Items[0].Labels[appv1alpha1.LabelOptIn] != appv1alpha1.OptInEnabled, nil
 }
 
-// IsThere asks the API server whether a workload that the cache shows has not gone meanwhile, and is not going.
+// IsThere reports whether a workload that the cache shows still exists on the API server and isn't being deleted.
 func IsThere(ctx context.Context, live client.Reader, kind workload.Kind, object client.Object) (bool, error) {
 	var found metav1.PartialObjectMetadata
 	found.SetGroupVersionKind(kind.GroupVersionKind())
 	key := client.ObjectKeyFromObject(object)
 	if err := live.Get(ctx, key, &found); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("looking whether %s %s is still there: %w", kind.GroupVersionKind().Kind, key, err)
+		return false, fmt.Errorf("checking whether %s %s still exists: %w", kind.GroupVersionKind().Kind, key, err)
 	}
 	return found.UID == object.GetUID() && found.DeletionTimestamp == nil, nil
 }
 
-// IsEnding reports whether an object could not be created because its namespace is being deleted: no reason to try again.
+// IsEnding reports whether an object could not be created because its namespace is being deleted. A retry would not help.
 func IsEnding(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// IsDenied reports whether the API server refuses a write each time, for a quota, a policy or its content: no reason to try again.
+// IsDenied reports whether the API server rejected a write because of a quota, a policy or its content. A retry would not help.
 func IsDenied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }

@@ -131,7 +131,7 @@ func TestOptedOutSaysWhatCouldNotBeRead(t *testing.T) {
 			return errors.New("no answer")
 		},
 	}), "shop")
-	NewWithT(t).Expect(err).To(MatchError("looking whether namespace shop is opted out: no answer"))
+	NewWithT(t).Expect(err).To(MatchError("checking whether namespace shop is opted out: no answer"))
 }
 
 func TestIsEndingWhereTheNamespaceIsBeingDeleted(t *testing.T) {

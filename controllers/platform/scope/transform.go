@@ -23,8 +23,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// The functions below keep of an object what a reconciler reads. An object from the cache is therefore never sent back
-// whole: every write is a patch of the fields that the operator owns.
+// The functions below reduce objects to the fields that the operator reads. So a cached object must never be sent back as a whole:
+// every write is a patch of the operator's own fields.
 
 func slimNamespace(object any) (any, error) {
 	if namespace, ok := object.(*corev1.Namespace); ok {
@@ -40,7 +40,7 @@ func slimPod(object any) (any, error) {
 	return object, nil
 }
 
-// SlimPod returns what the cache keeps of a pod.
+// SlimPod returns a pod reduced to the fields that the cache keeps.
 func SlimPod(pod *corev1.Pod) *corev1.Pod {
 	slim := &corev1.Pod{ObjectMeta: SlimMeta(pod.ObjectMeta)}
 	slim.Spec.Hostname = pod.Spec.Hostname
@@ -59,14 +59,14 @@ func SlimPod(pod *corev1.Pod) *corev1.Pod {
 			})
 		}
 	}
-	// Init containers end, unless they are sidecars; others are started again, unless they have a policy of their own.
+	// By default init containers are not restarted, others are. A policy of their own, as of sidecars, overrides that.
 	slim.Status.InitContainerStatuses = slimContainers(pod.Status.InitContainerStatuses, pod.Spec.InitContainers, false)
 	slim.Status.ContainerStatuses = slimContainers(pod.Status.ContainerStatuses, pod.Spec.Containers, true)
 	return slim
 }
 
-// slimContainers keeps those that don't run and were not to end, and those that have been started again, so that a healthy pod
-// takes up no memory with them. What a container wrote before it ended is not kept: it may hold a secret.
+// slimContainers keeps containers that unexpectedly don't run, or that were restarted, so that healthy pods take up no memory for
+// them. It drops termination messages, as they may hold secrets.
 func slimContainers(statuses []corev1.ContainerStatus, containers []corev1.Container, restart bool) []corev1.ContainerStatus {
 	var unsettled []corev1.ContainerStatus
 	for i := range statuses {
@@ -83,7 +83,7 @@ func slimContainers(statuses []corev1.ContainerStatus, containers []corev1.Conta
 	return unsettled
 }
 
-// restarts reports whether a container is started again however it ended; otherwise is for those without a policy of their own.
+// restarts reports whether a container is always restarted. It returns otherwise for those without a policy of their own.
 func restarts(containers []corev1.Container, name string, otherwise bool) bool {
 	for i := range containers {
 		if containers[i].Name == name && containers[i].RestartPolicy != nil {
@@ -100,7 +100,7 @@ func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTermina
 	return &corev1.ContainerStateTerminated{ExitCode: end.ExitCode, Reason: end.Reason, StartedAt: end.StartedAt, FinishedAt: end.FinishedAt}
 }
 
-// SlimMeta returns what the cache keeps of any metadata.
+// SlimMeta returns metadata reduced to the fields that the cache keeps.
 func SlimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:              meta.Name,

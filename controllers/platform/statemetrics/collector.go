@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package statemetrics shows what state Deployments and their releases are in now.
+// Package statemetrics provides metrics of the current state of Deployments and releases.
 package statemetrics
 
 import (
@@ -34,14 +34,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// namespaceLabel is not "namespace": Prometheus gives that name to the namespace of what it scrapes.
+// namespaceLabel is not "namespace", which Prometheus uses for the namespace of the scrape target.
 const namespaceLabel = "workload_namespace"
 
-// scrapeTimeout ends a scrape of a cache that doesn't sync.
+// scrapeTimeout bounds a scrape while the cache isn't synced.
 const scrapeTimeout = time.Second
 
-// Collector counts anew from the cache at each scrape, for the namespaces that have something to show. Every replica has the
-// cache, so all of them show the same: take the maximum, not the sum.
+// Collector counts objects in the cache at each scrape, for the namespaces that have any. All replicas show the same values: take
+// their maximum, not their sum.
 type Collector struct {
 	reader client.Reader
 	kinds  workload.Registry
@@ -49,7 +49,7 @@ type Collector struct {
 	suspended, suspendedSince, inProgress, inProgressSince *prometheus.Desc
 }
 
-// Setup registers a Collector and has the cache hold what it reads, also on replicas that reconcile nothing.
+// Setup registers a Collector and makes the cache hold the objects that it reads, also on replicas that don't lead.
 func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer, kinds workload.Registry) error {
 	for _, object := range append(kinds.Objects(), &appv1alpha1.ChangeWorkload{}) {
 		if _, err := mgr.GetCache().GetInformer(ctx, object); err != nil {
@@ -57,12 +57,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer
 		}
 	}
 	if err := registry.Register(New(mgr.GetClient(), kinds)); err != nil {
-		return fmt.Errorf("registering the metrics of the state: %w", err)
+		return fmt.Errorf("registering the state metrics: %w", err)
 	}
 	return nil
 }
 
-// New makes a Collector that reads from a cache.
+// New returns a Collector that reads from a cache.
 func New(reader client.Reader, kinds workload.Registry) *Collector {
 	describe := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, []string{namespaceLabel}, nil)
@@ -70,29 +70,29 @@ func New(reader client.Reader, kinds workload.Registry) *Collector {
 	return &Collector{
 		reader: reader, kinds: kinds,
 		suspended: describe("altershield_deployments_suspended",
-			"Deployments that are suspended now."),
+			"Suspended Deployments."),
 		suspendedSince: describe("altershield_oldest_suspension_timestamp_seconds",
-			"Unix time at which the Deployment was suspended that is suspended for the longest time."),
+			"Unix time of the oldest suspension."),
 		inProgress: describe("altershield_releases_in_progress",
-			"Releases whose pods are awaited or checked now."),
+			"Releases whose pods are awaited or checked."),
 		inProgressSince: describe("altershield_oldest_release_in_progress_timestamp_seconds",
-			"Unix time at which the release was recorded that is in progress for the longest time."),
+			"Unix time at which the oldest release in progress was recorded."),
 	}
 }
 
-// Describe is for the registry.
+// Describe implements prometheus.Collector.
 func (c *Collector) Describe(descriptions chan<- *prometheus.Desc) {
 	for _, description := range []*prometheus.Desc{c.suspended, c.suspendedSince, c.inProgress, c.inProgressSince} {
 		descriptions <- description
 	}
 }
 
-// Collect shows nothing while the cache can't be read: the other metrics are worth more than an error.
+// Collect sends nothing while the cache can't be read: an error would fail the scrape of all other metrics.
 func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	if err := c.collect(ctx, metrics); err != nil && !errors.As(err, new(*cache.ErrCacheNotStarted)) {
-		ctrl.Log.WithName("statemetrics").Error(err, "Metrics of the state are missing from a scrape")
+		ctrl.Log.WithName("statemetrics").Error(err, "Failed to collect the state metrics")
 	}
 }
 
@@ -119,7 +119,7 @@ func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metri
 	return nil
 }
 
-// suspensionTime returns Unix seconds, 0 where the label holds none.
+// suspensionTime returns Unix seconds, 0 if the label holds none.
 func suspensionTime(workload client.Object) int64 {
 	since, err := strconv.ParseInt(workload.GetLabels()[appv1alpha1.LabelSuspend], 10, 64)
 	if err != nil {
@@ -128,7 +128,7 @@ func suspensionTime(workload client.Object) int64 {
 	return since
 }
 
-// census counts what is in each namespace, and since when its oldest is. A time of 0 is not known.
+// census has the number of objects in each namespace, and the time of the oldest. A time of 0 is unknown.
 type census map[string]entry
 
 type entry struct {

@@ -94,18 +94,18 @@ func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 		workload("quiet", "idle--x--1", 1795270000, "Superseded"),
 	).Build()
 	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube, controlled), strings.NewReader(`
-# HELP altershield_deployments_suspended Deployments that are suspended now.
+# HELP altershield_deployments_suspended Suspended Deployments.
 # TYPE altershield_deployments_suspended gauge
 altershield_deployments_suspended{workload_namespace="default"} 5
 altershield_deployments_suspended{workload_namespace="shop"} 1
-# HELP altershield_oldest_suspension_timestamp_seconds Unix time at which the Deployment was suspended that is suspended for the longest time.
+# HELP altershield_oldest_suspension_timestamp_seconds Unix time of the oldest suspension.
 # TYPE altershield_oldest_suspension_timestamp_seconds gauge
 altershield_oldest_suspension_timestamp_seconds{workload_namespace="default"} 1.79527e+09
-# HELP altershield_releases_in_progress Releases whose pods are awaited or checked now.
+# HELP altershield_releases_in_progress Releases whose pods are awaited or checked.
 # TYPE altershield_releases_in_progress gauge
 altershield_releases_in_progress{workload_namespace="default"} 1
 altershield_releases_in_progress{workload_namespace="shop"} 2
-# HELP altershield_oldest_release_in_progress_timestamp_seconds Unix time at which the release was recorded that is in progress for the longest time.
+# HELP altershield_oldest_release_in_progress_timestamp_seconds Unix time at which the oldest release in progress was recorded.
 # TYPE altershield_oldest_release_in_progress_timestamp_seconds gauge
 altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="default"} 1.795278e+09
 altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="shop"} 1.7952785e+09

@@ -27,8 +27,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// BatchSpans are what the change of a batch's status at now adds to the trace of its release: the check before the batch and
-// the one after it once they are over, and the batch when it is done.
+// BatchSpans returns the spans that a change of a batch's status at now adds to the trace of its release: each check of the batch once
+// it is over, and the batch when it is done.
 func BatchSpans(release Release, before, after *appv1alpha1.ChangePod, now time.Time) []Span {
 	was, is := before.Status.Status, after.Status.Status
 	if was == is {
@@ -39,7 +39,7 @@ func BatchSpans(release Release, before, after *appv1alpha1.ChangePod, now time.
 	case appv1alpha1.ChangePodPreSubmitted:
 		spans = append(spans, checkSpan(release, after, appv1alpha1.StagePre, before.Status.PreSubmitTimeUnix, now))
 	case appv1alpha1.ChangePodPostWait, appv1alpha1.ChangePodPostSubmitted:
-		// The verdict may overtake the answer to our notice that the batch has taken effect.
+		// The verdict may overtake the response to our report that the batch took effect.
 		if is == appv1alpha1.ChangePodExecuteDone {
 			began := cmp.Or(before.Status.PostSubmitTimeUnix, before.Status.UpdateTimeUnix)
 			spans = append(spans, checkSpan(release, after, appv1alpha1.StagePost, began, now))
@@ -51,7 +51,7 @@ func BatchSpans(release Release, before, after *appv1alpha1.ChangePod, now time.
 	return spans
 }
 
-// checkSpan is one wait for a verdict.
+// checkSpan returns the span of one wait for a verdict.
 func checkSpan(release Release, after *appv1alpha1.ChangePod, stage appv1alpha1.CheckStage, began int64, now time.Time) Span {
 	verdict := verdictOf(after)
 	span := Span{
@@ -65,7 +65,7 @@ func checkSpan(release Release, after *appv1alpha1.ChangePod, stage appv1alpha1.
 	return span
 }
 
-// verdictOf is what ended the wait for a verdict: none where the wait ended without one.
+// verdictOf returns the verdict that ended the wait, or "none" if it ended without one.
 func verdictOf(batch *appv1alpha1.ChangePod) string {
 	failed := len(decide.Judge(batch).Failed) > 0
 	switch message := appv1alpha1.ChangePodPhase(batch.Status.Message); {

@@ -24,12 +24,12 @@ import (
 	"strconv"
 )
 
-// Config says where spans are sent. What it leaves open, the variables of OpenTelemetry say: OTEL_EXPORTER_OTLP_*,
-// OTEL_TRACES_SAMPLER, OTEL_RESOURCE_ATTRIBUTES and the like.
+// Config configures the export of spans, together with the variables of OpenTelemetry: OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER,
+// OTEL_RESOURCE_ATTRIBUTES and others.
 type Config struct {
-	// Endpoint is the host:port that takes OTLP over gRPC; empty: nothing is traced.
+	// Endpoint is the host:port of a collector for OTLP over gRPC. If it is empty, tracing is off.
 	Endpoint string
-	// Insecure reports whether it is spoken to without TLS.
+	// Insecure turns TLS off.
 	Insecure bool
 }
 
@@ -41,7 +41,7 @@ func (c *Config) Bind(flags *flag.FlagSet) {
 	flags.BoolVar(&c.Insecure, "traces-insecure", false, "Send traces to --traces-endpoint without TLS.")
 }
 
-// Validate names every flag that can't be right, in one error.
+// Validate returns one error that names every invalid flag.
 func (c Config) Validate() error {
 	if c.Endpoint == "" {
 		if c.Insecure {

@@ -30,18 +30,18 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Release identifies the release that a trace is of.
+// Release identifies the release of a trace.
 type Release struct {
-	// Deployment is what is released. With the number it gives the id of the trace.
+	// Deployment is the UID of the released workload. The ID of the trace is derived from it and Number.
 	Deployment      types.UID
 	Namespace, Name string
-	// Version is the version of the pod template; empty where it doesn't matter.
+	// Version is the version of the pod template; empty if it is unknown.
 	Version string
-	// Number counts the releases of the Deployment from 1.
+	// Number numbers the releases of the Deployment from 1.
 	Number int64
 }
 
-// ReleaseOf is the release that a workload records.
+// ReleaseOf returns the release that a ChangeWorkload records.
 func ReleaseOf(workload *appv1alpha1.ChangeWorkload) Release {
 	release := Release{
 		Namespace: workload.Namespace, Name: workload.Spec.AppName, Version: workload.Spec.Reversion, Number: workload.Spec.Release,
@@ -52,20 +52,20 @@ func ReleaseOf(workload *appv1alpha1.ChangeWorkload) Release {
 	return release
 }
 
-// TraceID is the same for every replica, before and after a restart: they add to one trace without knowing of each other.
-// docs/tracing.md tells users how to compute it.
+// TraceID returns the ID of the trace. It is the same on every replica and after a restart, so that all add to one trace.
+// docs/tracing.md describes how to compute it.
 func (r Release) TraceID() trace.TraceID {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", r.Deployment, r.Number))
 	return trace.TraceID(sum[:16])
 }
 
-// SpanID is the id of a part of the release: a span that is sent twice is still one.
+// SpanID returns the ID of a part of the release. A span that is sent twice keeps its ID.
 func (r Release) SpanID(part string) trace.SpanID {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", r.Deployment, r.Number, part))
 	return trace.SpanID(sum[:8])
 }
 
-// The parts of a release that have one span each; a batch and its checks go by the UID of the ChangePod.
+// The parts of a release with one span each. Batches and checks are identified by the UID of their ChangePod.
 const (
 	partRelease = "release"
 	partRecord  = "record"
@@ -77,7 +77,7 @@ func partCheck(batch types.UID, stage appv1alpha1.CheckStage) string {
 	return string(batch) + "/" + string(stage)
 }
 
-// ids are those of the span that is started with a context.
+// ids are the IDs for the span that is started with a context.
 type ids struct {
 	trace trace.TraceID
 	span  trace.SpanID
@@ -89,10 +89,10 @@ func withIDs(ctx context.Context, trace trace.TraceID, span trace.SpanID) contex
 	return context.WithValue(ctx, idsKey{}, ids{trace, span})
 }
 
-// generator takes ids from the context, and makes random ones where it has none.
+// generator takes IDs from the context. Without any it generates random ones.
 type generator struct{}
 
-// NewIDs is for a span without a parent.
+// NewIDs returns the IDs of a span without a parent.
 func (generator) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	if given, found := ctx.Value(idsKey{}).(ids); found {
 		return given.trace, given.span
@@ -103,7 +103,7 @@ func (generator) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	return traceID, randomSpanID()
 }
 
-// NewSpanID is for a span with a parent.
+// NewSpanID returns the ID of a span with a parent.
 func (generator) NewSpanID(ctx context.Context, traceID trace.TraceID) trace.SpanID {
 	if given, found := ctx.Value(idsKey{}).(ids); found && given.trace == traceID {
 		return given.span
@@ -116,5 +116,5 @@ func randomSpanID() (id trace.SpanID) {
 	return id
 }
 
-// nonZero is random; ids of zeros are invalid.
+// nonZero returns a random number. IDs of zeros are invalid.
 func nonZero() uint64 { return max(rand.Uint64(), 1) }

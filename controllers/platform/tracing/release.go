@@ -29,18 +29,18 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Span is a span of a release. It never holds what people or pod templates say: names, versions, numbers and reasons alone.
+// Span is a span of a release. It holds only names, versions, numbers and reasons, never texts of users or pod templates.
 type Span struct {
 	ID trace.SpanID
-	// Parent is zero for the root, which is the release.
+	// Parent is zero for the root span, the release.
 	Parent trace.SpanID
 	Name   string
-	// Start is in whole seconds where an object of the API server remembers it: up to a second early, never late.
+	// Start is in whole seconds if it comes from an API object: up to a second early, never late.
 	Start, End time.Time
 	Attributes []attribute.KeyValue
-	// Failure says what makes the span an error; empty where nothing does.
+	// Failure is the description of an error; empty if there is none.
 	Failure string
-	// Link is a release whose trace has to do with the span; its number is 0 where there is none.
+	// Link is a release with a related trace; its number is 0 if there is none.
 	Link Release
 }
 
@@ -50,7 +50,7 @@ const (
 	outcomeSuperseded = "Superseded"
 )
 
-// Outcome is what a release has come to, empty while it is under way.
+// Outcome returns the outcome of a release; empty while it is in progress.
 func Outcome(workload *appv1alpha1.ChangeWorkload) string {
 	status, phase := &workload.Status, decide.Standing(&workload.Status)
 	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
@@ -67,8 +67,8 @@ func Outcome(workload *appv1alpha1.ChangeWorkload) string {
 	return ""
 }
 
-// StatusSpans are what the change of a workload's status at now adds to the trace of its release: the release itself at its
-// first outcome, and a suspension. annotations are those of the Deployment, batches those of the release.
+// StatusSpans returns the spans that a change of a ChangeWorkload's status at now adds to the trace of its release: the release at its
+// first outcome, and a suspension. It takes the annotations of the Deployment and the batches of the release.
 func StatusSpans(before, after *appv1alpha1.ChangeWorkload, annotations map[string]string, batches []appv1alpha1.ChangePod, now time.Time) []Span {
 	var spans []Span
 	if isSuspended(after) && !isSuspended(before) {
@@ -85,7 +85,7 @@ func isSuspended(workload *appv1alpha1.ChangeWorkload) bool {
 		meta.IsStatusConditionTrue(workload.Status.Conditions, appv1alpha1.ConditionSuspended)
 }
 
-// SupersededSpans are for a workload that is about to record another release of its version.
+// SupersededSpans returns the spans for a ChangeWorkload that is about to record another release of its version.
 func SupersededSpans(before *appv1alpha1.ChangeWorkload, now time.Time) []Span {
 	if Outcome(before) != "" {
 		return nil
@@ -118,8 +118,8 @@ func root(workload *appv1alpha1.ChangeWorkload, outcome string, start, now time.
 	return span
 }
 
-// admittedAt is when the release was admitted, or recorded where the Deployment doesn't say: it speaks of its present release
-// alone, and where no webhook looks, anybody may write what it says.
+// admittedAt returns when the release was admitted, or recorded if the Deployment doesn't have that time. Its annotation is of the
+// current release only, and any editor can write it while no webhook is called.
 func admittedAt(workload *appv1alpha1.ChangeWorkload, annotations map[string]string) time.Time {
 	recorded := recordedAt(workload)
 	record, found := appv1alpha1.ReleaseRecordOf(annotations)
@@ -133,7 +133,7 @@ func recordedAt(workload *appv1alpha1.ChangeWorkload) time.Time {
 	return time.Unix(workload.Spec.CreateTimeUnix, 0)
 }
 
-// RecordSpan is the time from the admission of a release to its record; there is none where nobody knows of the admission.
+// RecordSpan returns the span from the admission of a release to its record; none if the time of admission is unknown.
 func RecordSpan(release Release, annotations map[string]string, now time.Time) []Span {
 	record, found := appv1alpha1.ReleaseRecordOf(annotations)
 	if !found || record.Release != release.Number || record.Time.IsZero() {
@@ -142,7 +142,7 @@ func RecordSpan(release Release, annotations map[string]string, now time.Time) [
 	return []Span{{ID: release.SpanID(partRecord), Parent: release.SpanID(partRelease), Name: "record", Start: record.Time.Time, End: now}}
 }
 
-// suspension begins when the verdict arrived that brought it. One that was set by hand has no time.
+// suspension returns the span of a suspension, which begins when the failing verdict arrived. A verdict set by hand has no time.
 func suspension(release Release, batches []appv1alpha1.ChangePod, now time.Time) Span {
 	start := decide.FailureArrived(batches)
 	if start.IsZero() {
@@ -154,7 +154,7 @@ func suspension(release Release, batches []appv1alpha1.ChangePod, now time.Time)
 	}
 }
 
-// RollbackSpan is the making of a rollback, which belongs to the release that the Deployment leaves.
+// RollbackSpan returns the span of a rollback, which belongs to the release that the Deployment left.
 func RollbackSpan(left Release, made *appv1alpha1.Rollback, start, end time.Time) Span {
 	to := left
 	to.Version, to.Number = made.To, made.ToRelease
@@ -168,7 +168,7 @@ func RollbackSpan(left Release, made *appv1alpha1.Rollback, start, end time.Time
 	}
 }
 
-// reasonOf is empty where a condition is not known.
+// reasonOf returns the reason of a condition; empty if there is no such condition.
 func reasonOf(conditions []metav1.Condition, kind string) string {
 	if condition := meta.FindStatusCondition(conditions, kind); condition != nil {
 		return condition.Reason

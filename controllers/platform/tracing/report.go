@@ -33,7 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Recorded tells of a release that was recorded at now.
+// Recorded reports a release that was recorded at now.
 func (t *Tracer) Recorded(workload metav1.Object, now time.Time) {
 	if t == nil {
 		return
@@ -42,7 +42,7 @@ func (t *Tracer) Recorded(workload metav1.Object, now time.Time) {
 	t.send(release, RecordSpan(release, workload.GetAnnotations(), now))
 }
 
-// releaseAt returns the release that a workload is at.
+// releaseAt returns the current release of a workload.
 func releaseAt(workload metav1.Object) Release {
 	at := decide.ReleaseOf(workload)
 	return Release{
@@ -50,7 +50,7 @@ func releaseAt(workload metav1.Object) Release {
 	}
 }
 
-// Changed tells of a status of a ChangeWorkload that was written at now.
+// Changed reports a status of a ChangeWorkload that was written at now.
 func (t *Tracer) Changed(before, after *appv1alpha1.ChangeWorkload, owner metav1.Object, batches []appv1alpha1.ChangePod, now time.Time) {
 	if t == nil {
 		return
@@ -58,7 +58,7 @@ func (t *Tracer) Changed(before, after *appv1alpha1.ChangeWorkload, owner metav1
 	t.send(ReleaseOf(after), StatusSpans(before, after, owner.GetAnnotations(), batches, now))
 }
 
-// Superseded tells of a ChangeWorkload, as it was, that records another release of its version since now.
+// Superseded reports a ChangeWorkload, as it was before now, that has recorded another release of its version.
 func (t *Tracer) Superseded(before *appv1alpha1.ChangeWorkload, now time.Time) {
 	if t == nil {
 		return
@@ -66,7 +66,7 @@ func (t *Tracer) Superseded(before *appv1alpha1.ChangeWorkload, now time.Time) {
 	t.send(ReleaseOf(before), SupersededSpans(before, now))
 }
 
-// Checked tells of a status of a ChangePod that was written at now. The reader is asked for its ChangeWorkload.
+// Checked reports a status of a ChangePod that was written at now. It reads the ChangeWorkload from the reader.
 func (t *Tracer) Checked(ctx context.Context, reader client.Reader, before, after *appv1alpha1.ChangePod, now time.Time) {
 	if t == nil || before.Status.Status == after.Status.Status {
 		return
@@ -81,14 +81,14 @@ func (t *Tracer) Checked(ctx context.Context, reader client.Reader, before, afte
 	t.send(release, BatchSpans(release, before, after, now))
 }
 
-// releaseOfBatch goes by the batch: its ChangeWorkload may record a later release by now.
+// releaseOfBatch takes the number from the batch, as its ChangeWorkload may record a later release by now.
 func releaseOfBatch(workload *appv1alpha1.ChangeWorkload, batch *appv1alpha1.ChangePod) Release {
 	release := ReleaseOf(workload)
 	release.Number = batch.Spec.Release
 	return release
 }
 
-// RolledBack reports a rollback of a workload, which was at the release that it left, made from start to end.
+// RolledBack reports a rollback made from start to end. The workload is as it was before.
 func (t *Tracer) RolledBack(workload metav1.Object, made *appv1alpha1.Rollback, start, end time.Time) {
 	if t == nil {
 		return
@@ -98,8 +98,8 @@ func (t *Tracer) RolledBack(workload metav1.Object, made *appv1alpha1.Rollback, 
 	t.send(left, []Span{RollbackSpan(left, made, start, end)})
 }
 
-// Denied tells of an update that was denied because of a release, by a decision of one word. It is a trace of its own: it is no
-// release, and there may be any number of them.
+// Denied reports an update that was denied because of a release. It gets its own trace: a denied update is no release, and there may
+// be any number of them.
 func (t *Tracer) Denied(asked, because Release, decision string, start, end time.Time) {
 	if t == nil {
 		return
@@ -110,7 +110,7 @@ func (t *Tracer) Denied(asked, because Release, decision string, start, end time
 	})
 }
 
-// InRelease lets calls of the verifier that are made with the context be children of the release.
+// InRelease returns a context in which calls of the verifier are children of the release.
 func (t *Tracer) InRelease(ctx context.Context, workload *appv1alpha1.ChangeWorkload) context.Context {
 	if t == nil {
 		return ctx
@@ -118,7 +118,7 @@ func (t *Tracer) InRelease(ctx context.Context, workload *appv1alpha1.ChangeWork
 	return t.within(ctx, ReleaseOf(workload), partRelease)
 }
 
-// InBatch lets calls of the verifier that are made with the context be children of the batch.
+// InBatch returns a context in which calls of the verifier are children of the batch.
 func (t *Tracer) InBatch(ctx context.Context, workload *appv1alpha1.ChangeWorkload, batch *appv1alpha1.ChangePod) context.Context {
 	if t == nil {
 		return ctx
@@ -126,7 +126,7 @@ func (t *Tracer) InBatch(ctx context.Context, workload *appv1alpha1.ChangeWorklo
 	return t.within(ctx, releaseOfBatch(workload, batch), string(batch.UID))
 }
 
-// Transport makes a span of each request that belongs to a release, and tells the server its trace in the header traceparent.
+// Transport adds a span for each request that belongs to a release, and the header traceparent.
 func (t *Tracer) Transport(base http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		return base

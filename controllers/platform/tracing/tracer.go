@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package tracing sends the course of each release as one OpenTelemetry trace. Whoever writes a status sends the spans that
-// follow from it, on whichever replica: all ids are derived from the release, so that nobody has to remember anything.
+// Package tracing sends one OpenTelemetry trace for each release. The writer of a status sends the spans that follow from it, on any
+// replica. All IDs are derived from the release, so no state has to be kept.
 package tracing
 
 import (
@@ -34,22 +34,21 @@ import (
 )
 
 const (
-	// service is how the operator names itself, unless OTEL_SERVICE_NAME says otherwise.
+	// service is the default of OTEL_SERVICE_NAME.
 	service = "altershield-operator"
-	// scope names the code that makes the spans.
+	// scope is the instrumentation scope.
 	scope = "github.com/traas-stack/altershield-operator/controllers/platform/tracing"
-	// flushTime is how long the last spans may take to be sent when the operator stops.
+	// flushTime bounds the time for sending the last spans when the operator stops.
 	flushTime = 3 * time.Second
 )
 
-// Tracer sends spans. It never waits for the collector: what can't be sent in time is dropped. A nil Tracer does nothing, and
-// costs nothing.
+// Tracer sends spans. It never waits for the collector, and drops spans that can't be sent in time. A nil Tracer does nothing.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
-// New returns nil where nothing is to be traced. It doesn't connect yet.
+// New returns a Tracer, nil if tracing is off. It doesn't connect yet.
 func New(ctx context.Context, config Config) (*Tracer, error) {
 	if config.Endpoint == "" {
 		return nil, nil
@@ -62,13 +61,13 @@ func New(ctx context.Context, config Config) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("setting up traces for --traces-endpoint %s: %w", config.Endpoint, err)
 	}
-	ctrl.Log.WithName("tracing").Info("Traces of releases are sent", "endpoint", config.Endpoint, "tls", !config.Insecure)
+	ctrl.Log.WithName("tracing").Info("Sending traces of releases", "endpoint", config.Endpoint, "tls", !config.Insecure)
 	return NewTo(ctx, exporter)
 }
 
-// NewTo makes a Tracer that hands its spans to an exporter.
+// NewTo returns a Tracer with the given exporter.
 func NewTo(ctx context.Context, exporter sdktrace.SpanExporter) (*Tracer, error) {
-	// What comes last holds: users may rename the service.
+	// The last one takes precedence, so that users can rename the service.
 	identity, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(instance()...), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("describing the operator in its traces, OTEL_RESOURCE_ATTRIBUTES included: %w", err)
@@ -78,7 +77,7 @@ func NewTo(ctx context.Context, exporter sdktrace.SpanExporter) (*Tracer, error)
 	return &Tracer{provider: provider, tracer: provider.Tracer(scope)}, nil
 }
 
-// instance tells one replica from another.
+// instance returns the attributes of this replica.
 func instance() []attribute.KeyValue {
 	attributes := []attribute.KeyValue{attribute.String("service.name", service)}
 	if name, err := os.Hostname(); err == nil {
@@ -87,18 +86,18 @@ func instance() []attribute.KeyValue {
 	return attributes
 }
 
-// reporting tells the operator's log of spans that were not taken.
+// reporting logs failures of an exporter.
 type reporting struct{ sdktrace.SpanExporter }
 
-// ExportSpans never fails: OpenTelemetry would only print its errors.
+// ExportSpans logs errors and never returns one, as OpenTelemetry would only print it.
 func (r reporting) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if err := r.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		ctrl.Log.WithName("tracing").Error(err, "Spans of releases were not taken by --traces-endpoint, and are lost", "spans", len(spans))
+		ctrl.Log.WithName("tracing").Error(err, "Failed to send spans of releases to --traces-endpoint: they are lost", "spans", len(spans))
 	}
 	return nil
 }
 
-// Shutdown sends what is left, for three seconds at most.
+// Shutdown sends the remaining spans, for three seconds at most.
 func (t *Tracer) Shutdown() {
 	if t == nil {
 		return
@@ -106,19 +105,19 @@ func (t *Tracer) Shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
-		ctrl.Log.WithName("tracing").Error(err, "The last spans of releases were not taken by --traces-endpoint, and are lost")
+		ctrl.Log.WithName("tracing").Error(err, "Failed to send the last spans of releases to --traces-endpoint: they are lost")
 	}
 }
 
-// root is the context of the span that is the release. Only a tracer can say whether it is sampled, so one is started; a span
-// that never ends is never sent.
+// root returns the context of the root span. It starts a span to find out whether the trace is sampled; a span that never ends is
+// never sent.
 func (t *Tracer) root(release Release) trace.SpanContext {
 	ctx := withIDs(context.Background(), release.TraceID(), release.SpanID(partRelease))
 	_, span := t.tracer.Start(ctx, partRelease, trace.WithNewRoot())
 	return span.SpanContext()
 }
 
-// within lets spans that are started with the context be children of a part of the release.
+// within returns a context in which spans are children of a part of the release.
 func (t *Tracer) within(ctx context.Context, release Release, part string) context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, t.root(release).WithSpanID(release.SpanID(part)))
 }
@@ -141,7 +140,7 @@ func (t *Tracer) send(release Release, spans []Span) {
 	}
 }
 
-// sendOne sends a span as a child of that of the context.
+// sendOne sends a span as a child of the one in the context.
 func (t *Tracer) sendOne(ctx context.Context, release Release, span *Span) {
 	options := []trace.SpanStartOption{
 		trace.WithTimestamp(span.Start), trace.WithAttributes(attributesOf(release)...), trace.WithAttributes(span.Attributes...),

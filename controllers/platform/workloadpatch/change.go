@@ -25,17 +25,17 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Change is what to write on a workload.
+// Change is a change of a workload.
 type Change struct {
-	// Set and Remove are labels.
+	// Set and Remove change labels.
 	Set    map[string]string
 	Remove []string
-	// Annotate and Unannotate are annotations.
+	// Annotate and Unannotate change annotations.
 	Annotate   map[string]string
 	Unannotate []string
-	// Pause pauses the rollout, Resume ends a pause: of a workload.Pauser.
+	// Pause and Resume pause and resume the rollout of a workload.Pauser.
 	Pause, Resume bool
-	// Given are annotations that the change was decided by: it is not made once one has another value.
+	// Given are the annotations on which the decision was based. The change is void once one has another value.
 	Given map[string]string
 }
 
@@ -44,7 +44,7 @@ func (c Change) IsEmpty() bool {
 	return len(c.Set)+len(c.Remove)+len(c.Annotate)+len(c.Unannotate) == 0 && !c.Pause && !c.Resume
 }
 
-// movedOn reports whether the decision was made for something else: the next event brings the next one.
+// movedOn reports whether the basis of the decision has changed. The next event then brings the next decision.
 func (c Change) movedOn(read, current client.Object) bool {
 	return current.GetUID() != read.GetUID() ||
 		current.GetLabels()[appv1alpha1.LabelVersion] != read.GetLabels()[appv1alpha1.LabelVersion] ||
@@ -119,7 +119,7 @@ func (c Change) operations(object client.Object, kind workload.Kind) []workload.
 	if !canPause || !c.Pause && !c.Resume {
 		return operations
 	}
-	// The generation changes with the spec alone: a user who pauses or resumes meanwhile isn't overruled.
+	// The generation changes only with the spec. The test keeps a user's pause or resumption in between.
 	operations = append(operations, workload.Operation{Op: "test", Path: "/metadata/generation", Value: object.GetGeneration()})
 	if c.Pause {
 		return append(operations, pauser.Pause(object)...)
@@ -127,17 +127,17 @@ func (c Change) operations(object client.Object, kind workload.Kind) []workload.
 	return append(operations, pauser.Resume(object)...)
 }
 
-// AnnotationPath is where an annotation is, as a JSON pointer.
+// AnnotationPath returns the JSON pointer of an annotation.
 func AnnotationPath(key string) string {
 	return "/metadata/annotations/" + PointerSegment(key)
 }
 
-// LabelPath is where a label is, as a JSON pointer.
+// LabelPath returns the JSON pointer of a label.
 func LabelPath(key string) string {
 	return "/metadata/labels/" + PointerSegment(key)
 }
 
-// PointerSegment makes a label or annotation key one segment of a JSON pointer (RFC 6901).
+// PointerSegment returns a label or annotation key as one segment of a JSON pointer (RFC 6901).
 func PointerSegment(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package workloadpatch writes what the operator writes on workloads: its labels, its annotations, and its pause.
+// Package workloadpatch patches the operator's labels, annotations and pause on workloads.
 package workloadpatch
 
 import (
@@ -29,10 +29,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Apply makes the change if the workload is still the object and at the release that was read; written is false where
-// it has moved on, and then its next event brings the next decision. A resourceVersion would be a worse guard: the
-// status updates of a rollout would fail one write after the other. What the API server refuses for another reason is an
-// error; a live read tells the two apart, since both are answered alike.
+// Apply makes the change if the workload is still the object that was read, at the same release. Otherwise written is false, and the
+// next event of the workload brings the next decision. The patch tests UID and release, not the resourceVersion, which each status
+// update of a rollout changes. A patch that the API server rejects for another reason is an error; a live read distinguishes the two,
+// as the responses are alike.
 func Apply(ctx context.Context, writer client.Writer, live client.Reader, kind workload.Kind, object client.Object, change Change) (written bool, err error) {
 	name, key := kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object)
 	patch, err := json.Marshal(change.operations(object, kind))
