@@ -18,20 +18,20 @@ package verifier
 
 import appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 
-// State is what a decision has to know of a verifier. The zero value is that of an operator without one.
+// State describes a verifier for decisions. The zero value is that of an operator without one.
 type State struct {
 	// Configured reports whether there is a verifier. Name is its name.
 	Configured bool
 	Name       string
-	// Announced reports whether it has to know of a release before it checks its batches.
+	// Announced reports whether a release must be announced before its batches are checked.
 	Announced bool
-	// Delivers reports whether verdicts come by themselves. It is asked for those that don't come in time.
+	// Delivers reports whether the verifier sends its verdicts. It is asked for those that don't arrive in time.
 	Delivers bool
-	// SwitchedOff reports whether it doesn't want to be asked: everything passes.
+	// SwitchedOff reports whether its checks are switched off, so that everything passes.
 	SwitchedOff bool
-	// FailClosed reports whether batches that could not be checked count as failed.
+	// FailClosed reports whether unchecked batches count as failed.
 	FailClosed bool
-	// Fits returns how many of these pods, from the first on, one batch may hold; nil where there is no limit.
+	// Fits returns how many of the pods, from the first on, one batch may hold; nil if there is no limit.
 	Fits func(pods []appv1alpha1.PodSummary) int
 }
 

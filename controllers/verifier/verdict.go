@@ -26,15 +26,15 @@ import (
 
 // Release is a release whose batches are checked.
 type Release struct {
-	// Order is the id under which an Announcer was told of the release; empty before that.
+	// Order is the ID of the release at an Announcer; empty before it is announced.
 	Order string
-	// Namespace and Name are those of the workload that is released.
+	// Namespace and Name identify the released workload.
 	Namespace, Name string
-	// Version is the release version, Number counts the releases of the workload.
+	// Version is the release version, Number numbers the releases of the workload.
 	Version string
 	Number  int64
-	// Record is the UID of the release's ChangeWorkload, Recorded when it was recorded, in Unix seconds: a workload, a version and
-	// even a number may return, both of these never do.
+	// Record is the UID of the release's ChangeWorkload, Recorded the time at which it was recorded, in Unix seconds. Unlike a workload,
+	// a version and even a number, the two never recur together.
 	Record   types.UID
 	Recorded int64
 }
@@ -42,7 +42,7 @@ type Release struct {
 // Batch is a batch of pods of a release.
 type Batch struct {
 	Release Release
-	// Number counts the batches of the release from 0.
+	// Number numbers the batches of the release from 0.
 	Number int
 	// Total is the number of batches that the release is expected to have.
 	Total int
@@ -51,32 +51,32 @@ type Batch struct {
 	Pods []appv1alpha1.PodSummary
 }
 
-// Outcome is what a stage of a check comes to.
+// Outcome is the outcome of a stage of a check.
 type Outcome string
 
 const (
 	// Undecided means that there is no verdict yet, or none that counts.
 	Undecided Outcome = ""
-	// Pass lets a batch go on.
+	// Pass lets the batch proceed.
 	Pass Outcome = "pass"
-	// Fail fails its pods.
+	// Fail fails the pods of the batch.
 	Fail Outcome = "fail"
 )
 
-// Verdict is what a verifier says of one stage of a check.
+// Verdict is the verdict of a verifier on one stage of a check.
 type Verdict struct {
 	Outcome Outcome
-	// Reason is why the outcome is that; empty where it is not known.
+	// Reason is the reason of the outcome; empty if it is unknown.
 	Reason string
-	// Pods are pods with a verdict and message of their own. The outcome counts for the others.
+	// Pods are pods with their own verdict and message. The outcome applies to the others.
 	Pods []appv1alpha1.PodSummary
-	// Again is when to ask again for a verdict that is Undecided; 0 where the verifier sends it.
+	// Again is the time after which to ask again for an Undecided verdict; 0 if the verifier sends it.
 	Again time.Duration
 }
 
-// Delivery is a verdict with the check that it belongs to.
+// Delivery is a verdict with its check.
 type Delivery struct {
-	// Order is the id of the release's change order; empty where the verifier doesn't name it.
+	// Order is the ID of the release's change order; empty if the verifier doesn't name it.
 	Order   string
 	CheckID string
 	Stage   appv1alpha1.CheckStage
@@ -87,17 +87,17 @@ type Delivery struct {
 type Fault string
 
 const (
-	// Unsigned is a message that the verifier didn't send, or that was changed on its way.
+	// Unsigned means that the verifier didn't send the message, or that it was altered.
 	Unsigned Fault = "unsigned"
-	// Expired is a message of another time.
+	// Expired means that the message is too old, or from the future.
 	Expired Fault = "expired"
-	// Malformed is a genuine message that can't be read.
+	// Malformed means that the message is authentic but can't be parsed.
 	Malformed Fault = "malformed"
-	// Unavailable is a message that can't be verified at present, which is no fault of the sender.
+	// Unavailable means that the message can't be verified at present, which is not the sender's fault.
 	Unavailable Fault = "unavailable"
 )
 
-// Rejection is why a Receiver doesn't take a message.
+// Rejection is the error of a Receiver that rejects a message.
 type Rejection struct {
 	Fault Fault
 	// Message is for the sender, Err for the log.

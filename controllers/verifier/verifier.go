@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package verifier is the seam between change control and the systems that judge a release. A Verifier checks the batches of a
-// release; what else one may offer is an interface of its own. The reconcilers, the router and the decisions depend on this
-// package, never on an implementation.
+// Package verifier is the seam between change control and the systems that verify releases. A Verifier checks the batches of a
+// release; optional capabilities are separate interfaces. The reconcilers, the router and the decisions depend on this package,
+// never on an implementation.
 package verifier
 
 import (
@@ -28,12 +28,11 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// What a Verifier may answer besides success. Any other error means that it could not be asked, or didn't answer: asking again
-// may help.
+// Errors of a Verifier. Any other error means that it could not be reached or didn't answer, and that a retry may help.
 var (
-	// ErrRefused means that the verifier will not do what it was asked: asking again is no use.
+	// ErrRefused means that the verifier refused the request. A retry doesn't help.
 	ErrRefused = errors.New("refused")
-	// ErrUnauthorized means that the verifier doesn't know the operator, which its administrator can mend.
+	// ErrUnauthorized means that the verifier doesn't accept the operator's credentials, which an administrator can fix.
 	ErrUnauthorized = errors.New("unauthorized")
 	// ErrNotYet means that the stage before the batch still runs, so the stage after it can't begin.
 	ErrNotYet = errors.New("not yet")
@@ -46,19 +45,19 @@ type Verifier interface {
 	// Begin begins the check of a batch, with its stage PRE, and returns the id of the check. Each call begins another check.
 	Begin(ctx context.Context, batch Batch) (checkID string, err error)
 	// Finish reports that a batch has taken effect, so that the stage POST begins. The error wraps ErrNotYet while the stage PRE
-	// runs. It must not be called again for a stage that is over, which Ask finds out.
+	// runs. It must not be called again once the stage is over, which Ask reports.
 	Finish(ctx context.Context, batch Batch, checkID string) error
 	// Ask returns the verdict of a stage. A verifier that can't tell a failed check from one that still runs returns Undecided.
 	Ask(ctx context.Context, batch Batch, checkID string, stage appv1alpha1.CheckStage) (Verdict, error)
 }
 
-// Announcer is a Verifier that has a change order for each release. No batch of the release is checked before its order is
-// open. Open and Close may be repeated.
+// Announcer is a Verifier with a change order for each release. No batch of a release is checked before its order is open. Open and
+// Close may be repeated.
 type Announcer interface {
 	Verifier
-	// OrderID returns the id under which a release is announced. It is unique forever.
+	// OrderID returns the ID under which a release is announced. It is unique forever.
 	OrderID(release Release) string
-	// Open announces a release and returns the verifier's own id of the order, which may be empty.
+	// Open announces a release and returns the verifier's own ID of the order, which may be empty.
 	Open(ctx context.Context, release Release) (id string, err error)
 	// Close reports how a release ended.
 	Close(ctx context.Context, release Release, end appv1alpha1.OrderState) error
@@ -66,23 +65,22 @@ type Announcer interface {
 
 // Switch is a Verifier that can be switched off on its side.
 type Switch interface {
-	// SwitchedOff reports whether the verifier doesn't want to check anything at present: everything passes.
+	// SwitchedOff reports whether checks are switched off at present, so that everything passes.
 	SwitchedOff() bool
 }
 
-// Limiter is a Verifier that takes batches of limited size.
+// Limiter is a Verifier with a limit on the size of batches.
 type Limiter interface {
-	// Fits returns how many of these pods, from the first on, one batch may hold, which is one at least.
+	// Fits returns how many of the pods, from the first on, one batch may hold, at least one.
 	Fits(pods []appv1alpha1.PodSummary) int
 }
 
-// Receiver takes the verdicts that a verifier sends by itself, by HTTP. A Verifier that isn't a Receiver is asked for each verdict.
+// Receiver receives the verdicts that a verifier sends over HTTP. A Verifier that isn't a Receiver is asked for each verdict.
 type Receiver interface {
 	// Paths returns the paths under which the verifier delivers.
 	Paths() []string
-	// CheckHeader returns the error of a message that its header alone rules out: its body isn't read.
+	// CheckHeader returns an error if the header rules the message out, so that its body isn't read.
 	CheckHeader(header http.Header, now time.Time) error
-	// Receive reads a message that is genuine. It believes nothing of the body before that is certain. The error wraps a Rejection
-	// where the message is at fault.
+	// Receive authenticates a message and then parses its body. The error wraps a Rejection if it rejects the message.
 	Receive(header http.Header, body []byte, now time.Time) (Delivery, error)
 }

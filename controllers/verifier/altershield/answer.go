@@ -27,7 +27,7 @@ import (
 	"unicode"
 )
 
-// What the server says in resultCode that means more than its class.
+// Values of resultCode with a meaning beyond their class.
 const (
 	codeUnauthorized = "102"
 	codeUnsupported  = "103"
@@ -36,16 +36,16 @@ const (
 	codeException    = "901"
 )
 
-// What only the message tells of an exception.
+// Parts of messages that identify an exception.
 const (
 	sayingTooLong  = "Data too long"
 	sayingDeadlock = "Deadlock"
 )
 
-// maxID is how many bytes of the server's ids the operator keeps.
+// maxID is the maximum length of an ID of the server, in bytes.
 const maxID = 256
 
-// envelope is what every answer comes in. success decides, as resultCode may be null in an answer that is one.
+// envelope wraps every answer. Success decides, as resultCode may be null in a successful one.
 type envelope struct {
 	Success bool            `json:"success"`
 	Code    text            `json:"resultCode"`
@@ -53,13 +53,13 @@ type envelope struct {
 	Domain  json.RawMessage `json:"domain"`
 }
 
-// answer is what the domain of an answer holds.
+// answer is the domain of an answer.
 type answer interface {
-	// lack says what is wrong with it, in words that follow "answered"; empty if it can be used.
-	lack() string
+	// validate returns an error that completes the sentence "The server answered the call ...".
+	validate() error
 }
 
-// read says what an answer comes to.
+// read evaluates an answer.
 func read(call call, status int, content []byte, into answer) (result, error) {
 	unusable := func(how string) error {
 		return &Error{Call: call.action(), Kind: KindUnusable, Message: how}
@@ -78,7 +78,7 @@ func read(call call, status int, content []byte, into answer) (result, error) {
 	}
 	said := envelope{}
 	if err := json.Unmarshal(content, &said); err != nil {
-		return "", unusable("with something else than its JSON")
+		return "", unusable("with invalid JSON")
 	}
 	if !said.Success {
 		return said.judge(call)
@@ -87,10 +87,10 @@ func read(call call, status int, content []byte, into answer) (result, error) {
 		return resultOK, nil
 	}
 	if err := json.Unmarshal(said.domain(), into); err != nil {
-		return "", unusable("with a domain of another kind")
+		return "", unusable("with an unexpected domain")
 	}
-	if lack := into.lack(); lack != "" {
-		return "", unusable(lack)
+	if err := into.validate(); err != nil {
+		return "", unusable(err.Error())
 	}
 	return resultOK, nil
 }
@@ -102,7 +102,7 @@ func (e envelope) domain() []byte {
 	return e.Domain
 }
 
-// judge says what an answer without success comes to.
+// judge evaluates an answer without success.
 func (e envelope) judge(call call) (result, error) {
 	kind := KindFailed
 	switch {
@@ -124,8 +124,7 @@ func (e envelope) judge(call call) (result, error) {
 	}
 }
 
-// isException reports whether the server met an exception that says so: one that is met again each time has the same code as
-// one that is not.
+// isException reports whether the message of an exception contains a text. All exceptions have the same code, permanent or not.
 func (e envelope) isException(saying string) bool {
 	return e.Code == codeException && strings.Contains(string(e.Message), saying)
 }
@@ -135,12 +134,12 @@ func (e envelope) isAfterwards() bool {
 	return e.names(func(state string) bool { return strings.HasPrefix(state, "POST_AOP") })
 }
 
-// isBefore reports whether the check before the batch still runs. A state like PRE_AOP_FINISH says that it does not.
+// isBefore reports whether the check before the batch still runs, unlike in states such as PRE_AOP_FINISH.
 func (e envelope) isBefore() bool {
 	return e.names(func(state string) bool { return state == "PRE_AOP" || state == "PRE_AOP_SUBMIT" })
 }
 
-// names looks for a state in the server's sentence, as there is no field for it.
+// names reports whether the message contains a wanted state, as there is no field for it.
 func (e envelope) names(wanted func(state string) bool) bool {
 	words := strings.FieldsFunc(string(e.Message), func(character rune) bool {
 		return character != '_' && !unicode.IsLetter(character) && !unicode.IsDigit(character)
@@ -148,7 +147,7 @@ func (e envelope) names(wanted func(state string) bool) bool {
 	return slices.ContainsFunc(words, wanted)
 }
 
-// kindOf is empty without an error.
+// kindOf returns the kind of an error; empty for nil.
 func kindOf(err error) Kind {
 	if failure, ok := errors.AsType[*Error](err); ok {
 		return failure.Kind
@@ -156,33 +155,33 @@ func kindOf(err error) Kind {
 	return ""
 }
 
-// ordered answers that there is an order. Its id is nothing that the operator needs.
+// ordered is the answer to orderOpen. The operator only shows the ID.
 type ordered struct {
 	OrderID text `json:"orderId"`
 }
 
-func (o ordered) lack() string { return tooLong("an orderId", o.OrderID) }
+func (o ordered) validate() error { return checkLength("an orderId", o.OrderID) }
 
-// begun answers that a check has begun.
+// begun is the answer to checkBegin.
 type begun struct {
 	NodeID text `json:"nodeId"`
 }
 
-func (b begun) lack() string {
+func (b begun) validate() error {
 	if b.NodeID == "" {
-		return "without a nodeId"
+		return errors.New("without a nodeId")
 	}
-	return tooLong("a nodeId", b.NodeID)
+	return checkLength("a nodeId", b.NodeID)
 }
 
-func tooLong(what string, id text) string {
+func checkLength(what string, id text) error {
 	if len(id) <= maxID {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("with %s of more than %d bytes", what, maxID)
+	return fmt.Errorf("with %s of more than %d bytes", what, maxID)
 }
 
-// progress answers how far a check is.
+// progress is the answer to checkPoll.
 type progress struct {
 	Finished bool `json:"finished"`
 	Verdict  struct {
@@ -190,9 +189,9 @@ type progress struct {
 	} `json:"verdict"`
 }
 
-func (progress) lack() string { return "" }
+func (progress) validate() error { return nil }
 
-// passed is false where the check failed as well: server v1.0 says that of checks that still run or timed out.
+// passed reports whether the check has passed. No answer proves a failure: server v1.0 reports running and timed-out checks as failed.
 func (p progress) passed() bool {
 	return p.Finished && strings.EqualFold(string(p.Verdict.Verdict), "pass")
 }

@@ -108,7 +108,7 @@ func TestBeginIsUnauthorized(t *testing.T) {
 	operator := newOperator(t, configFor(t, newServer(t, http.StatusOK, refusal("102", "authentication request fail")).URL))
 	_, err := operator.Begin(t.Context(), batch())
 	expect(t, operator, "check_begin", err, outcome{
-		verifier.ErrUnauthorized, "unauthorized", "unauthorized", "AlterShield Server doesn't let the operator use " + begin +
+		verifier.ErrUnauthorized, "unauthorized", "unauthorized", "AlterShield Server rejected the credentials for " + begin +
 			": 102: authentication request fail; compare --altershield-platform and the token with the server's", 1,
 	})
 }
@@ -241,10 +241,10 @@ func TestBeginMayBeRetriedAfterAnAnswerThatCanNotBeRead(t *testing.T) {
 		{"HTTP 202", begun, "with HTTP 202 Accepted", 202},
 		{"a status that nobody knows", "", "with HTTP 599", 599},
 		{"an empty 200, which hides an exception", " \n", "with an empty body", 200},
-		{"a page", "<html>", "with something else than its JSON", 200},
-		{"a list", "[]", "with something else than its JSON", 200},
+		{"a page", "<html>", "with invalid JSON", 200},
+		{"a list", "[]", "with invalid JSON", 200},
 		{"ten mebibytes", strings.Repeat(" ", 10<<20) + begun, "with more than 1048576 bytes", 200},
-		{"a domain of another kind", `{"success":true,"domain":[1]}`, "with a domain of another kind", 200},
+		{"a domain of another kind", `{"success":true,"domain":[1]}`, "with an unexpected domain", 200},
 		{"a check without an id", `{"success":true,"resultCode":"000","domain":{"nodeId":null}}`, "without a nodeId", 200},
 		{"a check without a domain", `{"success":true}`, "without a nodeId", 200},
 		{"an id that doesn't fit into the status of a ChangePod", `{"success":true,"domain":{"nodeId":"` + strings.Repeat("n", 257) + `"}}`,
@@ -255,7 +255,7 @@ func TestBeginMayBeRetriedAfterAnAnswerThatCanNotBeRead(t *testing.T) {
 			id, err := operator.Begin(t.Context(), batch())
 			NewWithT(t).Expect(id).To(BeEmpty())
 			expect(t, operator, "check_begin", err, outcome{
-				nil, "unusable", "unavailable", "AlterShield Server answered " + row.said + " to " + begin, 0,
+				nil, "unusable", "unavailable", "AlterShield Server answered " + begin + " " + row.said, 0,
 			})
 		})
 	}
@@ -272,7 +272,7 @@ func TestOpenFailsWhereTheIDDoesNotFit(t *testing.T) {
 	g := NewWithT(t)
 	answer := `{"success":true,"domain":{"orderId":"` + strings.Repeat("o", 257) + `"}}`
 	id, err := newOperator(t, configFor(t, newServer(t, http.StatusOK, answer).URL)).Open(t.Context(), release())
-	g.Expect(err).To(MatchError("AlterShield Server answered with an orderId of more than 256 bytes to submitChangeExecOrder"))
+	g.Expect(err).To(MatchError("AlterShield Server answered submitChangeExecOrder with an orderId of more than 256 bytes"))
 	g.Expect(id).To(BeEmpty())
 }
 
@@ -295,7 +295,7 @@ func TestFinishByTheStateOfTheServer(t *testing.T) {
 				NewWithT(t).Expect(operator.calls("check_finish", "accepted")).To(BeEquivalentTo(1))
 			case "not_yet":
 				expect(t, operator, "check_finish", err, outcome{verifier.ErrNotYet, "not_yet", "not_yet",
-					"AlterShield Server can't take " + finish + " yet: 103: " + unsupported(row.state), 1})
+					"AlterShield Server can't accept " + finish + " yet: 103: " + unsupported(row.state), 1})
 			default:
 				expect(t, operator, "check_finish", err, outcome{verifier.ErrRefused, "refused", "refused",
 					"AlterShield Server refused " + finish + ": 103: " + unsupported(row.state), 1})

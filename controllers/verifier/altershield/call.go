@@ -47,17 +47,17 @@ const (
 )
 
 const (
-	// agent is how the operator names itself.
+	// agent is the User-Agent of the operator, and its name in orders.
 	agent = "altershield-operator"
-	// maxAnswer is how many bytes of an answer are read.
+	// maxAnswer is the maximum size of an answer, in bytes.
 	maxAnswer = 1 << 20
-	// maxAnswerHeader is how many bytes the header of an answer may have.
+	// maxAnswerHeader is the maximum size of an answer's header, in bytes.
 	maxAnswerHeader = 64 << 10
-	// idleConnections are kept for the next calls.
+	// idleConnections is the number of idle connections that are kept.
 	idleConnections = 16
 )
 
-// action is the call's name in the server's API, where names follow no rule.
+// action returns the name of the call in the server's API.
 func (c call) action() string {
 	switch c {
 	case orderOpen:
@@ -81,8 +81,8 @@ func (c call) path() string {
 	return "/openapi/v1/exe/" + c.action()
 }
 
-// newHTTPClient follows no redirects: a signature is not for others. It gives up dialling on its own, as Go goes on dialling
-// when the request has ended.
+// newHTTPClient returns a client that follows no redirects, as signatures are only for the server. The dialer has its own timeout,
+// as Go continues to dial after the request has ended.
 func newHTTPClient(timeout time.Duration, tracer *tracing.Tracer) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -98,8 +98,8 @@ func newHTTPClient(timeout time.Duration, tracer *tracing.Tracer) *http.Client {
 	}
 }
 
-// exchange makes one attempt at a call and fills answer, which may be nil, with what the server says. signed is the body
-// or, where the call has a query, the query.
+// exchange makes one attempt at a call and decodes the response into answer, which may be nil. signed is the body or, for a call with
+// a query, the query.
 func (c *Client) exchange(ctx context.Context, call call, query string, signed any, answer answer) (result, error) {
 	request, fault := c.newRequest(ctx, call, query, signed)
 	if fault != nil {
@@ -118,12 +118,12 @@ func (c *Client) exchange(ctx context.Context, call call, query string, signed a
 		outcome, err = read(call, status, content, answer)
 	}
 	duration := c.clock.Since(start)
-	c.metrics.took(call, duration, kindOf(err))
-	ctrl.LoggerFrom(ctx).V(1).Info("AlterShield Server was called", "call", call, "result", resultOf(outcome, err), "duration", duration.String())
+	c.metrics.observe(call, duration, kindOf(err))
+	ctrl.LoggerFrom(ctx).V(1).Info("Called AlterShield Server", "call", call, "result", resultOf(outcome, err), "duration", duration.String())
 	return outcome, err
 }
 
-// newRequest has a query and no body, or a body and no query. Every attempt is signed anew.
+// newRequest returns a signed request with either a query or a body.
 func (c *Client) newRequest(ctx context.Context, call call, query string, signed any) (*http.Request, error) {
 	token, err := c.Keyring.Token(c.clock.Now())
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *Client) newRequest(ctx context.Context, call call, query string, signed
 	}
 	content, err := compact(signed)
 	if err != nil {
-		return nil, fmt.Errorf("writing the request: %w", err)
+		return nil, fmt.Errorf("encoding the request: %w", err)
 	}
 	method, body := http.MethodPost, content
 	if query != "" {
@@ -140,7 +140,7 @@ func (c *Client) newRequest(ctx context.Context, call call, query string, signed
 	address := strings.TrimRight(c.config.Address, "/") + call.path() + query
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("addressing the request: %w", err)
+		return nil, fmt.Errorf("building the request: %w", err)
 	}
 	timestamp := strconv.FormatInt(c.clock.Now().UnixMilli(), 10)
 	request.Header.Set("Content-Type", "application/json")
@@ -151,7 +151,7 @@ func (c *Client) newRequest(ctx context.Context, call call, query string, signed
 	return request, nil
 }
 
-// roundTrip reads the answer to its end, so that the connection can be used again, unless it is too long.
+// roundTrip reads the whole response unless it is too long, so that the connection can be reused.
 func (c *Client) roundTrip(request *http.Request) (status int, content []byte, err error) {
 	ctx, cancel := context.WithTimeout(request.Context(), c.config.Timeout)
 	defer cancel()
@@ -164,7 +164,7 @@ func (c *Client) roundTrip(request *http.Request) (status int, content []byte, e
 	return response.StatusCode, content, err
 }
 
-// describe leaves out what makes two failures of the same cause look different.
+// describe leaves out details that differ between failures of the same cause.
 func (c *Client) describe(fault error) string {
 	if late, ok := errors.AsType[net.Error](fault); ok && late.Timeout() {
 		return fmt.Sprintf("no answer within %s", c.config.Timeout)

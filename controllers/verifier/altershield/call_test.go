@@ -95,7 +95,7 @@ func TestOpenBlamesNoServerWhereTheCallerGivesUp(t *testing.T) {
 		}()
 		_, err := operator.Open(ctx, release())
 		g.Expect(err).To(MatchError(context.Canceled))
-		g.Expect(err).To(MatchError("submitChangeExecOrder was given up before AlterShield Server answered: context canceled"))
+		g.Expect(err).To(MatchError("submitChangeExecOrder was cancelled before AlterShield Server answered: context canceled"))
 		g.Expect(err).NotTo(MatchError(verifier.ErrRefused))
 	}
 	for _, result := range []string{"ok", "unavailable", "skipped", ""} {
@@ -111,9 +111,9 @@ func TestOpenFollowsNoRedirect(t *testing.T) {
 		server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, status))
 		t.Cleanup(server.Close)
 		_, err := newOperator(t, configFor(t, server.URL)).Open(t.Context(), release())
-		g.Expect(err).To(MatchError("AlterShield Server answered with HTTP " + map[int]string{
+		g.Expect(err).To(MatchError("AlterShield Server answered submitChangeExecOrder with HTTP " + map[int]string{
 			302: "302 Found", 307: "307 Temporary Redirect",
-		}[status] + " to submitChangeExecOrder"))
+		}[status]))
 	}
 	g.Expect(elsewhere.arrivals).To(BeEmpty())
 }

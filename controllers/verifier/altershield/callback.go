@@ -28,13 +28,13 @@ import (
 )
 
 const (
-	// checkOfBatch is what the server calls the check of a batch.
+	// checkOfBatch is the server's name for the check of a batch.
 	checkOfBatch = "CHANGE_BATCH"
-	// maxReason is how many characters a verdict's reason takes.
+	// maxReason is the maximum length of a verdict's reason, in characters.
 	maxReason = 1024
 )
 
-// callback is the body that the server sends. It leaves fields out that are null.
+// callback is the body of a callback. The server omits fields that are null.
 type callback struct {
 	CheckType text `json:"changeCheckType"`
 	Request   *struct {
@@ -52,7 +52,7 @@ type verdict struct {
 	Rules     lenient[[]lenient[rule]] `json:"rules"`
 }
 
-// rule is a rule that the server checked.
+// rule is a checked rule.
 type rule struct {
 	Name       text `json:"name"`
 	Message    text `json:"msg"`
@@ -62,8 +62,8 @@ type rule struct {
 	Ignored    text `json:"ignored"`
 }
 
-// ParseCallback reads what the server sends when a check ends. The verdict is Undecided where the check is not that of a batch, or
-// another verdict of the stage will come. The error names what is missing or malformed.
+// ParseCallback parses the callback at the end of a check. The verdict is Undecided if the check isn't that of a batch, or another
+// verdict of the stage will follow. The error names the missing or malformed field.
 func ParseCallback(body []byte) (verifier.Delivery, error) {
 	said := callback{}
 	if err := json.Unmarshal(body, &said); err != nil {
@@ -98,24 +98,24 @@ func (c callback) verdict() verifier.Verdict {
 	return verifier.Verdict{Outcome: verifier.Pass}
 }
 
-// isFailure is how the server reads its verdicts: what it doesn't know, and no verdict, pass.
+// isFailure reports whether a verdict is a failure. As at the server, unknown and missing verdicts pass.
 func isFailure(verdict string) bool {
 	return strings.EqualFold(verdict, "fail") || strings.EqualFold(verdict, "inconc")
 }
 
-// reason is what the rules say that failed; the verdict itself hardly ever says something.
+// reason returns the messages of the failed rules, as the verdict itself rarely has one.
 func (v verdict) reason() string {
 	var reasons []string
 	for _, checked := range v.Rules.value {
 		rule := checked.value
-		if told := rule.told(); isFailure(string(rule.Verdict)) && rule.Ignored != "true" && told != "" {
-			reasons = append(reasons, told)
+		if summary := rule.summary(); isFailure(string(rule.Verdict)) && rule.Ignored != "true" && summary != "" {
+			reasons = append(reasons, summary)
 		}
 	}
 	return clean(cmp.Or(strings.Join(reasons, "; "), string(v.Message)), maxReason)
 }
 
-func (r rule) told() string {
+func (r rule) summary() string {
 	name, message := strings.TrimSpace(string(r.Name)), strings.TrimSpace(string(r.Message))
 	if name != "" && message != "" {
 		return name + ": " + message

@@ -21,7 +21,7 @@ import (
 	"strings"
 )
 
-// What exceptions of the server hold that is of no use to its users.
+// Parts of the server's exceptions that are useless to users.
 var (
 	packageName = regexp.MustCompile(`^(?:[a-z]\w*\.)+([A-Z]\w*: )`)
 	ofColumn    = regexp.MustCompile(`(?i) for (?:column|key) '[^']*'(?: at row \d+)?`)
@@ -29,8 +29,8 @@ var (
 	path        = regexp.MustCompile(`(^|[\s\[("'=])(?:(?:jar:)?file:)?(?:/[\w.@+-]+){2,}[^\s\])"']*`)
 )
 
-// cause makes one line of a message of the server, of so many characters at most. Of an exception it keeps what caused it:
-// MyBatis and Spring put the statement, files and classes around that.
+// cause turns a message of the server into one line of at most the given number of characters. Of an exception it keeps the cause,
+// around which MyBatis and Spring put the statement, files and classes.
 func cause(message string, most int) string {
 	for _, mark := range []string{"Cause: ", "nested exception is "} {
 		if at := strings.LastIndex(message, mark); at >= 0 {

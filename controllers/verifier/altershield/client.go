@@ -32,16 +32,16 @@ import (
 )
 
 const (
-	// tolerated is how many calls may go unanswered in a row before the calls after them are not made.
-	tolerated = 3
-	// openPeriod is for how long they are not made; then one call tries whether the server is back.
+	// failureThreshold is the number of consecutive unanswered calls that opens the circuit breaker.
+	failureThreshold = 3
+	// openPeriod is the time for which it stays open. Then one call probes the server.
 	openPeriod = 2 * time.Second
-	// heartbeatPeriod is how often the server is asked whether it wants to check.
+	// heartbeatPeriod is the period of heartbeats.
 	heartbeatPeriod = 10 * time.Second
 )
 
-// Client makes the operator's calls of AlterShield Server, each with one attempt unless a deadlock ends it. Calls fail with an Error. While the server
-// doesn't answer, they fail at once.
+// Client makes the operator's calls of AlterShield Server. Each call is one attempt, unless a deadlock ends it, and fails with an
+// Error. While the server doesn't answer, calls fail at once.
 type Client struct {
 	Callbacks
 	config      Config
@@ -60,7 +60,7 @@ var (
 	_ verifier.Receiver  = &Client{}
 )
 
-// NewClient takes a configuration that is valid, and a keyring of its credentials.
+// NewClient returns a Client for a valid configuration and a keyring of its credentials.
 func NewClient(config Config, keyring *Keyring, clock clock.PassiveClock, metrics *Metrics) *Client {
 	return &Client{
 		Callbacks: Callbacks{Keyring: keyring},
@@ -75,7 +75,7 @@ func NewClient(config Config, keyring *Keyring, clock clock.PassiveClock, metric
 func newBreaker() *gobreaker.CircuitBreaker[result] {
 	return gobreaker.NewCircuitBreaker[result](gobreaker.Settings{
 		Timeout:      openPeriod,
-		ReadyToTrip:  func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= tolerated },
+		ReadyToTrip:  func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failureThreshold },
 		IsSuccessful: func(err error) bool { return !kindOf(err).isOutage() },
 		IsExcluded:   func(err error) bool { return kindOf(err).isNoAttempt() },
 	})
@@ -87,7 +87,7 @@ func (c *Client) Name() string { return "AlterShield Server" }
 // OrderID returns the bizExecOrderId of a release.
 func (c *Client) OrderID(release verifier.Release) string { return c.config.orderID(release) }
 
-// Open announces a release. serverID is empty where the server had the order already.
+// Open announces a release. serverID is empty if the server had the order already.
 func (c *Client) Open(ctx context.Context, release verifier.Release) (serverID string, err error) {
 	opened := ordered{}
 	if err := c.post(ctx, orderOpen, c.config.openRequest(release), &opened); err != nil {
@@ -101,7 +101,7 @@ func (c *Client) Close(ctx context.Context, release verifier.Release, end appv1a
 	return c.post(ctx, orderClose, closeRequest{inOrder: c.config.inOrder(release), FinishState: end}, nil)
 }
 
-// Begin asks for the check before a batch and returns the server's id of the check. Every call begins another check.
+// Begin requests the check before a batch and returns its ID. Every call begins another check.
 func (c *Client) Begin(ctx context.Context, batch verifier.Batch) (checkID string, err error) {
 	check := begun{}
 	if err := c.post(ctx, checkBegin, c.config.beginRequest(batch, c.clock.Now()), &check); err != nil {
@@ -110,16 +110,16 @@ func (c *Client) Begin(ctx context.Context, batch verifier.Batch) (checkID strin
 	return string(check.NodeID), nil
 }
 
-// Finish reports that a batch has taken effect, so that the check after it can begin. The error wraps verifier.ErrNotYet while
-// the check before it still runs. Once the check after it is over, another call makes the server forget that.
+// Finish reports that a batch has taken effect, so that the check after it can begin. The error wraps verifier.ErrNotYet while the
+// check before it still runs. Once the check after it is over, another call would discard its result.
 func (c *Client) Finish(ctx context.Context, batch verifier.Batch, checkID string) error {
 	return c.post(ctx, checkFinish, finishRequest{
 		inOrder: c.config.inOrder(batch.Release), NodeID: checkID, Success: true, FinishTime: c.clock.Now().UnixMilli(),
 	}, nil)
 }
 
-// Ask returns Pass for a stage that has passed, else Undecided: server v1.0 says of checks that still run, or timed out and so let
-// the batch pass, that they failed.
+// Ask returns Pass for a stage that has passed, else Undecided: server v1.0 reports checks as failed that still run, or that timed out
+// and so let the batch pass.
 func (c *Client) Ask(ctx context.Context, batch verifier.Batch, checkID string, stage appv1alpha1.CheckStage) (verifier.Verdict, error) {
 	seen := progress{}
 	err := c.post(ctx, checkPoll, pollRequest{inOrder: c.config.inOrder(batch.Release), NodeID: checkID, DefenseStage: stage}, &seen)
@@ -129,10 +129,10 @@ func (c *Client) Ask(ctx context.Context, batch verifier.Batch, checkID string, 
 	return verifier.Verdict{Outcome: verifier.Pass}, nil
 }
 
-// post makes a call through the circuit breaker, which keeps a server that hangs from holding up every worker.
+// post makes a call through the circuit breaker, so that a hanging server doesn't block all workers.
 func (c *Client) post(ctx context.Context, call call, body any, answer answer) error {
 	outcome, err := c.breaker.Execute(func() (result, error) {
-		outcome, err := c.untangled(ctx, call, body, answer)
+		outcome, err := c.retryDeadlocks(ctx, call, body, answer)
 		if failure, ok := errors.AsType[*Error](err); ok && failure.Kind.isOutage() {
 			c.outage.Store(failure)
 		}
@@ -146,9 +146,9 @@ func (c *Client) post(ctx context.Context, call call, body any, answer answer) e
 	return err
 }
 
-// untangled makes a call again at once whose transaction was given up for that of another call, each time at another moment
-// than the others. Orders that start checks at the same time meet such deadlocks often.
-func (c *Client) untangled(ctx context.Context, call call, body any, answer answer) (result, error) {
+// retryDeadlocks makes a call, and repeats it soon if a deadlock aborted its transaction at the server, after a random pause. Such
+// deadlocks are frequent when several orders start checks at the same time.
+func (c *Client) retryDeadlocks(ctx context.Context, call call, body any, answer answer) (result, error) {
 	outcome, err := c.exchange(ctx, call, "", body, answer)
 	for pause := deadlockBackoff(); kindOf(err) == KindDeadlock && pause.Steps > 0; {
 		select {
@@ -161,7 +161,7 @@ func (c *Client) untangled(ctx context.Context, call call, body any, answer answ
 	return outcome, err
 }
 
-// deadlockBackoff is how long others get to end before each of four more attempts, a third of a second in all at most.
+// deadlockBackoff leaves time for the other calls before each of four more attempts, at most a third of a second in all.
 func deadlockBackoff() wait.Backoff {
 	return wait.Backoff{Steps: 4, Duration: 10 * time.Millisecond, Factor: 2, Jitter: 1}
 }

@@ -28,32 +28,32 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
-// What the server takes, in bytes.
+// Limits of the server, in bytes.
 const (
 	maxPlatform = 32
 	maxTenant   = 64
 	maxScene    = 256
 )
 
-// Config says where the server is and who the operator is to it.
+// Config configures the calls of the server.
 type Config struct {
-	// Address is where the server is, http or https; its path, if any, goes before those of the API.
+	// Address is the http or https URL of the server. Its path, if any, precedes those of the API.
 	Address string
 	Credentials
-	// Tenant and Scene say what kind of change a release is; the server has to know the scene.
+	// Tenant and Scene classify releases. The server must know the scene.
 	Tenant, Scene string
-	// Cluster tells the server which cluster a release is in.
+	// Cluster is the name of the cluster in change orders.
 	Cluster string
-	// Timeout is how long one call may take, which has to be more than 0.
+	// Timeout bounds each call. It must be positive.
 	Timeout time.Duration
-	// Tracer sends spans of the calls; nil where nothing is traced.
+	// Tracer is nil if tracing is off.
 	Tracer *tracing.Tracer
 }
 
 // Bind defines the flags that fill the configuration.
 func (c *Config) Bind(flags *flag.FlagSet) {
 	flags.StringVar(&c.Address, "altershield-address", "",
-		"URL of AlterShield Server, which verifies releases. Empty: no server is asked, and every batch passes.")
+		"URL of AlterShield Server, which verifies releases. Empty: no server is used, and every batch passes.")
 	flags.StringVar(&c.Platform, "altershield-platform", "kubernetes",
 		"Name of the operator (platform) at AlterShield Server, at most 32 bytes.")
 	flags.StringVar(&c.TokenFile, "altershield-token-file", "",
@@ -66,7 +66,7 @@ func (c *Config) Bind(flags *flag.FlagSet) {
 		"Name of this cluster in change orders: at most 63 lower-case letters, digits and dashes.")
 }
 
-// Validate names every flag that can't be right, in one error.
+// Validate returns one error that names every invalid flag.
 func (c Config) Validate() error {
 	tokenFault := lengthFault(c.TokenFile, 0)
 	if tokenFault == nil {
@@ -89,18 +89,18 @@ func ofFlag(flag string, fault error) error {
 	return fmt.Errorf("%s: %w", flag, fault)
 }
 
-// lengthFault knows no upper limit where most is 0.
+// lengthFault returns the error of an empty or too long value. With 0 there is no maximum.
 func lengthFault(value string, most int) error {
 	switch {
 	case value == "":
 		return errors.New("it must not be empty")
 	case most > 0 && len(value) > most:
-		return fmt.Errorf("it has %d bytes, AlterShield Server takes %d at most", len(value), most)
+		return fmt.Errorf("it has %d bytes, but AlterShield Server accepts at most %d", len(value), most)
 	}
 	return nil
 }
 
-// clusterFault keeps a name from looking like a part of the order behind it.
+// clusterFault returns the error of an invalid name, which could be confused with later parts of the order.
 func clusterFault(name string) error {
 	if faults := validation.IsDNS1123Label(name); len(faults) > 0 {
 		return fmt.Errorf("%q must be at most 63 lower-case letters, digits and dashes", name)
@@ -108,7 +108,7 @@ func clusterFault(name string) error {
 	return nil
 }
 
-// addressFault doesn't repeat the address, which may hold a password.
+// addressFault returns the error of an invalid address, without the address, which may contain a password.
 func addressFault(text string) error {
 	address, err := url.Parse(text)
 	switch {
@@ -117,11 +117,11 @@ func addressFault(text string) error {
 	case address.Scheme != "http" && address.Scheme != "https":
 		return errors.New("it must begin with http:// or https://")
 	case address.Hostname() == "":
-		return errors.New("it names no host")
+		return errors.New("it has no host")
 	case address.User != nil:
-		return errors.New("it must not hold a user or password: AlterShield Server knows the operator by its token")
+		return errors.New("it must not contain a user or password: the operator authenticates with its token")
 	case address.RawQuery != "" || address.ForceQuery || address.Fragment != "":
-		return errors.New("it must end with the path: nothing may follow a ? or #")
+		return errors.New("it must not have a query or fragment (? or #)")
 	}
 	return nil
 }

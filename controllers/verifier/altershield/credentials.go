@@ -24,34 +24,33 @@ import (
 	"time"
 )
 
-// What Verify finds wrong with a message.
+// Errors of Verify.
 var (
-	// ErrSignature means that a message is not signed with the token, or was changed on its way.
+	// ErrSignature means that a message is not signed with the token, or was altered.
 	ErrSignature = errors.New("the signature is not valid")
-	// ErrExpired means that a message is too old, or from the future: it may be a repetition, or a clock is wrong.
+	// ErrExpired means that a message is too old, or from the future. It may be replayed, or a clock is wrong.
 	ErrExpired = errors.New("the timestamp is out of range")
 )
 
 const (
-	// signatureWindow is how far a timestamp may be from now. The server itself keeps no window.
+	// signatureWindow is the tolerance of timestamps. The server itself has none.
 	signatureWindow = 5 * time.Minute
-	// firstMillisecond is the least timestamp that counts as milliseconds: as seconds it would be the year 5138.
+	// firstMillisecond is the lowest timestamp that counts as milliseconds. In seconds it would be the year 5138.
 	firstMillisecond = 100_000_000_000
-	// maxTokens are in the file at most.
+	// maxTokens is the maximum number of tokens in the file.
 	maxTokens = 2
 )
 
-// Credentials are what the operator and the server share.
+// Credentials are shared by the operator and the server.
 type Credentials struct {
-	// Platform is the name under which the server knows the operator, in at most 32 bytes.
+	// Platform is the name of the operator at the server, at most 32 bytes.
 	Platform string
-	// TokenFile holds the secret that signs messages in both directions, and on a second line, if there is one, another that
-	// the server may sign with.
+	// TokenFile holds the token that signs messages in both directions, and optionally, on a second line, another one for callbacks.
 	TokenFile string
 }
 
-// tokens reads the secrets from their file, without the white space around them; the first signs. It is an error if there is
-// none. No error tells one.
+// tokens reads the tokens from their file, without surrounding white space. The first one signs. At least one must exist. Errors
+// never include a token.
 func (c Credentials) tokens() ([]string, error) {
 	content, err := os.ReadFile(c.TokenFile)
 	if err != nil {
@@ -67,13 +66,13 @@ func (c Credentials) tokens() ([]string, error) {
 	case len(tokens) == 0:
 		return nil, fmt.Errorf("reading the token: the file %s is empty", c.TokenFile)
 	case len(tokens) > maxTokens:
-		return nil, fmt.Errorf("reading the token: the file %s has %d lines: it must have one with the token that signs, and may have a second one "+
-			"with a token that callbacks may be signed with", c.TokenFile, len(tokens))
+		return nil, fmt.Errorf("reading the token: the file %s has %d lines: the first must hold the token that signs, "+
+			"a second may hold another token for callbacks", c.TokenFile, len(tokens))
 	}
 	return tokens, nil
 }
 
-// timeOf takes what Java clients send, which is milliseconds, and what Go clients send, which is seconds.
+// timeOf accepts milliseconds, which Java clients send, and seconds, which Go clients send.
 func timeOf(timestamp int64) time.Time {
 	if timestamp < firstMillisecond {
 		return time.Unix(timestamp, 0)

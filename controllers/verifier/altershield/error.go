@@ -22,44 +22,44 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// Kind says why a call was not done.
+// Kind is the reason of a failed call.
 type Kind string
 
 const (
-	// KindUnsent is a request that the operator could not write, because its token can't be read.
+	// KindUnsent means that the operator could not build the request, because its token is unreadable.
 	KindUnsent Kind = "unsent"
-	// KindCancelled is a call whose caller didn't wait for the answer.
+	// KindCancelled means that the caller cancelled the call.
 	KindCancelled Kind = "cancelled"
-	// KindSkipped is a call that was not made, as the server didn't answer those before it.
+	// KindSkipped means that the call was not made, as the server didn't answer the previous ones.
 	KindSkipped Kind = "skipped"
-	// KindUnreachable means that no answer came, or none in time.
+	// KindUnreachable means that the server didn't answer in time.
 	KindUnreachable Kind = "unreachable"
-	// KindUnusable is an answer that is not AlterShield Server's, or lacks what was asked for.
+	// KindUnusable means that the answer is not from AlterShield Server, or incomplete.
 	KindUnusable Kind = "unusable"
-	// KindFailed means that the server failed, or is busy.
+	// KindFailed means that the server failed or is busy.
 	KindFailed Kind = "failed"
-	// KindDeadlock means that the server's database gave the call up in favour of another, and that it left nothing behind.
+	// KindDeadlock means that the server's database rolled the call back in favour of another one.
 	KindDeadlock Kind = "deadlock"
-	// KindRefused means that the server will not do it.
+	// KindRefused means that the server refused the call.
 	KindRefused Kind = "refused"
-	// KindUnauthorized means that the server doesn't know the platform or its token.
+	// KindUnauthorized means that the server doesn't accept the platform or its token.
 	KindUnauthorized Kind = "unauthorized"
-	// KindNotYet means that something else has to end first.
+	// KindNotYet means that another check must end first.
 	KindNotYet Kind = "not_yet"
 )
 
-// maxMessage is how many characters of the server's an error takes.
+// maxMessage is the maximum length of the server's message in an error, in characters.
 const maxMessage = 512
 
-// Error says what came of a call that was not done. It wraps verifier.ErrRefused, ErrUnauthorized or ErrNotYet where one of
-// them applies; without them the call is worth another attempt. It never holds the token or a signature.
+// Error is the error of a call. It wraps verifier.ErrRefused, ErrUnauthorized or ErrNotYet if one of them applies; otherwise a retry
+// may help. It never contains the token or a signature.
 type Error struct {
-	// Call is the call's name in the server's API.
+	// Call is the name of the call in the server's API.
 	Call string
 	Kind Kind
 	// Code is the server's resultCode, or the HTTP status; empty without an answer.
 	Code string
-	// Message is what the server says, or what happened instead of an answer.
+	// Message is the message of the server, or describes the failure.
 	Message string
 
 	err error
@@ -73,33 +73,33 @@ func (e *Error) Error() string {
 	return fmt.Sprintf(e.Kind.format(), e.Call, said)
 }
 
-// Unwrap gives the reason that package verifier knows, or the cause.
+// Unwrap returns the error of package verifier, or the cause.
 func (e *Error) Unwrap() error { return e.err }
 
-// format takes the call and what was said of it.
+// format returns a format for the call and the message.
 func (k Kind) format() string {
 	switch k {
 	case KindUnsent:
 		return "%s was not sent to AlterShield Server: %s"
 	case KindCancelled:
-		return "%s was given up before AlterShield Server answered: %s"
+		return "%s was cancelled before AlterShield Server answered: %s"
 	case KindSkipped:
 		return "AlterShield Server is not reachable (%[2]s); trying again in a moment"
 	case KindUnreachable:
 		return "AlterShield Server didn't answer %s: %s"
 	case KindUnusable:
-		return "AlterShield Server answered %[2]s to %[1]s"
+		return "AlterShield Server answered %s %s"
 	case KindFailed, KindDeadlock:
 		return "AlterShield Server failed at %s: %s"
 	case KindUnauthorized:
-		return "AlterShield Server doesn't let the operator use %s: %s; compare --altershield-platform and the token with the server's"
+		return "AlterShield Server rejected the credentials for %s: %s; compare --altershield-platform and the token with the server's"
 	case KindNotYet:
-		return "AlterShield Server can't take %s yet: %s"
+		return "AlterShield Server can't accept %s yet: %s"
 	}
 	return "AlterShield Server refused %s: %s"
 }
 
-// reason is nil where another attempt may help.
+// reason returns the error of package verifier, nil if a retry may help.
 func (k Kind) reason() error {
 	switch k {
 	case KindRefused:
@@ -112,12 +112,12 @@ func (k Kind) reason() error {
 	return nil
 }
 
-// isOutage reports whether the server is not there, or not itself. One that fails at a call may do well at others.
+// isOutage reports whether the server is unreachable or not itself. A server that fails one call may handle others.
 func (k Kind) isOutage() bool {
 	return k == KindUnreachable || k == KindUnusable
 }
 
-// isNoAttempt reports whether nothing was learnt of the server.
+// isNoAttempt reports whether the call provides no information about the server.
 func (k Kind) isNoAttempt() bool {
 	return k == KindUnsent || k == KindCancelled
 }

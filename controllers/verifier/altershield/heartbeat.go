@@ -26,46 +26,46 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// switches are what the server answers to a heartbeat: the client switches of AlterShield, as texts.
+// switches is the answer to a heartbeat: the client switches of AlterShield, as texts.
 type switches struct {
 	// Check is the master switch.
 	Check text `json:"OPSCLOUD_CLIENT_SWITCH_CHG_SRV_CHECK"`
-	// ScenesOff are the scenes that are not to be checked, separated by commas.
+	// ScenesOff lists the scenes with checks switched off, separated by commas.
 	ScenesOff text `json:"OPSCLOUD_CLIENT_SWITCH_OFF_CHANGE_SCENE_KEYS"`
 }
 
-func (switches) lack() string { return "" }
+func (switches) validate() error { return nil }
 
 func (s switches) off(scene string) bool {
 	return strings.EqualFold(strings.TrimSpace(string(s.Check)), "false") ||
 		slices.ContainsFunc(strings.Split(string(s.ScenesOff), ","), func(off string) bool { return strings.TrimSpace(off) == scene })
 }
 
-// pulse is what came of a heartbeat.
-type pulse int
+// heartbeatState is the result of a heartbeat.
+type heartbeatState int
 
 const (
-	unknown pulse = iota
+	unknown heartbeatState = iota
 	answered
 	unanswered
 )
 
-// SwitchedOff reports whether the server doesn't want releases to be checked. It is false until the first heartbeat is answered,
-// and what the last answer said after that.
+// SwitchedOff reports whether checks are switched off at the server, by its last answer to a heartbeat. It is false before the first
+// one.
 func (c *Client) SwitchedOff() bool { return c.switchedOff.Load() }
 
-// Start asks the server every ten seconds whether it wants to check, until ctx ends. It never fails.
+// Start sends heartbeats until ctx ends. It never fails.
 func (c *Client) Start(ctx context.Context) error {
 	last := unknown
 	wait.UntilWithContext(ctx, func(ctx context.Context) { last = c.heartbeat(ctx, last) }, heartbeatPeriod)
 	return nil
 }
 
-// NeedLeaderElection is false, so that a replica knows the switches before it leads.
+// NeedLeaderElection returns false, so that a replica knows the switches before it leads.
 func (c *Client) NeedLeaderElection() bool { return false }
 
-// heartbeat goes past the circuit breaker: it finds out by itself that the server is back.
-func (c *Client) heartbeat(ctx context.Context, last pulse) pulse {
+// heartbeat bypasses the circuit breaker, to notice by itself that the server is back.
+func (c *Client) heartbeat(ctx context.Context, last heartbeatState) heartbeatState {
 	logger, said := ctrl.LoggerFrom(ctx), switches{}
 	query := map[string]string{"platform": c.config.Platform}
 	outcome, err := c.exchange(ctx, heartbeatCall, "?platform="+url.QueryEscape(c.config.Platform), query, &said)
@@ -83,7 +83,7 @@ func (c *Client) heartbeat(ctx context.Context, last pulse) pulse {
 	}
 	off := said.off(c.config.Scene)
 	if c.switchedOff.Swap(off) != off {
-		logger.Info("AlterShield Server switched the checks", "off", off)
+		logger.Info("Checks were switched at AlterShield Server", "off", off)
 	}
 	c.metrics.switchedOff.Set(asGauge(off))
 	return answered

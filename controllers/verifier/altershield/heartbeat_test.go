@@ -141,10 +141,10 @@ func TestSwitchedOffHoldsWhileTheServerDoesNotAnswer(t *testing.T) {
 		g.Expect(operator.counted("altershield_server_up")).To(BeEquivalentTo(1))
 		g.Expect(end()).To(HaveExactElements(
 			ContainSubstring(`"msg":"AlterShield Server answers heartbeats"`),
-			And(ContainSubstring(`"msg":"AlterShield Server switched the checks"`), ContainSubstring(`"off":true`)),
+			And(ContainSubstring(`"msg":"Checks were switched at AlterShield Server"`), ContainSubstring(`"off":true`)),
 			And(ContainSubstring(`"msg":"AlterShield Server doesn't answer heartbeats"`), ContainSubstring("no route to host")),
 			ContainSubstring(`"msg":"AlterShield Server answers heartbeats"`),
-			And(ContainSubstring(`"msg":"AlterShield Server switched the checks"`), ContainSubstring(`"off":false`)),
+			And(ContainSubstring(`"msg":"Checks were switched at AlterShield Server"`), ContainSubstring(`"off":false`)),
 		), "only what changes")
 	})
 }

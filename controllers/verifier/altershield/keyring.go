@@ -26,26 +26,26 @@ import (
 	"time"
 )
 
-// formerPeriod is how long callbacks may be signed with a token that is no longer in the file: the server gets its new token
-// at another moment than the operator, and never sends a callback again.
+// formerPeriod is the time for which callbacks may be signed with a token that was removed from the file: the server gets a new token
+// at another time than the operator, and never repeats a callback.
 const formerPeriod = 10 * time.Minute
 
-// Keyring holds the tokens that sign and verify. Client and callbacks share one, so that a change of the file
-// is seen within ten seconds, by the heartbeat. What it remembers is lost when the process ends.
+// Keyring holds the tokens that sign and verify. Client and callbacks share one, so that the heartbeat notices a change of the file
+// within ten seconds. Removed tokens are forgotten when the process ends.
 type Keyring struct {
 	credentials Credentials
 
 	mutex   sync.Mutex
 	current []string
-	former  map[string]time.Time // until when they verify
+	former  map[string]time.Time // by token, the end of its validity
 }
 
-// NewKeyring reads nothing yet.
+// NewKeyring returns a Keyring. It doesn't read the file yet.
 func NewKeyring(credentials Credentials) *Keyring {
 	return &Keyring{credentials: credentials, former: map[string]time.Time{}}
 }
 
-// Token returns the token that signs. It is read every time, as a mounted Secret changes.
+// Token returns the token that signs. It reads the file each time, as a mounted Secret may change.
 func (k *Keyring) Token(now time.Time) (string, error) {
 	tokens, err := k.read(now)
 	if err != nil {
@@ -54,7 +54,7 @@ func (k *Keyring) Token(now time.Time) (string, error) {
 	return tokens[0], nil
 }
 
-// read returns the tokens that verify, those of the file first.
+// read returns the tokens that verify, those in the file first.
 func (k *Keyring) read(now time.Time) ([]string, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -79,8 +79,7 @@ func (k *Keyring) read(now time.Time) ([]string, error) {
 	return verifying, nil
 }
 
-// CheckHeader returns what can be held against a message of the server before its body is read. The error wraps ErrSignature
-// or ErrExpired.
+// CheckHeader checks the header of a message, before its body is read. The error wraps ErrSignature or ErrExpired.
 func (k *Keyring) CheckHeader(header http.Header, now time.Time) error {
 	if header.Get(HeaderPlatform) != k.credentials.Platform {
 		return fmt.Errorf("%w: the header %s doesn't name the platform %s", ErrSignature, HeaderPlatform, k.credentials.Platform)
@@ -93,14 +92,14 @@ func (k *Keyring) CheckHeader(header http.Header, now time.Time) error {
 		return fmt.Errorf("%w: the header %s has %d characters: a signature has %d", ErrSignature, HeaderSign, length, signLength)
 	}
 	if now.Sub(timeOf(timestamp)).Abs() > signatureWindow {
-		return fmt.Errorf("%w: the message is of %s, which is more than %s from now: compare the clocks",
+		return fmt.Errorf("%w: the message is from %s, more than %s from now: compare the clocks",
 			ErrExpired, timeOf(timestamp).UTC().Format(time.RFC3339), signatureWindow)
 	}
 	return nil
 }
 
-// Verify returns nil for a message of the server that is genuine and was sent within five minutes of now. body is what was
-// received, byte for byte. The error wraps ErrSignature or ErrExpired, unless the token can't be read.
+// Verify returns nil for an authentic message that was sent within five minutes of now. body must be the unmodified body. The error
+// wraps ErrSignature or ErrExpired, unless the token can't be read.
 func (k *Keyring) Verify(header http.Header, body []byte, now time.Time) error {
 	tokens, err := k.read(now)
 	if err != nil {
@@ -109,7 +108,7 @@ func (k *Keyring) Verify(header http.Header, body []byte, now time.Time) error {
 	if err := k.CheckHeader(header, now); err != nil {
 		return err
 	}
-	// Both sides sign the number and not its text, so that leading zeros don't count.
+	// Both sides sign the number, not its text: leading zeros don't count.
 	timestamp, _ := strconv.ParseInt(header.Get(HeaderTimestamp), 10, 64)
 	for _, token := range tokens {
 		expected := Sign(strconv.FormatInt(timestamp, 10), body, token)
@@ -117,5 +116,5 @@ func (k *Keyring) Verify(header http.Header, body []byte, now time.Time) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: the header %s doesn't fit the message and the token", ErrSignature, HeaderSign)
+	return fmt.Errorf("%w: the header %s doesn't match the message and the token", ErrSignature, HeaderSign)
 }

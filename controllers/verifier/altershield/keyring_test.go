@@ -79,8 +79,8 @@ func TestKeyringNeedsOneOrTwoTokens(t *testing.T) {
 	g.Expect(err).To(MatchError("reading the token: the file " + file + " is empty"))
 	put("first\nsecond\nthird\n")
 	_, err = keyring.Token(today())
-	g.Expect(err).To(MatchError("reading the token: the file " + file + " has 3 lines: it must have one with the token that signs, " +
-		"and may have a second one with a token that callbacks may be signed with"))
+	g.Expect(err).To(MatchError("reading the token: the file " + file + " has 3 lines: the first must hold the token that signs, " +
+		"a second may hold another token for callbacks"))
 	g.Expect(os.Remove(file)).To(Succeed())
 	_, err = keyring.Token(today())
 	g.Expect(err).To(MatchError(os.ErrNotExist))
@@ -143,7 +143,7 @@ func TestKeyringChecksTheHeaderAlone(t *testing.T) {
 		"no timestamp": {func(header http.Header) { header.Del("X-AlterShield-Timestamp") },
 			"the signature is not valid: the header X-AlterShield-Timestamp is not a number"},
 		"an old timestamp": {func(header http.Header) { header.Set("X-AlterShield-Timestamp", "1699999699999") },
-			"the timestamp is out of range: the message is of 2023-11-14T22:08:19Z, which is more than 5m0s from now: compare the clocks"},
+			"the timestamp is out of range: the message is from 2023-11-14T22:08:19Z, more than 5m0s from now: compare the clocks"},
 		"no signature": {func(header http.Header) { header.Del("X-AlterShield-Sign") },
 			"the signature is not valid: the header X-AlterShield-Sign has 0 characters: a signature has 44"},
 		"a signature that is too long": {func(header http.Header) { header.Set("X-AlterShield-Sign", strings.Repeat("A", 45)) },
@@ -229,5 +229,5 @@ func TestVerifyReportsWhenAnExpiredMessageWasSent(t *testing.T) {
 	header.Set("X-AlterShield-Timestamp", "1700000000000")
 	header.Set("X-AlterShield-Sign", altershield.Sign("1700000000000", nil, secret))
 	err := altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile(t)}).Verify(header, nil, today().Add(time.Hour))
-	g.Expect(err).To(MatchError("the timestamp is out of range: the message is of 2023-11-14T22:13:20Z, which is more than 5m0s from now: compare the clocks"))
+	g.Expect(err).To(MatchError("the timestamp is out of range: the message is from 2023-11-14T22:13:20Z, more than 5m0s from now: compare the clocks"))
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// result is what a call counts as.
+// result is the result of a call in the metrics.
 type result string
 
 const (
@@ -37,7 +37,7 @@ const (
 	resultSkipped      result = "skipped"
 )
 
-// Metrics measures what the operator asks of the server.
+// Metrics are the metrics of the calls.
 type Metrics struct {
 	requests    *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
@@ -45,32 +45,32 @@ type Metrics struct {
 	switchedOff prometheus.Gauge
 }
 
-// NewMetrics registers the metrics.
+// NewMetrics returns registered metrics.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_server_requests_total",
-			Help: "Calls of AlterShield Server by what came of them: ok, exists, accepted, not_yet, refused, unauthorized, unavailable, or skipped as the server didn't answer before. Calls that the operator gave up don't count.",
+			Help: "Calls of AlterShield Server by result: ok, exists, accepted, not_yet, refused, unauthorized, unavailable, or skipped because the server didn't answer before. Cancelled calls don't count.",
 		}, []string{"call", "result"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "altershield_server_request_seconds",
-			Help: "How long calls of AlterShield Server took that were sent.",
+			Help: "Duration of the calls sent to AlterShield Server.",
 		}, []string{"call"}),
 		up: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "altershield_server_up",
-			Help: "1 if AlterShield Server answered the last call or heartbeat, 0 if no answer came or one that is not AlterShield Server's.",
+			Help: "1 if AlterShield Server answered the last call or heartbeat, 0 if there was no answer or an unusable one.",
 		}),
 		switchedOff: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "altershield_server_checks_switched_off",
-			Help: "1 if AlterShield Server says that releases are not to be checked, else 0.",
+			Help: "1 if checks are switched off at AlterShield Server, else 0.",
 		}),
 	}
 	for _, collector := range []prometheus.Collector{metrics.requests, metrics.seconds, metrics.up, metrics.switchedOff} {
 		if err := registry.Register(collector); err != nil {
-			return nil, fmt.Errorf("registering the metrics of AlterShield Server: %w", err)
+			return nil, fmt.Errorf("registering the AlterShield Server metrics: %w", err)
 		}
 	}
-	// Prometheus sees no increase where a counter appears, so each begins at 0.
+	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, call := range []call{orderOpen, orderClose, checkBegin, checkFinish, checkPoll, heartbeatCall} {
 		for _, result := range []result{
 			resultOK, resultExists, resultAccepted, resultNotYet, resultRefused, resultUnauthorized, resultUnavailable, resultSkipped,
@@ -81,14 +81,14 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	return metrics, nil
 }
 
-// count counts a call, unless it was given up.
+// count counts a call, unless it was cancelled.
 func (m *Metrics) count(call call, outcome result, err error) {
 	if label := resultOf(outcome, err); label != "" {
 		m.requests.WithLabelValues(string(call), string(label)).Inc()
 	}
 }
 
-// resultOf is empty for a call that was given up.
+// resultOf returns the result of a call; empty if it was cancelled.
 func resultOf(outcome result, err error) result {
 	switch kindOf(err) {
 	case "":
@@ -107,8 +107,8 @@ func resultOf(outcome result, err error) result {
 	return resultUnavailable
 }
 
-// took measures a call that was sent, unless it was given up, and says whether the server is up.
-func (m *Metrics) took(call call, duration time.Duration, kind Kind) {
+// observe observes the duration of a call that was sent and not cancelled, and whether the server is up.
+func (m *Metrics) observe(call call, duration time.Duration, kind Kind) {
 	if kind.isNoAttempt() {
 		return
 	}

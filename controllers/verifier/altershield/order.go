@@ -27,14 +27,14 @@ import (
 )
 
 const (
-	// maxOrderID is the most bytes that the server takes as a bizExecOrderId.
+	// maxOrderID is the maximum length of a bizExecOrderId, in bytes.
 	maxOrderID = 128
-	// uniqueLength is how many hexadecimal digits of the hash an id has.
+	// uniqueLength is the number of hexadecimal digits of the hash in an ID.
 	uniqueLength = 10
 )
 
-// orderID returns <cluster>/<namespace>/<deployment>/<hash>/<release>. The hash of what the API server never gives twice makes it
-// unique forever: a Deployment, a version and even a count may return.
+// orderID returns <cluster>/<namespace>/<deployment>/<hash>/<release>. The hash makes it unique forever, as the UID of the record is:
+// a Deployment, a version and even a number may recur.
 func (c Config) orderID(release verifier.Release) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", release.Record, release.Recorded))
 	unique := "/" + hex.EncodeToString(sum[:])[:uniqueLength] + "/" + strconv.FormatInt(release.Number, 10)

@@ -26,16 +26,16 @@ import (
 
 // Callbacks receives the verdicts of the server.
 type Callbacks struct {
-	// Keyring finds out what is genuine; nil where no server is configured: then nothing is taken.
+	// Keyring verifies messages. It is nil if no server is configured; then every message is rejected.
 	Keyring *Keyring
 }
 
-// Paths returns where the published servers call back.
+// Paths returns the callback paths of the published servers.
 func (Callbacks) Paths() []string {
 	return []string{"/openapi/altershield/callback", "/openapi/opscloud/callback", "/openapi/callback"}
 }
 
-// CheckHeader returns the error of a message that can't be one of the server.
+// CheckHeader returns an error for a message whose header rules it out.
 func (c Callbacks) CheckHeader(header http.Header, now time.Time) error {
 	if c.Keyring == nil {
 		return &verifier.Rejection{
@@ -45,7 +45,7 @@ func (c Callbacks) CheckHeader(header http.Header, now time.Time) error {
 	return rejection(c.Keyring.CheckHeader(header, now))
 }
 
-// Receive reads a callback whose signature is valid.
+// Receive verifies and parses a callback.
 func (c Callbacks) Receive(header http.Header, body []byte, now time.Time) (verifier.Delivery, error) {
 	if err := c.CheckHeader(header, now); err != nil {
 		return verifier.Delivery{}, err
@@ -60,7 +60,7 @@ func (c Callbacks) Receive(header http.Header, body []byte, now time.Time) (veri
 	return delivery, nil
 }
 
-// rejection returns nil for nil.
+// rejection returns the Rejection for an error, nil for nil.
 func rejection(cause error) error {
 	switch {
 	case cause == nil:

@@ -24,21 +24,21 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// What the server calls the things of Kubernetes.
+// Values in the requests, and their limits.
 const (
 	podType   = "paas.pod"
 	daily     = "00"
 	inProd    = "prod_phase"
 	lastBatch = "last"
 	notLast   = "not_last"
-	// maxTitle is the longest title that the server takes, in bytes; names have no others than one-byte characters.
+	// maxTitle is the maximum length of a title, in bytes. Names contain only one-byte characters.
 	maxTitle = 256
-	// maxField is how many bytes the operator puts into one field as JSON: the server keeps a field in a column of 65,535 bytes,
-	// and fails at a longer one each time. Names can't make the fields of an order that long, pods those of a batch.
+	// maxField is the maximum size of a field as JSON, in bytes: the server keeps it in a column of 65,535 bytes and always fails beyond
+	// that. Only the pods of a batch can make a field that long.
 	maxField = 60_000
 )
 
-// inOrder says which order a request is about.
+// inOrder identifies the order of a request.
 type inOrder struct {
 	TenantCode     string `json:"tenantCode"`
 	ChangeSceneKey string `json:"changeSceneKey"`
@@ -141,7 +141,7 @@ func (c Config) beginRequest(batch verifier.Batch, now time.Time) beginRequest {
 	}
 }
 
-// locations are not nil where there are none, as the server refuses null.
+// locations never returns nil, as the server refuses null.
 func locations(summaries []appv1alpha1.PodSummary) []jsonText {
 	result := make([]jsonText, 0, len(summaries))
 	for _, pod := range summaries {
@@ -151,7 +151,7 @@ func locations(summaries []appv1alpha1.PodSummary) []jsonText {
 	return result
 }
 
-// Fits returns how many of these pods, from the first on, the server takes in one batch, which is one at least.
+// Fits returns how many of the pods, from the first on, the server accepts in one batch, at least one.
 func (c *Client) Fits(pods []appv1alpha1.PodSummary) int {
 	length := len("[]")
 	for count, location := range locations(pods) {

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package altershield speaks AlterShield Server's protocol: signatures, the calls that the operator makes and the
-// bodies of the callbacks that it takes. The facts come from AlterShield Server v1.0.
+// Package altershield implements the protocol of AlterShield Server v1.0: signatures, the calls of the operator, and the callbacks
+// of the server.
 package altershield
 
 import (
@@ -31,11 +31,11 @@ const (
 	HeaderSign      = "X-AlterShield-Sign"
 )
 
-// signLength is how many characters a signature has, the padding included.
+// signLength is the length of a signature in characters, with padding.
 const signLength = (sha256.Size + 2) / 3 * 4
 
-// Sign is the signature of content at a timestamp: base64url of a SHA-256 sum, in upper case. That loses information and
-// is no HMAC, but it is what the server computes and compares.
+// Sign returns the signature of content at a timestamp: base64url of a SHA-256 hash, in upper case. That loses information and is no
+// HMAC, but the server requires it.
 func Sign(timestamp string, content []byte, token string) string {
 	sum := sha256.New()
 	sum.Write([]byte(timestamp))

@@ -23,8 +23,8 @@ import (
 	"unicode"
 )
 
-// compact is JSON in one line without a line break at its end: the server signs the lines of a body joined. <, > and & stay
-// as they are, which is how the server writes the query that it signs.
+// compact returns JSON in one line without a trailing line break, as the server signs the joined lines of a body. It doesn't escape
+// <, > and &, as the server doesn't in the query that it signs.
 func compact(value any) ([]byte, error) {
 	var written bytes.Buffer
 	encoder := json.NewEncoder(&written)
@@ -35,7 +35,7 @@ func compact(value any) ([]byte, error) {
 	return bytes.TrimSuffix(written.Bytes(), []byte("\n")), nil
 }
 
-// jsonText travels as JSON inside a string, which is how the server takes what it doesn't look into.
+// jsonText is encoded as JSON inside a string, the form of values that the server doesn't parse.
 type jsonText struct{ content any }
 
 func (t jsonText) MarshalJSON() ([]byte, error) {
@@ -46,7 +46,7 @@ func (t jsonText) MarshalJSON() ([]byte, error) {
 	return compact(string(inner))
 }
 
-// text is a string, also where the server writes a number or a boolean; anything else leaves it empty.
+// text is a string that also accepts a number or a boolean. Anything else leaves it empty.
 type text string
 
 func (t *text) UnmarshalJSON(raw []byte) error {
@@ -60,7 +60,7 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// lenient is empty where the server writes something of another type.
+// lenient is empty if the value has another type.
 type lenient[T any] struct{ value T }
 
 func (l *lenient[T]) UnmarshalJSON(raw []byte) error {
@@ -71,7 +71,7 @@ func (l *lenient[T]) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// clean makes one line of a foreign text, of so many characters at most.
+// clean turns a foreign text into one line of at most the given number of characters.
 func clean(foreign string, most int) string {
 	line := strings.TrimSpace(strings.Map(func(character rune) rune {
 		if unicode.IsControl(character) {
