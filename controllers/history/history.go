@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package history keeps the pod templates of verified versions, so that a workload can go back to them. They are
-// ControllerRevisions that the workload owns, and that are removed with it.
+// Package history keeps the pod templates of verified versions, so that a workload can go back to them. They are kept in
+// ControllerRevisions that the workload owns.
 package history
 
 import (
@@ -36,27 +36,27 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Finds the pod templates that are kept of verified versions.
+// Reads the kept pod templates of verified versions.
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list
 // Keeps the pod template of a verified version.
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=create
-// Renews what is kept of a version that was released and verified again.
+// Updates the kept pod template of a version that was verified again.
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=patch
-// Removes the oldest pod templates, and those of versions that failed since.
+// Removes the oldest kept pod templates, and those of versions that failed since.
 // +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=delete
 
-// ErrNotKept means that the history can't be kept as asked for, however often that is tried.
+// ErrNotKept means that the history can't be kept. A retry doesn't help.
 var ErrNotKept = errors.New("the template history is not kept")
 
-// Keeper keeps the history of workloads. Nothing watches ControllerRevisions: it reads them from the API server.
+// Keeper keeps the history of workloads. It reads ControllerRevisions from the API server, as they aren't cached.
 type Keeper struct {
 	Client client.Client
 	// Live reads from the API server.
 	Live client.Reader
 }
 
-// Keep keeps the template of a release that was verified: nothing if the workload, which may be a slim one from the cache,
-// is no longer at that release. It may be repeated. The error wraps ErrNotKept where there is no point in that.
+// Keep keeps the template of a verified release, unless the workload has moved on to another one. The object may be a slim one from
+// the cache. Keep may be repeated; the error wraps ErrNotKept if that doesn't help.
 func (k *Keeper) Keep(ctx context.Context, kind workload.Kind, object client.Object, release decide.Release) error {
 	live, err := k.read(ctx, kind, object)
 	if err != nil || live == nil || !isAt(live, release) {
@@ -72,7 +72,7 @@ func (k *Keeper) Keep(ctx context.Context, kind workload.Kind, object client.Obj
 	return markFinal(k.write(ctx, live, revision))
 }
 
-// markFinal tells what the API server refuses each time, by a quota say, from what may work the next time.
+// markFinal wraps ErrNotKept around permanent errors of the API server, such as an exceeded quota.
 func markFinal(err error) error {
 	if scope.IsDenied(err) {
 		return fmt.Errorf("%w: %w", ErrNotKept, err)
@@ -80,8 +80,8 @@ func markFinal(err error) error {
 	return err
 }
 
-// read reads a workload whole: the cache holds no templates, and our types not every field. It returns nil where the workload
-// is gone or going.
+// read reads the full workload, as the cache holds no templates and our types lack fields. It returns nil if the workload is deleted
+// or being deleted.
 func (k *Keeper) read(ctx context.Context, kind workload.Kind, object client.Object) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(kind.GroupVersionKind())
@@ -96,7 +96,7 @@ func (k *Keeper) read(ctx context.Context, kind workload.Kind, object client.Obj
 }
 
 func (k *Keeper) write(ctx context.Context, live *unstructured.Unstructured, revision *appsv1.ControllerRevision) error {
-	// Not recorded for later reads: that would make the cache watch a kind that nobody reads from it.
+	// The write isn't recorded for later reads: the cache would watch a kind that isn't read from it.
 	err := k.Client.Create(ctx, revision, client.DisableReadYourWritesConsistency)
 	if apierrors.IsAlreadyExists(err) {
 		return k.writeAgain(ctx, live, revision)
@@ -107,8 +107,8 @@ func (k *Keeper) write(ctx context.Context, live *unstructured.Unstructured, rev
 	return nil
 }
 
-// writeAgain makes what is kept of a version already that of its newest release. What another workload of the same name
-// left goes first, if the garbage collector hasn't removed it yet: then the error asks for another attempt.
+// writeAgain updates the existing revision of a version to its newest release. It deletes one that belonged to another workload of the
+// same name, if the garbage collector hasn't done so yet, and then returns an error that causes another attempt.
 func (k *Keeper) writeAgain(ctx context.Context, live *unstructured.Unstructured, wanted *appsv1.ControllerRevision) error {
 	var existing appsv1.ControllerRevision
 	key := client.ObjectKeyFromObject(wanted)
@@ -116,20 +116,20 @@ func (k *Keeper) writeAgain(ctx context.Context, live *unstructured.Unstructured
 		return fmt.Errorf("reading ControllerRevision %s: %w", key, err)
 	}
 	switch {
-	case existing.DeletionTimestamp != nil: // a finalizer holds it, for who knows how long
+	case existing.DeletionTimestamp != nil: // a finalizer may hold it for long
 		return fmt.Errorf("%w: ControllerRevision %s is still being deleted", ErrNotKept, key)
 	case !metav1.IsControlledBy(&existing, live):
 		if err := k.remove(ctx, &existing); err != nil {
 			return err
 		}
-		return fmt.Errorf("ControllerRevision %s was not of this %s: it was removed, and the template is to be kept once more", key, live.GetKind())
+		return fmt.Errorf("ControllerRevision %s belonged to another %s: it was deleted, retry to keep the template", key, live.GetKind())
 	}
-	if !sameContent(&existing, wanted) { // it can't be changed
+	if !sameContent(&existing, wanted) { // the data is immutable
 		if err := k.remove(ctx, &existing); err != nil {
 			return err
 		}
 		if err := k.Client.Create(ctx, wanted, client.DisableReadYourWritesConsistency); err != nil {
-			return fmt.Errorf("creating ControllerRevision %s anew: %w", key, err)
+			return fmt.Errorf("recreating ControllerRevision %s: %w", key, err)
 		}
 		return nil
 	}
@@ -141,13 +141,13 @@ func (k *Keeper) writeAgain(ctx context.Context, live *unstructured.Unstructured
 		return nil
 	}
 	if err := k.Client.Patch(ctx, &existing, client.MergeFrom(before), client.DisableReadYourWritesConsistency); err != nil {
-		return fmt.Errorf("renewing ControllerRevision %s: %w", key, err)
+		return fmt.Errorf("updating ControllerRevision %s: %w", key, err)
 	}
 	return nil
 }
 
-// remove leaves a revision alone that somebody changed meanwhile: the error asks for another decision. A template of a version
-// that failed would stay otherwise until the next release is verified.
+// remove deletes a revision unless it has changed since it was read. The error then causes another decision; otherwise the template of
+// a failed version would stay until the next release is verified.
 func (k *Keeper) remove(ctx context.Context, revision *appsv1.ControllerRevision) error {
 	err := k.Client.Delete(ctx, revision, client.DisableReadYourWritesConsistency,
 		client.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion})

@@ -166,7 +166,7 @@ func TestKeepRemovesWhatADeletedDeploymentLeft(t *testing.T) {
 	c := newCluster(t, 3, newRevision(version, 9, ownedBy("uid-0")))
 	err := c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))
 	g.Expect(err).To(MatchError("ControllerRevision default/sleep--x--" + version +
-		" was not of this Deployment: it was removed, and the template is to be kept once more"))
+		" belonged to another Deployment: it was deleted, retry to keep the template"))
 	g.Expect(errors.Is(err, history.ErrNotKept)).To(BeFalse())
 	g.Expect(c.revisions()).To(BeEmpty())
 	g.Expect(c.keeper().Keep(t.Context(), deployment.Kind{}, slim(), c.release(3))).To(Succeed())
@@ -282,7 +282,7 @@ func TestKeepGoesByTheStampedReplicaSetWhereTheVersionIsNoneOfOurs(t *testing.T)
 			g.Expect(c.revisions()).To(Equal(row.kept))
 			if len(row.kept) == 0 {
 				g.Expect(err).To(MatchError(history.ErrNotKept))
-				g.Expect(err).To(MatchError(ContainSubstring("the pod template of Deployment default/sleep is not the one that version " + version)))
+				g.Expect(err).To(MatchError(ContainSubstring("the pod template of Deployment default/sleep doesn't belong to version " + version)))
 				return
 			}
 			g.Expect(err).NotTo(HaveOccurred())

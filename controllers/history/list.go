@@ -32,7 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// List lists what is kept of a workload, newest release first. It leaves out what can't be read.
+// List lists the kept revisions of a workload, newest release first. It leaves out unreadable ones.
 func (k *Keeper) List(ctx context.Context, kind workload.Kind, object client.Object) ([]Revision, error) {
 	owned, err := k.owned(ctx, kind, object)
 	if err != nil {
@@ -42,7 +42,7 @@ func (k *Keeper) List(ctx context.Context, kind workload.Kind, object client.Obj
 	for i := range owned {
 		revision, err := revisionOf(&owned[i])
 		if err != nil {
-			ctrl.LoggerFrom(ctx).V(1).Info("A ControllerRevision is left out", "revision", client.ObjectKeyFromObject(&owned[i]), "reason", err.Error())
+			ctrl.LoggerFrom(ctx).V(1).Info("Skipping an unreadable ControllerRevision", "revision", client.ObjectKeyFromObject(&owned[i]), "reason", err.Error())
 			continue
 		}
 		revisions = append(revisions, revision)
@@ -50,15 +50,15 @@ func (k *Keeper) List(ctx context.Context, kind workload.Kind, object client.Obj
 	return revisions, nil
 }
 
-// Prune removes what is kept of versions that failed since, and more than the newest retain, of which that of release is one.
-// The error wraps ErrNotKept where there is no point in another attempt.
+// Prune deletes the kept revisions of versions that failed since, and all but the newest retain revisions, among them that of release.
+// The error wraps ErrNotKept if a retry doesn't help.
 func (k *Keeper) Prune(ctx context.Context, kind workload.Kind, object client.Object, release decide.Release, retain int, failed []string) error {
-	// From the watch cache of the API server, which makes it cheap: what it lags behind is left for the next time.
+	// The watch cache of the API server is cheap to read. If it lags, the rest is pruned next time.
 	owned, err := k.owned(ctx, kind, object, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})
 	if err != nil {
 		return markFinal(err)
 	}
-	for _, revision := range surplus(owned, release.Version, retain, failed) {
+	for _, revision := range prunable(owned, release.Version, retain, failed) {
 		if err := k.remove(ctx, revision); err != nil {
 			return markFinal(err)
 		}
@@ -66,8 +66,8 @@ func (k *Keeper) Prune(ctx context.Context, kind workload.Kind, object client.Ob
 	return nil
 }
 
-// owned lists the revisions that a workload controls, newest release first. Their label may be that of another workload,
-// or of a deleted one of the same name.
+// owned lists the revisions that a workload controls, newest release first. Revisions with the same label may belong to another
+// workload, or to a deleted one of the same name.
 func (k *Keeper) owned(ctx context.Context, kind workload.Kind, object client.Object, options ...client.ListOption) ([]appsv1.ControllerRevision, error) {
 	var list appsv1.ControllerRevisionList
 	options = append(options, client.InNamespace(object.GetNamespace()),

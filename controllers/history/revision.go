@@ -34,23 +34,23 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// maxData is the most bytes that are kept of one template, which stays below etcd's limit of 1.5 MB: beyond it the API server
-// fails as if it were to be asked again.
+// maxData is the maximum size of a kept template, in bytes. It is below etcd's limit of 1.5 MB, beyond which the API server returns an
+// error that looks temporary.
 const maxData = 1 << 20
 
 // Revision is the pod template of a verified version.
 type Revision struct {
 	// Version is the version of the template.
 	Version string
-	// Release is the number of the last release of the version that was verified.
+	// Release is the number of the last verified release of the version.
 	Release int64
 	// Template is the pod template.
 	Template podtemplate.Template
-	// Applied is the pod template of the file that was applied last by then, nil where kubectl apply kept none.
+	// Applied is the pod template in the last applied configuration at that time; nil if there was none.
 	Applied podtemplate.Template
 }
 
-// newRevision returns the template of a workload at a release, with who released it when.
+// newRevision returns a ControllerRevision with the template of a workload at a release, and the author and time of the release.
 func newRevision(kind workload.Kind, live *unstructured.Unstructured, release decide.Release) (*appsv1.ControllerRevision, error) {
 	revision := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
@@ -81,57 +81,58 @@ func newRevision(kind workload.Kind, live *unstructured.Unstructured, release de
 		record.Changes, record.Ended = nil, nil // the changes may be long, and the ChangeWorkload has them
 		note, err := json.Marshal(record)
 		if err != nil {
-			return nil, fmt.Errorf("encoding who released %s %s/%s: %w", live.GetKind(), live.GetNamespace(), live.GetName(), err)
+			return nil, fmt.Errorf("encoding the author of the release of %s %s/%s: %w", live.GetKind(), live.GetNamespace(), live.GetName(), err)
 		}
 		revision.Annotations = map[string]string{appv1alpha1.AnnotationReleasedBy: string(note)}
 	}
 	return revision, nil
 }
 
-// sameContent reports whether two revisions of a version hold the same. Their templates do, but different files make it.
+// sameContent reports whether two revisions of a version hold the same data. Their templates are equal, but they may stem from different
+// manifests.
 func sameContent(a, b *appsv1.ControllerRevision) bool {
 	one, errOne := revisionOf(a)
 	two, errTwo := revisionOf(b)
 	return errOne == nil && errTwo == nil && one.Applied.Equal(two.Applied)
 }
 
-// revisionOf takes out what newRevision put in. Numbers are of the types that an unstructured object has, so that
-// templates can be compared.
+// revisionOf decodes a ControllerRevision of newRevision. Numbers have the types of unstructured objects, so that templates can be
+// compared.
 func revisionOf(kept *appsv1.ControllerRevision) (Revision, error) {
 	var data map[string]any
 	if err := utiljson.Unmarshal(kept.Data.Raw, &data); err != nil {
-		return Revision{}, fmt.Errorf("decoding its data: %w", err)
+		return Revision{}, fmt.Errorf("decoding the data: %w", err)
 	}
 	revision := Revision{Version: versionOf(kept), Release: kept.Revision, Template: podtemplate.Of(data)}
 	if len(revision.Template) == 0 {
-		return Revision{}, errors.New("its data holds no pod template")
+		return Revision{}, errors.New("the data has no pod template")
 	}
 	lastApplied, _ := data["lastApplied"].(map[string]any)
 	revision.Applied, _ = lastApplied["template"].(map[string]any)
 	return revision, nil
 }
 
-// isAt reports whether a workload carries the marks of a release.
+// isAt reports whether a workload is at a release.
 func isAt(live *unstructured.Unstructured, release decide.Release) bool {
 	return decide.ReleaseOf(live) == release
 }
 
-// surplus goes through revisions, newest first. That of version may be missing there, as it was made just now, but it takes
-// its place, and stays even where the count of releases began anew.
-func surplus(revisions []appsv1.ControllerRevision, version string, retain int, failed []string) []*appsv1.ControllerRevision {
-	var going []*appsv1.ControllerRevision
-	room := retain - 1
+// prunable returns the revisions to delete from a list, newest first. The list may lack the revision of version, which was created
+// just now. It counts all the same, and stays even if the numbers of releases began anew.
+func prunable(revisions []appsv1.ControllerRevision, version string, retain int, failed []string) []*appsv1.ControllerRevision {
+	var result []*appsv1.ControllerRevision
+	left := retain - 1
 	for i := range revisions {
 		of := versionOf(&revisions[i])
 		switch {
 		case of == version:
-		case room <= 0, slices.Contains(failed, of):
-			going = append(going, &revisions[i])
+		case left <= 0, slices.Contains(failed, of):
+			result = append(result, &revisions[i])
 		default:
-			room--
+			left--
 		}
 	}
-	return going
+	return result
 }
 
 func versionOf(revision *appsv1.ControllerRevision) string {

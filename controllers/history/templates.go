@@ -28,7 +28,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Native lists the revisions of a workload that its own controller keeps; none where the kind has no such history.
+// Native lists the revisions that the workload's own controller keeps; none if the kind has no such history.
 func (k *Keeper) Native(ctx context.Context, kind workload.Kind, object client.Object) ([]decide.Revision, error) {
 	restorer, ok := kind.(workload.Restorer)
 	if !ok {
@@ -37,8 +37,8 @@ func (k *Keeper) Native(ctx context.Context, kind workload.Kind, object client.O
 	return restorer.History(ctx, k.Live, object)
 }
 
-// ByVersion returns the pod templates of those revisions that carry a version. A version that two of them carry is left out: its
-// template was changed without the webhooks, and never verified.
+// ByVersion returns the pod templates of the revisions that carry a version. It leaves out a version with two revisions: its template
+// was changed bypassing the webhooks, and never verified.
 func ByVersion(revisions []decide.Revision) map[string]podtemplate.Template {
 	templates := map[string]podtemplate.Template{}
 	for _, revision := range revisions {
@@ -49,7 +49,7 @@ func ByVersion(revisions []decide.Revision) map[string]podtemplate.Template {
 	return templates
 }
 
-// Templates returns the pod templates of a workload by their versions: those that are kept, and those of its own controller.
+// Templates returns the pod templates of a workload by version: the kept ones, and those of its own controller.
 func (k *Keeper) Templates(ctx context.Context, kind workload.Kind, object client.Object) (map[string]podtemplate.Template, error) {
 	native, err := k.Native(ctx, kind, object)
 	if err != nil {
@@ -66,8 +66,8 @@ func (k *Keeper) Templates(ctx context.Context, kind workload.Kind, object clien
 	return templates, nil
 }
 
-// checkStamped returns an error that wraps ErrNotKept where a workload has another template than its version was given to.
-// Its own history settles that where the same template has another version today, for a library that marshals it differently.
+// checkStamped returns an error that wraps ErrNotKept if the template of a workload doesn't belong to its version. If another version
+// is computed for the template, as a library update may marshal it differently, the history of its own controller decides.
 func (k *Keeper) checkStamped(ctx context.Context, kind workload.Kind, live *unstructured.Unstructured, version string) error {
 	template := workload.Template(kind, live.Object)
 	if computed, err := template.Version(); err == nil && computed == version {
@@ -78,7 +78,7 @@ func (k *Keeper) checkStamped(ctx context.Context, kind workload.Kind, live *uns
 		return markFinal(err)
 	}
 	if !ByVersion(native)[version].Equal(template) {
-		return fmt.Errorf("%w: the pod template of %s %s/%s is not the one that version %s was given to, or no ReplicaSet has it: release it again",
+		return fmt.Errorf("%w: the pod template of %s %s/%s doesn't belong to version %s, or no ReplicaSet has it: release it again",
 			ErrNotKept, live.GetKind(), live.GetNamespace(), live.GetName(), version)
 	}
 	return nil

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package testkit has what component tests share: a real API server that knows the operator's kinds, clients of it, a stub of
-// AlterShield Server, and objects to begin with.
+// Package testkit provides a real API server with the operator's kinds, its clients, a stub of AlterShield Server, and objects for
+// component tests.
 package testkit
 
 import (
@@ -36,8 +36,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 )
 
-// APIServer is an etcd and a kube-apiserver for the tests of one package. It starts with the first test that needs it. The zero
-// value is ready to use.
+// APIServer is an etcd and a kube-apiserver for the tests of one package. It starts at the first use. The zero value is ready to use.
 type APIServer struct {
 	once        sync.Once
 	environment envtest.Environment
@@ -45,7 +44,7 @@ type APIServer struct {
 	err         error
 }
 
-// Run runs the tests and stops what was started for them; it returns the exit code.
+// Run runs the tests, stops the API server, and returns the exit code.
 func (s *APIServer) Run(tests *testing.M) int {
 	code := tests.Run()
 	if s.config == nil {
@@ -58,7 +57,7 @@ func (s *APIServer) Run(tests *testing.M) int {
 	return code
 }
 
-// Client returns a client of a cluster admin.
+// Client returns a client with the rights of a cluster admin.
 func (s *APIServer) Client(t *testing.T) client.WithWatch {
 	t.Helper()
 	g := gomega.NewWithT(t)
@@ -86,7 +85,7 @@ func (s *APIServer) start(ctx context.Context) (*rest.Config, error) {
 	return s.environment.Start()
 }
 
-// moduleRoot is the directory above the tests that has go.mod.
+// moduleRoot returns the closest parent directory with a go.mod.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -104,7 +103,7 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// Namespace makes a namespace for one test, which is under change control where it says so.
+// Namespace creates a namespace for a test, under change control if controlled is set.
 func Namespace(t *testing.T, kube client.Client, controlled bool) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}

@@ -37,15 +37,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
-// cached reads what the operator's cache shows: no object that the cache leaves out, of each what it keeps, and lists by the
-// indexes of package index. It never lags.
+// cached reads objects as the operator's cache does: with its selectors, transforms and indexes. It never lags.
 type cached struct {
 	kinds map[reflect.Type]cache.ByObject
-	// indexes extract the values of a field.
+	// indexes holds the function that extracts the values of a field.
 	indexes map[reflect.Type]map[string]client.IndexerFunc
 }
 
-// Cached makes a client that reads from an API server as the operator's cache does, and writes to it.
+// Cached returns a client that reads from an API server as the operator's cache does, and writes to it.
 func Cached(t testing.TB, live client.WithWatch) client.WithWatch {
 	t.Helper()
 	options, err := scope.CacheOptions(Kinds())
@@ -62,7 +61,7 @@ func Cached(t testing.TB, live client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(live, interceptor.Funcs{Get: c.get, List: c.list})
 }
 
-// IndexField notes an index.
+// IndexField adds an index.
 func (c cached) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
 	kind := reflect.TypeOf(object)
 	if c.indexes[kind] == nil {
@@ -121,7 +120,7 @@ func (c cached) list(ctx context.Context, live client.WithWatch, list client.Obj
 	return meta.SetList(list, kept)
 }
 
-// show returns what the cache keeps of an object, nil for nothing.
+// show returns an object as kept by the cache; nil if it isn't cached.
 func (c cached) show(item runtime.Object) (client.Object, error) {
 	object, ok := item.(client.Object)
 	if !ok {

@@ -32,10 +32,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-// Kinds are the kinds of workloads under change control.
+// Kinds returns the kinds of workloads under change control.
 func Kinds() workload.Registry { return workload.Registry{deployment.Kind{}} }
 
-// Scheme knows the kinds of Kubernetes and of the operator.
+// Scheme returns a scheme with the kinds of Kubernetes and of the operator.
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
@@ -43,7 +43,7 @@ func Scheme() *runtime.Scheme {
 	return scheme
 }
 
-// NewFake makes a fake client that has these objects, knows the indexes of package index, and keeps statuses apart as an API server does.
+// NewFake returns a fake client with the objects, the indexes of package index, and status subresources.
 func NewFake(t testing.TB, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	builder := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(objects...).

@@ -29,14 +29,14 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Version is that of the release of Record.
+// Version is the version of the release of Record.
 const Version = "c6c45d23c098bdf181853a85b60b5d74"
 
-// Now is when component tests begin.
+// Now returns the time at which component tests begin.
 func Now() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
 
-// Record makes the ChangeWorkload of release 1 of the Deployment sleep, whose order at AlterShield Server is in a state; empty: there
-// is no order.
+// Record creates the ChangeWorkload of release 1 of the Deployment sleep, with an order in the given state; without an order if it is
+// empty.
 func Record(t *testing.T, kube client.Client, namespace string, order appv1alpha1.OrderState) *appv1alpha1.ChangeWorkload {
 	t.Helper()
 	g := gomega.NewWithT(t)
@@ -50,7 +50,7 @@ func Record(t *testing.T, kube client.Client, namespace string, order appv1alpha
 	return record
 }
 
-// SetOrder gives the order of a release a state, as the reconciler of ChangeWorkloads does.
+// SetOrder sets the state of the order of a release, as the ChangeWorkload reconciler does.
 func SetOrder(t *testing.T, kube client.Client, record *appv1alpha1.ChangeWorkload, state appv1alpha1.OrderState) {
 	t.Helper()
 	if state == "" {
@@ -61,7 +61,7 @@ func SetOrder(t *testing.T, kube client.Client, record *appv1alpha1.ChangeWorklo
 	gomega.NewWithT(t).Expect(kube.Status().Patch(t.Context(), record, client.MergeFrom(before))).To(gomega.Succeed())
 }
 
-// Batch makes the ChangePod of two pods with this number.
+// Batch creates a ChangePod of two pods with the given number.
 func Batch(t *testing.T, kube client.Client, record *appv1alpha1.ChangeWorkload, number int) *appv1alpha1.ChangePod {
 	t.Helper()
 	batch := &appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{

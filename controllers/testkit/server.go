@@ -45,15 +45,15 @@ const (
 	PollCheck   = "retrieveChangeCheck"
 )
 
-// What AlterShield Server may answer, besides a document or the number of an HTTP status.
+// Answers of AlterShield Server, besides a document or the number of an HTTP status.
 const (
-	// Dropped is no answer: the connection ends.
+	// Dropped closes the connection without an answer.
 	Dropped = ""
-	// Taken is an answer that says nothing more.
+	// Taken is a successful answer without a domain.
 	Taken = `{"success":true,"resultCode":"000","msg":null,"domain":null}`
 )
 
-// Server is a stub of AlterShield Server. It gives the configured answers, and records the calls.
+// Server is a stub of AlterShield Server. It returns configured answers and records the calls.
 type Server struct {
 	address string
 	mutex   sync.Mutex
@@ -61,7 +61,7 @@ type Server struct {
 	calls   []string
 }
 
-// NewServer makes a server that takes every order and check, and whose checks have not passed yet.
+// NewServer starts a server that accepts every order and check, and whose checks have not passed yet.
 func NewServer(t *testing.T) *Server {
 	t.Helper()
 	server := &Server{answers: map[string]string{
@@ -77,14 +77,14 @@ func NewServer(t *testing.T) *Server {
 	return server
 }
 
-// Answers has a call answered by a document, an HTTP status such as "500", or Dropped, from now on.
+// Answers sets the answer to a call: a document, an HTTP status such as "500", or Dropped.
 func (s *Server) Answers(call, answer string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.answers[call] = answer
 }
 
-// Calls returns the names of the calls since it was asked last.
+// Calls returns the names of the calls since it was last called.
 func (s *Server) Calls() []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -110,7 +110,7 @@ func (s *Server) serve(w http.ResponseWriter, request *http.Request) {
 	_, _ = io.Copy(w, strings.NewReader(answer))
 }
 
-// Client makes the operator's client of the server.
+// Client returns the operator's client of the server.
 func (s *Server) Client(t *testing.T, clock clock.PassiveClock) *altershield.Client {
 	t.Helper()
 	g := gomega.NewWithT(t)

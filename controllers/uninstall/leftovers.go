@@ -32,22 +32,22 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
-// leftovers are what an operator leaves on workloads that aren't its own.
+// leftovers are the traces of the operator that remain in the cluster.
 type leftovers struct {
-	// held are the Deployments whose rollout it paused.
+	// held are the Deployments whose rollout is paused by the operator.
 	held []client.ObjectKey
-	// namespaces are those that are opted in.
+	// namespaces are the opted-in namespaces.
 	namespaces                   []string
 	deployments, pods, revisions int
 }
 
-// survey looks for what the operator leaves.
+// survey finds the leftovers.
 func (u *Uninstaller) survey(ctx context.Context) (leftovers, error) {
 	var left leftovers
 	for _, kind := range u.kinds {
 		found, err := index.List(ctx, u.client, kind)
 		if err != nil {
-			return left, fmt.Errorf("list %ss: %w", kind.GroupVersionKind().Kind, err)
+			return left, fmt.Errorf("listing %ss: %w", kind.GroupVersionKind().Kind, err)
 		}
 		for _, object := range found {
 			left.add(object, kind.Rollout(object).Paused)
@@ -55,7 +55,7 @@ func (u *Uninstaller) survey(ctx context.Context) (leftovers, error) {
 	}
 	var namespaces corev1.NamespaceList
 	if err := u.client.List(ctx, &namespaces, client.HasLabels{appv1alpha1.LabelOptIn}); err != nil {
-		return left, fmt.Errorf("list namespaces: %w", err)
+		return left, fmt.Errorf("listing namespaces: %w", err)
 	}
 	for i := range namespaces.Items {
 		left.namespaces = append(left.namespaces, namespaces.Items[i].Name)
@@ -69,14 +69,14 @@ func (u *Uninstaller) survey(ctx context.Context) (leftovers, error) {
 	return left, err
 }
 
-// add takes a workload into account.
+// add counts a workload with labels or annotations of the operator.
 func (l *leftovers) add(workload client.Object, paused bool) {
 	if !slices.ContainsFunc(deploymentLabels(), func(key string) bool { return has(workload.GetLabels(), key) }) &&
 		!slices.ContainsFunc(deploymentAnnotations(), func(key string) bool { return has(workload.GetAnnotations(), key) }) {
 		return
 	}
 	l.deployments++
-	// A number that can't be read is of no release, and 0 is of none.
+	// An unreadable number belongs to no release, as does 0.
 	release, err := strconv.ParseInt(workload.GetAnnotations()[appv1alpha1.AnnotationRelease], 10, 64)
 	if err == nil && decide.HoldOf(workload, paused, release) == decide.Held {
 		l.held = append(l.held, client.ObjectKeyFromObject(workload))
@@ -101,10 +101,10 @@ func deploymentAnnotations() []string {
 	}
 }
 
-// String is what is left, and how to remove it.
+// String lists the leftovers and the commands that remove them.
 func (l leftovers) String() string {
 	var text strings.Builder
-	text.WriteString("\nAlterShield Operator is removed. Workloads run on.\n")
+	text.WriteString("\nAlterShield Operator is removed. Workloads keep running.\n")
 	if len(l.held) > 0 {
 		fmt.Fprintf(&text, "\nPAUSED ROLLOUTS: the operator paused %d because their releases failed. Resume them yourself:\n", len(l.held))
 		for _, key := range l.held {
@@ -114,13 +114,13 @@ func (l leftovers) String() string {
 	if l.deployments+l.pods+l.revisions+len(l.namespaces) == 0 {
 		return text.String()
 	}
-	text.WriteString("\nIt leaves what has no effect without it:\n")
+	text.WriteString("\nThe following remains, without effect:\n")
 	fmt.Fprintf(&text, "  labels and annotations on %d Deployments and %d pods\n", l.deployments, l.pods)
-	fmt.Fprintf(&text, "  %d ControllerRevisions with pod templates of verified releases, which go with their Deployments\n", l.revisions)
+	fmt.Fprintf(&text, "  %d ControllerRevisions with pod templates of verified releases, deleted with their Deployments\n", l.revisions)
 	if len(l.namespaces) > 0 {
 		fmt.Fprintf(&text, "  the label %s on the namespaces %s\n", appv1alpha1.LabelOptIn, strings.Join(l.namespaces, ", "))
 	}
-	text.WriteString("To remove that too; no pod restarts, since the version label in pod templates stays:\n")
+	text.WriteString("To remove it as well (no pod restarts, as the version label in pod templates stays):\n")
 	fmt.Fprintf(&text, "  kubectl annotate deployments -A --all %s\n", removals(deploymentAnnotations()))
 	fmt.Fprintf(&text, "  kubectl label deployments -A --all %s\n", removals(deploymentLabels()))
 	fmt.Fprintf(&text, "  kubectl label pods -A -l %[1]s %[1]s-\n", appv1alpha1.LabelOperateFinished)
@@ -129,5 +129,5 @@ func (l leftovers) String() string {
 	return text.String()
 }
 
-// removals are the arguments with which kubectl removes keys.
+// removals returns the kubectl arguments that remove keys.
 func removals(keys []string) string { return strings.Join(keys, "- ") + "-" }

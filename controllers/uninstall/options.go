@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package uninstall removes AlterShield Operator from a cluster, whatever of it is there, and lists what it leaves. Workloads
-// run on.
+// Package uninstall removes AlterShield Operator, or the remains of it, from a cluster and lists what stays. Workloads keep running.
 package uninstall
 
 import (
@@ -29,33 +28,32 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// defaultPatience is longer than the minute for which the operator keeps the record of a release of which AlterShield Server
-// doesn't take the end.
+// defaultPatience exceeds the minute for which the operator keeps a record while AlterShield Server doesn't close its order.
 const defaultPatience = 90 * time.Second
 
-// Options are what to remove.
+// Options configures the removal.
 type Options struct {
-	// Namespace is the one that the operator runs in.
+	// Namespace is the namespace of the operator.
 	Namespace string
-	// Patience is how long a running operator gets to let its records go.
+	// Patience is the time that a running operator gets to release its records.
 	Patience time.Duration
-	// RecordsOnly removes the CRDs with all their objects, and nothing else.
+	// RecordsOnly removes only the CRDs with all their objects.
 	RecordsOnly bool
-	// KeepRecords leaves the CRDs with all their objects, and what a package manager removes by itself.
+	// KeepRecords keeps the CRDs with all their objects, and everything that a package manager removes by itself.
 	KeepRecords bool
 }
 
 // Bind defines the flags.
 func (o *Options) Bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.Namespace, "namespace", appv1alpha1.SystemNamespace, "Namespace of the operator. It is deleted, unless its records are kept.")
-	flags.DurationVar(&o.Patience, "patience", defaultPatience, "How long a running operator may take to let its records go.")
+	flags.DurationVar(&o.Patience, "patience", defaultPatience, "How long a running operator may take to release its records (finalizers).")
 	flags.BoolVar(&o.RecordsOnly, "records-only", false, "Remove the CRDs with all their objects, and nothing else.")
 	flags.BoolVar(&o.KeepRecords, "keep-records", false,
-		"Remove only what would act, or be waited for, without the operator: webhook configurations and admission policies, the operator's Deployment, "+
+		"Remove only what must not outlive the operator: webhook configurations and admission policies, the operator's Deployment, "+
 			"and its finalizers. Helm runs this before it removes the rest.")
 }
 
-// Validate returns what is wrong with the flags.
+// Validate returns one error that names every invalid flag.
 func (o *Options) Validate() error {
 	var problems []error
 	if faults := validation.IsDNS1123Label(o.Namespace); len(faults) > 0 {

@@ -45,18 +45,17 @@ import (
 )
 
 const (
-	// prefix starts the name of every object outside of namespaces that belongs to the operator; a test of hack/config holds
-	// the manifests to it.
+	// prefix is the prefix of the operator's cluster-scoped objects. A test of hack/config checks the manifests.
 	prefix = "altershieldoperator-"
 	// operatorName is the operator's Deployment.
 	operatorName = prefix + "controller-manager"
 
 	poll = 500 * time.Millisecond
-	// releaseTimeout is how long the API server may take to remove records that nothing keeps any more.
+	// releaseTimeout bounds the wait for the API server to delete records without finalizers.
 	releaseTimeout = time.Minute
-	// stopTimeout is how long the pods of the operator may take to be gone.
+	// stopTimeout bounds the wait for the pods of the operator to end.
 	stopTimeout = 2 * time.Minute
-	// namespaceTimeout is how long a namespace may take to be gone: its pods end gracefully.
+	// namespaceTimeout bounds the wait for the deletion of the namespace, whose pods end gracefully.
 	namespaceTimeout = 3 * time.Minute
 )
 
@@ -72,16 +71,15 @@ type Uninstaller struct {
 func New(config *rest.Config, kinds workload.Registry, options Options, out io.Writer) (*Uninstaller, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(apiextensionsv1.AddToScheme(scheme)) // the client deletes no kinds that it doesn't know
+	utilruntime.Must(apiextensionsv1.AddToScheme(scheme)) // the client can only delete kinds of its scheme
 	writer, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
+		return nil, fmt.Errorf("creating a client: %w", err)
 	}
 	return &Uninstaller{kinds: kinds, client: writer, out: out, Options: options}, nil
 }
 
-// Run removes what the options ask for, and prints what it leaves. What it removed before an error stays removed; the next run
-// goes on from there.
+// Run removes the operator as configured and prints what remains. After an error, the next run continues where it stopped.
 func (u *Uninstaller) Run(ctx context.Context) error {
 	if u.RecordsOnly {
 		return u.removeRecords(ctx)
@@ -95,14 +93,14 @@ func (u *Uninstaller) Run(ctx context.Context) error {
 	}
 	left, err := u.survey(ctx)
 	if err != nil {
-		return fmt.Errorf("the operator is removed, but what it leaves can't be listed: %w", err)
+		return fmt.Errorf("the operator is removed, but its remains can't be listed: %w", err)
 	}
 	fmt.Fprint(u.out, left)
 	return nil
 }
 
-// removeAll removes the operator: first what the API server asks about releases, so that none is denied on the way; then its
-// records, while it is there to let them go; then itself; its rights last.
+// removeAll removes the operator: first its admission, so that no release is denied meanwhile; then its records, while it runs and can
+// release them; then the operator itself; its rights last.
 func (u *Uninstaller) removeAll(ctx context.Context) error {
 	if err := u.removeAdmission(ctx); err != nil {
 		return err
@@ -116,8 +114,8 @@ func (u *Uninstaller) removeAll(ctx context.Context) error {
 	return u.removeKinds(ctx, "rbac.authorization.k8s.io", "ClusterRoleBinding", "ClusterRole")
 }
 
-// release removes what would act or be waited for without the operator: its admission, itself, and its finalizers, which it
-// would put back. The records stay: an operator that is installed again goes on with them.
+// release removes what must not outlive the operator: its admission, its Deployment, and then its finalizers, which it would restore.
+// The records stay for an operator that is installed again.
 func (u *Uninstaller) release(ctx context.Context) error {
 	if err := u.removeAdmission(ctx); err != nil {
 		return err
@@ -125,7 +123,7 @@ func (u *Uninstaller) release(ctx context.Context) error {
 	if err := u.removeManager(ctx); err != nil {
 		return err
 	}
-	return u.await(ctx, releaseTimeout, u.letRecordsGo)
+	return u.await(ctx, releaseTimeout, u.removeFinalizers)
 }
 
 func (u *Uninstaller) removeAdmission(ctx context.Context) error {
@@ -133,7 +131,7 @@ func (u *Uninstaller) removeAdmission(ctx context.Context) error {
 		"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy")
 }
 
-// removeKinds removes the operator's objects of some kinds outside of namespaces.
+// removeKinds removes the operator's objects of cluster-scoped kinds.
 func (u *Uninstaller) removeKinds(ctx context.Context, group string, kinds ...string) error {
 	for _, kind := range kinds {
 		_, err := u.remove(ctx, schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind},
@@ -145,8 +143,8 @@ func (u *Uninstaller) removeKinds(ctx context.Context, group string, kinds ...st
 	return nil
 }
 
-// remove deletes the objects of a kind whose names belong to the operator, and returns them. A kind that the API server
-// doesn't know has none.
+// remove deletes the objects of a kind whose names belong to the operator, and returns them. Kinds unknown to the API server have
+// none.
 func (u *Uninstaller) remove(ctx context.Context, kind schema.GroupVersionKind, ours func(name string) bool) ([]*metav1.PartialObjectMetadata, error) {
 	found, err := u.list(ctx, kind)
 	if err != nil {
@@ -158,7 +156,7 @@ func (u *Uninstaller) remove(ctx context.Context, kind schema.GroupVersionKind, 
 			continue
 		}
 		if err := u.client.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("delete %s %s: %w", kind.Kind, object.Name, err)
+			return nil, fmt.Errorf("deleting %s %s: %w", kind.Kind, object.Name, err)
 		}
 		fmt.Fprintf(u.out, "deleted %s %s\n", kind.Kind, object.Name)
 		removed = append(removed, object)
@@ -174,7 +172,7 @@ func (u *Uninstaller) list(ctx context.Context, kind schema.GroupVersionKind, op
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list the objects of kind %s: %w", kind.Kind, err)
+		return nil, fmt.Errorf("listing the objects of kind %s: %w", kind.Kind, err)
 	}
 	objects := make([]*metav1.PartialObjectMetadata, len(list.Items))
 	for i := range list.Items {
@@ -184,14 +182,14 @@ func (u *Uninstaller) list(ctx context.Context, kind schema.GroupVersionKind, op
 	return objects, nil
 }
 
-// isOurs recognizes the operator's CustomResourceDefinitions by their names: others may have put theirs into its group.
+// isOurs reports whether a CustomResourceDefinition belongs to the operator, by its name: its group may have kinds of others.
 func isOurs(name string) bool {
 	resource, group, _ := strings.Cut(name, ".")
 	return group == appv1alpha1.GroupVersion.Group && slices.Contains([]string{"changeworkloads", "changepods", "opsconfiginfoes"}, resource)
 }
 
-// removeRecords removes the CustomResourceDefinitions and with them all their objects. A running operator gets time to report
-// to AlterShield Server how its releases end; after that, or without one, their orders stay open there.
+// removeRecords removes the CustomResourceDefinitions with all their objects. A running operator gets time to close the orders of its
+// releases at AlterShield Server. After that, or without a running one, the orders stay open there.
 func (u *Uninstaller) removeRecords(ctx context.Context) error {
 	runs, err := u.operatorRuns(ctx)
 	if err != nil {
@@ -203,39 +201,39 @@ func (u *Uninstaller) removeRecords(ctx context.Context) error {
 		return err
 	}
 	if runs {
-		fmt.Fprintf(u.out, "waiting for the operator to let its records go, %s at most\n", u.Patience)
+		fmt.Fprintf(u.out, "waiting up to %s for the operator to release its records\n", u.Patience)
 		switch err := u.await(ctx, u.Patience, func(ctx context.Context) (bool, error) { return u.allGone(ctx, definitions) }); {
 		case err == nil:
 			return nil
 		case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 			return err
 		}
-		fmt.Fprintln(u.out, "the operator doesn't let them go in time")
+		fmt.Fprintln(u.out, "the operator didn't release them in time")
 	}
 	err = u.await(ctx, releaseTimeout, func(ctx context.Context) (bool, error) {
-		if _, err := u.letRecordsGo(ctx); err != nil {
+		if _, err := u.removeFinalizers(ctx); err != nil {
 			return false, err
 		}
 		return u.allGone(ctx, definitions)
 	})
 	if err != nil {
-		return fmt.Errorf("wait for the CRDs to be gone (do their objects have finalizers of others? kubectl get changeworkloads,changepods -A -o yaml): %w", err)
+		return fmt.Errorf("waiting for the deletion of the CRDs (look for other finalizers: kubectl get changeworkloads,changepods -A -o yaml): %w", err)
 	}
 	return nil
 }
 
-// operatorRuns reports whether there is a manager that can act.
+// operatorRuns reports whether a manager is ready.
 func (u *Uninstaller) operatorRuns(ctx context.Context) (bool, error) {
 	var manager appsv1.Deployment
 	key := client.ObjectKey{Namespace: u.Namespace, Name: operatorName}
 	if err := u.client.Get(ctx, key, &manager); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("look at Deployment %s: %w", key, err)
+		return false, fmt.Errorf("reading Deployment %s: %w", key, err)
 	}
 	return manager.Status.ReadyReplicas > 0, nil
 }
 
-// letRecordsGo takes the operator's finalizer off its records, and reports whether none has it any more.
-func (u *Uninstaller) letRecordsGo(ctx context.Context) (bool, error) {
+// removeFinalizers removes the operator's finalizer from its records, and reports whether none is left.
+func (u *Uninstaller) removeFinalizers(ctx context.Context) (bool, error) {
 	records, err := u.list(ctx, appv1alpha1.GroupVersion.WithKind("ChangeWorkload"))
 	if err != nil {
 		return false, err
@@ -249,12 +247,12 @@ func (u *Uninstaller) letRecordsGo(ctx context.Context) (bool, error) {
 		err := u.client.Patch(ctx, record, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		switch {
 		case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-			done = false // changed or gone in between: the next look settles it
+			done = false // changed or deleted meanwhile: the next call finds out
 			continue
 		case err != nil:
-			return false, fmt.Errorf("take the finalizer off ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
+			return false, fmt.Errorf("removing the finalizer of ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
 		}
-		fmt.Fprintf(u.out, "ChangeWorkload %s/%s: took off its finalizer; if it had an order at AlterShield Server, that stays open there\n",
+		fmt.Fprintf(u.out, "ChangeWorkload %s/%s: removed its finalizer; its order at AlterShield Server, if any, stays open\n",
 			record.Namespace, record.Name)
 	}
 	return done, nil
@@ -267,13 +265,13 @@ func (u *Uninstaller) allGone(ctx context.Context, objects []*metav1.PartialObje
 			return false, nil
 		}
 		if !apierrors.IsNotFound(err) {
-			return false, fmt.Errorf("look at %s %s: %w", object.Kind, object.Name, err)
+			return false, fmt.Errorf("reading %s %s: %w", object.Kind, object.Name, err)
 		}
 	}
 	return true, nil
 }
 
-// removeManager removes the operator's Deployment and waits until its pods are gone.
+// removeManager removes the operator's Deployment and waits for its pods to end.
 func (u *Uninstaller) removeManager(ctx context.Context) error {
 	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: operatorName}}
 	err := u.client.Delete(ctx, manager, client.PropagationPolicy(metav1.DeletePropagationForeground))
@@ -281,41 +279,41 @@ func (u *Uninstaller) removeManager(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("delete Deployment %s/%s: %w", u.Namespace, operatorName, err)
+		return fmt.Errorf("deleting Deployment %s/%s: %w", u.Namespace, operatorName, err)
 	}
-	fmt.Fprintf(u.out, "deleted Deployment %s, waiting for its pods to be gone\n", operatorName)
+	fmt.Fprintf(u.out, "deleted Deployment %s, waiting for its pods to end\n", operatorName)
 	err = u.await(ctx, stopTimeout, func(ctx context.Context) (bool, error) {
 		err := u.client.Get(ctx, client.ObjectKeyFromObject(manager), manager)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil {
-		return fmt.Errorf("wait for the pods of Deployment %s/%s to be gone: %w", u.Namespace, operatorName, err)
+		return fmt.Errorf("waiting for the pods of Deployment %s/%s to end: %w", u.Namespace, operatorName, err)
 	}
 	return nil
 }
 
-// removeNamespace removes the namespace with all that is in it.
+// removeNamespace removes the namespace with its contents.
 func (u *Uninstaller) removeNamespace(ctx context.Context) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: u.Namespace}}
 	err := u.client.Delete(ctx, namespace)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil && !apierrors.IsConflict(err) { // a conflict says that it is being deleted already
-		return fmt.Errorf("delete namespace %s: %w", namespace.Name, err)
+	if err != nil && !apierrors.IsConflict(err) { // a conflict means that it is already being deleted
+		return fmt.Errorf("deleting namespace %s: %w", namespace.Name, err)
 	}
-	fmt.Fprintf(u.out, "deleted Namespace %s, waiting for it to be gone\n", namespace.Name)
+	fmt.Fprintf(u.out, "deleted Namespace %s, waiting for its contents to be deleted\n", namespace.Name)
 	err = u.await(ctx, namespaceTimeout, func(ctx context.Context) (bool, error) {
 		err := u.client.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil {
-		return fmt.Errorf("wait for namespace %s to be gone: %w%s", namespace.Name, err, obstacles(namespace))
+		return fmt.Errorf("waiting for the deletion of namespace %s: %w%s", namespace.Name, err, obstacles(namespace))
 	}
 	return nil
 }
 
-// obstacles returns what keeps a namespace.
+// obstacles returns the conditions that delay the deletion of a namespace.
 func obstacles(namespace *corev1.Namespace) string {
 	var text strings.Builder
 	for _, condition := range namespace.Status.Conditions {
@@ -326,7 +324,7 @@ func obstacles(namespace *corev1.Namespace) string {
 	return text.String()
 }
 
-// await asks until the answer is yes; an error ends it.
+// await polls until done returns true or an error.
 func (u *Uninstaller) await(ctx context.Context, timeout time.Duration, done wait.ConditionWithContextFunc) error {
 	return wait.PollUntilContextTimeout(ctx, poll, timeout, true, done)
 }

@@ -97,8 +97,8 @@ func (b *bench) removesARunningOperator(t *testing.T) {
 	pods := b.kubectl(t, "-n shop get pods -o name")
 
 	said := b.uninstall(t, patience)
-	g.Expect(said).To(MatchRegexp(`(?s)^deleted Mutating.* Validating.* CustomResource.*waiting for the operator to let its records go.* Namespace .* ClusterRole`))
-	g.Expect(said).NotTo(ContainSubstring("took off its finalizer"), "the operator is there to do that")
+	g.Expect(said).To(MatchRegexp(`(?s)^deleted Mutating.* Validating.* CustomResource.*waiting up to .* for the operator to release its records.* Namespace .* ClusterRole`))
+	g.Expect(said).NotTo(ContainSubstring("removed its finalizer"), "the operator is there to do that")
 	b.expectNothingLeft(t)
 
 	// As if the operator had paused it: it has no webhook any more to say that this is forged.
@@ -130,7 +130,7 @@ func (b *bench) letsRecordsOfADeadOperatorGo(t *testing.T) {
 	b.record(t)
 
 	said := b.uninstall(t, patience)
-	g.Expect(said).To(ContainSubstring("ChangeWorkload default/stuck: took off its finalizer"))
+	g.Expect(said).To(ContainSubstring("ChangeWorkload default/stuck: removed its finalizer"))
 	g.Expect(said).NotTo(ContainSubstring("waiting for the operator"))
 	b.expectNothingLeft(t)
 }
@@ -141,7 +141,7 @@ func (b *bench) waitsNoLongerThanItsPatienceForAHangingOperator(t *testing.T) {
 	b.record(t)
 
 	said := b.uninstall(t, time.Second)
-	g.Expect(said).To(MatchRegexp(`(?s)go, 1s at most\nthe operator doesn't let them go in time\nChangeWorkload default/stuck: took off its finalizer`))
+	g.Expect(said).To(MatchRegexp(`(?s)waiting up to 1s for the operator to release its records\nthe operator didn't release them in time\nChangeWorkload default/stuck: removed its finalizer`))
 	b.expectNothingLeft(t)
 }
 
@@ -153,7 +153,7 @@ func (b *bench) keepsRecords(t *testing.T) {
 		"annotate deployment sleep altershield.defense.antgroup.com/release=1 altershield.defense.antgroup.com/held=1", "rollout pause deployment sleep")
 
 	said := b.run(t, Options{Namespace: operator.Namespace, KeepRecords: true})
-	g.Expect(said).To(MatchRegexp(`(?s)^deleted Mutating.* Validating.* Deployment .*ChangeWorkload default/stuck: took off its finalizer`))
+	g.Expect(said).To(MatchRegexp(`(?s)^deleted Mutating.* Validating.* Deployment .*ChangeWorkload default/stuck: removed its finalizer`))
 	g.Expect(said).To(ContainSubstring("\n  kubectl -n default rollout resume deployment/sleep\n"))
 	g.Expect(b.kubectl(t, "get changeworkload stuck -o jsonpath={.metadata.finalizers}")).To(BeEmpty())
 	g.Expect(b.kubectl(t, "-n altershieldoperator-system get deployments,pods -o name")).To(BeEmpty())
@@ -307,7 +307,7 @@ func TestLeftoversAreNoneWhereNothingIs(t *testing.T) {
 	g := NewWithT(t)
 	var left leftovers
 	left.add(&appsv1.Deployment{}, false)
-	g.Expect(left.String()).To(Equal("\nAlterShield Operator is removed. Workloads run on.\n"))
+	g.Expect(left.String()).To(Equal("\nAlterShield Operator is removed. Workloads keep running.\n"))
 }
 
 func TestObstaclesAreWhatKeepsANamespace(t *testing.T) {

@@ -36,7 +36,7 @@ func (r Registry) Objects() []client.Object {
 	return objects
 }
 
-// Of returns the kind that an owner reference names, in whichever version; nil where it isn't under change control.
+// Of returns the kind in an owner reference, of any version; nil if it isn't under change control.
 func (r Registry) Of(owner *metav1.OwnerReference) Kind {
 	named := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
 	for _, kind := range r {
@@ -47,8 +47,7 @@ func (r Registry) Of(owner *metav1.OwnerReference) Kind {
 	return nil
 }
 
-// OwnerOf returns the workload of a pod, or of what is between a workload and its pods; nil where there is none under change
-// control.
+// OwnerOf returns the workload of a pod, or of an object between a workload and its pods; nil if there is none under change control.
 func (r Registry) OwnerOf(ctx context.Context, cache client.Reader, object client.Object) (*Owner, error) {
 	for _, kind := range r {
 		if owner, err := kind.OwnerOf(ctx, cache, object); err != nil || owner != nil {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package workload describes what differs between the kinds of workloads. The kinds are in the packages below it, one each.
+// Package workload describes the differences between kinds of workloads. Each kind is a package below it.
 package workload
 
 import (
@@ -30,43 +30,43 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
-// Kind is one kind of workload: it reads objects of the kind, and never writes one.
+// Kind is a kind of workload. It reads objects of the kind and never writes them.
 type Kind interface {
 	// GroupVersionKind returns the name of the kind.
 	GroupVersionKind() schema.GroupVersionKind
-	// Resource returns the name of the kind in permissions.
+	// Resource returns the name of the resource.
 	Resource() string
-	// New returns an empty object, of the type that the cache holds.
+	// New returns an empty object, of the type in the cache.
 	New() client.Object
-	// NewList returns an empty list of these objects.
+	// NewList returns an empty list of such objects.
 	NewList() client.ObjectList
-	// TemplatePath returns the fields that lead to the pod template.
+	// TemplatePath returns the path of the pod template.
 	TemplatePath() []string
-	// Rollout reads how far a workload is with its pods.
+	// Rollout returns the progress of a workload's rollout.
 	Rollout(workload client.Object) decide.Rollout
-	// Revisions lists the revisions of a workload that the cache shows, without their templates.
+	// Revisions lists the revisions of a workload in the cache, without their templates.
 	Revisions(ctx context.Context, cache client.Reader, workload client.Object) ([]decide.Revision, error)
-	// OwnerOf follows the owner references of a pod, or of what is between a workload and its pods. It returns nil where they don't
-	// lead to a workload of the kind under change control, or not yet: then the event of the missing object comes later.
+	// OwnerOf follows the owner references of a pod, or of an object between a workload and its pods. It returns nil if they don't
+	// lead to a workload of the kind under change control, or not yet: then the event of the missing object follows.
 	OwnerOf(ctx context.Context, cache client.Reader, object client.Object) (*Owner, error)
-	// Cache returns what the cache holds of the kind. The selector finds objects that carry a version.
+	// Cache returns the cache options of the kind. The selector finds objects that carry a version.
 	Cache(stamped labels.Selector) map[client.Object]cache.ByObject
 }
 
 // Owner is the workload of a pod.
 type Owner struct {
 	Kind Kind
-	// Object is the workload. It is shared with the cache: read it only.
+	// Object is the workload. It is shared with the cache and must not be changed.
 	Object client.Object
-	// Version is that of the pod's revision.
+	// Version is the version of the pod's revision.
 	Version string
 }
 
-// Layered is a Kind with objects between a workload and its pods, one for each revision, whose events matter.
+// Layered is a Kind with objects between a workload and its pods, one for each revision, which must be watched.
 type Layered interface {
-	// Layer returns an empty object of those between.
+	// Layer returns an empty object of the layer.
 	Layer() client.Object
-	// Revision reads one of them.
+	// Revision returns the revision of such an object.
 	Revision(object client.Object) decide.Revision
 }
 
@@ -74,17 +74,16 @@ type Layered interface {
 type Pauser interface {
 	// Paused reports whether the rollout of a workload is paused. The object may be untyped.
 	Paused(workload client.Object) bool
-	// Pause and Resume return what pauses the rollout of a workload, and what lets it go on.
+	// Pause and Resume return the operations that pause and resume the rollout of a workload.
 	Pause(workload client.Object) []Operation
 	Resume(workload client.Object) []Operation
 }
 
-// Restorer is a Kind whose own controller keeps earlier pod templates. It reads them from the API server. The objects may be
-// untyped.
+// Restorer is a Kind whose own controller keeps earlier pod templates, which it reads from the API server. The objects may be untyped.
 type Restorer interface {
 	// History lists the revisions of a workload, with their templates.
 	History(ctx context.Context, live client.Reader, workload client.Object) ([]decide.Revision, error)
-	// Orphans lists the templates with a version that a deleted workload left, for the workload that is created in its place.
+	// Orphans lists the templates with a version that a deleted workload left, for a workload created in its place.
 	Orphans(ctx context.Context, live client.Reader, workload client.Object, version string) ([]podtemplate.Template, error)
 }
 
@@ -93,7 +92,7 @@ func Template(kind Kind, workload map[string]any) podtemplate.Template {
 	return podtemplate.At(workload, kind.TemplatePath()...)
 }
 
-// TemplatePointer returns where the pod template of a workload is, as a JSON pointer (RFC 6901).
+// TemplatePointer returns the JSON pointer (RFC 6901) of the pod template of a workload.
 func TemplatePointer(kind Kind) string { return "/" + strings.Join(kind.TemplatePath(), "/") }
 
 // Operation is one operation of a JSON patch (RFC 6902).

@@ -119,7 +119,7 @@ func (p testPlane) playHook(t *testing.T) {
 		command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 		output, err = command.CombinedOutput()
 		g.Expect(err).NotTo(HaveOccurred(), string(output))
-		g.Expect(string(output)).To(ContainSubstring("AlterShield Operator is removed. Workloads run on."))
+		g.Expect(string(output)).To(ContainSubstring("AlterShield Operator is removed. Workloads keep running."))
 	}
 	g.Expect(string(output)).NotTo(ContainSubstring("deleted "))
 	g.Expect(kubectl("get", "changeworkload", "stuck", "--namespace=elsewhere", "-o=jsonpath={.metadata.finalizers}")).To(BeEmpty())

@@ -29,7 +29,7 @@ import (
 // Fills the cache with the Deployments under change control and their ReplicaSets.
 // +kubebuilder:rbac:groups=apps,resources=deployments;replicasets,verbs=list;watch
 
-// Cache holds Deployments and ReplicaSets that carry a version, and of those only what is read.
+// Cache returns options for Deployments and ReplicaSets that carry a version, reduced to the fields that are read.
 func (Kind) Cache(stamped labels.Selector) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&appsv1.Deployment{}: {Label: stamped, Transform: slimDeployment},

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package deployment is the kind Deployment. Nothing else of the operator knows Deployments and ReplicaSets.
+// Package deployment implements the kind Deployment. No other package of the operator knows Deployments and ReplicaSets.
 package deployment
 
 import (
@@ -37,18 +37,18 @@ import (
 
 // Writes the operator's labels and annotations on Deployments, and pauses the rollout of a failed release.
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=patch
-// Sets the pod template of a Deployment back to an earlier one.
+// Resets the pod template of a Deployment to an earlier one.
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=patch
-// Finds out whether a write was refused because the Deployment has moved on.
+// Finds out whether a write was rejected because the Deployment has changed.
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
-// Reads a Deployment whole, to keep its pod template or to roll it back: the cache holds none.
+// Reads the pod template of a Deployment, to keep it or to roll back: the cache holds none.
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
-// Looks whether a Deployment is still there before its release is recorded or checked again: the cache may lag.
+// Checks whether a Deployment still exists before its release is recorded or checked again: the cache may lag.
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
-// Reads which release a rollback on request is to leave.
+// Reads the release that a requested rollback leaves.
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
-// Makes the Deployment the owner of its record and of its templates, where the admission plugin OwnerReferencesPermissionEnforcement
-// asks for this.
+// Makes the Deployment the owner of its records and templates, if the admission plugin OwnerReferencesPermissionEnforcement requires
+// this.
 // +kubebuilder:rbac:groups=apps,resources=deployments/finalizers,verbs=update
 
 // revisionAnnotation numbers the ReplicaSets of a Deployment; the deployment controller writes it.
@@ -84,7 +84,7 @@ func (Kind) TemplatePath() []string { return []string{"spec", "template"} }
 // Layer returns an empty ReplicaSet.
 func (Kind) Layer() client.Object { return &appsv1.ReplicaSet{} }
 
-// Rollout reads how far a Deployment is with its pods.
+// Rollout returns the progress of a Deployment's rollout.
 func (Kind) Rollout(object client.Object) decide.Rollout {
 	deployment, ok := object.(*appsv1.Deployment)
 	if !ok {
@@ -99,7 +99,7 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 	}
 }
 
-// Revision reads a ReplicaSet.
+// Revision returns the revision of a ReplicaSet.
 func (Kind) Revision(object client.Object) decide.Revision {
 	replicaSet, ok := object.(*appsv1.ReplicaSet)
 	if !ok {
@@ -122,7 +122,7 @@ func (Kind) Revision(object client.Object) decide.Revision {
 	return revision
 }
 
-// creationFailure returns the condition that pods of a ReplicaSet can't be created, nil where they can.
+// creationFailure returns the condition that pods of a ReplicaSet can't be created; nil if they can.
 func creationFailure(replicaSet *appsv1.ReplicaSet) *appsv1.ReplicaSetCondition {
 	for i := range replicaSet.Status.Conditions {
 		condition := &replicaSet.Status.Conditions[i]
@@ -181,7 +181,7 @@ func (Kind) Pause(client.Object) []workload.Operation {
 	return []workload.Operation{{Op: "add", Path: "/spec/paused", Value: true}}
 }
 
-// Resume removes spec.paused. Set to false, the operator would own a field of the spec afterwards.
+// Resume removes spec.paused. With the value false the operator would own the field.
 func (Kind) Resume(client.Object) []workload.Operation {
 	return []workload.Operation{{Op: "remove", Path: "/spec/paused"}}
 }

@@ -32,12 +32,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
-// Finds earlier pod templates: the cache holds none.
+// Reads earlier pod templates: the cache holds none.
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
-// Finds the orphaned ReplicaSet whose version a created Deployment brings.
+// Finds the orphaned ReplicaSet that a created Deployment adopts.
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
 
-// History lists the ReplicaSets that a Deployment controls, of which it needs the selector.
+// History lists the ReplicaSets that a Deployment controls. The object must have a selector.
 func (k Kind) History(ctx context.Context, live client.Reader, deployment client.Object) ([]decide.Revision, error) {
 	selector, err := selectorOf(deployment)
 	if err != nil {
@@ -63,7 +63,7 @@ func (k Kind) History(ctx context.Context, live client.Reader, deployment client
 	return revisions, nil
 }
 
-// Orphans lists the pod templates of ReplicaSets with a version that nothing controls and that a created Deployment selects.
+// Orphans lists the pod templates of ReplicaSets with a version that have no controller and that a created Deployment selects.
 func (Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]podtemplate.Template, error) {
 	selector, err := selectorOf(created)
 	if err != nil {
@@ -83,7 +83,7 @@ func (Kind) Orphans(ctx context.Context, live client.Reader, created client.Obje
 	return templates, nil
 }
 
-// list lists ReplicaSets with fields that the types don't know.
+// list lists ReplicaSets with all fields, also those that our types lack.
 func list(ctx context.Context, live client.Reader, namespace string, selector labels.Selector) ([]unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSetList"))
