@@ -37,7 +37,7 @@ var (
 
 	_ = Describe("With every rollback switched on", slow, func() {
 		BeforeEach(func(ctx context.Context) {
-			configure(ctx, "stuck-rollback", `{"spec":{"content":"1m"}}`) // a slow machine takes its time with good releases, too
+			configure(ctx, "stuck-rollback", `{"spec":{"content":"1m"}}`) // good releases take longer on a slow machine
 			configure(ctx, "suspended-rollback", `{"spec":{"enable":true}}`)
 		})
 		Context("unusual releases", unusualReleases)
@@ -268,7 +268,7 @@ func touchedByHand() {
 		Eventually(func() string { return changePodReason(ctx, namespace, first+"--x--1") }).Should(Equal("UnknownPods"))
 	})
 
-	// One object that can't be decoded keeps the operator from seeing any other of its kind.
+	// One object that can't be decoded would prevent the operator from listing its kind.
 	It("a time that the operator couldn't read is refused", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())

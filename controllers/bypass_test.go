@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What docs/bypass.md says of who may do what, and what comes of it.
+// The claims of docs/bypass.md: the rights of users, and their effects.
 var _ = Describe("Around change control", Ordered, ContinueOnFailure, func() {
 	var namespace string
 
@@ -152,7 +152,7 @@ var _ = Describe("With failurePolicy Ignore and the policies", Ordered, func() {
 	})
 })
 
-// failOpenConfig is config/local with config/components/fail-open.
+// failOpenConfig returns config/local with config/components/fail-open.
 func failOpenConfig() string {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()
@@ -165,7 +165,7 @@ func failOpenConfig() string {
 	return dir
 }
 
-// auditLog is what the API server has logged up to now.
+// auditLog returns the audit log of the API server up to now.
 func auditLog() string {
 	GinkgoHelper()
 	written, err := os.ReadFile(plane.AuditLog())

@@ -47,7 +47,7 @@ var _ = Describe("The log", func() {
 			"2 stamped", "2 suspension_ignored", "2 ReleaseRecorded", "2 SuspensionIgnored", "2 BatchOpened", "2 CheckNotConfigured",
 			"2 ReleaseSucceeded", "2 Lifted",
 		))
-		// Errors of other specs may quote a template: the API server does where it refuses one.
+		// Errors of other specs may quote a template: the API server does when it rejects one.
 		for line := range strings.Lines(logged()) {
 			if strings.Contains(line, namespace) {
 				Expect(line).NotTo(Or(ContainSubstring("infinity"), ContainSubstring("IfNotPresent")))
@@ -56,7 +56,7 @@ var _ = Describe("The log", func() {
 	})
 })
 
-// decisions are the release and the reason of every line of the log, at level info, about a namespace.
+// decisions returns the release and the reason of every line of the log, at level info, about a namespace.
 func decisions(namespace string) func() []string {
 	return func() []string {
 		var found []string

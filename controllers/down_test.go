@@ -27,10 +27,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The webhooks have failurePolicy Fail, and match conditions that keep them from being called for anything but releases and
-// the operator's keys.
+// The webhooks have failurePolicy Fail. Their match conditions limit the calls to releases and to changes of the operator's keys.
 var _ = Describe("While the operator is down", Ordered, ContinueOnFailure, func() {
-	// namespace has the Deployments sleep, which is suspended, free, and rolling, whose release is under way; later is opted in
+	// namespace has three Deployments: sleep is suspended, free isn't, and the release of rolling is under way. later is opted in
 	// while the operator is down.
 	var namespace, later string
 

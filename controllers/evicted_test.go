@@ -59,12 +59,12 @@ var _ = Describe("Evicted pods", func() {
 	})
 })
 
-// startedByHand has pods that don't start before startOne.
+// startedByHand creates a Deployment whose pods don't start before startOne.
 func startedByHand(d *appsv1.Deployment) {
 	d.Spec.Template.Labels["local.altershield.io/start"] = "never"
 }
 
-// startOne starts a pod of the Deployment sleep, waits until the batch with this number is its and over, and returns its name.
+// startOne starts a pod of the Deployment sleep, waits until its batch, which has the given number, is done, and returns its name.
 func startOne(ctx context.Context, namespace string, number int) string {
 	GinkgoHelper()
 	var waiting []string
@@ -79,7 +79,7 @@ func startOne(ctx context.Context, namespace string, number int) string {
 	return waiting[0]
 }
 
-// evict does to a pod what the kubelet does.
+// evict evicts a pod as the kubelet does.
 func evict(ctx context.Context, namespace, pod string) {
 	GinkgoHelper()
 	output, err := kubectl(ctx, "-n", namespace, "patch", "pod", pod, "--subresource=status", "--type", "merge", "-p",
@@ -87,7 +87,7 @@ func evict(ctx context.Context, namespace, pod string) {
 	Expect(err).NotTo(HaveOccurred(), output)
 }
 
-// podsInPhase are the names of the pods of a namespace that are in a phase.
+// podsInPhase returns the names of the pods of a namespace that are in a phase.
 func podsInPhase(ctx context.Context, namespace string, phase corev1.PodPhase) []string {
 	var list corev1.PodList
 	if err := kube.List(ctx, &list, client.InNamespace(namespace)); err != nil {

@@ -28,7 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// manifest is the sample as it lies in Git.
+// manifest returns the sample as in Git.
 func manifest(namespace string, change func(*appsv1.Deployment)) string {
 	GinkgoHelper()
 	deployment := sleep(namespace, change)

@@ -38,7 +38,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0))},
 		}
 	}
-	// rolling begins to replace twenty pods one by one, each of which takes two seconds.
+	// rolling begins to replace twenty pods one by one, two seconds each.
 	rolling := func(ctx context.Context) (namespace string) {
 		GinkgoHelper()
 		namespace = controlledNamespace(ctx)
@@ -56,7 +56,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		fail(ctx, namespace, third)
 		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
 	}
-	// old is how many pods are to keep the version before.
+	// old is the number of pods that should keep the previous version.
 	old := func(ctx context.Context, namespace string) func() int {
 		return func() int {
 			var replicaSets appsv1.ReplicaSetList
@@ -72,7 +72,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 			`{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"metadata":{"labels":{"test":"repaired"},"annotations":null}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 	}
-	// allAtOnce lets the rest of a rollout that goes on be replaced together.
+	// allAtOnce lets the rest of a resumed rollout be replaced together.
 	allAtOnce := func(ctx context.Context, namespace string) {
 		GinkgoHelper()
 		output, err := kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type=merge", "-p", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":20}}}}`)
@@ -190,7 +190,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		commands := documented("Releases without the operator", namespace)
 		Expect(commands).To(HaveLen(4))
 		Expect(manager.Stop(ctx)).To(Succeed())
-		DeferCleanup(func(ctx context.Context) { restartAs(ctx, settings) }) // which brings the webhook configurations back
+		DeferCleanup(func(ctx context.Context) { restartAs(ctx, settings) }) // which restores the webhook configurations
 
 		bash(ctx, commands[opening])
 		Eventually(func() error {
@@ -245,7 +245,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 	})
 })
 
-// names are the ChangePods of a namespace.
+// names returns the ChangePods of a namespace.
 func names(ctx context.Context, namespace string) []string {
 	var result []string
 	for _, changePod := range changePods(ctx, namespace) {

@@ -37,7 +37,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// controlledNamespace is a new namespace that is opted in, for one spec.
+// controlledNamespace creates an opted-in namespace for one spec.
 func controlledNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	return newNamespace(ctx, map[string]string{"admission-webhook-altershield": "enabled"})
@@ -53,7 +53,7 @@ func newNamespace(ctx context.Context, labels map[string]string) string {
 	return namespace.Name
 }
 
-// sleep is the documents' sample.
+// sleep returns the sample of the documents.
 func sleep(namespace string, changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	deployment := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sleep", Labels: map[string]string{"app": "sleep"}},
@@ -82,7 +82,7 @@ func named(name string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Name = name }
 }
 
-// alone gives the Deployment a name, and pods of its own.
+// alone gives the Deployment a name and its own pods.
 func alone(name string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		d.Name = name
@@ -108,7 +108,7 @@ func kubectlWith(ctx context.Context, manifest string, args ...string) (string, 
 	return string(output), err
 }
 
-// documented are the commands of a section of docs/operate.md, block by block, for a namespace in place of shop.
+// documented returns the commands of a section of docs/operate.md, block by block, with a namespace in place of shop.
 func documented(section, namespace string) []string {
 	GinkgoHelper()
 	page, err := os.ReadFile(filepath.Join("..", "docs", "operate.md"))
@@ -179,14 +179,14 @@ func workload(ctx context.Context, namespace, name string) *appv1alpha1.ChangeWo
 	return &object
 }
 
-// currentName is the ChangeWorkload of the version that the Deployment is at, as the documents name it.
+// currentName returns the name of the ChangeWorkload of the Deployment's current version.
 func currentName(ctx context.Context, namespace, deployment string) string {
 	GinkgoHelper()
 	return deployment + "--x--" + get(ctx, namespace, deployment).Labels["admission-webhook-altershield.antgroup.com/version"]
 }
 
-// verified waits until the present release of a Deployment is at Success with every pod passed, and returns it. An earlier
-// release of its version is not taken for it.
+// verified waits until the current release of a Deployment is at Success with every pod passed, and returns it. Earlier releases of
+// its version don't count.
 func verified(ctx context.Context, namespace, deployment string) *appv1alpha1.ChangeWorkload {
 	GinkgoHelper()
 	name, number := currentName(ctx, namespace, deployment), "1"
@@ -204,7 +204,7 @@ func verified(ctx context.Context, namespace, deployment string) *appv1alpha1.Ch
 	return &object
 }
 
-// reasonOf is the reason of a release's Verified condition.
+// reasonOf returns the reason of a release's Verified condition.
 func reasonOf(ctx context.Context, namespace, name string) string {
 	var object appv1alpha1.ChangeWorkload
 	if err := kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &object); err != nil {
@@ -230,7 +230,7 @@ func changePods(ctx context.Context, namespace string) []appv1alpha1.ChangePod {
 	return list.Items
 }
 
-// podsPerBatch are the sizes of the ChangePods of a namespace, largest first.
+// podsPerBatch returns the sizes of the ChangePods of a namespace, largest first.
 func podsPerBatch(ctx context.Context, namespace string) []int {
 	var sizes []int
 	for _, changePod := range changePods(ctx, namespace) {

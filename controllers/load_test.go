@@ -39,10 +39,10 @@ var _ = Describe("A hundred Deployments of ten replicas", Serial, slow, func() {
 })
 
 var _ = Describe("Twenty-five Deployments of twenty replicas that AlterShield Server checks", Serial, slow, Ordered, ContinueOnFailure, func() {
-	// The server takes a second or more for a check.
+	// The server needs a second or more for a check.
 	checkedByServerWith(altershield.Options{PreDelay: time.Second, PostDelay: time.Second}, "--zap-log-level=info")
 
-	// Six for the pod and 0.4 for the release; where the machine is slow, some verdicts come before the id of their check is saved.
+	// Six for the pod and 0.4 for the release. On a slow machine some verdicts arrive before the ID of their check is saved.
 	It("are all verified, with fewer than seven writes a pod", func(ctx context.Context) {
 		Expect(createAndRoll(ctx, 25, 20)).To(BeNumerically("<", 7))
 	})
@@ -84,12 +84,12 @@ func createAndRoll(ctx context.Context, deployments, size int) float64 {
 	Expect(len(removals(namespace))).To(BeNumerically("<=", deployments), "one for each release that is over, and none of the garbage collector")
 	total := writes(namespace)
 	report(total, 2*pods, "create and roll")
-	// Where a release takes minutes its progress is written, and its timeout: a slow machine adds such writes.
+	// If a release takes minutes, its progress and its timeout are written: a slow machine adds such writes.
 	late := max(0, total["patch changeworkloads/status"]-2*2*deployments)
 	return float64(sum(total)-late) / float64(2*pods)
 }
 
-// succeeded are the releases with this number that are verified.
+// succeeded returns the verified releases with this number.
 func succeeded(ctx context.Context, namespace string, number int64) []string {
 	var workloads appv1alpha1.ChangeWorkloadList
 	if err := kube.List(ctx, &workloads, client.InNamespace(namespace)); err != nil {
@@ -119,8 +119,8 @@ func atOnce(count int, do func(int)) {
 	group.Wait()
 }
 
-// writes counts the operator's writes to a namespace by verb and resource, conflicts and failures included. Events stand
-// apart.
+// writes counts the operator's writes to a namespace by verb and resource, including conflicts and failures. It counts Events
+// separately.
 func writes(namespace string) map[string]int {
 	GinkgoHelper()
 	counts := map[string]int{}

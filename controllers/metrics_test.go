@@ -64,7 +64,7 @@ var _ = Describe("Metrics", func() {
 	})
 })
 
-// An alert on a metric that has another name by now would never fire.
+// An alert on a metric with a wrong name would never fire.
 var _ = Describe("Alerts and the dashboard", Ordered, func() {
 	checkedByServer("--leader-elect")
 
@@ -88,8 +88,7 @@ var _ = Describe("Alerts and the dashboard", Ordered, func() {
 	})
 })
 
-// operatorMetrics are those metrics of the operator that files of config/prometheus name. make check-alerts sees that others
-// are somebody else's.
+// operatorMetrics returns the metrics of the operator in files of config/prometheus. make check-alerts checks the others.
 func operatorMetrics(files ...string) []string {
 	GinkgoHelper()
 	var names []string
@@ -120,7 +119,7 @@ func scrape(ctx context.Context, token string) (status int, text string) {
 	return response.StatusCode, string(body)
 }
 
-// metricsToken is the bearer token of somebody who may read the metrics.
+// metricsToken returns the bearer token of an account that may read the metrics.
 func metricsToken(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := newNamespace(ctx, nil)
@@ -137,7 +136,7 @@ func metricsToken(ctx context.Context) string {
 	return config.BearerToken
 }
 
-// metricsShow waits until the metrics have a line.
+// metricsShow waits until the metrics contain a line.
 func metricsShow(ctx context.Context, line string) {
 	GinkgoHelper()
 	token := metricsToken(ctx)
@@ -147,7 +146,7 @@ func metricsShow(ctx context.Context, line string) {
 	}).Should(ContainSubstring("\n" + line + "\n"))
 }
 
-// authority has signed what the manager serves.
+// authority returns the CA of the manager's certificate.
 func authority() *x509.CertPool {
 	GinkgoHelper()
 	certificate, err := os.ReadFile(filepath.Join(settings.Dir, "serving-certs", "ca.crt"))

@@ -35,7 +35,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/permissions/grant"
 )
 
-// everySpec reports whether this run leaves no spec out.
+// everySpec reports whether this run includes all specs.
 var everySpec bool
 
 var _ = ReportBeforeSuite(func(report Report) {
@@ -46,7 +46,7 @@ var _ = Describe("Permissions", func() {
 	It("are enough where the API server doesn't stream the first list of a watch", func(ctx context.Context) {
 		before := len(listed())
 		plain := settings
-		plain.Env = []string{"KUBE_FEATURE_WatchListClient=false"} // as if the server said that it can't
+		plain.Env = []string{"KUBE_FEATURE_WatchListClient=false"} // as if the server didn't support it
 		restartAs(ctx, plain)
 		DeferCleanup(func(ctx context.Context) { restartAs(ctx, settings) })
 		namespace := controlledNamespace(ctx)
@@ -56,7 +56,7 @@ var _ = Describe("Permissions", func() {
 	})
 })
 
-// listed are the resources that the operator listed in the whole cluster.
+// listed returns the resources that the operator listed in the whole cluster.
 func listed() []string {
 	GinkgoHelper()
 	var resources []string
@@ -68,7 +68,7 @@ func listed() []string {
 	return resources
 }
 
-// expectNothingForbidden looks at all that this process's manager asked for, and notes which of its permissions it never used.
+// expectNothingForbidden checks the requests of this process's manager, and records the permissions that it never used.
 func expectNothingForbidden(ctx context.Context) {
 	GinkgoHelper()
 	asked := requests()
@@ -82,7 +82,7 @@ func expectNothingForbidden(ctx context.Context) {
 	Expect(os.WriteFile(filepath.Join(shared, fmt.Sprintf("unused-%d.json", GinkgoParallelProcess())), unused, 0o600)).To(Succeed())
 }
 
-// expectLeastPrivilege checks that each permission was used by the manager of some process, where no spec was left out.
+// expectLeastPrivilege checks that each permission was used by the manager of some process, if all specs ran.
 func expectLeastPrivilege() {
 	GinkgoHelper()
 	notes, err := filepath.Glob(filepath.Join(shared, "unused-*.json"))
@@ -107,7 +107,7 @@ func expectLeastPrivilege() {
 	Expect(unused).To(BeEmpty())
 }
 
-// requests are all that the operator asked the API server for, in the order of the audit log.
+// requests returns the operator's requests to the API server, in the order of the audit log.
 func requests() []auditv1.Event {
 	GinkgoHelper()
 	log, err := os.Open(plane.AuditLog())

@@ -29,8 +29,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What becomes of a request: it is admitted, admitted with the operator's keys as they were, or denied with a message that
-// begins with anything else.
+// Outcomes of a request: it is admitted, admitted with the operator's keys unchanged, or denied with a message that begins with
+// anything else.
 const (
 	admitted    = "admitted"
 	kept        = "admitted, keys kept"
@@ -39,22 +39,22 @@ const (
 	isForged    = "only the operator writes "
 )
 
-// admissionCase is a request and what becomes of it in three set-ups: with the webhooks, with the webhooks and the policies,
-// with the policies alone.
+// admissionCase is a request and its outcome in three setups: with the webhooks, with the webhooks and the policies, with only the
+// policies.
 type admissionCase struct {
 	who, does                string
 	request                  request
 	webhooks, both, policies string
 }
 
-// request makes a dry run. It returns the Deployment before and after where there is one.
+// request makes a dry run. It returns the Deployment before and after, if there is one.
 type request func(ctx context.Context, user client.Client, namespace string) (before, after *appsv1.Deployment, err error)
 
 func admissionCases() []admissionCase {
 	return slices.Concat(releaseCases(), stricterCases(), looserCases(), everydayCases(), keyCases(), stampCases(), podCases(), exemptCases())
 }
 
-// alike is what becomes of a request with either.
+// alike returns a case with the same outcome in each setup.
 func alike(who, does string, request request, outcome string) admissionCase {
 	return admissionCase{who, does, request, outcome, outcome, outcome}
 }
@@ -76,20 +76,20 @@ func releaseCases() []admissionCase {
 	}
 }
 
-// stricterCases are those in which the policies deny what the webhooks admit.
+// stricterCases returns those in which the policies deny what the webhooks admit.
 func stricterCases() []admissionCase {
 	return []admissionCase{
 		{dev, "repairs a suspended Deployment without the verb", updates("sleep", template("other"), ignoring), admitted, isSuspended, isSuspended},
 		{dev, "leaves the label for a repair without the verb", updates("sleep", ignoring), admitted, isSuspended, isSuspended},
 		{dev, "uses a label for a repair that somebody with the verb left", updates("labelled", template("other")), admitted, "deployment labelled is suspended", "deployment labelled is suspended"},
-		// No policy can know what was verified. A rollback on request gets there.
+		// Policies don't know the verified versions. A rollback on request leads to them.
 		{dev, "returns a suspended Deployment to a verified version", updates("sleep", template("123")), admitted, isSuspended, isSuspended},
 		// The webhooks aren't called for the status.
 		{admin, "forges rollbacks by the status", updatesStatus("sleep", annotation(rollbacksKey, "[]")), admitted, isForged, isForged},
 	}
 }
 
-// looserCases are those in which the policies alone admit what the webhooks deny.
+// looserCases returns those in which the policies alone admit what the webhooks deny.
 func looserCases() []admissionCase {
 	return []admissionCase{
 		// CEL can't compute versions.
@@ -113,7 +113,7 @@ func everydayCases() []admissionCase {
 	}
 }
 
-// keyCases are updates that are no releases.
+// keyCases returns updates that are not releases.
 func keyCases() []admissionCase {
 	restored := func(does string, request request) admissionCase {
 		return admissionCase{admin, does, request, kept, kept, isForged}
@@ -145,7 +145,7 @@ func keyCases() []admissionCase {
 	}
 }
 
-// stampCases are releases that bring keys of the operator along.
+// stampCases returns releases that carry keys of the operator.
 func stampCases() []admissionCase {
 	restored := func(does string, request request) admissionCase {
 		return admissionCase{dev, does, request, kept, kept, isForged}
@@ -165,7 +165,7 @@ func stampCases() []admissionCase {
 		restored("releases and stays held", updates("free", template("other"), stamp(dev, noVersion), annotation(heldKey, "1"))),
 		restored("releases with two versions", updates("free", template("other"), stamp(dev, noVersion), templateLabel(versionLabel, "forged"))),
 		restored("releases with a version that is none", updates("free", template("other"), stamp(dev, "forged"))),
-		// The webhook stamps anew. No policy can tell this from its stamp.
+		// The webhook stamps again. No policy can distinguish this from its stamp.
 		alike(dev, "releases with a stamp in the own name", updates("free", template("other"), stamp(dev, noVersion)), admitted),
 		alike(overrider, "releases with a stamp in the own name", updates("free", template("other"), stamp(overrider, noVersion)), admitted),
 		{dev, "creates what was exported while suspended", createsFrom("sleep"), admitted, admitted, isForged},
@@ -183,7 +183,7 @@ func podCases() []admissionCase {
 	}
 }
 
-// exemptCases are in namespaces that nobody may be locked out of, although they are opted in, and in one that isn't.
+// exemptCases returns cases in exempt namespaces, although they are opted in, and in one that isn't opted in.
 func exemptCases() []admissionCase {
 	var cases []admissionCase
 	for _, exempt := range []string{"default", "kube-system", "altershieldoperator-system"} {
@@ -239,7 +239,7 @@ func creates(name string, changes ...func(*appsv1.Deployment)) request {
 	}
 }
 
-// createsFrom creates a copy of a Deployment under another name, with all that it carries.
+// createsFrom creates a full copy of a Deployment under another name.
 func createsFrom(name string) request {
 	return func(ctx context.Context, user client.Client, namespace string) (_, _ *appsv1.Deployment, err error) {
 		exported := get(ctx, namespace, name)
@@ -295,7 +295,7 @@ func without(key string) func(*appsv1.Deployment) {
 
 func ignoring(d *appsv1.Deployment) { d.Labels[ignoredSuspend] = "true" }
 
-// rollingBack is what the operator remembers of a rollback that makes the third release.
+// rollingBack adds the operator's record of a rollback that makes the third release.
 func rollingBack(d *appsv1.Deployment) {
 	d.Annotations[rollbacksKey] = fmt.Sprintf(
 		`[{"version":%q,"release":2,"to":%q,"toRelease":3,"reason":"Requested","time":"2026-11-21T16:29:39Z"}]`, d.Labels[versionLabel], firstVersion)

@@ -51,7 +51,7 @@ const (
 	heldKey        = "altershield.defense.antgroup.com/held"
 )
 
-// Who makes a request. dev may edit the namespace, overrider may also override suspensions, admin may do everything.
+// The users of requests. dev may edit the namespace, overrider may also override suspensions, admin may do everything.
 const (
 	dev                  = "dev"
 	overrider            = `ACME\sre "on call"` // a name that JSON has to escape
@@ -61,7 +61,7 @@ const (
 	replicaSetController = "system:serviceaccount:kube-system:replicaset-controller"
 )
 
-// as is a client of a user.
+// as returns a client of a user.
 func as(user string) client.Client {
 	GinkgoHelper()
 	if user == admin {
@@ -74,7 +74,7 @@ func as(user string) client.Client {
 	return impersonating
 }
 
-// mayEdit lets a user edit what is in a namespace, and gives them further roles.
+// mayEdit lets a user edit the objects in a namespace, and binds further roles.
 func mayEdit(ctx context.Context, namespace, user string, roles ...string) {
 	GinkgoHelper()
 	for _, role := range append(roles, "edit") {
@@ -86,7 +86,7 @@ func mayEdit(ctx context.Context, namespace, user string, roles ...string) {
 	}
 }
 
-// installPolicies puts config/admission-policy beside the operator, until the container ends.
+// installPolicies installs config/admission-policy until the container ends.
 func installPolicies(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	root, err := filepath.Abs("..")
@@ -101,8 +101,8 @@ func installPolicies(ctx context.Context, namespace string) {
 	Eventually(policiesInForce(ctx, namespace)).Should(ConsistOf("suspension", "deployment-keys", "pod-keys"))
 }
 
-// policiesInForce asks for what each policy denies and nothing else does, by dry runs on the suspended Deployment sleep of
-// a namespace.
+// policiesInForce reports whether each policy denies a dry run that nothing else denies, on the suspended Deployment sleep of a
+// namespace.
 func policiesInForce(ctx context.Context, namespace string) func() []string {
 	return func() []string {
 		labelled, forged := get(ctx, namespace, "sleep"), get(ctx, namespace, "sleep")
@@ -137,7 +137,7 @@ func sleepPod(namespace string) *corev1.Pod {
 	}
 }
 
-// stopAndRemoveWebhooks leaves the API server alone with what is in force without an operator, until the container ends.
+// stopAndRemoveWebhooks stops the operator and removes its webhooks until the container ends.
 func stopAndRemoveWebhooks(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Expect(manager.Stop(ctx)).To(Succeed())
@@ -169,8 +169,8 @@ func stamps(ctx context.Context, namespace string) func() string {
 	}
 }
 
-// ownKeys are the operator's labels and annotations of a Deployment and of its template; of a release those alone that it
-// has to leave as they are.
+// ownKeys returns the operator's labels and annotations of a Deployment and of its template; for a release only those that it must
+// not change.
 func ownKeys(deployment *appsv1.Deployment, released bool) map[string]string {
 	keys := map[string]string{}
 	collect := func(place string, from map[string]string) {
@@ -200,7 +200,7 @@ func prefixed(prefix string, from map[string]string, wanted func(string) bool) m
 // noVersion is the version of no template.
 const noVersion = "00000000000000000000000000000000"
 
-// stamp makes a release of a Deployment's second version look as if the webhook had stamped it.
+// stamp makes a release of a Deployment's second version look like one stamped by the webhook.
 func stamp(user, version string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		d.Labels[versionLabel], d.Spec.Template.Labels[versionLabel] = version, version

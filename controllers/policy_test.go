@@ -38,7 +38,7 @@ var _ = Describe("What is admitted", Ordered, ContinueOnFailure, func() {
 		namespace = admissionFixture(ctx)
 	})
 
-	// conform plays every case by dry runs, so that each meets the same objects.
+	// conform runs every case as a dry run, so that all have the same objects.
 	conform := func(outcomeOf func(admissionCase) string) {
 		for _, played := range admissionCases() {
 			It(fmt.Sprintf("is as listed when %s %s", played.who[strings.LastIndex(played.who, ":")+1:], played.does), func(ctx context.Context) {
@@ -75,7 +75,7 @@ var _ = Describe("What is admitted", Ordered, ContinueOnFailure, func() {
 	})
 })
 
-// admissionFixture makes a namespace with Deployments: sleep is suspended at its second version, which was verified after the
+// admissionFixture creates a namespace with Deployments: sleep is suspended at its second version, which was verified after the
 // first; labelled is suspended and has the label for a repair; again is suspended once more after a repair; free is verified;
 // refusing went back to its first version and refuses its second. dev may edit it, overrider may also override suspensions.
 func admissionFixture(ctx context.Context) string {

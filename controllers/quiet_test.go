@@ -29,7 +29,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// duration is how long a spec watches: what the environment says, for those who want to see more of it.
+// duration returns how long a spec watches; an environment variable can make it longer.
 func duration(variable string, otherwise time.Duration) time.Duration {
 	GinkgoHelper()
 	text := os.Getenv(variable)
@@ -41,7 +41,7 @@ func duration(variable string, otherwise time.Duration) time.Duration {
 	return wanted
 }
 
-// pause lets time go by.
+// pause waits.
 func pause(ctx context.Context, wait time.Duration) {
 	select {
 	case <-time.After(wait):
@@ -84,7 +84,8 @@ var _ = Describe("An operator that has nothing to do", slow, func() {
 	})
 })
 
-// busy are the requests of the operator since then, but for its lease, and watches that the API server ends after minutes.
+// busy returns the requests of the operator since then, without those for its lease and for watches, which the API server ends after
+// minutes.
 func busy(since time.Time) []string {
 	GinkgoHelper()
 	var asked []string
@@ -120,14 +121,14 @@ var _ = Describe("A release of a thousand pods", Serial, slow, func() {
 		Expect(record).To(HaveLen(1))
 		Expect(record[0].Version).To(Equal(bad))
 		Expect(record[0].Reason).To(Equal(appv1alpha1.RollbackPodsNotRunning))
-		// Kubernetes keeps the seconds of a time alone.
+		// Kubernetes keeps only the seconds of a time.
 		Expect(record[0].Time.Time).To(BeTemporally(">=", began.Add(29*time.Second).Truncate(time.Second)))
 		AddReportEntry("rolled back", fmt.Sprintf("%.3f s after the deadline of the first pod", delays(ctx, token)-before), ReportEntryVisibilityAlways)
 		Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
 	})
 })
 
-// delays is the sum of how late stuck releases were rolled back, in seconds.
+// delays returns the sum of the delays with which stuck releases were rolled back, in seconds.
 func delays(ctx context.Context, token string) float64 {
 	GinkgoHelper()
 	var sum float64

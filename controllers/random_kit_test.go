@@ -42,13 +42,13 @@ type mutationTarget struct {
 	kind   schema.GroupVersionKind
 	schema *mutate.Schema
 	below  []string
-	// everywhere reports whether objects of other namespaces count as well.
+	// everywhere reports whether objects in other namespaces count too.
 	everywhere bool
 	// isNamespace reports whether it is the namespace itself.
 	isNamespace bool
 }
 
-// pick takes one of the objects there are, nil where there is none.
+// pick returns one of the existing objects; nil if there is none.
 func (m mutationTarget) pick(ctx context.Context, random *rand.Rand, namespace string) *unstructured.Unstructured {
 	GinkgoHelper()
 	list := &unstructured.UnstructuredList{}
@@ -68,7 +68,7 @@ func (m mutationTarget) pick(ctx context.Context, random *rand.Rand, namespace s
 	return &list.Items[random.IntN(len(list.Items))]
 }
 
-// apply asks the API server for a change as a cluster admin.
+// apply makes a change as a cluster admin.
 func (m mutationTarget) apply(ctx context.Context, object *unstructured.Unstructured, mutation mutate.Mutation) error {
 	GinkgoHelper()
 	patch, err := json.Marshal(mutation.Patch)
@@ -80,12 +80,12 @@ func (m mutationTarget) apply(ctx context.Context, object *unstructured.Unstruct
 	return kube.Patch(ctx, object.DeepCopy(), asked)
 }
 
-// isCreatable reports whether people may make such objects: what controllers of Kubernetes make is theirs, and a status isn't made.
+// isCreatable reports whether users may create such objects: not those of Kubernetes' controllers, and not a status.
 func (m mutationTarget) isCreatable() bool {
 	return m.below[0] != "status" && !slices.Contains([]string{"ReplicaSet", "Pod", "Namespace"}, m.kind.Kind)
 }
 
-// another is a copy that can be created.
+// another returns a copy under another name that can be created.
 func another(original *unstructured.Unstructured, name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": original.DeepCopy().Object["spec"]}}
 	object.SetGroupVersionKind(original.GroupVersionKind())
@@ -97,7 +97,7 @@ func another(original *unstructured.Unstructured, name string) *unstructured.Uns
 	return object
 }
 
-// mutated is an object of the same name with a mutation.
+// mutated returns an object of the same name with a mutation.
 func mutated(object *unstructured.Unstructured, mutation mutate.Mutation) *unstructured.Unstructured {
 	GinkgoHelper()
 	before, err := json.Marshal(object)
@@ -116,7 +116,7 @@ func mutated(object *unstructured.Unstructured, mutation mutate.Mutation) *unstr
 	return result
 }
 
-// isInWords reports whether a refusal is one, and names what is refused by one of the words.
+// isInWords reports whether an error is a refusal that contains one of the words.
 func isInWords(err error, words ...string) bool {
 	if apierrors.IsInternalError(err) && strings.Contains(err.Error(), "Internal error occurred: parsing time") {
 		return true // the API server's own: it can't read a year of five digits that it made of a Deployment's time with an offset
@@ -126,14 +126,14 @@ func isInWords(err error, words ...string) bool {
 	return refused && slices.ContainsFunc(words, func(word string) bool { return strings.Contains(err.Error(), word) })
 }
 
-// mutationTargets are all that the operator reads, with the schemas of the custom resources and of the API server.
+// mutationTargets returns all objects that the operator reads, with the schemas of the custom resources and of the API server.
 func mutationTargets(ctx context.Context) []mutationTarget {
 	GinkgoHelper()
 	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
 	own := schema.GroupVersion{Group: "app.ops.cloud.alipay.com", Version: "v1alpha1"}
 	core := schema.GroupVersion{Version: "v1"}
 	deployment := publishedSchema("apis/apps/v1", "io.k8s.api.apps.v1.Deployment")
-	// A random number of replicas may be two thousand million, which ends the machine first.
+	// A random number of replicas may be two thousand million, beyond the capacity of the machine.
 	deployment.Properties["spec"].Properties["replicas"] = &mutate.Schema{Enum: []any{0, 1, 3, 5, -1, int64(1) << 31, "2", 1.5}}
 	targets := []mutationTarget{
 		{kind: apps.WithKind("Deployment"), schema: deployment, below: []string{"spec"}},
@@ -154,7 +154,7 @@ func mutationTargets(ctx context.Context) []mutationTarget {
 			targets = append(targets, mutationTarget{kind: own.WithKind(kind), schema: operatorKeys(), below: []string{"metadata"}})
 		}
 	}
-	// A map has no order, and the same seed is to choose the same.
+	// Maps have no order, but the same seed must choose the same.
 	slices.SortStableFunc(targets, func(a, b mutationTarget) int { return strings.Compare(a.kind.Kind, b.kind.Kind) })
 	return targets
 }
@@ -172,7 +172,7 @@ func publishedSchema(path, name string) *mutate.Schema {
 	return found
 }
 
-// operatorKeys are the labels and annotations that the operator reads, with values that mean something to it.
+// operatorKeys returns the labels and annotations that the operator reads, with meaningful values.
 func operatorKeys() *mutate.Schema {
 	const defense = "altershield.defense.antgroup.com/"
 	text := func(examples ...any) *mutate.Schema { return &mutate.Schema{Type: "string", Examples: examples} }

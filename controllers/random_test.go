@@ -45,17 +45,16 @@ import (
 )
 
 const (
-	// mutationsPerRound are made of one Deployment and what belongs to it before it has to recover.
+	// mutationsPerRound is the number of changes of one Deployment and its objects before it must recover.
 	mutationsPerRound = 25
-	// creationsPerRound are further objects, each made of one there is by a few changes, after that.
+	// creationsPerRound is the number of objects that are created after that, each an existing one with a few changes.
 	creationsPerRound, changesOfCreation = 8, 3
-	// defaultRounds and defaultSeed are what the suite runs; RANDOM_ROUNDS and RANDOM_SEED ask for others.
+	// defaultRounds and defaultSeed are overridden by RANDOM_ROUNDS and RANDOM_SEED.
 	defaultRounds = 5
 	defaultSeed   = 1
 )
 
-// Objects change at random, while the operator works on them. The seed chooses the changes; which of them come in time to make a
-// difference is up to the machine.
+// Objects change at random while the operator works on them. The seed determines the changes; their effect also depends on timing.
 var _ = Describe("Random changes", func() {
 	It("of the operator's objects, settings, labels and Deployments are refused in words or explained, and a release recovers from them", func(ctx context.Context) {
 		seed, rounds := fromEnvironment("RANDOM_SEED", defaultSeed), fromEnvironment("RANDOM_ROUNDS", defaultRounds)
@@ -100,21 +99,21 @@ func fromEnvironment(name string, otherwise uint64) uint64 {
 	return number
 }
 
-// randomRound is what happens to one Deployment.
+// randomRound is a round of changes of one Deployment.
 type randomRound struct {
 	random    mutate.Mutator
 	name      string
 	namespace string
 	targets   []mutationTarget
-	// journal tells every change and what became of it.
+	// journal lists every change and its result.
 	journal  []string
 	accepted int
 }
 
-// story tells how it came to a failure, for its report.
+// story returns the history of a failure for its report.
 func (r *randomRound) story() string { return r.name + ":\n" + strings.Join(r.journal, "\n") }
 
-// mutate makes one change. What the API server or a webhook refuses must be refused in words that name the field or the object.
+// mutate makes one change. If the API server or a webhook refuses it, the message must name the field or the object.
 func (r *randomRound) mutate(ctx context.Context) {
 	GinkgoHelper()
 	target := r.targets[r.random.Random.IntN(len(r.targets))]
@@ -127,7 +126,7 @@ func (r *randomRound) mutate(ctx context.Context) {
 	r.note(told, target.apply(ctx, object, mutation), mutation.Field(), object.GetName())
 }
 
-// create makes one more object of one there is: a Deployment as somebody copies it, a forged record or batch, a setting.
+// create creates a changed copy of an existing object: a copied Deployment, a forged record or batch, a setting.
 func (r *randomRound) create(ctx context.Context) {
 	GinkgoHelper()
 	creatable := slices.DeleteFunc(slices.Clone(r.targets), func(target mutationTarget) bool { return !target.isCreatable() })
@@ -147,7 +146,7 @@ func (r *randomRound) create(ctx context.Context) {
 	r.note(told, kube.Create(ctx, object), words...)
 }
 
-// note tells what became of a change. A refusal has to name one of the words.
+// note records the result of a change. A refusal must contain one of the words.
 func (r *randomRound) note(told string, err error, words ...string) {
 	GinkgoHelper()
 	if client.IgnoreNotFound(err) != nil {
@@ -159,7 +158,7 @@ func (r *randomRound) note(told string, err error, words ...string) {
 	r.journal = append(r.journal, told)
 }
 
-// restoreSettings lets the settings come back with their defaults, and the namespace be under control.
+// restoreSettings resets the settings to their defaults and opts the namespace in.
 func (r *randomRound) restoreSettings(ctx context.Context) {
 	GinkgoHelper()
 	var objects appv1alpha1.OpsConfigInfoList
@@ -184,7 +183,7 @@ func (r *randomRound) restoreSettings(ctx context.Context) {
 	}).Should(BeTrue(), "the API server has yet to call the webhook again")
 }
 
-// assessed says what keeps a setting from telling whether the operator acts by it.
+// assessed returns an error unless the status of a setting shows whether it is in effect.
 func assessed(ctx context.Context, setting *appv1alpha1.OpsConfigInfo) error {
 	var current appv1alpha1.OpsConfigInfo
 	if err := kube.Get(ctx, client.ObjectKeyFromObject(setting), &current); err != nil {
@@ -197,7 +196,7 @@ func assessed(ctx context.Context, setting *appv1alpha1.OpsConfigInfo) error {
 	return nil
 }
 
-// expectExplained waits until the release that each Deployment is at has an end, or a condition that says what it waits for.
+// expectExplained waits until the current release of each Deployment has ended, or has a condition with the reason of its wait.
 func (r *randomRound) expectExplained(ctx context.Context) {
 	GinkgoHelper()
 	var deployments appsv1.DeploymentList
@@ -207,18 +206,18 @@ func (r *randomRound) expectExplained(ctx context.Context) {
 	}
 }
 
-// explained says what keeps the release that a Deployment is at from telling how it is.
+// explained returns an error unless the current release of a Deployment shows its state.
 func explained(ctx context.Context, namespace, name string) error {
 	GinkgoHelper()
 	release := decide.ReleaseOf(get(ctx, namespace, name))
 	if release.Version == "" {
-		return nil // it is under control from its next release on
+		return nil // change control begins with its next release
 	}
 	var workload appv1alpha1.ChangeWorkload
 	key := client.ObjectKey{Namespace: namespace, Name: decide.ChangeWorkloadName(name, release.Version)}
 	err := kube.Get(ctx, key, &workload)
 	if apierrors.IsNotFound(err) && isNotRecorded(ctx, namespace, name) {
-		return nil // its version was made up while the namespace was not under control
+		return nil // its version was forged while the namespace was opted out
 	}
 	if err != nil {
 		return err
@@ -230,7 +229,7 @@ func explained(ctx context.Context, namespace, name string) error {
 	return nil
 }
 
-// isNotRecorded reports whether an Event on a Deployment tells why its release isn't recorded.
+// isNotRecorded reports whether an Event on a Deployment explains why its release isn't recorded.
 func isNotRecorded(ctx context.Context, namespace, deployment string) bool {
 	told := toldOf(ctx, namespace, func(event eventsv1.Event) (string, bool) {
 		return event.Regarding.Name, event.Reason == "ReleaseNotRecorded"
@@ -238,7 +237,7 @@ func isNotRecorded(ctx context.Context, namespace, deployment string) bool {
 	return slices.Contains(told(), deployment)
 }
 
-// expectNothingLeft deletes the Deployments, and expects all that belongs to them to go.
+// expectNothingLeft deletes the Deployments and expects the deletion of all their objects.
 func (r *randomRound) expectNothingLeft(ctx context.Context) {
 	GinkgoHelper()
 	Expect(kube.DeleteAllOf(ctx, &appsv1.Deployment{}, client.InNamespace(r.namespace), client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
@@ -249,7 +248,7 @@ func (r *randomRound) expectNothingLeft(ctx context.Context) {
 	}
 }
 
-// expectRecovery takes everything back that a user can, and expects another release to be verified.
+// expectRecovery reverts everything that a user can revert, and expects the next release to be verified.
 func (r *randomRound) expectRecovery(ctx context.Context, round uint64) {
 	GinkgoHelper()
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -272,7 +271,7 @@ func (r *randomRound) expectRecovery(ctx context.Context, round uint64) {
 	Eventually(labelsOf(ctx, r.namespace)).ShouldNot(HaveKey("altershield.defense.antgroup.com/suspend"), r.story)
 }
 
-// expectNoPanics reads the manager's own metrics, which it wouldn't tell if it were gone.
+// expectNoPanics reads the manager's metrics, which also proves that it still runs.
 func expectNoPanics(ctx context.Context, token string) {
 	GinkgoHelper()
 	_, text := scrape(ctx, token)

@@ -49,7 +49,7 @@ var _ = Describe("A version that is released again and again", func() {
 	})
 })
 
-// removals are the requests of the operator and of the garbage collector to remove ChangePods of a namespace.
+// removals returns the requests of the operator and of the garbage collector that delete ChangePods of a namespace.
 func removals(namespace string) []auditv1.Event {
 	GinkgoHelper()
 	log, err := os.Open(plane.AuditLog())

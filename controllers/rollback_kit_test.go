@@ -36,7 +36,7 @@ import (
 const (
 	versionLabel = "admission-webhook-altershield.antgroup.com/version"
 	firstVersion = "c6c45d23c098bdf181853a85b60b5d74"
-	// missingImage can't be pulled by any node here.
+	// missingImage can't be pulled.
 	missingImage = `{"spec":{"template":{"spec":{"containers":[{"name":"sleep","image":"busybox:missing"}]}}}}`
 )
 
@@ -45,13 +45,13 @@ func patchSleep(ctx context.Context, namespace, patch string) (string, error) {
 	return kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "-p", patch)
 }
 
-// patient has no release rolled back because its pods don't run. A slow machine takes its time with good ones, too.
+// patient turns off rollbacks of releases whose pods don't run: good ones take long on a slow machine.
 func patient(ctx context.Context) {
 	GinkgoHelper()
 	configure(ctx, "stuck-rollback", `{"spec":{"enable":false}}`)
 }
 
-// losePatience rolls back what doesn't run at once, and lets everything else be.
+// losePatience causes a rollback of releases that don't run at once.
 func losePatience(ctx context.Context, rolledBack func()) {
 	GinkgoHelper()
 	output, err := kubectl(ctx, "-n", system, "patch", "opsconfiginfo", "stuck-rollback", "--type=merge", "-p", `{"spec":{"enable":true,"content":"1s"}}`)
@@ -62,7 +62,7 @@ func losePatience(ctx context.Context, rolledBack func()) {
 	Eventually(func() bool { return settingSeen(ctx, "stuck-rollback") }).Should(BeTrue())
 }
 
-// podsAt are those of a version.
+// podsAt returns the pods of a version.
 func podsAt(ctx context.Context, namespace, version string) []corev1.Pod {
 	GinkgoHelper()
 	var pods corev1.PodList
@@ -70,7 +70,7 @@ func podsAt(ctx context.Context, namespace, version string) []corev1.Pod {
 	return pods.Items
 }
 
-// scaleUp is the Event by which cluster-autoscaler announces a node to a pod.
+// scaleUp returns the Event by which cluster-autoscaler announces a node to a pod.
 func scaleUp(pod *corev1.Pod) *corev1.Event {
 	return &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.Name + "."},
@@ -80,7 +80,7 @@ func scaleUp(pod *corev1.Pod) *corev1.Event {
 	}
 }
 
-// troubles are what the pods of a version wait for, each once, as their statuses say.
+// troubles returns the waiting reasons in the statuses of a version's pods, each once.
 func troubles(ctx context.Context, namespace, version string) func() []string {
 	return func() []string {
 		var reasons []string
@@ -104,7 +104,7 @@ func troubles(ctx context.Context, namespace, version string) func() []string {
 	}
 }
 
-// goesBad verifies the sample, changes it to what is bad, and returns the version of that.
+// goesBad verifies the sample, makes a bad release, and returns its version.
 func goesBad(ctx context.Context, namespace, patch string, changes ...func(*appsv1.Deployment)) (bad string) {
 	GinkgoHelper()
 	Expect(kube.Create(ctx, sleep(namespace, changes...))).To(Succeed())
@@ -114,12 +114,12 @@ func goesBad(ctx context.Context, namespace, patch string, changes ...func(*apps
 	return released(ctx, namespace)()
 }
 
-// released is the version that the Deployment sleep is at.
+// released returns the current version of the Deployment sleep.
 func released(ctx context.Context, namespace string) func() string {
 	return func() string { return labelsOf(ctx, namespace)()[versionLabel] }
 }
 
-// backAtFirst waits until the sample is back at its first version, as if nothing had happened.
+// backAtFirst waits until the sample is back at its first version, with all pods.
 func backAtFirst(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
@@ -131,7 +131,7 @@ func backAtFirst(ctx context.Context, namespace string) {
 	Expect(deployment.Spec.Paused).To(BeFalse())
 }
 
-// readyPods counts the ready pods of each version. A namespace that has others as well says so.
+// readyPods counts the ready pods of each version, and other pods.
 func readyPods(ctx context.Context, namespace string) func() []string {
 	return func() []string {
 		var pods corev1.PodList
@@ -161,13 +161,13 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// rollbacksOf are those that the Deployment sleep remembers.
+// rollbacksOf returns the rollbacks recorded on the Deployment sleep.
 func rollbacksOf(ctx context.Context, namespace string) []appv1alpha1.Rollback {
 	GinkgoHelper()
 	return appv1alpha1.RollbacksOf(get(ctx, namespace, "sleep").Annotations)
 }
 
-// notes are those of the Events about Deployments with this reason; each Event counts once, however often it happened.
+// notes returns the notes of the Events about Deployments with this reason. A repeated Event counts once.
 func notes(ctx context.Context, namespace, reason string) func() []string {
 	return toldOf(ctx, namespace, func(event eventsv1.Event) (string, bool) {
 		return event.Note, event.Reason == reason && event.Regarding.Kind == "Deployment"
@@ -186,7 +186,7 @@ func twoVerified(ctx context.Context, namespace string, changes ...func(*appsv1.
 	return second
 }
 
-// revisions are the kept templates of a namespace as kubectl shows them: name, controller and revision.
+// revisions returns the kept templates of a namespace as shown by kubectl: name, controller and revision.
 func revisions(ctx context.Context, namespace string) []string {
 	GinkgoHelper()
 	output, err := kubectl(ctx, "-n", namespace, "get", "controllerrevisions", "--no-headers")

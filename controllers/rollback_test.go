@@ -33,7 +33,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// putRollback asks the operator for a rollback, with a token of the cluster.
+// putRollback requests a rollback from the operator, with a bearer token.
 func putRollback(ctx context.Context, token, body string) answer {
 	GinkgoHelper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, manager.RouterURL()+"/openapi/altershield/deployment/rollback", strings.NewReader(body))
@@ -44,7 +44,7 @@ func putRollback(ctx context.Context, token, body string) answer {
 	return do(request)
 }
 
-// sre is the token of an account that has a ClusterRole in a namespace; empty: none.
+// sre returns the token of an account with a ClusterRole in a namespace, or without any if it is empty.
 func sre(ctx context.Context, namespace, role string) string {
 	GinkgoHelper()
 	Expect(kube.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sre"}})).To(Succeed())

@@ -42,7 +42,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
-// callback is a request to the router, signed as the server does.
+// callback is a request to the router, signed like those of the server.
 type callback struct {
 	path   string
 	body   string
@@ -89,7 +89,7 @@ func do(request *http.Request) answer {
 	return answer{status: response.StatusCode, body: string(body)}
 }
 
-// awaited is the check of a release of one pod that waits for its verdict at a stage, which the server doesn't send.
+// awaited returns the check of a release of one pod that waits for its verdict of a stage, which the server doesn't send.
 func awaited(ctx context.Context, namespace, stage string) altershield.Node {
 	GinkgoHelper()
 	phase, action := "PreSubmitted ", altershield.ActionStartBatch
@@ -183,7 +183,7 @@ var _ = Describe("Callbacks", Ordered, ContinueOnFailure, func() {
 			time.Now().UnixMilli(), verifier.Sign("0", nil, "guess"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(post(ctx, verdict).status).To(Equal(200))
-		// It ends by itself: the connection is closed, with an answer or without.
+		// The connection is closed, with a response or without.
 		_, err = io.Copy(io.Discard, connection)
 		Expect(err).NotTo(HaveOccurred())
 		verified(ctx, namespace, "sleep")

@@ -31,7 +31,7 @@ import (
 var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailure, func() {
 	checkedByServer()
 
-	// seen is what a user sees of the only batch of a release: its status, message and why.
+	// seen is the state of the only batch of a release: its status, message and reason.
 	seen := func(ctx context.Context, namespace string) func() string {
 		return func() string {
 			for _, changePod := range changePods(ctx, namespace) {
@@ -219,7 +219,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		func(ctx context.Context, action string) {
 			namespace := controlledNamespace(ctx)
 			killed := make(chan struct{})
-			armed := true // the hook runs under its lock
+			armed := true // guarded by the hook's lock
 			onCall.set(func(call altershield.Call) {
 				if armed && call.Action == action && call.BizExecOrderID != "" {
 					armed = false
@@ -230,7 +230,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 			Expect(kube.Create(ctx, sleep(namespace, replicas(2)))).To(Succeed())
 			Eventually(killed).Should(BeClosed())
 			Expect(manager.Start(ctx)).To(Succeed())
-			// The server calls back once. What it said while nobody listened is found out at the deadline.
+			// The server calls back only once. A verdict that was lost is found by polling at the deadline.
 			expireLost(ctx, namespace)
 			verified(ctx, namespace, "sleep")
 			Eventually(ordersOf).WithArguments(namespace).Should(HaveExactElements("SUCCESS"))
@@ -289,7 +289,7 @@ func changePodIs(status string) func(client.Object) bool {
 	}
 }
 
-// finishes are the answers to the reports of a namespace's batches, without those that were dropped before.
+// finishes returns the responses to the reports of a namespace's batches, without dropped ones.
 func finishes(namespace string) []string {
 	own := map[string]bool{}
 	for _, node := range nodesOf(namespace) {
@@ -312,7 +312,7 @@ func nodeStates(namespace string) []string {
 	return states
 }
 
-// expireLost waits until no check runs at the server, and then ends the waits for verdicts that were sent to nobody.
+// expireLost waits until no check runs at the server, and then ends the waits for lost verdicts.
 func expireLost(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Eventually(func() int {
@@ -333,7 +333,7 @@ func expireLost(ctx context.Context, namespace string) {
 	}).Should(BeZero())
 }
 
-// isOver reports whether the server has told the verdict of the stage that a node is at, and got no answer.
+// isOver reports whether the server has sent the verdict of the current stage of a node and got no response.
 func isOver(id string) bool {
 	for _, node := range server.Nodes() {
 		if node.ID == id && len(node.Callbacks) > 0 {

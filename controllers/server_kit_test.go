@@ -37,13 +37,13 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
-// serverToken is what the operator and the test server share. It must not be in any log or Event.
+// serverToken is the token that the operator and the test server share. It must not appear in any log or Event.
 const serverToken = "token-that-nobody-may-see"
 
-// server is AlterShield Server, as a test server with the traps of v1.0.
+// server is a test server with the peculiarities of AlterShield Server v1.0.
 var server *altershield.Server
 
-// onCall is what a spec does when a call was processed but not answered yet.
+// onCall is called when a call was processed but not answered yet.
 var onCall = &hook{}
 
 // hook holds a function that a spec sets and the test server calls.
@@ -104,7 +104,7 @@ func checkedByServerWith(options altershield.Options, args ...string) {
 	})
 }
 
-// restartAs puts a manager with other options in the place of the one that runs.
+// restartAs replaces the running manager by one with other options.
 func restartAs(ctx context.Context, options operator.Options) {
 	GinkgoHelper()
 	Expect(manager.Stop(ctx)).To(Succeed())
@@ -114,7 +114,7 @@ func restartAs(ctx context.Context, options operator.Options) {
 	Expect(manager.Start(ctx)).To(Succeed())
 }
 
-// ordersOf are the orders of a namespace at the server, and how each ended: "open" while it has not.
+// ordersOf returns the end of each order of a namespace at the server, or "open".
 func ordersOf(namespace string) []string {
 	var ends []string
 	for _, order := range server.Orders() {
@@ -135,7 +135,7 @@ func isOf(order altershield.Order, namespace string) bool {
 	return json.Unmarshal([]byte(order.ChangeParamJSON), &param) == nil && param.Namespace == namespace
 }
 
-// nodesOf are the checks of a namespace at the server.
+// nodesOf returns the checks of a namespace at the server.
 func nodesOf(namespace string) []altershield.Node {
 	var nodes []altershield.Node
 	orders := map[string]bool{}
@@ -150,7 +150,7 @@ func nodesOf(namespace string) []altershield.Node {
 	return nodes
 }
 
-// steps are the ChangePods of a namespace as kubectl shows them: status and message.
+// steps returns the ChangePods of a namespace as shown by kubectl: status and message.
 func steps(ctx context.Context, namespace string) func() []string {
 	return func() []string {
 		var result []string
@@ -161,7 +161,7 @@ func steps(ctx context.Context, namespace string) func() []string {
 	}
 }
 
-// ordered is the Ordered condition of a release: its status and reason.
+// ordered returns the status and reason of the condition Ordered of a release.
 func ordered(ctx context.Context, namespace, name string) func() string {
 	return func() string {
 		var object appv1alpha1.ChangeWorkload
@@ -177,12 +177,12 @@ func ordered(ctx context.Context, namespace, name string) func() string {
 	}
 }
 
-// eventsIn are the Events of a namespace: reason and note.
+// eventsIn returns the Events of a namespace: reason and note.
 func eventsIn(ctx context.Context, namespace string) func() []string {
 	return toldOf(ctx, namespace, func(event eventsv1.Event) (string, bool) { return event.Reason + ": " + event.Note, true })
 }
 
-// toldOf lists what is told of the Events of a namespace that count.
+// toldOf returns the texts of the Events of a namespace that count.
 func toldOf(ctx context.Context, namespace string, tell func(eventsv1.Event) (told string, counts bool)) func() []string {
 	return func() []string {
 		var list eventsv1.EventList
@@ -199,7 +199,7 @@ func toldOf(ctx context.Context, namespace string, tell func(eventsv1.Event) (to
 	}
 }
 
-// expire lets the wait of a ChangePod end now: its deadline is in its status.
+// expire ends the wait of a ChangePod now, by the deadline in its status.
 func expire(ctx context.Context, namespace, changePod string) {
 	GinkgoHelper()
 	output, err := kubectl(ctx, "-n", namespace, "patch", "changepod", "--subresource=status", changePod, "--type=merge", "-p",
@@ -207,7 +207,7 @@ func expire(ctx context.Context, namespace, changePod string) {
 	Expect(err).NotTo(HaveOccurred(), output)
 }
 
-// neverReady lets no pod of the release start.
+// neverReady prevents the pods of the release from starting.
 func neverReady(deployment *appsv1.Deployment) {
 	deployment.Spec.Template.Labels["local.altershield.io/start"] = "never"
 }

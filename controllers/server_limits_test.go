@@ -30,8 +30,8 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
-// What AlterShield Server v1.0 was seen to do besides what is documented: signatures are not verified as shipped, checks that
-// start at the same time meet deadlocks, and a batch has 65,535 bytes at most.
+// Undocumented behaviour of AlterShield Server v1.0: by default it doesn't verify signatures, checks that start at the same time run
+// into deadlocks, and a batch has at most 65,535 bytes.
 var _ = Describe("The limits of AlterShield Server", Ordered, ContinueOnFailure, func() {
 	checkedByServerWith(altershield.Options{SkipAuth: true, InsertTime: 100 * time.Millisecond})
 
@@ -136,7 +136,7 @@ var _ = Describe("The limits of AlterShield Server", Ordered, ContinueOnFailure,
 	})
 })
 
-// callsOf are the calls about the orders of a namespace.
+// callsOf returns the calls about the orders of a namespace.
 func callsOf(namespace string) []altershield.Call {
 	var calls []altershield.Call
 	for _, call := range server.Calls() {

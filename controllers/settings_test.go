@@ -34,7 +34,7 @@ import (
 
 const system = "altershieldoperator-system"
 
-// configure patches the spec of a setting and puts the default back after the spec.
+// configure patches the spec of a setting and restores the default after the spec.
 func configure(ctx context.Context, name, patch string) {
 	GinkgoHelper()
 	output, err := kubectl(ctx, "-n", system, "patch", "opsconfiginfo", name, "--type", "merge", "-p", patch)
@@ -47,7 +47,7 @@ func configure(ctx context.Context, name, patch string) {
 	})
 }
 
-// settingSeen reports whether the operator has the setting in its cache as it stands.
+// settingSeen reports whether the operator's cache has the current setting.
 func settingSeen(ctx context.Context, name string) bool {
 	var setting appv1alpha1.OpsConfigInfo
 	err := kube.Get(ctx, client.ObjectKey{Namespace: system, Name: name}, &setting)

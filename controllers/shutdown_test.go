@@ -84,7 +84,7 @@ type question struct {
 	answer chan *admissionv1.AdmissionResponse
 }
 
-// askForAdmission begins to ask whether the Deployment sleep may be released with other labels, as the API server does.
+// askForAdmission begins an admission review of a release of the Deployment sleep with other labels, like the API server.
 func askForAdmission(ctx context.Context, namespace string) question {
 	GinkgoHelper()
 	old := get(ctx, namespace, "sleep")

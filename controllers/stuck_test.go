@@ -212,7 +212,7 @@ var _ = Describe("A release that can't start", func() {
 		Expect(output).To(ContainSubstring("deployment sleep takes version " + bad + " again"))
 		Expect(released(ctx, namespace)()).To(Equal(bad))
 		losePatience(ctx, func() {
-			// The rollback's own pods, too, are late for such impatience on a slow machine.
+			// On a slow machine even the pods of the rollback exceed such a short limit.
 			Eventually(notes(ctx, namespace, "ReleaseNotRolledBack")).Should(ContainElement(ContainSubstring("was rolled back before")))
 		})
 		Expect(released(ctx, namespace)()).To(Equal(bad))

@@ -38,9 +38,8 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
-// The suite runs the manager as users do: the program itself, with the rights of its service account, beside a real
-// API server with the real deployment controller. It takes no notice of how the program is made. Those labelled
-// slow run in `make test-full` alone.
+// The suite runs the built manager with the rights of its service account, on a real API server with the real deployment controller.
+// It is independent of the implementation. Specs labelled slow run only in `make test-full`.
 var (
 	plane    *cluster.Cluster
 	settings operator.Options
@@ -50,7 +49,7 @@ var (
 	shared string
 )
 
-// slow labels specs that take long, or prove on a control plane once more what component tests prove.
+// slow labels specs that take long, or that repeat component tests on a control plane.
 var slow = Label("slow")
 
 func TestOperator(t *testing.T) {
@@ -61,7 +60,7 @@ func TestOperator(t *testing.T) {
 	RunSpecs(t, "AlterShield Operator on a real control plane")
 }
 
-// Each process of the suite has a control plane and a manager of its own. The first one builds the manager for all.
+// Each process of the suite has its own control plane and manager. The first one builds the manager for all.
 var _ = SynchronizedBeforeSuite(func(ctx context.Context) []byte {
 	dir, err := os.MkdirTemp("", "altershield-suite")
 	Expect(err).NotTo(HaveOccurred())
@@ -100,8 +99,8 @@ var _ = SynchronizedBeforeSuite(func(ctx context.Context) []byte {
 	}
 })
 
-// A manager that loses its lease ends, and a cluster starts it again. Here only a spec would, and until then the specs would
-// tell nothing but that they waited in vain.
+// A manager that loses its lease exits, and a cluster would restart it. Here nothing does, and the following specs would only time
+// out.
 var _ = AfterEach(func(ctx context.Context) {
 	if ended := manager.Ended(); ended != nil {
 		Expect(manager.Start(ctx)).To(Succeed())
@@ -120,7 +119,7 @@ func buildManager(ctx context.Context, dir string) {
 	Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
-// After the specs each process stops its manager, and the last one looks at what the managers asked for together.
+// After the specs each process stops its manager, and the last one checks the requests of all managers together.
 var _ = SynchronizedAfterSuite(func(ctx context.Context) {
 	if manager == nil {
 		return // BeforeSuite has failed
@@ -133,7 +132,7 @@ var _ = SynchronizedAfterSuite(func(ctx context.Context) {
 	expectLeastPrivilege()
 })
 
-// expectCleanLog reads the manager's log for what no spec looks at.
+// expectCleanLog checks the manager's log for problems that no spec notices.
 func expectCleanLog() {
 	GinkgoHelper()
 	written, err := os.ReadFile(manager.LogPath())

@@ -33,7 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/collector"
 )
 
-// collected takes the traces of the manager.
+// collected receives the traces of the manager.
 var collected *collector.Collector
 
 // traced restarts the manager with a collector, for the specs of an Ordered container.
@@ -56,19 +56,19 @@ func listen() net.Listener {
 	return listener
 }
 
-// traceID is that of a release of the Deployment sleep, as docs/tracing.md tells users to compute it.
+// traceID returns the ID of the trace of a release of the Deployment sleep, computed as in docs/tracing.md.
 func traceID(ctx context.Context, namespace string, release int) string {
 	GinkgoHelper()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", get(ctx, namespace, "sleep").UID, release))
 	return hex.EncodeToString(sum[:])[:32]
 }
 
-// arrived are the spans of a trace.
+// arrived returns the spans of a trace.
 func arrived(id string) []collector.Span {
 	return slices.DeleteFunc(collected.Spans(), func(span collector.Span) bool { return span.Trace != id })
 }
 
-// tree are the spans of a trace, each behind its parents, and each once: a call may be made again.
+// tree returns the spans of a trace, each with its parents before it, and each once, as calls may be repeated.
 func tree(id string) func() []string {
 	return func() []string {
 		byID := map[string]collector.Span{}
@@ -89,7 +89,7 @@ func tree(id string) func() []string {
 	}
 }
 
-// rootOf is the span of a release, once it has arrived, and it only once.
+// rootOf waits for the span of a release and returns it. It must arrive only once.
 func rootOf(id string) collector.Span {
 	GinkgoHelper()
 	var roots []collector.Span
@@ -179,7 +179,7 @@ var _ = Describe("The trace of a release", Ordered, ContinueOnFailure, func() {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		verified(ctx, namespace, "sleep")
-		// It takes one callback, the next. Whoever would clear it instead might do so before that callback is written.
+		// It applies to the next callback only. Clearing it might happen before that callback is written.
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Remaining: 1})
 		output, err := release(ctx, namespace, "1234")
 		Expect(err).NotTo(HaveOccurred(), output)
@@ -201,7 +201,7 @@ var _ = Describe("The trace of a release", Ordered, ContinueOnFailure, func() {
 var _ = Describe("Tracing", slow, Ordered, ContinueOnFailure, func() {
 	AfterAll(func(ctx context.Context) { restartAs(ctx, settings) })
 
-	// connections counts who connects, and answers nobody.
+	// connections counts connections, without responding.
 	connections := func() (address string, count *atomic.Int32) {
 		listener, count := listen(), &atomic.Int32{}
 		go func() {
@@ -222,7 +222,7 @@ var _ = Describe("Tracing", slow, Ordered, ContinueOnFailure, func() {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		verified(ctx, namespace, "sleep")
-		restartAs(ctx, settings) // what would be left is sent
+		restartAs(ctx, settings) // sends the remaining spans
 		Expect(count.Load()).To(BeZero())
 	})
 

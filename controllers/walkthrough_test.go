@@ -143,7 +143,7 @@ func repairSleep(ctx context.Context, namespace string, count int32) {
 	Expect(err).NotTo(HaveOccurred(), output)
 }
 
-// endsOf says how each ChangePod of a namespace stands.
+// endsOf returns the state of each ChangePod of a namespace.
 func endsOf(ctx context.Context, namespace string) []string {
 	var result []string
 	for _, changePod := range changePods(ctx, namespace) {
@@ -153,7 +153,7 @@ func endsOf(ctx context.Context, namespace string) []string {
 	return result
 }
 
-// expectEveryPodOnce checks that every pod is in one ChangePod, and that all of them have ended.
+// expectEveryPodOnce checks that every pod is in one ChangePod, and that all ChangePods have ended.
 func expectEveryPodOnce(ctx context.Context, namespace string, pods int) {
 	GinkgoHelper()
 	claims := map[string]int{}
@@ -180,7 +180,7 @@ func expectFinishedPods(ctx context.Context, namespace string, count int) {
 	}
 }
 
-// eventReasons are the reasons of the Events about the Deployments of a namespace.
+// eventReasons returns the reasons of the Events about the Deployments of a namespace.
 func eventReasons(ctx context.Context, namespace string) []string {
 	GinkgoHelper()
 	output, err := kubectl(ctx, "-n", namespace, "get", "events.events.k8s.io", "-o",

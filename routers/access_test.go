@@ -36,14 +36,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 )
 
-// reviews answers as an API server that knows the token of alice, who may list Deployments of the namespace default and
-// patch the Deployment sleep in it. It notes what it is asked.
+// reviews is an API server that accepts the token of alice, who may list Deployments in the namespace default and patch the
+// Deployment sleep in it. It records the requests.
 type reviews struct {
 	rights authorizationv1.SubjectAccessReviewSpec
 	asked  int
-	// down is the kind that it fails to answer.
+	// down is the kind of requests that fail.
 	down string
-	// recorded reports whether a review was to be awaited in the cache.
+	// recorded reports whether a review was recorded for later reads.
 	recorded bool
 }
 
@@ -133,7 +133,7 @@ func TestCheckAsksWithAllThatIsKnownOfAUser(t *testing.T) {
 		`user "alice" cannot patch resource "deployments" named "awake" in API group "apps" in the namespace "default"`))
 }
 
-// shown is the status that a caller gets for a token, and whether the body was read before.
+// shown returns the status for a token, and whether the body was read.
 func shown(t *testing.T, b *bench, token string) (code int, read bool) {
 	t.Helper()
 	body := &counting{Reader: strings.NewReader(`{"namespace":"default","name":"sleep"}`)}
@@ -142,7 +142,7 @@ func shown(t *testing.T, b *bench, token string) (code int, read bool) {
 	return b.serveHTTP(request).Code, body.reads > 0
 }
 
-// counting counts how often it is read.
+// counting counts reads.
 type counting struct {
 	io.Reader
 	reads int

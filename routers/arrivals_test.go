@@ -31,7 +31,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// appear puts a ChangePod where the server sees it, and has the cache tell of it: first without its check, as it begins.
+// appear adds a ChangePod to the cache, which notifies the server: first without its check, as at the beginning.
 func (b *bench) appear(t testing.TB, changePod *appv1alpha1.ChangePod) {
 	t.Helper()
 	g := NewWithT(t)
@@ -39,13 +39,13 @@ func (b *bench) appear(t testing.TB, changePod *appv1alpha1.ChangePod) {
 	g.Expect(err).NotTo(HaveOccurred())
 	status := changePod.DeepCopy().Status
 	g.Expect(b.kube.Create(t.Context(), changePod)).To(Succeed())
-	informer.Add(&appv1alpha1.ChangePod{ObjectMeta: changePod.ObjectMeta, Spec: changePod.Spec}) // its status comes later
+	informer.Add(&appv1alpha1.ChangePod{ObjectMeta: changePod.ObjectMeta, Spec: changePod.Spec}) // its status follows
 	changePod.Status = status
 	g.Expect(b.kube.Status().Update(t.Context(), changePod)).To(Succeed())
 	informer.Update(nil, changePod)
 }
 
-// during has the server answer a callback, and does something when it waits for a ChangePod since so long.
+// during sends a callback, and calls a function after the server has waited for the ChangePod for the given time.
 func during(t *testing.T, b *bench, since time.Duration, do func()) (*httptest.ResponseRecorder, time.Duration) {
 	t.Helper()
 	if err := b.watch(t.Context()); err != nil {

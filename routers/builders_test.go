@@ -44,7 +44,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-// now is when every callback of these tests arrives.
+// now is the time at which every callback of these tests arrives.
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 const (
@@ -58,21 +58,21 @@ const (
 	callbackPath = "/openapi/altershield/callback"
 )
 
-// bench is a server with all that it needs, without a network.
+// bench is a server with stubs of its surroundings, without a network.
 type bench struct {
 	*Server
 	clock *clocktesting.FakePassiveClock
-	// kube is what the API server holds.
+	// kube holds the objects of the API server.
 	kube client.WithWatch
-	// roller is who makes rollbacks.
+	// roller makes rollbacks.
 	roller   *roller
 	informer *informertest.FakeInformers
 	registry *prometheus.Registry
 	log      *gbytes.Buffer
 }
 
-// newBench has funcs between the server and what the API server holds. The server gets single objects from it live, and
-// lists from its cache.
+// newBench returns a bench with funcs between the server and the API server. The server reads single objects live, and lists from its
+// cache.
 func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *bench {
 	t.Helper()
 	kube := testkit.NewFake(t, objects...)
@@ -125,7 +125,7 @@ func (b *bench) changePod(t testing.TB) *appv1alpha1.ChangePod {
 	return changePod
 }
 
-// parked are the verdicts that wait in the ChangeWorkload, as "check stage verdict message".
+// parked returns the parked verdicts in the ChangeWorkload, as "check stage verdict message".
 func (b *bench) parked(t testing.TB) []string {
 	t.Helper()
 	workload := &appv1alpha1.ChangeWorkload{}
@@ -137,7 +137,7 @@ func (b *bench) parked(t testing.TB) []string {
 	return result
 }
 
-// counted are the counters that were raised, as "name{labels} value".
+// counted returns the counters that were raised, as "name{labels} value".
 func (b *bench) counted(t testing.TB) []string {
 	t.Helper()
 	families, err := b.registry.Gather()
@@ -158,7 +158,7 @@ func (b *bench) counted(t testing.TB) []string {
 	return result
 }
 
-// waited is how often the wait of a pod for its verdict was measured, and the seconds in all.
+// waited returns the number of observed waits for a verdict, and their sum in seconds.
 func (b *bench) waited(t testing.TB) (count uint64, seconds float64) {
 	t.Helper()
 	families, err := b.registry.Gather()
@@ -171,7 +171,7 @@ func (b *bench) waited(t testing.TB) (count uint64, seconds float64) {
 	return 0, 0
 }
 
-// bodyOf is a callback as AlterShield Server writes it.
+// bodyOf returns the body of a callback as sent by AlterShield Server.
 func bodyOf(stage, verdict string) string {
 	rules := `[]`
 	if verdict == "fail" {
@@ -182,7 +182,7 @@ func bodyOf(stage, verdict string) string {
 		`,"verdict":"` + verdict + `"}},"changeCheckType":"CHANGE_BATCH"}`
 }
 
-// signed is what AlterShield Server sends, with its malformed media type.
+// signed returns a callback as sent by AlterShield Server, with its malformed media type.
 func signed(t testing.TB, body string) *http.Request {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), "POST", callbackPath, strings.NewReader(body))
@@ -197,7 +197,7 @@ func sign(request *http.Request, timestamp, body string) {
 	request.Header.Set("X-AlterShield-Sign", altershield.Sign(timestamp, []byte(body), token))
 }
 
-// changePod is a batch of two pods in a phase; the message is the phase before ExecuteDone.
+// changePod returns a batch of two pods in a phase; the message is the phase before ExecuteDone.
 func changePod(phase, message string) *appv1alpha1.ChangePod {
 	return &appv1alpha1.ChangePod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--1"},
@@ -210,7 +210,7 @@ func changePod(phase, message string) *appv1alpha1.ChangePod {
 	}
 }
 
-// changeWorkload is the release under an order, with the verdicts that it keeps.
+// changeWorkload returns a release with an order and parked verdicts.
 func changeWorkload(kept ...appv1alpha1.EarlyVerdict) *appv1alpha1.ChangeWorkload {
 	return &appv1alpha1.ChangeWorkload{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--" + version},

@@ -145,7 +145,7 @@ func TestCallbacksThatAreNotVerdictsOfBatchesAreAcknowledged(t *testing.T) {
 	}
 }
 
-// altered is a genuine callback but for a header.
+// altered returns an authentic callback with an altered header.
 func altered(header, value string) func(testing.TB) *http.Request {
 	return func(t testing.TB) *http.Request {
 		request := signed(t, bodyOf("POST", "fail"))
@@ -154,7 +154,7 @@ func altered(header, value string) func(testing.TB) *http.Request {
 	}
 }
 
-// sentAt is a genuine callback of another time.
+// sentAt returns an authentic callback of another time.
 func sentAt(timestamp string) func(testing.TB) *http.Request {
 	return func(t testing.TB) *http.Request {
 		request := signed(t, bodyOf("POST", "fail"))
@@ -163,7 +163,7 @@ func sentAt(timestamp string) func(testing.TB) *http.Request {
 	}
 }
 
-// sent is a genuine callback with this body.
+// sent returns an authentic callback with this body.
 func sent(body string) func(testing.TB) *http.Request {
 	return func(t testing.TB) *http.Request { return signed(t, body) }
 }
@@ -251,7 +251,7 @@ func TestCallbacksAreNotTakenWithoutCredentials(t *testing.T) {
 	}
 }
 
-// broken is a receiver that fails for a reason of its own.
+// broken is a receiver that fails with an unknown error.
 type broken struct{ altershield.Callbacks }
 
 func (broken) CheckHeader(http.Header, time.Time) error {
@@ -295,7 +295,7 @@ func TestCallbacksTakeAThousandVerdictsAtOnce(t *testing.T) {
 		var callers sync.WaitGroup
 		codes := make([]int, 1000)
 		for i := range codes {
-			// Each waits for its ChangePod to appear, as after a burst of starts.
+			// Each waits for its ChangePod, as after a burst of starts.
 			callers.Go(func() { codes[i] = b.serveHTTP(signed(t, bodyOf("POST", "pass"))).Code })
 		}
 		callers.Wait()

@@ -40,7 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
-// Only what is signed with the token, for this platform and just now, is taken for a callback, whatever else is in it.
+// Only requests that are signed with the token, for this platform and just now, count as callbacks, whatever their content.
 func FuzzACallback(f *testing.F) {
 	const signedAt = "1795255200000"
 	for _, body := range []string{
@@ -81,7 +81,7 @@ func FuzzACallback(f *testing.F) {
 	})
 }
 
-// checkBelieved looks at what becomes of a body that the server has signed.
+// checkBelieved checks the result of a body that the server has signed.
 func checkBelieved(t *testing.T, body []byte, received verifier.Delivery, outcome outcome) {
 	t.Helper()
 	parsed, unreadable := altershield.ParseCallback(body)
@@ -93,7 +93,7 @@ func checkBelieved(t *testing.T, body []byte, received verifier.Delivery, outcom
 	}
 }
 
-// isSignedNow reports whether a body carries the signature of the token at a timestamp that is recent.
+// isSignedNow reports whether a body is signed with the token at a recent timestamp.
 func isSignedNow(timestamp, sign string, body []byte) bool {
 	number, err := strconv.ParseInt(timestamp, 10, 64)
 	return err == nil && isRecent(number) && sign == altershield.Sign(strconv.FormatInt(number, 10), body, token)
@@ -106,7 +106,7 @@ func isRecent(timestamp int64) bool {
 		timestamp >= (seconds-window)*1000 && timestamp <= (seconds+window)*1000
 }
 
-// What a caller asks for is refused with a reason, or names objects that Kubernetes may have.
+// A request of a caller is rejected with a reason, or has valid names of objects.
 func FuzzAWish(f *testing.F) {
 	for _, seed := range []string{
 		`{"namespace":"default","name":"sleep"}`, `{"namespace":"default","name":"sleep","version":"` + version + `"}`, `{"namespace":"a.b","name":"sleep"}`,
@@ -165,7 +165,7 @@ func FuzzAQuestionForSuspendedDeployments(f *testing.F) {
 	})
 }
 
-// Whatever the label of a suspension holds, what people and programs read is a time of RFC 3339 or nothing.
+// For any value of the label of a suspension the response holds a time in RFC 3339 or nothing.
 func FuzzTheTimeOfASuspension(f *testing.F) {
 	for _, seed := range []string{"1795255200", "", "0", "-1", "soon", "+7", "9223372036854775807", "-9223372036854775808", "253402300799", "253402300800"} {
 		f.Add(seed)

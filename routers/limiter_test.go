@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// slow sends callbacks from an address whose bodies don't end before release, and which only their bodies prove wrong.
+// slow sends callbacks from an address. Their bodies don't end before release, and only their bodies make them invalid.
 func slow(t *testing.T, b *bench, address string, count int, release <-chan struct{}) *sync.WaitGroup {
 	t.Helper()
 	var callers sync.WaitGroup
@@ -53,7 +53,7 @@ func slow(t *testing.T, b *bench, address string, count int, release <-chan stru
 	return &callers
 }
 
-// genuineFrom is how long a genuine callback from an address takes, and how it is answered.
+// genuineFrom returns the status and the duration of an authentic callback from an address.
 func genuineFrom(t *testing.T, b *bench, address string) (int, time.Duration) {
 	t.Helper()
 	request := signed(t, bodyOf("POST", "pass"))
@@ -92,7 +92,7 @@ func TestLobbyKeepsRoomForWhoWasGenuineBefore(t *testing.T) {
 		g.Expect(code).To(Equal(200))
 		g.Expect(took).To(BeZero())
 		code, took = genuineFrom(t, b, "10.0.1.2")
-		g.Expect(code).To(Equal(503), "it was not heard of before")
+		g.Expect(code).To(Equal(503), "it was not seen before")
 		g.Expect(took).To(Equal(3 * time.Second))
 		close(release)
 		for _, callers := range strangers {

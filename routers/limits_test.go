@@ -34,7 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// pipes is a listener whose connections have no network, so that they live by the clock of a bubble.
+// pipes is a listener without a network, so that its connections use the fake clock.
 type pipes struct {
 	connections chan net.Conn
 	closed      chan struct{}
@@ -67,7 +67,7 @@ func (p *pipes) dial() net.Conn {
 	return near
 }
 
-// running serves b until stop is called, which then waits for its end and returns how long that took.
+// running serves b until stop is called, which waits for the end and returns the duration.
 func running(t *testing.T, b *bench) (*pipes, func() time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(b.context(t.Context()))
@@ -84,7 +84,7 @@ func running(t *testing.T, b *bench) (*pipes, func() time.Duration) {
 	}
 }
 
-// exchange sends a text and returns the status of what is answered, 0 if the connection is cut, with the time it took.
+// exchange sends a text and returns the status of the response, 0 if the connection is cut, and the duration.
 func exchange(t *testing.T, connection net.Conn, text string) (int, time.Duration) {
 	t.Helper()
 	start := time.Now()
@@ -97,7 +97,7 @@ func exchange(t *testing.T, connection net.Conn, text string) (int, time.Duratio
 	return response.StatusCode, time.Since(start)
 }
 
-// plausible is the header of a callback, but for its end, that only the body can prove wrong.
+// plausible is the valid header of a callback, without its end.
 const plausible = "POST /openapi/callback HTTP/1.1\r\nHost: operator\r\nX-AlterShield-Platform: kubernetes\r\n" +
 	"X-AlterShield-Timestamp: 1795255200000\r\nX-AlterShield-Sign: M38WRU7HVU9NPVW0GJEC64VWRGFLG2TC8ZRQHOYJUAG=\r\n"
 

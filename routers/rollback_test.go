@@ -40,11 +40,11 @@ import (
 
 const rollbackPath = "/openapi/altershield/deployment/rollback"
 
-// roller makes the rollbacks that it is asked for. It notes them.
+// roller makes rollbacks and records the requests.
 type roller struct {
-	// fails are what the next attempts end with.
+	// fails are the errors of the next attempts.
 	fails []error
-	// during is what happens while it works.
+	// during is called during a rollback.
 	during func(context.Context) error
 	asked  []rollback.Request
 }
@@ -69,14 +69,14 @@ func (r *roller) RollBack(ctx context.Context, request rollback.Request) (*appv1
 	return made, nil
 }
 
-// newRollbackBench has an API server with alice, who may take the first of its Deployments back, but not the second.
+// newRollbackBench returns a bench whose API server lets alice roll back the first of its Deployments, but not the second.
 func newRollbackBench(t testing.TB) (*bench, *reviews) {
 	t.Helper()
 	api := &reviews{}
 	return newBench(t, api.funcs(), suspendedDeployment("default", "sleep"), suspendedDeployment("default", "awake")), api
 }
 
-// takeBack sends alice's request for a rollback.
+// takeBack sends a rollback request of alice.
 func (b *bench) takeBack(t testing.TB, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), "PUT", rollbackPath, strings.NewReader(body))
@@ -194,7 +194,7 @@ func TestRollBackIsRetriedOnTheSameReleaseOfAChangingDeployment(t *testing.T) {
 	b, _ := newRollbackBench(t)
 	conflict := apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", errors.New("the object has been modified"))
 	b.roller.fails = []error{conflict, conflict}
-	b.roller.during = func(ctx context.Context) error { // somebody else takes it back
+	b.roller.during = func(ctx context.Context) error { // another rollback happens
 		deployment := suspendedDeployment("default", "sleep")
 		return b.kube.Patch(ctx, deployment, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{
 			"labels":{"admission-webhook-altershield.antgroup.com/version":"0123456789abcdef0123456789abcdef"},
@@ -238,7 +238,7 @@ func TestRollbacksTakeUpTheRoomOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, (&reviews{}).funcs(), changePod("PostSubmitted", ""))
-		// Bodies that don't arrive keep them there.
+		// They wait for bodies that don't arrive.
 		body, end := io.Pipe()
 		var callers sync.WaitGroup
 		for i := range 64 {

@@ -78,7 +78,7 @@ func TestLiveTestDoesNotReadTheRequest(t *testing.T) {
 	g.Expect(err).To(MatchError("somebody reads"), "nobody read before")
 }
 
-// crowd sends requests at once, sixteen from each address, and returns their answers when all have one.
+// crowd sends concurrent requests, sixteen from each address, and returns a function that waits for their statuses.
 func crowd(t *testing.T, routing *router, count int, path string) (codes func() []int) {
 	t.Helper()
 	var callers sync.WaitGroup
@@ -129,7 +129,7 @@ func TestRouterTurnsARequestOfTooManyAwayAfterThreeSeconds(t *testing.T) {
 		waiting := crowd(t, routing, 64, "/slow")
 		close(release)
 		g.Expect(codes()).To(HaveEach(200))
-		g.Expect(waiting()).To(HaveEach(200), "room came in time")
+		g.Expect(waiting()).To(HaveEach(200), "places became free in time")
 	})
 }
 

@@ -39,7 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// patient is for what takes as long as the machine needs.
+// patient is long enough for a slow machine.
 const patient = 30 * time.Second
 
 // listen starts b on a port of this machine and returns its address. It is stopped when the test ends.
@@ -61,7 +61,7 @@ func listen(t *testing.T, b *bench) string {
 	return listener.Addr().String()
 }
 
-// writeCertificate makes dir hold a new certificate of a host, which is returned as a pool that trusts it.
+// writeCertificate writes a new certificate of a host to dir and returns a pool that trusts it.
 func writeCertificate(t *testing.T, dir, host string) *x509.CertPool {
 	t.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey(host, nil, nil)

@@ -37,7 +37,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// suspendedDeployment is at release 4 of version; its UID is d- and its name.
+// suspendedDeployment returns a Deployment at release 4 of version, with the UID d-<name>.
 func suspendedDeployment(namespace, name string) *appsv1.Deployment {
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: name, UID: types.UID("d-" + name),
@@ -51,7 +51,7 @@ func suspendedDeployment(namespace, name string) *appsv1.Deployment {
 	return deployment
 }
 
-// releaseOf is the record of a release of the Deployment sleep.
+// releaseOf returns the record of a release of the Deployment sleep.
 func releaseOf(version string, number int64, status, reason string, verified ...string) *appv1alpha1.ChangeWorkload {
 	workload := changeWorkload()
 	workload.Name = "sleep--x--" + version
@@ -70,7 +70,7 @@ func failing(workload *appv1alpha1.ChangeWorkload, pods ...appv1alpha1.PodSummar
 	return workload
 }
 
-// ask is alice's question to a server whose cache is in no order.
+// ask sends a query of alice to a server whose cache is unordered.
 func ask(t testing.TB, query string, objects ...client.Object) *httptest.ResponseRecorder {
 	t.Helper()
 	funcs := (&reviews{}).funcs()
@@ -87,7 +87,7 @@ func ask(t testing.TB, query string, objects ...client.Object) *httptest.Respons
 	return b.serveHTTP(request)
 }
 
-// namesAndNext is a page as "names|continue".
+// namesAndNext returns a page as "names|continue".
 func namesAndNext(t testing.TB, answer *httptest.ResponseRecorder) string {
 	t.Helper()
 	shown := page{}
@@ -111,7 +111,7 @@ func TestSuspendedShowsTheFailuresOfADeployment(t *testing.T) {
 	delete(healthy.Labels, "altershield.defense.antgroup.com/suspend")
 	answer := ask(t, "?namespace=default", suspendedDeployment("default", "sleep"), healthy, suspendedDeployment("elsewhere", "secret"),
 		failed, foreign, failing(releaseOf(second, 3, "Suspend", "PodsFailed")), releaseOf(older, 2, "Success", "AllPodsPassed"),
-		failing(releaseOf(oldest, 1, "Suspend", "PodsFailed"))) // which is history
+		failing(releaseOf(oldest, 1, "Suspend", "PodsFailed"))) // already superseded
 	g.Expect(answer.Code).To(Equal(200))
 	g.Expect(answer.Body.String()).To(MatchJSON(`{"items":[{
 		"namespace": "default", "name": "sleep", "version": "c6c45d23c098bdf181853a85b60b5d74", "release": 4,

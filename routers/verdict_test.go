@@ -32,7 +32,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// shows has the cache show every ChangePod altered.
+// shows makes the cache return altered ChangePods.
 func shows(alter func(*appv1alpha1.ChangePod)) interceptor.Funcs {
 	return interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 		err := kube.List(ctx, list, options...)
@@ -45,7 +45,7 @@ func shows(alter func(*appv1alpha1.ChangePod)) interceptor.Funcs {
 	}}
 }
 
-// beforeWrite does something before the first write of a status, and fails it with what that returns.
+// beforeWrite calls a function before the first write of a status, which fails with its error.
 func beforeWrite(do func(client.Client) error) interceptor.Funcs {
 	first := true
 	return interceptor.Funcs{SubResourcePatch: func(ctx context.Context, kube client.Client, sub string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
@@ -59,7 +59,7 @@ func beforeWrite(do func(client.Client) error) interceptor.Funcs {
 	}}
 }
 
-// overwrite is what somebody else does meanwhile.
+// overwrite makes a concurrent change.
 func overwrite(ctx context.Context, kube client.Client, object client.Object) error {
 	current := object.DeepCopyObject().(client.Object)
 	if err := kube.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
@@ -87,7 +87,7 @@ func TestDecidedMeasuresTheWaitOfEachPod(t *testing.T) {
 		t.Run(row.stage+" "+row.verdict, func(t *testing.T) {
 			g := NewWithT(t)
 			waiting := changePod(row.phase, "")
-			waiting.Spec.PodInfos[0].FinishTimeUnix = now.Unix() - 30 // the other pod's label could not be read
+			waiting.Spec.PodInfos[0].FinishTimeUnix = now.Unix() - 30 // the other pod's label is unreadable
 			b := newBench(t, interceptor.Funcs{}, waiting)
 			for range 2 {
 				b.callBack(t, bodyOf(row.stage, row.verdict))

@@ -37,7 +37,7 @@ import (
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-// decided is the sum of all decisions that were counted.
+// decided returns the number of counted decisions.
 func decided(metrics *Metrics) float64 {
 	sum := 0.0
 	for _, decision := range []string{"stamped", "denied", "refused", "suspension_ignored", "refusal_ignored", "returned_to_verified"} {
@@ -46,7 +46,7 @@ func decided(metrics *Metrics) float64 {
 	return sum
 }
 
-// Anybody who reaches the port can send any review.
+// Any caller who reaches the port can send any review.
 func TestAccountsTakeOnlyWhatTheCacheConfirms(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), processed)
 	next := all(repaired, stamped(versionOf1234, "5"))
@@ -60,10 +60,10 @@ func TestAccountsTakeOnlyWhatTheCacheConfirms(t *testing.T) {
 	elsewhere := func(request *admission.Request) { request.Namespace = "kube-system" }
 	for _, row := range []struct {
 		name         string
-		known        edit // nil: the cache has no such Deployment
+		known        edit // nil if the cache has no such Deployment
 		old, updated edit // old is nil for a creation
 		forge        func(*admission.Request)
-		confirmed    bool // the Deployment is there, but not what the request claims of it
+		confirmed    bool // by the cached Deployment
 	}{
 		{"nothing of a Deployment that it doesn't have", nil, all(release, forged), all(release, forged, next), elsewhere, false},
 		{"nothing of one in another namespace", all(release, forged), all(release, forged), all(release, forged, next), elsewhere, false},

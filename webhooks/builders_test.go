@@ -46,7 +46,7 @@ const (
 	operator      = "system:serviceaccount:altershieldoperator-system:altershieldoperator-controller-manager"
 )
 
-// sleep is the documents' Deployment as an AdmissionReview carries it, with the API server's defaults.
+// sleep is the documents' Deployment as in an AdmissionReview, with the API server's defaults.
 const sleep = `{
 	"apiVersion": "apps/v1", "kind": "Deployment",
 	"metadata": {"name": "sleep", "namespace": "default", "uid": "d-1", "creationTimestamp": null, "labels": {"app": "sleep"}},
@@ -75,7 +75,7 @@ type object = map[string]any
 // edit changes a Deployment in place.
 type edit func(deployment object)
 
-// deployment is sleep with the edits.
+// deployment returns sleep with the edits.
 func deployment(t testing.TB, edits ...edit) object {
 	t.Helper()
 	result := object{}
@@ -88,7 +88,7 @@ func deployment(t testing.TB, edits ...edit) object {
 	return result
 }
 
-// at finds the object under the path, and makes what is missing on the way.
+// at returns the object at the path, and creates missing ones on the way.
 func at(root object, path ...string) object {
 	for _, key := range path {
 		child, present := root[key].(object)
@@ -129,14 +129,14 @@ func all(edits ...edit) edit {
 	}
 }
 
-// stamped makes the Deployment one that is at a release.
+// stamped makes the Deployment carry the stamp of a release.
 func stamped(version, number string) edit {
 	return all(label("admission-webhook-altershield.antgroup.com/version", version),
 		templateLabel("admission-webhook-altershield.antgroup.com/version", version),
 		annotation("altershield.defense.antgroup.com/release", number))
 }
 
-// processed and suspended are what the operator's reconcilers write.
+// processed and suspended set the labels of the operator's reconcilers.
 func processed(deployment object) {
 	label("altershield.defense.antgroup.com/defense-status", "processed")(deployment)
 }
@@ -176,7 +176,7 @@ func ending(ended string) edit {
 	}
 }
 
-// asking is a user's request for a rollback, askedBy the note of who made it.
+// asking adds a request for a rollback, askedBy its author.
 func asking(to string) edit { return annotation("altershield.defense.antgroup.com/rollback", to) }
 
 func askedBy(user string) edit {
@@ -188,14 +188,14 @@ func rolledBack(rollbacks ...string) edit {
 	return annotation("altershield.defense.antgroup.com/rollbacks", "["+strings.Join(rollbacks, ",")+"]")
 }
 
-// leaving is a rollback from a version that made the given release; more are further fields.
+// leaving returns a rollback from a version that made the given release; more are further fields.
 func leaving(version, toRelease string, more ...string) string {
 	fields := append([]string{`"version":"` + version + `","release":3,"to":"` + versionOf123 + `","toRelease":` + toRelease +
 		`,"time":"2026-11-21T08:00:00Z"`}, more...)
 	return "{" + strings.Join(fields, ",") + "}"
 }
 
-// refused is the field of a rollback that has its version refused for some hours yet.
+// refused is the field of a rollback that quarantines its version for some more hours.
 const refused = `"refusedUntil":"2026-11-22T08:00:00Z"`
 
 // repaired is the documents' repair: another template.
@@ -213,7 +213,7 @@ func raw(t testing.TB, deployment object) runtime.RawExtension {
 	return runtime.RawExtension{Raw: encoded}
 }
 
-// requestOf is alice's request to create a Deployment, or to update old to it.
+// requestOf returns alice's request to create a Deployment, or to update old to it.
 func requestOf(t testing.TB, old, updated object) admission.Request {
 	t.Helper()
 	request := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
@@ -235,7 +235,7 @@ func marksOf(t testing.TB, deployment object) marks {
 	return newMarks(kind.Kind{}, decoded)
 }
 
-// operations are a patch as "op path" to value.
+// operations returns a patch as "op path" to value.
 func operations(patch []jsonpatch.Operation) map[string]any {
 	result := map[string]any{}
 	for _, operation := range patch {
@@ -252,7 +252,7 @@ func merged(maps_ ...map[string]string) map[string]string {
 	return result
 }
 
-// cached is the Deployment as the cache has it.
+// cached returns the Deployment as in the cache.
 func cached(t testing.TB, edits ...edit) *appsv1.Deployment {
 	t.Helper()
 	result := &appsv1.Deployment{}
@@ -262,14 +262,14 @@ func cached(t testing.TB, edits ...edit) *appsv1.Deployment {
 	return result
 }
 
-// accountsOf confirms what the reader has.
+// accountsOf returns accounts with the reader as their cache.
 func accountsOf(t testing.TB, reader client.Reader) *accounts {
 	t.Helper()
 	options := Options{Kind: kind.Kind{}, Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Recorder: events.Recorder{Events: &recorder{}}}
 	return newAccounts(options, countingMetrics(t))
 }
 
-// pastOf reads from the API server what the reader has.
+// pastOf returns a past with the reader as its API server.
 func pastOf(live client.Reader, accounts *accounts) *past {
 	return newPast(Options{Kind: kind.Kind{}, Live: live, Clock: clocktesting.NewFakePassiveClock(now)}, accounts)
 }

@@ -78,7 +78,7 @@ func validatorOf(t testing.TB, reader client.Reader) *deploymentValidator {
 	return &deploymentValidator{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
 }
 
-// recorder keeps the Events that are reported.
+// recorder keeps the Events.
 type recorder struct{ reported []report }
 
 type report struct {
@@ -209,8 +209,8 @@ func TestDeploymentValidatorRefusesWhatItCanNotRead(t *testing.T) {
 	})
 }
 
-// The whole of a repair, as the API server asks: both webhooks, one after the other, and the defaulter once more
-// because a later webhook changed the template.
+// A whole repair, as called by the API server: both webhooks in order, and the defaulter once more because a later webhook changed
+// the template.
 func TestStampUpdateKeepsTheBypassOfARepairWhenCalledAgain(t *testing.T) {
 	g := NewWithT(t)
 	old := deployment(t, stamped(versionOf123, "4"), suspended)
@@ -263,7 +263,7 @@ func TestAccountsCountAndLogDecisionsButNotThoseOfDryRuns(t *testing.T) {
 	}
 	g.Expect(strings.Split(strings.TrimSpace(log.String()), "\n")).To(HaveExactElements(
 		MatchRegexp(`"level":"info".*"deployment":"sleep","version":"[0-9a-f]{32}","release":5,"reason":"stamped"`),
-		ContainSubstring(`"deployment":"sleep","version":"`+versionOf123+`","release":4,"reason":"denied"`), // nobody has stamped the request
+		ContainSubstring(`"deployment":"sleep","version":"`+versionOf123+`","release":4,"reason":"denied"`), // the request isn't stamped
 	))
 	g.Expect(testutil.ToFloat64(metrics.decisions.WithLabelValues("stamped"))).To(BeEquivalentTo(1))
 	g.Expect(testutil.ToFloat64(metrics.decisions.WithLabelValues("denied"))).To(BeEquivalentTo(1))

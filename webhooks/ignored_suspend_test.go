@@ -54,7 +54,7 @@ func TestLabelAdviceWarnsOfALabelThatIsSetWithoutARelease(t *testing.T) {
 	}
 }
 
-// The file of a GitOps client keeps the label, which comes back each time it is consumed.
+// The manifest of a GitOps client contains the label, which returns each time it is consumed.
 func TestDeploymentValidatorLetsNothingThroughByAnIgnoredSuspendThatComesBack(t *testing.T) {
 	const back = "the label altershield.defense.antgroup.com/ignored-suspend on the Deployment has no effect, since it was already used or removed " +
 		"at this release: remove it, then set it in the update that changes the pod template"
@@ -63,7 +63,7 @@ func TestDeploymentValidatorLetsNothingThroughByAnIgnoredSuspendThatComesBack(t 
 	used := recorded("alice", "2026-11-20T10:00:00.000000Z", versionOf123, "4")
 	for _, row := range []struct {
 		name         string
-		old, updated edit // updated as the user sends it
+		old, updated edit // updated as sent by the user
 		allowed      bool
 		warnings     []string
 	}{

@@ -36,7 +36,7 @@ import (
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-// counting counts the lists that are asked of a reader.
+// counting counts the lists from a reader.
 type counting struct {
 	client.Reader
 	lists int
@@ -47,7 +47,8 @@ func (c *counting) List(ctx context.Context, list client.ObjectList, options ...
 	return c.Reader.List(ctx, list, options...)
 }
 
-// replicaSet has the template of sleep with the edits, and belongs to the Deployment with this UID, to none where that is empty.
+// replicaSet returns a ReplicaSet with the template of sleep with the edits. It belongs to the Deployment with this UID, to none if
+// that is empty.
 func replicaSet(t testing.TB, name, deployment, version string, edits ...edit) *appsv1.ReplicaSet {
 	t.Helper()
 	template := cached(t, append(edits, stamped(version, "1"))...).Spec.Template
@@ -63,7 +64,7 @@ func replicaSet(t testing.TB, name, deployment, version string, edits ...edit) *
 	return result
 }
 
-// kept is what is kept of a version of sleep with the edits.
+// kept returns the kept revision of a version of sleep with the edits.
 func kept(t testing.TB, version string, edits ...edit) *appsv1.ControllerRevision {
 	t.Helper()
 	return &appsv1.ControllerRevision{
@@ -77,10 +78,10 @@ func kept(t testing.TB, version string, edits ...edit) *appsv1.ControllerRevisio
 	}
 }
 
-// anotherHash is the version that another release of the operator computed of the repaired template.
+// anotherHash is the version of the repaired template as computed by another build of the operator.
 const anotherHash = "fedcba9876543210fedcba9876543210"
 
-// typed is what a template gets on its way through our types, which the fake client sends it.
+// typed adds the fields that a template gets from our types, through which the fake client sends it.
 func typed(deployment object) {
 	containers := at(deployment, "spec", "template", "spec")["containers"].([]any)
 	containers[0].(object)["resources"] = object{}
@@ -138,7 +139,7 @@ func TestPastKnowsATemplateUnderAnotherVersion(t *testing.T) {
 		name    string
 		old     edit
 		objects []client.Object
-		denial  string // none: it is allowed
+		denial  string // empty if it is allowed
 		lists   int
 	}{
 		{"it is refused as that of a ReplicaSet", all(release, refusing), []client.Object{ofReplicaSet}, "deployment sleep refuses this version", 2},

@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// sentence is what is said of a version that pods of it failed.
+// sentence is the message about a version whose pods failed.
 const sentence = "deployment sleep refuses version 6a8ff823a5011291b0f02a1d83c2222d: it was rolled back at 2026-11-21T08:00:00Z " +
 	"because its pods failed their check; it is refused until 2026-11-22T08:00:00Z"
 
@@ -59,9 +59,9 @@ func TestDeploymentValidatorRefusesAVersionThatWasRolledBack(t *testing.T) {
 		user         string
 		old, updated edit
 		workloads    []client.Object
-		denial       string // none: it is allowed
+		denial       string // empty if it is allowed
 		warnings     []string
-		decision     string // none: nothing is counted
+		decision     string // empty if nothing is counted
 		reported     bool
 	}{
 		{"while it is refused", "alice", all(release, refusing), all(release, refusing, next), nil,
@@ -186,7 +186,7 @@ func TestReportRefusalShortensALongReason(t *testing.T) {
 	g.Expect(seen.reported[0].note).To(ContainSubstring("because 发 100%s 发 100%s "))
 }
 
-// sink keeps what client-go would write to the API server.
+// sink keeps the Events that client-go would write to the API server.
 type sink struct{ created, patched chan *eventsv1.Event }
 
 func (s *sink) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {

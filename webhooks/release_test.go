@@ -63,10 +63,10 @@ func TestStampNew(t *testing.T) {
 	}
 }
 
-// held is the note that a pause is the operator's.
+// held marks a pause as the operator's.
 func held(value string) edit { return annotation("altershield.defense.antgroup.com/held", value) }
 
-// removedAt is the note that ignored-suspend was removed unused at a release.
+// removedAt records that ignored-suspend was removed unused at a release.
 func removedAt(release string) edit {
 	return annotation("altershield.defense.antgroup.com/ignored-suspend-removed", release)
 }
@@ -242,7 +242,7 @@ func TestIgnoredSuspendOfReadsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// Nobody counts so far, but anybody may write the annotation where no webhook looks.
+// No Deployment has that many releases, but any editor can write the annotation while no webhook is called.
 func TestStampUpdateCountsAnewAfterTheHighestNumber(t *testing.T) {
 	g := NewWithT(t)
 	old := marksOf(t, deployment(t, stamped(versionOf123, "9223372036854775807")))
@@ -277,7 +277,7 @@ func FuzzTheRecordOfAnIgnoredSuspension(f *testing.F) {
 	})
 }
 
-// Another webhook changes the template back after the first call, and the API server calls the defaulter once more.
+// Another webhook reverts the template after the first call, and the API server calls the defaulter once more.
 func TestStampUpdateGivesBackWhatTheFirstCallEnded(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), processed, releasedBy("bob", versionOf123, "4"))
 	holding := all(release, suspended, held("4"), pausedSpec)

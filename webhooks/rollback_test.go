@@ -60,7 +60,7 @@ func TestStampUpdateNotesWhoRequestsARollback(t *testing.T) {
 	}
 }
 
-// The operator takes the Deployment from 123 back to 1234.
+// The operator rolls the Deployment back from 123 to 1234.
 func TestStampUpdateOfTheOperatorsOwnRollback(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), processed)
 	earlier := leaving(olderVersion, "3", refused)
@@ -107,7 +107,7 @@ func TestStampUpdateOfTheOperatorsOwnRollback(t *testing.T) {
 	}
 }
 
-// A later webhook turns the template into one that is refused, after the label had nothing to ignore.
+// A later webhook turns the template into a quarantined one, after the label had nothing to ignore.
 func TestStampUpdateKeepsTheLabelOfARepairUntilTheLastWebhook(t *testing.T) {
 	g := NewWithT(t)
 	sidecar := templateLabel("sidecar", "injected")

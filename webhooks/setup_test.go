@@ -31,7 +31,7 @@ import (
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-// server notes what is registered.
+// server records the registered handlers.
 type server struct {
 	webhook.Server
 	handlers map[string]admission.Handler

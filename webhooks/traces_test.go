@@ -36,7 +36,7 @@ func TestAccountsTraceADenialWithTheReleaseBehindIt(t *testing.T) {
 		name         string
 		old, updated edit
 		dryRun       bool
-		decision     string // none: nothing is traced
+		decision     string // empty if nothing is traced
 		because      int64
 	}{
 		{"the release that is suspended", all(release, suspended), all(release, suspended, next), false, "denied", 4},

@@ -40,7 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 )
 
-// sleep is a Deployment as the API server tells it, with a field that our types don't know.
+// sleep is a Deployment as sent by the API server, with a field that our types lack.
 const sleep = `{
 	"apiVersion": "apps/v1", "kind": "Deployment",
 	"metadata": {"namespace": "default", "name": "sleep", "uid": "uid-1"},
@@ -57,19 +57,19 @@ const sleep = `{
 	}
 }`
 
-// cluster answers as the API server does, but for what a test makes of it.
+// cluster is a stub of an API server.
 type cluster struct {
 	t *testing.T
-	// live is the Deployment, nil where there is none.
+	// live is the Deployment; nil if there is none.
 	live *unstructured.Unstructured
-	// refuse is what becomes of a call, nil to let it pass.
+	// refuse returns the error of a call, nil to let it pass.
 	refuse func(verb string) error
-	// calls are the calls, one verb each.
+	// calls are the verbs of the calls.
 	calls []string
 	kube  client.Client
 }
 
-// newCluster has sleep at a release, and these objects.
+// newCluster returns a cluster with sleep at a release, and the objects.
 func newCluster(t *testing.T, number int64, objects ...client.Object) *cluster {
 	c := &cluster{t: t, live: &unstructured.Unstructured{}, refuse: func(string) error { return nil }}
 	if err := c.live.UnmarshalJSON([]byte(sleep)); err != nil {
@@ -136,12 +136,12 @@ func (c *cluster) call(verb string) error {
 
 func (c *cluster) keeper() *history.Keeper { return &history.Keeper{Client: c.kube, Live: c.kube} }
 
-// slim is what the cache has of the Deployment.
+// slim returns the Deployment as in the cache.
 func slim() *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "uid-1"}}
 }
 
-// version is that of the present template.
+// version returns the version of the current template.
 func (c *cluster) version() string {
 	c.t.Helper()
 	version, err := podtemplate.Of(c.live.Object).Version()
@@ -168,7 +168,7 @@ func (c *cluster) release(number int64) decide.Release {
 	return decide.Release{Version: version, Number: number}
 }
 
-// use gives the template another image.
+// use sets the image of the template.
 func (c *cluster) use(image string) {
 	c.t.Helper()
 	containers := []any{map[string]any{"name": "sleep", "image": image}}
@@ -177,7 +177,7 @@ func (c *cluster) use(image string) {
 	}
 }
 
-// revisions are the names of those that are there.
+// revisions returns the names of the kept revisions.
 func (c *cluster) revisions() []string {
 	c.t.Helper()
 	var list appsv1.ControllerRevisionList
@@ -194,7 +194,7 @@ func (c *cluster) revisions() []string {
 
 type revisionOption = func(*appsv1.ControllerRevision)
 
-// newRevision is what is kept of a version of sleep.
+// newRevision returns the kept revision of a version of sleep.
 func newRevision(version string, number int64, options ...revisionOption) *appsv1.ControllerRevision {
 	controls := true
 	revision := &appsv1.ControllerRevision{
@@ -228,7 +228,7 @@ func beingDeleted(revision *appsv1.ControllerRevision) {
 	revision.Finalizers = []string{"example.com/hold"}
 }
 
-// replicaSet is the one of sleep with this number, version and image; of another Deployment where that begins with "other:".
+// replicaSet returns a ReplicaSet of sleep, or of another Deployment if the image begins with "other:".
 func replicaSet(number int, version, image string) *appsv1.ReplicaSet {
 	controls := true
 	image, isOther := strings.CutPrefix(image, "other:")

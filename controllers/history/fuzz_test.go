@@ -25,7 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-// A kept template that somebody has changed is left out, or read as it is: nothing of it breaks the others or the next rollback.
+// A kept template that was changed by hand is left out, or read as it is. It never breaks the others or the next rollback.
 func FuzzAKeptTemplate(f *testing.F) {
 	for _, seed := range []string{
 		sleep, `{"spec":{"template":{"spec":{}}}}`, `{"spec":{"template":{}}}`, `{"spec":{"template":null}}`, `{"spec":[]}`, `{}`, `null`,
@@ -36,7 +36,7 @@ func FuzzAKeptTemplate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data string, number int64) {
 		if !json.Valid([]byte(data)) {
-			return // the API server takes nothing else
+			return // the API server accepts nothing else
 		}
 		const version, other = "c6c45d23c098bdf181853a85b60b5d74", "6a8ff823a5011291b0f02a1d83c2222d"
 		c := newCluster(t, 7, newRevision(version, number, holding(data)), newRevision(other, 3))
@@ -62,7 +62,7 @@ func FuzzAKeptTemplate(f *testing.F) {
 		case found && (revision.Release != number || len(revision.Template) == 0):
 			t.Errorf("%s is kept as %+v", data, revision)
 		case found:
-			// Whether it has a version or not, to ask for it does no harm.
+			// Requesting it is harmless, whether it has a version or not.
 			if version, err := revision.Template.Version(); err == nil && len(version) != 32 {
 				t.Errorf("%s has the version %q", data, version)
 			}

@@ -249,12 +249,12 @@ func TestKeepIsTriedAgainWhereTheDeploymentCanNotBeRead(t *testing.T) {
 	g.Expect(errors.Is(err, history.ErrNotKept)).To(BeFalse())
 }
 
-// Another release of the operator, or another API server, may compute another version of the same template.
+// Another build of the operator, or another API server, may lead to another version of the same template.
 func TestKeepGoesByTheStampedReplicaSetWhereTheVersionIsNoneOfOurs(t *testing.T) {
 	const version = "0123456789abcdef0123456789abcdef"
 	for _, row := range []struct {
 		name        string
-		replicaSets []string // their images; of another Deployment where they begin with "other:"
+		replicaSets []string // their images; of another Deployment if they begin with "other:"
 		kept        []string
 	}{
 		{"it has this template", []string{"busybox"}, []string{"sleep--x--" + version}},
@@ -270,7 +270,7 @@ func TestKeepGoesByTheStampedReplicaSetWhereTheVersionIsNoneOfOurs(t *testing.T)
 				objects = append(objects, replicaSet(i, version, image))
 			}
 			c := newCluster(t, 3, objects...)
-			spec := map[string]any{ // as the fake client has it
+			spec := map[string]any{ // as in the fake client
 				"containers":                    []any{map[string]any{"name": "sleep", "image": "busybox", "resources": map[string]any{}}},
 				"terminationGracePeriodSeconds": int64(30),
 			}

@@ -40,11 +40,11 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
-// patience is for a machine that does other things too.
+// patience is long enough for a busy machine.
 const patience = 3 * time.Minute
 
-// bench is a control plane to install the operator into: its Deployment has pods that are ready and do nothing, and a manager
-// beside the cluster may do their work.
+// bench is a control plane with an installed operator. The pods of its Deployment are ready but do nothing; a manager outside the
+// cluster may do their work.
 type bench struct {
 	plane   *cluster.Cluster
 	options operator.Options
@@ -84,7 +84,7 @@ func (b *bench) removesARunningOperator(t *testing.T) {
 	ctx := t.Context()
 	manager := b.install(t)
 	g.Expect(manager.Start(ctx)).To(Succeed())
-	t.Cleanup(func() { _ = manager.Kill(context.WithoutCancel(ctx)) }) // its token is of no use any more, and it may have ended
+	t.Cleanup(func() { _ = manager.Kill(context.WithoutCancel(ctx)) }) // its token is void, and it may have exited
 	b.kubectl(t, "create namespace shop", "label namespace shop admission-webhook-altershield=enabled",
 		"-n shop create deployment sleep --image=busybox --replicas=2", "-n shop create deployment other --image=busybox")
 	const record = "changeworkload -l app.kubernetes.io/deployment-name="
@@ -101,7 +101,7 @@ func (b *bench) removesARunningOperator(t *testing.T) {
 	g.Expect(said).NotTo(ContainSubstring("removed its finalizer"), "the operator is there to do that")
 	b.expectNothingLeft(t)
 
-	// As if the operator had paused it: it has no webhook any more to say that this is forged.
+	// As if the operator had paused it: without the webhooks nothing prevents this forgery.
 	b.kubectl(t, "-n shop annotate deployment sleep altershield.defense.antgroup.com/held=1", "-n shop rollout pause deployment sleep")
 	left := b.leftovers(t)
 	g.Expect(left.String()).To(And(
@@ -179,7 +179,7 @@ func (b *bench) removesHalfAnOperator(t *testing.T) {
 	g.Expect(b.uninstall(t, patience)).NotTo(ContainSubstring("deleted "), "nothing was left to remove")
 }
 
-// install installs the operator and waits for what stands for its pods.
+// install installs the operator and waits for its fake pods.
 func (b *bench) install(t *testing.T) *operator.Operator {
 	t.Helper()
 	g := NewWithT(t)
@@ -189,7 +189,7 @@ func (b *bench) install(t *testing.T) *operator.Operator {
 	return manager
 }
 
-// record makes a ChangeWorkload that its finalizer keeps.
+// record creates a ChangeWorkload with a finalizer.
 func (b *bench) record(t *testing.T) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "record.yaml")
@@ -210,7 +210,7 @@ spec:
 	b.kubectl(t, "create -f "+file)
 }
 
-// uninstall removes the operator and returns what is printed meanwhile.
+// uninstall removes the operator and returns the output.
 func (b *bench) uninstall(t *testing.T, patience time.Duration) string {
 	t.Helper()
 	return b.run(t, Options{Namespace: operator.Namespace, Patience: patience})
@@ -236,7 +236,7 @@ func (b *bench) leftovers(t *testing.T) leftovers {
 	return left
 }
 
-// expectNothingLeft looks for anything that has the operator's name.
+// expectNothingLeft checks that no object with the operator's name exists.
 func (b *bench) expectNothingLeft(t *testing.T) {
 	t.Helper()
 	kinds := "namespaces,crds,clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations," +
@@ -244,7 +244,7 @@ func (b *bench) expectNothingLeft(t *testing.T) {
 	NewWithT(t).Expect(b.kubectl(t, "get -o name "+kinds)).NotTo(Or(ContainSubstring("altershield"), ContainSubstring("alipay")))
 }
 
-// kubectl runs commands, whose arguments hold no blanks, and returns what the last one says.
+// kubectl runs commands, whose arguments contain no blanks, and returns the output of the last one.
 func (b *bench) kubectl(t *testing.T, commands ...string) string {
 	t.Helper()
 	var last string

@@ -28,12 +28,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// rules is a verifier in the process of the operator: without announcements, and asked for its verdicts.
+// rules is a verifier inside the operator: it needs no announcements and is asked for its verdicts.
 type rules struct{ verifier.Verifier }
 
 func (rules) Name() string { return "Rules" }
 
-// remote is all that a verifier may be.
+// remote is a verifier with all optional interfaces.
 type remote struct {
 	rules
 	off bool

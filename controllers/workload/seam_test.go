@@ -25,7 +25,7 @@ import (
 	"testing"
 )
 
-// The linter can't look into strings. It keeps the types of a kind in the kind's package: .golangci.yml.
+// The linter keeps the types of a kind in the kind's package (.golangci.yml), but it can't check strings.
 func TestKindIsAllThatKnowsItsPause(t *testing.T) {
 	root, own := filepath.Join("..", ".."), filepath.Join("..", "..", "controllers", "workload")
 	pause, seen := regexp.MustCompile(`spec[./]paused|"paused"`), 0

@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// contents are what the rotator writes to the Secret for a server of that name.
+// contents returns the data that the rotator writes to the Secret for a server of that name.
 func contents(t *testing.T, name string, end time.Time) map[string][]byte {
 	t.Helper()
 	g := NewWithT(t)
@@ -46,7 +46,7 @@ func contents(t *testing.T, name string, end time.Time) map[string][]byte {
 	return map[string][]byte{"ca.crt": ca.CertPEM, "tls.crt": cert, "tls.key": key}
 }
 
-// source follows a Secret with contents, or none where they are nil.
+// source returns a Source of a Secret with contents, or without a Secret if they are nil.
 func source(t *testing.T, contents map[string][]byte) *Source {
 	t.Helper()
 	s := &Source{Secret: client.ObjectKey{Namespace: "altershieldoperator-system", Name: "webhook-server-cert"}, Dir: t.TempDir()}

@@ -51,8 +51,8 @@ const (
 	metricsName = "altershieldoperator-controller-manager-metrics-service.altershieldoperator-system.svc"
 )
 
-// The suite runs two replicas of the manager beside a real API server. The API server doesn't call their webhooks: the
-// specs call the replicas themselves, with the trust that the webhook configurations give and the names of the Services.
+// The suite runs two replicas of the manager with a real API server. The specs call their webhooks instead of the API server, with
+// the CA bundle of the webhook configurations and the names of the Services.
 var (
 	plane    *cluster.Cluster
 	kube     client.Client
@@ -109,7 +109,7 @@ func buildManager(ctx context.Context, root, dir string) string {
 	return binary
 }
 
-// run starts replicas together, and stops them after the spec.
+// run starts replicas at the same time, and stops them after the spec.
 func run(ctx context.Context, replicas ...*operator.Operator) {
 	GinkgoHelper()
 	results := make(chan error)
@@ -130,7 +130,7 @@ func run(ctx context.Context, replicas ...*operator.Operator) {
 	})
 }
 
-// emptySecret creates the Secret as config/default ships it, and removes it after the spec.
+// emptySecret creates the Secret of config/default, and removes it after the spec.
 func emptySecret(ctx context.Context) {
 	GinkgoHelper()
 	created := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "webhook-server-cert"}}
@@ -157,7 +157,7 @@ func without(ctx context.Context, keys ...string) {
 	Expect(kube.Patch(ctx, &read, client.MergeFrom(before))).To(Succeed())
 }
 
-// trusted are the authorities in the webhook configurations, as PEM: first those of the mutating one.
+// trusted returns the CA bundles of the webhook configurations, as PEM, that of the mutating one first.
 func trusted(ctx context.Context) []string {
 	GinkgoHelper()
 	var mutating admissionregistrationv1.MutatingWebhookConfiguration
@@ -178,7 +178,7 @@ func webhookAddress(replica *operator.Operator) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(replica.Options().Ports.Webhook))
 }
 
-// shown is the certificate that a server shows to a client who calls it by that name and trusts that authority, as PEM.
+// shown returns the certificate that a server presents to a client that uses the name and trusts the CA, as PEM.
 func shown(ctx context.Context, address, name, authority string) (string, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(authority))

@@ -28,7 +28,7 @@ import (
 
 var began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// server answers with a status, and isn't there where that is 0.
+// server responds with a status. With 0 it is unreachable.
 type server int
 
 func (s server) RoundTrip(*http.Request) (*http.Response, error) {

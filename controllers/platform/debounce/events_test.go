@@ -33,7 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
 )
 
-// waits is a queue that keeps how long each key was put off, and how important it is.
+// waits is a queue that records the delay and the priority of each key.
 type waits struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	added map[string]priorityqueue.AddOpts

@@ -74,7 +74,7 @@ func TestNewNamesTheLineOfTheCaller(t *testing.T) {
 	g.Expect(lines).To(HaveExactElements(ContainSubstring(`"file":"logger_test.go"`)))
 }
 
-// plain is a sink that knows nothing of call depths.
+// plain is a sink without support for call depths.
 type plain struct{ logr.LogSink }
 
 func TestNewTakesASinkThatNamesNoLines(t *testing.T) {

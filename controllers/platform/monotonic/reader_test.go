@@ -30,13 +30,13 @@ import (
 
 var errGone = errors.New("it is gone")
 
-// shelf has one object.
+// shelf holds one object.
 type shelf struct {
 	client.Reader
 	object *corev1.Pod
 }
 
-// Get does what clients do: what the object doesn't have stays as it was.
+// Get behaves like clients: fields missing in the object keep their values.
 func (s *shelf) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	if s.object == nil {
 		return errGone

@@ -23,7 +23,7 @@ import (
 
 const versionOf123 = "c6c45d23c098bdf181853a85b60b5d74"
 
-// sleep is the documents' Deployment as an AdmissionReview carries it, with the API server's defaults.
+// sleep is the documents' Deployment as in an AdmissionReview, with the API server's defaults.
 const sleep = `{
 	"apiVersion": "apps/v1", "kind": "Deployment",
 	"metadata": {"name": "sleep", "namespace": "default", "uid": "d-1", "creationTimestamp": null, "labels": {"app": "sleep"}},
@@ -52,7 +52,7 @@ type object = map[string]any
 // edit changes a Deployment in place.
 type edit func(deployment object)
 
-// deployment is sleep with the edits.
+// deployment returns sleep with the edits.
 func deployment(t testing.TB, edits ...edit) object {
 	t.Helper()
 	result := object{}
@@ -65,7 +65,7 @@ func deployment(t testing.TB, edits ...edit) object {
 	return result
 }
 
-// at finds the object under the path, and makes what is missing on the way.
+// at returns the object at the path, and creates missing ones on the way.
 func at(root object, path ...string) object {
 	for _, key := range path {
 		child, present := root[key].(object)
@@ -106,7 +106,7 @@ func all(edits ...edit) edit {
 	}
 }
 
-// stamped makes the Deployment one that is at a release.
+// stamped makes the Deployment carry the stamp of a release.
 func stamped(version, number string) edit {
 	return all(label("admission-webhook-altershield.antgroup.com/version", version),
 		templateLabel("admission-webhook-altershield.antgroup.com/version", version),

@@ -27,7 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// parsed is a template as the webhooks decode it.
+// parsed returns a template as decoded by the webhooks.
 func parsed(t testing.TB, raw string) Template {
 	t.Helper()
 	var result Template
@@ -216,7 +216,7 @@ func TestChangesCompareTheNumbersOfEveryDecoder(t *testing.T) {
 	g.Expect(Changes(float, whole)).To(HaveExactElements("spec.priority: 10000000 -> 1"))
 }
 
-// labels are as many labels with the value.
+// labels returns the given number of labels with the value.
 func labels(count int, value string) string {
 	var entries []string
 	for i := range count {
@@ -297,7 +297,7 @@ func TestChangesCompareAsAWholeBelowSomeDepth(t *testing.T) {
 	g.Expect(Changes(deep(5000, "1"), deep(5000, "1"))).To(BeNil())
 }
 
-// Places are made for everything that changed, also where the lines are full.
+// Places are built for everything that changed, even beyond the limit of lines.
 func TestPlaceTakesUpLittleMemory(t *testing.T) {
 	g := NewWithT(t)
 	deep := place{}

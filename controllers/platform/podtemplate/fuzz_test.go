@@ -25,8 +25,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// The template that a rollback puts into what kubectl apply remembers is what kubectl will find there, and nothing else of the
-// file changes.
+// kubectl finds the template that a rollback puts into the last applied configuration, and nothing else of it changes.
 func FuzzTheConfigurationThatWasAppliedLast(f *testing.F) {
 	for _, seed := range []string{
 		sleep, `{"spec":{"template":{}}}`, `{"spec":{"template":null}}`, `{"spec":{"template":[]}}`, `{"spec":[]}`, `{}`, `null`, `[]`, ``, `nonsense`,
@@ -62,7 +61,7 @@ func FuzzTheConfigurationThatWasAppliedLast(f *testing.F) {
 	})
 }
 
-// rest is a manifest without its pod template.
+// rest returns a manifest without its pod template.
 func rest(t *testing.T, manifest string) string {
 	t.Helper()
 	var parsed map[string]any

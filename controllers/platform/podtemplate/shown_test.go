@@ -35,7 +35,7 @@ import (
 
 const secret = "s3cr3t"
 
-// fill sets every field that the type has, and gives every list two elements that are the same: nothing identifies them.
+// fill sets every field of the type, and gives every list two equal elements, so that nothing identifies them.
 func fill(t *testing.T, value reflect.Value) {
 	t.Helper()
 	switch known := value.Addr().Interface().(type) {
@@ -79,7 +79,7 @@ func fill(t *testing.T, value reflect.Value) {
 	}
 }
 
-// fullTemplate has the text s3cr3t wherever a pod template can have a value, and where it can't have one yet.
+// fullTemplate has the text s3cr3t wherever a pod template can have a value, now or in the future.
 func fullTemplate(t *testing.T) map[string]any {
 	t.Helper()
 	var typed corev1.PodTemplateSpec
@@ -97,7 +97,7 @@ func fullTemplate(t *testing.T) map[string]any {
 	return everywhere(map[string]any(result)).(map[string]any)
 }
 
-// everywhere puts s3cr3t in the place of every value that is no object and no list.
+// everywhere replaces every value that is no object and no list by s3cr3t.
 func everywhere(node any) any {
 	switch node := node.(type) {
 	case map[string]any:
@@ -122,7 +122,7 @@ type leaf struct {
 	value  any
 }
 
-// leavesOf looks at the first element of each list alone.
+// leavesOf considers only the first element of each list.
 func leavesOf(node any) []leaf {
 	if elements, _ := elementsOf(node); len(elements) > 0 {
 		return leavesOf(elements[0])
@@ -142,7 +142,7 @@ func leavesOf(node any) []leaf {
 	return leaves
 }
 
-// shownFields are all fields of a pod template whose values people get to read.
+// shownFields returns all fields of a pod template whose values are shown.
 func shownFields() []string {
 	container := strings.Fields(`
 		env[].name env[].valueFrom.configMapKeyRef.key env[].valueFrom.configMapKeyRef.name env[].valueFrom.configMapKeyRef.optional
@@ -195,7 +195,7 @@ func shownFields() []string {
 	return fields
 }
 
-// Each value changes, goes and comes alone, so that no limit of lines hides what is shown of it.
+// Each value is changed, removed and added separately, so that the limit of lines hides none.
 func TestChangesShowValuesOnlyOfFieldsThatHoldNoSecrets(t *testing.T) {
 	g := NewWithT(t)
 	full, edited := Template(fullTemplate(t)), fullTemplate(t)

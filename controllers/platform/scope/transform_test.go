@@ -40,7 +40,7 @@ import (
 
 var now = metav1.NewTime(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
 
-// full is metadata with everything in it.
+// full returns metadata with all fields set.
 func full() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: "sleep", Namespace: "default", UID: "u-1", ResourceVersion: "42", Generation: 7,
@@ -53,7 +53,7 @@ func full() metav1.ObjectMeta {
 	}
 }
 
-// kept is what every transform leaves of it.
+// kept returns the part of it that every transform keeps.
 func kept() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: "sleep", Namespace: "default", UID: "u-1", ResourceVersion: "42", CreationTimestamp: now, DeletionTimestamp: &now,
@@ -62,7 +62,7 @@ func kept() metav1.ObjectMeta {
 	}
 }
 
-// optionsOf finds what the cache does with a kind.
+// optionsOf returns the cache options of a kind.
 func optionsOf(t *testing.T, object client.Object) cache.ByObject {
 	t.Helper()
 	options, err := scope.CacheOptions(workload.Registry{deployment.Kind{}})
@@ -159,7 +159,7 @@ func TestCacheOptionsKeepWhatIsReadAndDropTheRest(t *testing.T) {
 func TestSlimPodKeepsContainersInTrouble(t *testing.T) {
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
 	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 5m0s"}}
-	// ended is how a container ended, with what it wrote and whatever else is told of that.
+	// ended is the end of a container, with its termination message and all other fields.
 	ended := func(code int32, reason string) corev1.ContainerState {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 			ExitCode: code, Signal: 9, Reason: reason, Message: "s3cr3t", StartedAt: now, FinishedAt: now, ContainerID: "containerd://1",
@@ -179,7 +179,7 @@ func TestSlimPodKeepsContainersInTrouble(t *testing.T) {
 		name     string
 		statuses []corev1.ContainerStatus
 		policy   corev1.ContainerRestartPolicy
-		// want is what is kept of a container, wantInit of an init container.
+		// want is the kept status of a container, wantInit that of an init container.
 		want, wantInit []corev1.ContainerStatus
 	}{
 		{"not one that runs", one(corev1.ContainerStatus{State: running}), "", nil, nil},

@@ -41,7 +41,7 @@ import (
 
 var controlled = kinds.Registry{kind.Kind{}}
 
-// indexes lets the fake client be indexed as the cache is.
+// indexes gives the fake client the indexes of the cache.
 type indexes struct{ *fake.ClientBuilder }
 
 func (i indexes) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {

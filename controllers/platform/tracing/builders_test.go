@@ -32,7 +32,7 @@ const (
 	version    = "c6c45d23c098bdf181853a85b60b5d74"
 )
 
-// at is a time of the day of the tests.
+// at returns a time on the day of the tests.
 func at(clock string) time.Time {
 	parsed, err := time.Parse("2006-01-02 15:04:05.999999", "2026-11-21 "+clock)
 	if err != nil {
@@ -41,12 +41,12 @@ func at(clock string) time.Time {
 	return parsed
 }
 
-// release is the third one of the Deployment sleep.
+// release returns the third release of the Deployment sleep.
 func release() tracing.Release {
 	return tracing.Release{Deployment: deployment, Namespace: "default", Name: "sleep", Version: version, Number: 3}
 }
 
-// workload records that release since 10:00:01, in a state.
+// workload returns the ChangeWorkload of that release, recorded at 10:00:01, in a state.
 func workload(phase string, edits ...func(*appv1alpha1.ChangeWorkload)) *appv1alpha1.ChangeWorkload {
 	workload := &appv1alpha1.ChangeWorkload{
 		ObjectMeta: metav1.ObjectMeta{
@@ -72,7 +72,7 @@ func condition(kind string, status metav1.ConditionStatus, reason string) func(*
 	}
 }
 
-// batch is the second one of the release, created at 10:00:02, in a state.
+// batch returns the second batch of the release, created at 10:00:02, in a state.
 func batch(phase string, edits ...func(*appv1alpha1.ChangePod)) *appv1alpha1.ChangePod {
 	changePod := &appv1alpha1.ChangePod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--" + version + "--x--2", UID: "batch-2"},
@@ -88,7 +88,7 @@ func batch(phase string, edits ...func(*appv1alpha1.ChangePod)) *appv1alpha1.Cha
 	return changePod
 }
 
-// done ends the check of a batch by a phase, for a reason.
+// done ends the check of a batch with a phase and a reason.
 func done(message, reason string) func(*appv1alpha1.ChangePod) {
 	return func(changePod *appv1alpha1.ChangePod) {
 		changePod.Status.Status, changePod.Status.Message = "ExecuteDone", message
@@ -106,7 +106,7 @@ func verdictAt(clock string) func(*appv1alpha1.ChangePod) {
 	}
 }
 
-// told are spans as text: name, start and end, attributes, and what makes them an error.
+// told returns spans as text: name, start and end, attributes, and the error.
 func told(spans []tracing.Span) []string {
 	var lines []string
 	for _, span := range spans {

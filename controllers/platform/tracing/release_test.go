@@ -25,7 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
-// admitted is what the Deployment says of its present release.
+// admitted returns the Deployment's record of its current release.
 func admitted(record string) map[string]string {
 	return map[string]string{"altershield.defense.antgroup.com/released-by": record}
 }

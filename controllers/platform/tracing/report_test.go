@@ -58,7 +58,7 @@ func TestNewSendsSpansOverTLSByDefault(t *testing.T) {
 	g.Expect(plain.Spans()).To(BeEmpty())
 }
 
-// called is a server, and the header traceparent of the last request that it got.
+// called starts a server and returns its URL and the header traceparent of its last request.
 func called(t *testing.T) (url string, traceparent *string) {
 	traceparent = new(string)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {

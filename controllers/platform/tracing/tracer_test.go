@@ -33,11 +33,11 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/collector"
 )
 
-// trace is the id of the trace of the third release, which docs/tracing.md tells how to compute:
+// trace is the ID of the trace of the third release, computed as in docs/tracing.md:
 // printf '%s/%s' 8f1f6a0e-4c3d-4d1b-9a57-0d3c6a3f2b11 3 | sha256sum | cut -c1-32
 const trace = "ebbbda45f6b0b24e2ca0059349e3438b"
 
-// listen is an address that connections are made to, though nobody may answer them.
+// listen returns a listener that accepts connections without responding.
 func listen(t *testing.T) net.Listener {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -58,14 +58,14 @@ func newTracer(t *testing.T, config tracing.Config) *tracing.Tracer {
 	return tracer
 }
 
-// stored reads what it is given.
+// stored is a reader of the given objects.
 func stored(t *testing.T, objects ...client.Object) client.Reader {
 	scheme := runtime.NewScheme()
 	NewWithT(t).Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }
 
-// sleep is the Deployment, at its third release.
+// sleep returns the Deployment, at its third release.
 func sleep() *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: "sleep", UID: deployment,
@@ -76,7 +76,7 @@ func sleep() *appsv1.Deployment {
 	}}
 }
 
-// named are the spans that arrived, by name.
+// named returns the spans that arrived, by name.
 func named(spans []collector.Span) map[string]collector.Span {
 	result := map[string]collector.Span{}
 	for _, span := range spans {
@@ -203,7 +203,7 @@ func TestChangedEndsNoSpanBeforeItBegins(t *testing.T) {
 	g := NewWithT(t)
 	collected, config := collecting(t)
 	tracer := newTracer(t, config)
-	tracer.Changed(workload("Running"), workload("Success"), sleep(), nil, at("09:59:59")) // by a replica whose clock is late
+	tracer.Changed(workload("Running"), workload("Success"), sleep(), nil, at("09:59:59")) // by a replica whose clock is slow
 	tracer.Shutdown()
 	g.Expect(collected.Spans()).To(HaveLen(1))
 	g.Expect(collected.Spans()[0].End).To(BeTemporally("==", at("10:00:00")))
@@ -213,7 +213,7 @@ func TestShutdownDoesNotWaitForACollectorThatDoesNotAnswer(t *testing.T) {
 	g := NewWithT(t)
 	deaf := listen(t)
 	tracer := newTracer(t, tracing.Config{Endpoint: deaf.Addr().String(), Insecure: true})
-	for range 10_000 { // more than wait to be sent
+	for range 10_000 { // more than the queue holds
 		tracer.Changed(workload("Running"), workload("Success"), sleep(), nil, at("10:00:06"))
 	}
 	began := time.Now()

@@ -36,7 +36,7 @@ import (
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-// sleep is a Deployment at its fourth release.
+// sleep returns a Deployment at its fourth release.
 func sleep() *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: "sleep", UID: "d-1",
@@ -45,14 +45,14 @@ func sleep() *appsv1.Deployment {
 	}}
 }
 
-// sent is what reached the API server.
+// sent is a patch that reached the API server.
 type sent struct {
 	key  client.ObjectKey
 	kind types.PatchType
 	data string
 }
 
-// apply makes the change against an API server that gives this answer.
+// apply makes the change against an API server with the given response.
 func apply(t *testing.T, deployment *appsv1.Deployment, change workloadpatch.Change, answer error, live ...client.Object) (patches []sent, written bool, err error) {
 	t.Helper()
 	writer := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
@@ -143,7 +143,7 @@ func TestApplyGuardsAChangeByTheObjectAndItsRelease(t *testing.T) {
 
 func TestApplyReturnsTheAnswer(t *testing.T) {
 	resource := schema.GroupResource{Group: "apps", Resource: "deployments"}
-	// The API server answers a failed test of the patch and a policy's denial alike.
+	// The API server responds alike to a failed test of the patch and to a denial of a policy.
 	invalid := apierrors.NewGenericServerResponse(422, "patch", resource, "sleep", "the server rejected our request due to an error in our request", 0, false)
 	changed := func(what, key, value string) *appsv1.Deployment {
 		deployment := sleep()
@@ -195,7 +195,7 @@ func TestApplyReturnsTheAnswer(t *testing.T) {
 	}
 }
 
-// The API server refused it, maybe because somebody made it just before.
+// The API server rejected it, maybe because the same change was made just before.
 func TestApplyFindsAChangeMadeWhereTheDeploymentHasAllOfIt(t *testing.T) {
 	invalid := apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", "test failed", 0, false)
 	change := workloadpatch.Change{
@@ -273,7 +273,7 @@ func TestApplyWritesOnlyWhereTheGuardsHold(t *testing.T) {
 			live := sleep()
 			row.live(live)
 			writer := fake.NewClientBuilder().WithObjects(live).Build()
-			// The fake client answers a failed test with an error of its own, the API server with Invalid.
+			// The fake client returns its own error for a failed test, the API server Invalid.
 			written, _ := workloadpatch.Apply(t.Context(), writer, writer, kind.Kind{}, sleep(), workloadpatch.Change{Set: map[string]string{"a": "b"}})
 			g.Expect(written).To(Equal(row.written))
 			var after appsv1.Deployment

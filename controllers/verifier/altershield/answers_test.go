@@ -55,7 +55,7 @@ func TestOpenSucceedsWithoutAnID(t *testing.T) {
 	g.Expect(id).To(BeEmpty())
 }
 
-// outcome is what an error says, and what it wraps, if anything.
+// outcome is the message of an error, and the error that it wraps, if any.
 type outcome struct {
 	reason error
 	kind   altershield.Kind
@@ -134,7 +134,7 @@ func TestBeginMayBeRetriedAfterAFailureOfTheServer(t *testing.T) {
 	}
 }
 
-// exception is how the server tells of a statement that its database refused, in JSON.
+// exception returns the server's message about a statement that its database refused, in JSON.
 func exception(class, caused string) string {
 	full := "com.mysql.cj.jdbc.exceptions." + class + ": " + caused
 	text, err := json.Marshal("\n### Error updating database.  Cause: " + full +

@@ -39,7 +39,7 @@ const (
 	skipped = "AlterShield Server is not reachable (" + outage + "); trying again in a moment"
 )
 
-// wire is a transport whose far end says what a test wants, so that time can be a bubble's.
+// wire is a transport without a network, so that tests can use a fake clock.
 type wire struct {
 	mutex  sync.Mutex
 	answer string
@@ -48,21 +48,21 @@ type wire struct {
 	asked  int
 }
 
-// says makes this the body of HTTP 200; without one the fault happens instead.
+// says sets the body of the response, with HTTP 200. An empty one causes the fault.
 func (w *wire) says(answer string) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.answer = answer
 }
 
-// hold keeps requests without an answer until the channel is closed, unless it is nil.
+// hold delays responses until the channel is closed, unless it is nil.
 func (w *wire) hold(held chan struct{}) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.held = held
 }
 
-// count is how many requests came.
+// count returns the number of requests.
 func (w *wire) count() int {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -42,7 +42,7 @@ func TestOpenFailsWhereTheServerIsGone(t *testing.T) {
 		"AlterShield Server didn't answer submitChangeExecOrder: dial tcp " + address + ": connect: connection refused", 0})
 }
 
-// hung is a server that takes requests and answers none before the client gives up; asked tells of each.
+// hung starts a server that accepts requests and doesn't respond before the client gives up. asked receives each request.
 func hung(t *testing.T) (address string, asked chan struct{}) {
 	t.Helper()
 	asked, done := make(chan struct{}, 1), make(chan struct{})

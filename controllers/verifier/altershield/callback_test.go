@@ -30,7 +30,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
-// callback is what the server sends of a batch's check after it, without the fields that are null.
+// callback returns the server's callback of the check after a batch, without the fields that are null.
 func callback(verdict string) string {
 	return `{"callbackRequest":{"bizExecOrderId":"o1","changeSceneKey":"com.example.rolling","defenseStageEnum":"POST",` +
 		`"nodeId":"node-1","verdict":` + verdict + `},"changeCheckType":"CHANGE_BATCH"}`

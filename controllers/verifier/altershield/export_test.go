@@ -18,5 +18,5 @@ package altershield
 
 import "net/http"
 
-// Through sends what the client asks through a transport, for tests without a network.
+// Through makes the client use a transport, for tests without a network.
 func (c *Client) Through(transport http.RoundTripper) { c.http.Transport = transport }

@@ -37,8 +37,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
-// What is accepted was signed with the token, for this platform, within five minutes of now; and what the server signs so is
-// accepted, but for a byte more.
+// Only messages that are signed with the token, for this platform, within five minutes of now are accepted, and all of these are,
+// unless a byte is added.
 func FuzzTheSignatureOfACallback(f *testing.F) {
 	body := []byte(callback(`{"verdict":"pass"}`))
 	for _, timestamp := range []string{
@@ -68,7 +68,7 @@ func FuzzTheSignatureOfACallback(f *testing.F) {
 	})
 }
 
-// verdictOn is what is wrong with a message, nil where nothing is.
+// verdictOn returns the expected error of a message; nil if it is valid.
 func verdictOn(t *testing.T, keyring *altershield.Keyring, platform, timestamp, sign string, body []byte) error {
 	t.Helper()
 	header := http.Header{}
@@ -88,7 +88,7 @@ func isRecent(timestamp int64) bool {
 	return timestamp >= now-window && timestamp <= now+window || timestamp >= (now-window)*1000 && timestamp <= (now+window)*1000
 }
 
-// reply is a server without a network that answers everything alike.
+// reply is a server without a network that always gives the same answer.
 type reply struct {
 	status int
 	body   []byte
@@ -98,7 +98,7 @@ func (r reply) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: r.status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(r.body)), Request: request}, nil
 }
 
-// Whatever the server answers comes to a result or to an error that names the call, in one line that fits into a status.
+// Any answer of the server leads to a result, or to an error that names the call in one line that fits into a status.
 func FuzzTheAnswersOfTheServer(f *testing.F) {
 	for _, seed := range []string{
 		opened, begun, `{"success":true,"domain":{"finished":true,"verdict":{"verdict":"PASS"}}}`, `{"success":true}`, `null`, `[]`, ``, `{`,
@@ -156,7 +156,7 @@ func FuzzTheAnswersOfTheServer(f *testing.F) {
 	})
 }
 
-// checkError says what keeps an error from being shown in a condition.
+// checkError fails if an error can't be shown in a condition.
 func checkError(t *testing.T, call string, err error) {
 	t.Helper()
 	failure, known := errors.AsType[*altershield.Error](err)
@@ -174,7 +174,7 @@ func checkError(t *testing.T, call string, err error) {
 	}
 }
 
-// What a server passes on in a body that was signed comes back as it was, also through its JSON in a string.
+// Values that a server passes on in a signed body are returned unchanged, even as JSON inside a string.
 func FuzzTheBodyOfARequest(f *testing.F) {
 	for _, seed := range []string{"sleep-1", "", "a\nb", "<&>", "\u2028", "发布", "\xff", `"\`} {
 		f.Add(seed)
@@ -208,7 +208,7 @@ func FuzzTheBodyOfARequest(f *testing.F) {
 	})
 }
 
-// inspected is a server that begins every check, and looks at what it is sent.
+// inspected is a server that begins every check and inspects the requests.
 type inspected func(header http.Header, body []byte)
 
 func (look inspected) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -225,7 +225,7 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(request *http.Request) (*http.Response, error) { return t(request) }
 
-// podIn is the name of the only pod that a check begins with.
+// podIn returns the name of the only pod in a request for a check.
 func podIn(t *testing.T, body []byte) string {
 	t.Helper()
 	var told struct {

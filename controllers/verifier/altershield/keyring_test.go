@@ -30,7 +30,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
-// keyringWith is a keyring whose file holds a content; put changes that.
+// keyringWith returns a keyring whose file has the given content; put changes it.
 func keyringWith(t *testing.T, content string) (keyring *altershield.Keyring, file string, put func(content string)) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "token")
@@ -39,7 +39,7 @@ func keyringWith(t *testing.T, content string) (keyring *altershield.Keyring, fi
 	return altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: file}), file, put
 }
 
-// signedWith is the header of an empty message that a token signs at a moment.
+// signedWith returns the header of an empty message that is signed with a token at the given time.
 func signedWith(token string, now time.Time) http.Header {
 	timestamp, header := strconv.FormatInt(now.UnixMilli(), 10), http.Header{}
 	header.Set("X-AlterShield-Platform", "kubernetes")

@@ -43,7 +43,7 @@ const (
 	begun  = `{"success":true,"resultCode":"000","msg":null,"domain":{"nodeId":"node-1","skipCheck":false,"url":"node-1"}}`
 )
 
-// today is 1700000000000 in milliseconds.
+// today returns 1700000000000 in milliseconds.
 func today() time.Time { return time.UnixMilli(1_700_000_000_000) }
 
 func release() verifier.Release {
@@ -59,7 +59,7 @@ func batch() verifier.Batch {
 	}}}
 }
 
-// tokenFile holds the secret as a mounted Secret that ends with a line break.
+// tokenFile holds the token like a mounted Secret, with a trailing line break.
 func tokenFile(t testing.TB) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
@@ -90,7 +90,7 @@ func newOperator(t *testing.T, config altershield.Config) operator {
 	return operator{altershield.NewClient(config, altershield.NewKeyring(config.Credentials), clocktesting.NewFakePassiveClock(today()), metrics), registry}
 }
 
-// counted is a gauge or counter with these labels, 0 where there is none.
+// counted returns the value of a gauge or counter with these labels, 0 if there is none.
 func (o operator) counted(name string, labels ...string) float64 {
 	families, err := o.metrics.Gather()
 	if err != nil {
@@ -122,13 +122,13 @@ func (o operator) timed() int {
 	return count
 }
 
-// arrival is a request as the server saw it.
+// arrival is a request as received by the server.
 type arrival struct {
 	*http.Request
 	body []byte
 }
 
-// server is an AlterShield Server that gives one answer to everything.
+// server is an AlterShield Server that always gives the same answer.
 type server struct {
 	*httptest.Server
 	mutex    sync.Mutex
@@ -150,7 +150,7 @@ func newServer(t *testing.T, status int, answer string) *server {
 		result.arrivals = append(result.arrivals, arrival{request, body})
 		writer.WriteHeader(result.status)
 		if _, err := io.WriteString(writer, result.answer); err != nil {
-			t.Logf("answering a request: %v", err) // of a client that doesn't read it all
+			t.Logf("answering a request: %v", err) // the client doesn't read all of it
 		}
 	}))
 	t.Cleanup(result.Close)
@@ -163,7 +163,7 @@ func (s *server) says(status int, answer string) {
 	s.status, s.answer = status, answer
 }
 
-// last is the last of so many requests.
+// last returns the last request, and checks their number.
 func (s *server) last(t *testing.T, count int) arrival {
 	t.Helper()
 	s.mutex.Lock()
@@ -172,7 +172,7 @@ func (s *server) last(t *testing.T, count int) arrival {
 	return s.arrivals[count-1]
 }
 
-// every is each call of the client but the heartbeat, with the name of its metrics.
+// every returns each call of the client except the heartbeat, by its name in the metrics.
 func every(client *altershield.Client) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"order_open":   func(ctx context.Context) error { _, err := client.Open(ctx, release()); return err },

@@ -27,7 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
-// in is a client of the operator in a cluster.
+// in returns the operator's client in a cluster.
 func in(cluster string) *altershield.Client {
 	return altershield.NewClient(altershield.Config{Cluster: cluster}, nil, clocktesting.NewFakePassiveClock(today()), nil)
 }

@@ -211,7 +211,7 @@ func TestNewMetricsRegistersThemOnce(t *testing.T) {
 	g.Expect(err).To(MatchError(HavePrefix("registering the metrics of AlterShield Server: ")))
 }
 
-// longPods are pods with the longest names that the issue of the real server had.
+// longPods returns pods with names of the given length.
 func longPods(count, name int) []appv1alpha1.PodSummary {
 	pods := make([]appv1alpha1.PodSummary, 0, count)
 	for i := range count {
@@ -224,7 +224,7 @@ func longPods(count, name int) []appv1alpha1.PodSummary {
 	return pods
 }
 
-// fieldsOf are the lengths of the fields of a request as JSON.
+// fieldsOf returns the lengths of the fields of a request as JSON.
 func fieldsOf(t *testing.T, body []byte) map[string]int {
 	t.Helper()
 	var fields map[string]json.RawMessage

@@ -62,7 +62,7 @@ func TestKindRollout(t *testing.T) {
 	NewWithT(t).Expect(deployment.Kind{}.Rollout(&corev1.Pod{})).To(Equal(decide.Rollout{}), "of another kind")
 }
 
-// replicaSet has a version, a number, and as many pods ready as it is to have.
+// replicaSet returns a ReplicaSet with a version, a number, and all pods ready.
 func replicaSet(version, number string, desired *int32, ready int32) *appsv1.ReplicaSet {
 	return &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
