@@ -68,7 +68,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	}
 	for _, collector := range []prometheus.Collector{result.callbacks, result.verdicts, result.delay} {
 		if err := registry.Register(collector); err != nil {
-			return nil, fmt.Errorf("registering the callback metrics: %w", err)
+			return nil, fmt.Errorf("registering the metrics of callbacks: %w", err)
 		}
 	}
 	// Prometheus sees no increase when a counter appears, so each starts at 0.

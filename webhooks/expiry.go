@@ -37,7 +37,7 @@ func RegisterExpiry(registry prometheus.Registerer, address string) error {
 		Help: "Unix time at which the certificate that this replica's webhooks serve expires. NaN while they serve none.",
 	}, func() float64 { return expiry(address) })
 	if err := registry.Register(gauge); err != nil {
-		return fmt.Errorf("registering the certificate metric: %w", err)
+		return fmt.Errorf("registering the metric of the certificate: %w", err)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		Help: "Decisions of the webhooks on releases: stamped, even if the release is denied afterwards; on suspended Deployments denied, suspension_ignored or returned_to_verified; on versions that were rolled back refused or refusal_ignored. First releases don't count. One decision per second counts for each Deployment, after a burst of 20.",
 	}, []string{"decision"})}
 	if err := registry.Register(metrics.decisions); err != nil {
-		return nil, fmt.Errorf("registering the admission metrics: %w", err)
+		return nil, fmt.Errorf("registering the metrics of admission: %w", err)
 	}
 	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, decision := range []decision{

@@ -46,7 +46,7 @@ func (b Build) Register(registry prometheus.Registerer) error {
 	})
 	info.Set(1)
 	if err := registry.Register(info); err != nil {
-		return fmt.Errorf("registering the build metric: %w", err)
+		return fmt.Errorf("registering the metric of the build: %w", err)
 	}
 	return nil
 }

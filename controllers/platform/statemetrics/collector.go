@@ -57,7 +57,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer
 		}
 	}
 	if err := registry.Register(New(mgr.GetClient(), kinds)); err != nil {
-		return fmt.Errorf("registering the state metrics: %w", err)
+		return fmt.Errorf("registering the metrics of the state: %w", err)
 	}
 	return nil
 }

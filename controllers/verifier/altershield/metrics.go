@@ -67,7 +67,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	}
 	for _, collector := range []prometheus.Collector{metrics.requests, metrics.seconds, metrics.up, metrics.switchedOff} {
 		if err := registry.Register(collector); err != nil {
-			return nil, fmt.Errorf("registering the AlterShield Server metrics: %w", err)
+			return nil, fmt.Errorf("registering the metrics of AlterShield Server: %w", err)
 		}
 	}
 	// Prometheus sees no increase when a counter appears, so each starts at 0.
