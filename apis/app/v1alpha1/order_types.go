@@ -83,7 +83,7 @@ type EarlyVerdict struct {
 	// changePodId is the ID of the check at AlterShield Server.
 	// +kubebuilder:validation:MaxLength=256
 	ChangePodID string `json:"changePodId"`
-	// stage is the stage of the check that has the verdict.
+	// stage is the stage of the check.
 	Stage CheckStage `json:"stage"`
 	// verdict is pass or unpass.
 	Verdict Verdict `json:"verdict"`
