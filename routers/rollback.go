@@ -107,7 +107,7 @@ func (r *rollbacks) receive(w http.ResponseWriter, request *http.Request) (rollb
 	wanted.User, err = r.access.check(request, authorizationv1.ResourceAttributes{
 		Verb: "patch", Group: r.kind.GroupVersionKind().Group, Resource: r.kind.Resource(), Namespace: asked.Namespace, Name: asked.Name,
 	})
-	wanted.Message = wanted.User + " requested it"
+	wanted.Message = wanted.User + " asked for it"
 	return wanted, err
 }
 

@@ -106,7 +106,7 @@ func TestRollbacksAreMadeForUsersWhoMayPatch(t *testing.T) {
 			g.Expect(b.roller.asked).To(HaveExactElements(rollback.Request{
 				Deployment: client.ObjectKey{Namespace: "default", Name: "sleep"},
 				From:       decide.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4},
-				To:         row.asked, Reason: "Requested", Message: "alice requested it", User: "alice",
+				To:         row.asked, Reason: "Requested", Message: "alice asked for it", User: "alice",
 			}))
 			g.Expect(string(b.log.Contents())).To(BeEmpty(), "who makes the rollback writes it down")
 		})

@@ -60,9 +60,9 @@ func cause(rollback *appv1alpha1.Rollback) string {
 	case rollback.Reason == appv1alpha1.RollbackPodsFailed:
 		return "its pods failed their check"
 	case rollback.User != "":
-		return rollback.User + " requested it"
+		return rollback.User + " asked for it"
 	}
-	return "a user requested it"
+	return "a user asked for it"
 }
 
 func refusedUntil(rollback *appv1alpha1.Rollback) string {

@@ -157,8 +157,8 @@ func TestRefusalSentenceGivesTheReason(t *testing.T) {
 		{"in one line", `"reason":"PodsNotRunning","message":"pod sleep-1:\n\tno such image"`, "pod sleep-1:  no such image"},
 		{"as its pods didn't run", `"reason":"PodsNotRunning"`, "its pods didn't run"},
 		{"as its pods failed", `"reason":"PodsFailed"`, "its pods failed their check"},
-		{"as a user asked", `"reason":"Requested","user":"bob"`, "bob requested it"},
-		{"as a user asked whom nobody noted", `"reason":"Requested"`, "a user requested it"},
+		{"as a user asked", `"reason":"Requested","user":"bob"`, "bob asked for it"},
+		{"as a user asked whom nobody noted", `"reason":"Requested"`, "a user asked for it"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
