@@ -29,15 +29,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Time is the delay of an event. The pods of a release are created, finish and pass by the dozen, and each reconcile reads all of
+// Window is the delay of an event. The pods of a release are created, finish and pass by the dozen, and each reconcile reads all of
 // them: one reconcile per event would take quadratic time.
-const Time = 100 * time.Millisecond
+const Window = 100 * time.Millisecond
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Events delays the requests of the inner handler by Time, unless the object of the event is urgent. A request that waits already
+// Handler delays the requests of the inner handler by Window, unless the object of the event is urgent. A request that waits already
 // keeps its earlier time.
-func Events(inner handler.EventHandler, urgent func(client.Object) bool) handler.EventHandler {
+func Handler(inner handler.EventHandler, urgent func(client.Object) bool) handler.EventHandler {
 	of := func(object client.Object, q queue) queue {
 		prioritized, ok := q.(priorityqueue.PriorityQueue[reconcile.Request])
 		if !ok || urgent(object) {
@@ -63,6 +63,6 @@ type later struct {
 func (l later) Add(key reconcile.Request) { l.AddWithOpts(priorityqueue.AddOpts{}, key) }
 
 func (l later) AddWithOpts(options priorityqueue.AddOpts, keys ...reconcile.Request) {
-	options.After = max(options.After, Time)
+	options.After = max(options.After, Window)
 	l.PriorityQueue.AddWithOpts(options, keys...)
 }

@@ -49,7 +49,7 @@ func (w waits) AddWithOpts(options priorityqueue.AddOpts, keys ...reconcile.Requ
 
 func TestEventsWaitForOthersAndUrgentOnesDoNot(t *testing.T) {
 	g := NewWithT(t)
-	events := debounce.Events(handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
+	events := debounce.Handler(handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(object)}}
 	}), func(object client.Object) bool { return object.GetLabels()["verdict"] == "unpass" })
 	pod := func(version string, labels map[string]string) *corev1.Pod {
@@ -78,7 +78,7 @@ func TestEventsWaitForOthersAndUrgentOnesDoNot(t *testing.T) {
 func TestEventsKeepTheLowPriorityOfTheInitialList(t *testing.T) {
 	g := NewWithT(t)
 	queued := waits{added: map[string]priorityqueue.AddOpts{}}
-	events := debounce.Events(&handler.EnqueueRequestForObject{}, debounce.Never)
+	events := debounce.Handler(&handler.EnqueueRequestForObject{}, debounce.Never)
 	events.Create(t.Context(), event.CreateEvent{Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1"}}, IsInInitialList: true}, queued)
 	g.Expect(queued.added["shop/web-1"].After).To(Equal(100 * time.Millisecond))
 	g.Expect(*queued.added["shop/web-1"].Priority).To(Equal(handler.LowPriority))
