@@ -64,7 +64,7 @@ var _ = Describe("Admission", func() {
 		Expect(verified(ctx, namespace, "sleep").Name).To(Equal(second))
 	})
 
-	It("keeps its labels through replace, label and apply, whoever does it", func(ctx context.Context) {
+	It("keeps its labels through replace, label and apply by any user", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		manifest := fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"sleep","namespace":%q,"labels":{"app":"sleep"}},
 			"spec":{"replicas":5,"selector":{"matchLabels":{"app":"sleep"}},"template":{"metadata":{"labels":{"app":"sleep","test":"123"}},

@@ -218,7 +218,7 @@ func unusualReleases() {
 		verified(ctx, namespace, "sleep")
 	})
 
-	It("whose version was written by somebody else while nobody looked are told of, and the next one is checked", func(ctx context.Context) {
+	It("whose version was forged without the webhooks are reported, and the next one is checked", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(2)))).To(Succeed())
 		verified(ctx, namespace, "sleep")
@@ -259,7 +259,7 @@ func unusualReleases() {
 }
 
 func touchedByHand() {
-	It("an unpass for a pod that doesn't exist suspends, and the ChangePod says so", func(ctx context.Context) {
+	It("an unpass for a pod that doesn't exist suspends, and the ChangePod shows it", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		verified(ctx, namespace, "sleep")
@@ -304,7 +304,7 @@ func touchedByHand() {
 		Expect(labelsOf(ctx, namespace)()).To(HaveKey("altershield.defense.antgroup.com/suspend"))
 	})
 
-	It("a verdict that is taken back lifts the suspension", func(ctx context.Context) {
+	It("a verdict that is withdrawn lifts the suspension", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		suspended(ctx, namespace)
 		output, err := kubectl(ctx, "-n", namespace, "patch", "changepod", first+"--x--1", "--subresource=status", "--type", "merge", "-p", `{"status":{"podResults":[]}}`)

@@ -42,7 +42,7 @@ var _ = Describe("Around change control", Ordered, ContinueOnFailure, func() {
 		installPolicies(ctx, namespace)
 	})
 
-	DescribeTable("who edits or owns a namespace may", func(ctx context.Context, answer string, args ...string) {
+	DescribeTable("editors and admins of a namespace may", func(ctx context.Context, answer string, args ...string) {
 		for _, user := range []string{dev, "owner"} {
 			output, _ := kubectl(ctx, append([]string{"-n", namespace, "--as=" + user, "auth", "can-i"}, args...)...)
 			Expect(strings.TrimSpace(output)).To(HaveSuffix(answer))
@@ -108,7 +108,7 @@ var _ = Describe("Around change control", Ordered, ContinueOnFailure, func() {
 		Expect(auditLog()).To(MatchRegexp(`"verb":"patch"[^\n]*"resource":"namespaces"[^\n]*"name":"` + namespace + `"`))
 	})
 
-	It("a repair names who used the verb, and so does its Event", func(ctx context.Context) {
+	It("a repair names the user of the verb, and so does its Event", func(ctx context.Context) {
 		deployment := get(ctx, namespace, "sleep")
 		deployment.Labels[ignoredSuspend] = "true"
 		deployment.Spec.Template.Labels["test"] = "1234"

@@ -45,7 +45,7 @@ var _ = Describe("While the operator is down", Ordered, ContinueOnFailure, func(
 		DeferCleanup(func(ctx context.Context) { Expect(manager.Start(ctx)).To(Succeed()) })
 	})
 
-	DescribeTable("is refused, and says why:", func(ctx context.Context, args ...string) {
+	DescribeTable("is refused with a reason:", func(ctx context.Context, args ...string) {
 		output, err := kubectl(ctx, append([]string{"-n", namespace}, args...)...)
 		Expect(err).To(HaveOccurred())
 		Expect(output).To(ContainSubstring(`Internal error occurred: failed calling webhook "mdeployment.kb.io": failed to call webhook: `))

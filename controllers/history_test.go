@@ -25,7 +25,7 @@ import (
 )
 
 var _ = Describe("History", func() {
-	It("keeps as many verified templates as it is told, the newest", func(ctx context.Context) {
+	It("keeps the configured number of verified templates, the newest", func(ctx context.Context) {
 		configure(ctx, "template-history", `{"spec":{"content":"2"}}`)
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
@@ -62,7 +62,7 @@ var _ = Describe("History", func() {
 		Eventually(func() []string { return revisions(ctx, namespace) }).Should(BeEmpty())
 	})
 
-	It("keeps the ChangeWorkloads of past releases if it is told to, and says what became of them", func(ctx context.Context) {
+	It("keeps the ChangeWorkloads of past releases if configured, with their outcome", func(ctx context.Context) {
 		configure(ctx, "release-history", `{"spec":{"enable":true,"content":"2"}}`)
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(2)))).To(Succeed())
@@ -98,7 +98,7 @@ var _ = Describe("History", func() {
 })
 
 var _ = Describe("Audit", func() {
-	It("says who released what, and shows no secret", func(ctx context.Context) {
+	It("shows the author and the changes of a release, but no secret", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(2)))).To(Succeed())
 		Expect(verified(ctx, namespace, "sleep").Spec.ReleasedBy).To(Equal("admin"))

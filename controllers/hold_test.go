@@ -110,7 +110,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Eventually(labelsOf(ctx, namespace)).ShouldNot(HaveKey("altershield.defense.antgroup.com/suspend"))
 	})
 
-	It("goes on when the verdict is taken back", func(ctx context.Context) {
+	It("continues when the verdict is withdrawn", func(ctx context.Context) {
 		namespace := rolling(ctx)
 		failThird(ctx, namespace)
 		Expect(spec(ctx, namespace)().Paused).To(BeTrue())
@@ -240,7 +240,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		})
 		Expect(err).NotTo(HaveOccurred())
 		output, err = kubectlWith(ctx, string(paused), "apply", "--server-side", "--field-manager=paused", "-f", "-")
-		Expect(err).To(HaveOccurred(), "a manifest that says paused: false is told who paused it")
+		Expect(err).To(HaveOccurred(), "server-side apply of paused: false names the manager of the field")
 		Expect(output).To(ContainSubstring("altershield-operator"))
 	})
 })

@@ -36,7 +36,7 @@ import (
 )
 
 var _ = Describe("Metrics", func() {
-	It("are for those who may read them, and count releases", func(ctx context.Context) {
+	It("are for authorized readers, and count releases", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		suspended(ctx, namespace)
 		_, err := release(ctx, namespace, "test")

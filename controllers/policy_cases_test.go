@@ -81,7 +81,7 @@ func stricterCases() []admissionCase {
 	return []admissionCase{
 		{dev, "repairs a suspended Deployment without the verb", updates("sleep", template("other"), ignoring), admitted, isSuspended, isSuspended},
 		{dev, "leaves the label for a repair without the verb", updates("sleep", ignoring), admitted, isSuspended, isSuspended},
-		{dev, "uses a label for a repair that somebody with the verb left", updates("labelled", template("other")), admitted, "deployment labelled is suspended", "deployment labelled is suspended"},
+		{dev, "uses a label for a repair that a user with the verb left", updates("labelled", template("other")), admitted, "deployment labelled is suspended", "deployment labelled is suspended"},
 		// Policies don't know the verified versions. A rollback on request leads to them.
 		{dev, "returns a suspended Deployment to a verified version", updates("sleep", template("123")), admitted, isSuspended, isSuspended},
 		// The webhooks aren't called for the status.
@@ -125,20 +125,20 @@ func keyCases() []admissionCase {
 		restored("suspends a free Deployment with an empty value", updates("free", label(suspendLabel, ""))),
 		restored("sets another version", updates("free", label(versionLabel, "forged"))),
 		restored("sets another version on the template alone", updates("free", templateLabel(versionLabel, "forged"))),
-		restored("says that pods of the template have finished", updates("free", templateLabel(finishedLabel, "1"))),
+		restored("marks pods of the template as finished", updates("free", templateLabel(finishedLabel, "1"))),
 		restored("removes defense-status", updates("free", without(statusLabel))),
 		restored("sets another release number", updates("free", annotation(releaseKey, "9"))),
 		restored("counts a release that is none", updates("free", func(d *appsv1.Deployment) { stamp(admin, d.Labels[versionLabel])(d) })),
-		restored("says who made the release", updates("free", annotation(releasedByKey, "{}"))),
-		restored("says who ignored a suspension", updates("free", annotation(ignoredByKey, "{}"))),
-		restored("says that a rollout is held", updates("free", annotation(heldKey, "1"))),
+		restored("forges the author of the release", updates("free", annotation(releasedByKey, "{}"))),
+		restored("forges the user who ignored a suspension", updates("free", annotation(ignoredByKey, "{}"))),
+		restored("marks a rollout as held", updates("free", annotation(heldKey, "1"))),
 		restored("forgets the rollbacks", updates("refusing", without(rollbacksKey))),
 		restored("replaces the object with a file that knows no operator", updates("free", func(d *appsv1.Deployment) {
 			d.Labels, d.Annotations = nil, nil
 			delete(d.Spec.Template.Labels, versionLabel)
 		})),
 		{
-			dev, "asks for a rollback in another name", updates("sleep", annotation(rollbackKey, "true"), annotation(rollbackByKey, "somebody")),
+			dev, "requests a rollback in another name", updates("sleep", annotation(rollbackKey, "true"), annotation(rollbackByKey, "somebody")),
 			admitted, admitted, rollbackByKey + " names who set ",
 		},
 		alike(dev, "asks for a rollback in the own name", updates("sleep", annotation(rollbackKey, "true"), annotation(rollbackByKey, dev)), admitted),
@@ -160,7 +160,7 @@ func stampCases() []admissionCase {
 		restored("releases with the record of another release", updates("free", template("other"), stamp(dev, noVersion),
 			annotation(releasedByKey, `{"user":"dev","time":"2026-11-21T16:29:39Z","version":"00000000000000000000000000000000","release":1}`))),
 		restored("releases as if recorded already", updates("free", template("other"), stamp(dev, noVersion), label(statusLabel, "processed"))),
-		restored("releases and says that somebody else ignored a suspension", updates("free", template("other"), stamp(dev, noVersion),
+		restored("releases and records that another user ignored a suspension", updates("free", template("other"), stamp(dev, noVersion),
 			annotation(ignoredByKey, `{"user":"somebody","time":"2026-11-21T16:29:39Z","version":"00000000000000000000000000000000","release":2}`))),
 		restored("releases and stays held", updates("free", template("other"), stamp(dev, noVersion), annotation(heldKey, "1"))),
 		restored("releases with two versions", updates("free", template("other"), stamp(dev, noVersion), templateLabel(versionLabel, "forged"))),
@@ -174,10 +174,10 @@ func stampCases() []admissionCase {
 
 func podCases() []admissionCase {
 	return []admissionCase{
-		{dev, "says that a pod has finished", updatesPod(finishedLabel, "1"), admitted, isForged, isForged},
+		{dev, "marks a pod as finished", updatesPod(finishedLabel, "1"), admitted, isForged, isForged},
 		{dev, "gives a pod another version", updatesPod(versionLabel, "forged"), admitted, isForged, isForged},
 		{dev, "creates a pod that has finished", createsPod(finishedLabel), admitted, isForged, isForged},
-		alike(theOperator, "says that a pod has finished", updatesPod(finishedLabel, "1"), admitted),
+		alike(theOperator, "marks a pod as finished", updatesPod(finishedLabel, "1"), admitted),
 		alike(replicaSetController, "creates a pod of a version", createsPod(versionLabel), admitted),
 		alike(dev, "labels a pod", updatesPod("tier", "web"), admitted),
 	}

@@ -145,7 +145,7 @@ var _ = Describe("With the policies", Ordered, func() {
 		}
 	})
 
-	It("a denial says what to do, and is in the audit log", func(ctx context.Context) {
+	It("a denial explains the options, and is in the audit log", func(ctx context.Context) {
 		output, err := kubectl(ctx, "-n", namespace, "--as=dev", "rollout", "restart", "deployment", "sleep")
 		Expect(err).To(HaveOccurred())
 		Expect(output).To(ContainSubstring(`deployments.apps "sleep" is forbidden: ValidatingAdmissionPolicy 'altershieldoperator-suspension' ` +
@@ -159,7 +159,7 @@ var _ = Describe("With the policies", Ordered, func() {
 		}).Should(MatchRegexp(`"username":"dev"[^\n]*"namespace":"` + namespace + `"[^\n]*validation.policy.admission.k8s.io/validation_failure[^\n]*altershieldoperator-suspension`))
 	})
 
-	It("nobody gives himself the verb", func(ctx context.Context) {
+	It("users can't grant themselves the verb", func(ctx context.Context) {
 		mayEdit(ctx, namespace, "owner", "admin")
 		output, err := kubectl(ctx, "-n", namespace, "--as=owner", "create", "rolebinding", "override",
 			"--clusterrole=altershieldoperator-suspension-override", "--user=owner")
@@ -167,7 +167,7 @@ var _ = Describe("With the policies", Ordered, func() {
 		Expect(output).To(ContainSubstring("attempting to grant RBAC permissions not currently held"))
 	})
 
-	It("a repair by who may override ends the suspension", func(ctx context.Context) {
+	It("a repair by a user with the verb ends the suspension", func(ctx context.Context) {
 		deployment := get(ctx, namespace, "sleep")
 		deployment.Labels[ignoredSuspend] = "true"
 		deployment.Spec.Template.Labels["test"] = "1234"
@@ -177,7 +177,7 @@ var _ = Describe("With the policies", Ordered, func() {
 		Eventually(releases(ctx, namespace)).Should(HaveLen(1))
 	})
 
-	It("who may edit a suspended Deployment has it rolled back by the operator", func(ctx context.Context) {
+	It("an editor of a suspended Deployment can have it rolled back by the operator", func(ctx context.Context) {
 		output, err := release(ctx, namespace, "third")
 		Expect(err).NotTo(HaveOccurred(), output)
 		verified(ctx, namespace, "sleep")

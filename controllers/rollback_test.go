@@ -140,7 +140,7 @@ var _ = Describe("A rollback on request", func() {
 		Expect(released(ctx, namespace)()).To(Equal(firstVersion))
 	})
 
-	It("by HTTP is for those who may patch the Deployment, and is recorded with their name", func(ctx context.Context) {
+	It("by HTTP is for users who may patch the Deployment, and is recorded with their name", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		second := twoVerified(ctx, namespace)
 		body := `{"namespace":"` + namespace + `","name":"sleep"}`
@@ -215,7 +215,7 @@ var _ = Describe("A suspended release", func() {
 		Expect(released(ctx, namespace)()).To(Equal(firstVersion))
 	})
 
-	It("stays where no other version was verified, and says so", func(ctx context.Context) {
+	It("stays if no other version was verified, with an Event", func(ctx context.Context) {
 		configure(ctx, "suspended-rollback", `{"spec":{"enable":true}}`)
 		namespace := controlledNamespace(ctx)
 		suspended(ctx, namespace)

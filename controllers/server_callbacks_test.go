@@ -172,7 +172,7 @@ var _ = Describe("Callbacks", Ordered, ContinueOnFailure, func() {
 		Expect(early[0].ChangePodID).To(Equal(changePods(ctx, namespace)[0].Status.ChangePodID))
 	})
 
-	It("that drip in slowly are cut off, and hold up nobody else", func(ctx context.Context) {
+	It("that drip in slowly are cut off, and don't delay others", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		verdict := callbackOf(awaited(ctx, namespace, "POST"), "POST", "pass")
 		connection, err := net.Dial("tcp", strings.TrimPrefix(manager.RouterURL(), "http://"))
@@ -247,7 +247,7 @@ var _ = Describe("The router", Ordered, ContinueOnFailure, func() {
 		Expect(do(request).status).To(Equal(200))
 	})
 
-	It("tells who may list Deployments which are suspended, and why", func(ctx context.Context) {
+	It("lists suspended Deployments with the reason, for users who may list Deployments", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.AddRule(altershield.Rule{Name: "error rate", Message: "5xx above 1%", Stage: "POST", Verdict: "FAIL"})
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
@@ -265,7 +265,7 @@ var _ = Describe("The router", Ordered, ContinueOnFailure, func() {
 		}
 		Expect(ask("").status).To(Equal(401))
 		Expect(ask("guess").status).To(Equal(401))
-		Expect(ask(serverToken).status).To(Equal(401), "the server's token is not for people")
+		Expect(ask(serverToken).status).To(Equal(401), "the server's token is not for users")
 		Expect(kube.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sre"}})).To(Succeed())
 		account, err := plane.ServiceAccountConfig(ctx, namespace, "sre")
 		Expect(err).NotTo(HaveOccurred())

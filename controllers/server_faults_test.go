@@ -98,7 +98,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		Expect(finishes(namespace)).To(HaveExactElements("000"))
 	})
 
-	It("a verified release keeps its order open until the server can be told", func(ctx context.Context) {
+	It("a verified release keeps its order open until the server can be reached", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetFault(altershield.Fault{Kind: altershield.FaultDown, Actions: []string{altershield.ActionFinishOrder}})
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
@@ -155,7 +155,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		passes(ctx, namespace)
 	})
 
-	It("a polled fail never fails a release: the server says fail of checks that still run", slow, func(ctx context.Context) {
+	It("a polled fail never fails a release: the server reports fail for running checks", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetFault(altershield.Fault{Kind: altershield.FaultStageTimeout, Actions: []string{altershield.ActionFinishBatch}})
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Actions: []string{altershield.ActionFinishBatch}})
@@ -183,7 +183,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
 	})
 
-	It("a refused check lets the batch pass and says so", slow, func(ctx context.Context) {
+	It("a refused check lets the batch pass, with an Event", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetFault(altershield.Fault{
 			Kind: altershield.FaultRefuse, Actions: []string{altershield.ActionStartBatch}, Code: "101", Message: "illegal start notify request type",
@@ -199,7 +199,7 @@ var _ = Describe("While AlterShield Server misbehaves", Ordered, ContinueOnFailu
 		}).Should(MatchRegexp(`altershield_batches_not_checked_total\{message="PreFailed"\} [1-9]`))
 	})
 
-	It("a server that hangs holds up nobody else: a suspension by hand gets through", slow, func(ctx context.Context) {
+	It("a hanging server delays nothing else: a suspension by hand takes effect", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		name := verified(ctx, namespace, "sleep").Name

@@ -104,7 +104,7 @@ var _ = Describe("The limits of AlterShield Server", Ordered, ContinueOnFailure,
 				}
 			}
 			return states
-		}).Should(And(HaveLen(deployments), HaveEach("RUNNING")), "it is told, and does nothing")
+		}).Should(And(HaveLen(deployments), HaveEach("RUNNING")), "it got the calls, and does nothing")
 	})
 
 	It("don't lose verdicts that are signed with the token before", func(ctx context.Context) {

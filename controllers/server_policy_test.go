@@ -28,7 +28,7 @@ import (
 var _ = Describe("With the failure policy fail", Ordered, ContinueOnFailure, func() {
 	checkedByServer("--altershield-failure-policy=fail")
 
-	It("a batch that the server refuses to check suspends its release, and says why", func(ctx context.Context) {
+	It("a batch that the server refuses to check suspends its release, with the reason", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetFault(altershield.Fault{
 			Kind: altershield.FaultRefuse, Actions: []string{altershield.ActionStartBatch}, Code: "101", Message: "illegal start notify request type",

@@ -123,7 +123,7 @@ var _ = Describe("A release that AlterShield Server checks", Ordered, ContinueOn
 		Expect(changePods(ctx, namespace)[0].Status.PodResults[0].Message).To(Equal("change freeze: until Monday"))
 	})
 
-	It("is Failed when the server refuses its order, and says why", func(ctx context.Context) {
+	It("is Failed when the server refuses its order, with the reason", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetFault(altershield.Fault{
 			Kind: altershield.FaultRefuse, Actions: []string{altershield.ActionSubmitOrder}, Code: "101", Message: "changeSceneKey not found",
@@ -179,7 +179,7 @@ var _ = Describe("A release that AlterShield Server checks", Ordered, ContinueOn
 			}
 			return waiting
 		}).Should(BeEmpty())
-		Expect(ordersOf(namespace)).To(HaveExactElements("open"), "nobody could be told")
+		Expect(ordersOf(namespace)).To(HaveExactElements("open"), "the server was not reachable")
 	})
 
 	It("is one order for each release: A, B, A are three", func(ctx context.Context) {

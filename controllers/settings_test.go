@@ -183,7 +183,7 @@ var _ = Describe("Settings", func() {
 		Eventually(func() int { return finishedPods(ctx, namespace) }).Should(Equal(2))
 	})
 
-	It("stop new suspensions when blocking is off, and free nobody", func(ctx context.Context) {
+	It("stop new suspensions when blocking is off, and lift none", func(ctx context.Context) {
 		before := controlledNamespace(ctx)
 		suspended(ctx, before)
 		configure(ctx, "blocking", `{"spec":{"enable":false}}`)

@@ -38,7 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-var _ = Describe("An operator that is told to stop", func() {
+var _ = Describe("A stopping operator", func() {
 	It("answers what it was asked, and lets another lead at once", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		suspended(ctx, namespace)

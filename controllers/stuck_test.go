@@ -69,7 +69,7 @@ var _ = Describe("A release that can't start", func() {
 			`"spec":{"initContainers":[{"name":"migrate","image":"busybox"}]}}}}`, "CrashLoopBackOff", "init container migrate ended with exit code 1"),
 	)
 
-	It("goes back when its containers end with status 0 again and again, after as long as the Deployment says", slow, func(ctx context.Context) {
+	It("goes back when its containers end with status 0 repeatedly, after the time in the Deployment's annotation", slow, func(ctx context.Context) {
 		configure(ctx, "stuck-rollback", `{"spec":{"enable":true,"content":"1h"}}`)
 		namespace := controlledNamespace(ctx)
 		By("ending after a second, each time, and being at the end for nearly all of a back-off of 20 seconds")
@@ -84,7 +84,7 @@ var _ = Describe("A release that can't start", func() {
 		Expect(record[0].Message).To(ContainSubstring("container sleep ended with exit code 0, 1 restarts"))
 	})
 
-	It("stays where the Deployment says that it never goes back", func(ctx context.Context) {
+	It("stays if the Deployment's annotation turns rollbacks off", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		bad := goesBad(ctx, namespace, `{"metadata":{"annotations":{"altershield.defense.antgroup.com/stuck-after":"0"}},
 			"spec":{"template":{"spec":{"containers":[{"name":"sleep","image":"busybox:missing"}]}}}}`)
@@ -202,7 +202,7 @@ var _ = Describe("A release that can't start", func() {
 		}, "no older ReplicaSet of deployment sleep still runs all its pods"),
 	)
 
-	It("is rolled back once: whoever forces it in again decides", func(ctx context.Context) {
+	It("is rolled back once: a user who forces it again decides", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		bad := goesBad(ctx, namespace, missingImage)
 		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })

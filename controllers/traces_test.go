@@ -158,7 +158,7 @@ var _ = Describe("The trace of a release", Ordered, ContinueOnFailure, func() {
 		Expect(rootOf(id).Attributes).To(HaveKeyWithValue("altershield.release.outcome", "Success"))
 	})
 
-	It("tells of a suspension, and those who were denied after it have their own", func(ctx context.Context) {
+	It("includes a suspension, and denials after it have their own", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.AddRule(altershield.Rule{Name: "error rate", Message: "password=secret", Stage: "POST", Deployment: namespace + "/sleep", Verdict: "FAIL"})
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
@@ -169,13 +169,13 @@ var _ = Describe("The trace of a release", Ordered, ContinueOnFailure, func() {
 		Eventually(tree(id)).Should(ContainElements(root, root+" > suspend", root+" > batch 1", root+" > batch 1 > check POST"))
 		Expect(rootOf(id).Failure).To(Equal("Suspend"))
 		for _, span := range arrived(id) {
-			Expect(fmt.Sprint(span)).NotTo(ContainSubstring("secret"), "what rules say is not for everybody")
+			Expect(fmt.Sprint(span)).NotTo(ContainSubstring("secret"), "messages of rules are not for everyone")
 		}
 		Eventually(collected.Spans).Should(ContainElement(And(
 			HaveField("Name", "deny release "+namespace+"/sleep"), HaveField("Links", HaveExactElements(id)), HaveField("Trace", Not(Equal(id))))))
 	})
 
-	It("tells of a rollback, and that of the release which it made has a link to it", func(ctx context.Context) {
+	It("includes a rollback, and that of the release which it made has a link to it", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		verified(ctx, namespace, "sleep")
@@ -215,7 +215,7 @@ var _ = Describe("Tracing", slow, Ordered, ContinueOnFailure, func() {
 		return listener.Addr().String(), count
 	}
 
-	It("is off unless a flag says so, whatever the environment says", func(ctx context.Context) {
+	It("is off without its flag, whatever the environment", func(ctx context.Context) {
 		address, count := connections()
 		GinkgoT().Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+address)
 		restartAs(ctx, settings)
@@ -226,7 +226,7 @@ var _ = Describe("Tracing", slow, Ordered, ContinueOnFailure, func() {
 		Expect(count.Load()).To(BeZero())
 	})
 
-	It("holds nothing up when the collector doesn't answer, and says what is lost", func(ctx context.Context) {
+	It("delays nothing when the collector doesn't respond, and logs the loss", func(ctx context.Context) {
 		address, count := connections()
 		deaf := settings
 		deaf.Args = append(slices.Clone(settings.Args), "--traces-endpoint="+address, "--traces-insecure")

@@ -80,17 +80,17 @@ func TestAccessToSuspendedDeployments(t *testing.T) {
 		code, asked                          int
 		message                              string
 	}{
-		{"somebody who may list them", "Bearer of-alice", "default", "", 200, 2, ""},
+		{"users who may list them", "Bearer of-alice", "default", "", 200, 2, ""},
 		{"in any spelling of Bearer", "bearer  of-alice ", "default", "", 200, 2, ""},
-		{"nobody without a token", "", "default", "", 401, 0, show},
-		{"nobody with an empty token", "Bearer ", "default", "", 401, 0, show},
-		{"nobody with a password", "Basic of-alice", "default", "", 401, 0, show},
-		{"nobody whose token is unknown", "Bearer of-mallory", "default", "", 401, 1, "the cluster doesn't accept the bearer token"},
-		{"nobody who may not list those of this namespace", "Bearer of-alice", "kube-system", "", 403, 2,
+		{"no request without a token", "", "default", "", 401, 0, show},
+		{"no request with an empty token", "Bearer ", "default", "", 401, 0, show},
+		{"no request with a password", "Basic of-alice", "default", "", 401, 0, show},
+		{"no request with an unknown token", "Bearer of-mallory", "default", "", 401, 1, "the cluster doesn't accept the bearer token"},
+		{"no user without the right in this namespace", "Bearer of-alice", "kube-system", "", 403, 2,
 			`user \"alice\" cannot list resource \"deployments\" in API group \"apps\" in the namespace \"kube-system\"`},
-		{"nobody whose rights can't be found out", "Bearer of-alice", "default", "*v1.SubjectAccessReview", 500, 2,
+		{"no user while the access review fails", "Bearer of-alice", "default", "*v1.SubjectAccessReview", 500, 2,
 			"the suspended Deployments can't be listed: the operator's log has the error"},
-		{"nobody who can't be told from others", "Bearer of-alice", "default", "*v1.TokenReview", 500, 1,
+		{"no user while the token review fails", "Bearer of-alice", "default", "*v1.TokenReview", 500, 1,
 			"the suspended Deployments can't be listed: the operator's log has the error"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -176,7 +176,7 @@ func TestArrivalsAnnounceACheckOnceToAllThatAwaitIt(t *testing.T) {
 	g.Expect(two).To(BeClosed())
 	g.Expect(three).NotTo(BeClosed())
 	again, forgetAgain := a.expect("check-1")
-	g.Expect(again).NotTo(BeClosed(), "it is told of what comes from now on")
+	g.Expect(again).NotTo(BeClosed(), "only later arrivals count")
 	forgetOne()
 	forgetTwo()
 	a.announce(changePod("PreSubmitted", ""))

@@ -180,7 +180,7 @@ func FuzzTheTimeOfASuspension(f *testing.F) {
 		read, err := time.Parse(time.RFC3339, since)
 		number, malformed := strconv.ParseInt(label, 10, 64)
 		if err != nil || malformed != nil || read.Unix() != number {
-			t.Errorf("the label %q is told as %q: %v", label, since, err)
+			t.Errorf("the label %q is shown as %q: %v", label, since, err)
 		}
 	})
 }

@@ -145,7 +145,7 @@ func TestRefuseDoesNotReadTheBody(t *testing.T) {
 			g := NewWithT(t)
 			api := &reviews{}
 			b := newBench(t, api.funcs(), changePod("PostSubmitted", ""))
-			request := httptest.NewRequestWithContext(t.Context(), row.method, row.path, iotest.ErrReader(errors.New("somebody reads")))
+			request := httptest.NewRequestWithContext(t.Context(), row.method, row.path, iotest.ErrReader(errors.New("the body is read")))
 			request.ContentLength = 10
 			sign(request, "1795255200000", "body")
 			row.change(request)
@@ -154,7 +154,7 @@ func TestRefuseDoesNotReadTheBody(t *testing.T) {
 			g.Expect(answer.Header().Get("Connection")).To(Equal("close"))
 			g.Expect(api.asked).To(BeZero())
 			_, err := io.ReadAll(request.Body)
-			g.Expect(err).To(MatchError("somebody reads"), "nobody read before")
+			g.Expect(err).To(MatchError("the body is read"), "it was not read before")
 		})
 	}
 }

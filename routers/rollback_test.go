@@ -108,7 +108,7 @@ func TestRollbacksAreMadeForUsersWhoMayPatch(t *testing.T) {
 				From:       decide.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4},
 				To:         row.asked, Reason: "Requested", Message: "alice asked for it", User: "alice",
 			}))
-			g.Expect(string(b.log.Contents())).To(BeEmpty(), "who makes the rollback writes it down")
+			g.Expect(string(b.log.Contents())).To(BeEmpty(), "the roller logs the rollback")
 		})
 	}
 }
@@ -121,15 +121,15 @@ func TestRollbacksNeedAnAuthorizedUser(t *testing.T) {
 		code                                  int
 		message                               string
 	}{
-		{"nobody without a token", "", "sleep", "", 401, show},
-		{"nobody with a password", "Basic of-alice", "sleep", "", 401, show},
-		{"nobody whose token is unknown", "Bearer of-mallory", "sleep", "", 401, "the cluster doesn't accept the bearer token"},
-		{"nobody who may not patch this one", "Bearer of-alice", "awake", "", 403,
+		{"no request without a token", "", "sleep", "", 401, show},
+		{"no request with a password", "Basic of-alice", "sleep", "", 401, show},
+		{"no request with an unknown token", "Bearer of-mallory", "sleep", "", 401, "the cluster doesn't accept the bearer token"},
+		{"no user who may not patch this one", "Bearer of-alice", "awake", "", 403,
 			`user \"alice\" cannot patch resource \"deployments\" named \"awake\" in API group \"apps\" in the namespace \"default\"`},
-		{"nobody who may not even know whether it is there", "Bearer of-alice", "dream", "", 403,
+		{"no user who may not know whether it exists", "Bearer of-alice", "dream", "", 403,
 			`user \"alice\" cannot patch resource \"deployments\" named \"dream\" in API group \"apps\" in the namespace \"default\"`},
-		{"nobody whose rights can't be found out", "Bearer of-alice", "sleep", "*v1.SubjectAccessReview", 500, lookFirst},
-		{"nobody who can't be told from others", "Bearer of-alice", "sleep", "*v1.TokenReview", 500, lookFirst},
+		{"no user while the access review fails", "Bearer of-alice", "sleep", "*v1.SubjectAccessReview", 500, lookFirst},
+		{"no user while the token review fails", "Bearer of-alice", "sleep", "*v1.TokenReview", 500, lookFirst},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

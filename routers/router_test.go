@@ -70,12 +70,12 @@ func TestRouterRejectsWhatIsNotServed(t *testing.T) {
 
 func TestLiveTestDoesNotReadTheRequest(t *testing.T) {
 	g := NewWithT(t)
-	request := httptest.NewRequestWithContext(t.Context(), "POST", "/openapi/altershield/liveTest", iotest.ErrReader(errors.New("somebody reads")))
+	request := httptest.NewRequestWithContext(t.Context(), "POST", "/openapi/altershield/liveTest", iotest.ErrReader(errors.New("the body is read")))
 	answer := newBench(t, interceptor.Funcs{}).serveHTTP(request)
 	g.Expect(answer.Code).To(Equal(200))
 	g.Expect(answer.Body.String()).To(beSuccess("alive"))
 	_, err := io.ReadAll(request.Body)
-	g.Expect(err).To(MatchError("somebody reads"), "nobody read before")
+	g.Expect(err).To(MatchError("the body is read"), "it was not read before")
 }
 
 // crowd sends concurrent requests, sixteen from each address, and returns a function that waits for their statuses.

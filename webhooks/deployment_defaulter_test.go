@@ -90,11 +90,11 @@ func TestDeploymentDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 				"add" + releaseNumber: "5", "add" + releasedBy: nextByLabel, "remove" + defenseStatus: nil, "remove" + ignoredSuspend: nil,
 				"add" + ignoredBy: `{"user":"alice","time":"2026-11-21T10:00:00.000000Z","version":"6a8ff823a5011291b0f02a1d83c2222d","release":5}`}},
 		{"a request for a rollback is noted", release, all(release, asking("true")), map[string]any{"add" + rollbackBy: "alice"}},
-		{"a request for a rollback that is taken back takes its note along", all(release, asking("true"), askedBy("bob")), all(release, askedBy("bob")),
+		{"a withdrawn request for a rollback loses its author", all(release, asking("true"), askedBy("bob")), all(release, askedBy("bob")),
 			map[string]any{"remove" + rollbackBy: nil}},
 		{"a suspension that is taken away by hand is put back", all(release, suspended), release, map[string]any{
 			"add" + suspendLabel: "1795255000"}},
-		{"a suspension that is set by hand is taken back", release, all(release, suspended), map[string]any{
+		{"a suspension that is set by hand is removed", release, all(release, suspended), map[string]any{
 			"remove" + suspendLabel: nil}},
 		{"a template whose version label is left out gets it back", release, all(release,
 			without("admission-webhook-altershield.antgroup.com/version", "spec", "template", "metadata", "labels")), map[string]any{
@@ -244,14 +244,14 @@ func TestDeploymentDefaulterWarnsOfKeysThatItKeeps(t *testing.T) {
 			"not changed, since only the operator writes them: altershield.defense.antgroup.com/released-by"}},
 		{"rollbacks that are taken away", all(release, rolledBack(leaving(versionOf1234, "4", refused))), release, []string{
 			"not changed, since only the operator writes them: altershield.defense.antgroup.com/rollbacks"}},
-		{"somebody else's name on one's own earlier request", all(release, asking("true"), askedBy("alice")), all(release, asking("true"), askedBy("bob")),
+		{"another name on the user's own earlier request", all(release, asking("true"), askedBy("alice")), all(release, asking("true"), askedBy("bob")),
 			[]string{"not changed, since only the operator writes them: altershield.defense.antgroup.com/rollback-by"}},
 		{"a name without a request", release, all(release, askedBy("bob")), []string{
 			"not changed, since only the operator writes them: altershield.defense.antgroup.com/rollback-by"}},
 		{"a request for a rollback", release, all(release, asking("true")), nil},
 		{"a request for a rollback that the webhook has noted before it is asked again", release, all(release, asking("true"), askedBy("alice")), nil},
-		{"a request for a rollback that is taken back", all(release, asking("true"), askedBy("bob")), all(release, askedBy("bob")), nil},
-		{"a request for a rollback that is taken back with its name", all(release, asking("true"), askedBy("bob")), release, nil},
+		{"a withdrawn request for a rollback", all(release, asking("true"), askedBy("bob")), all(release, askedBy("bob")), nil},
+		{"a withdrawn request for a rollback with its name", all(release, asking("true"), askedBy("bob")), release, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -158,10 +158,10 @@ func TestDeploymentValidatorHandle(t *testing.T) {
 			g.Expect(response.Warnings).To(HaveExactElements(row.warnings))
 
 			request.DryRun = ptr.To(true)
-			g.Expect(validate(t, request, row.workloads...)).To(Equal(response), "a dry run is told the same")
+			g.Expect(validate(t, request, row.workloads...)).To(Equal(response), "a dry run gets the same response")
 
 			request.UserInfo.Username = operator
-			g.Expect(validate(t, request, row.workloads...).Allowed).To(Equal(row.allowed), "the operator is like anybody")
+			g.Expect(validate(t, request, row.workloads...).Allowed).To(Equal(row.allowed), "the operator gets no exception")
 		})
 	}
 }

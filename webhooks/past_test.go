@@ -103,7 +103,7 @@ func TestPastDecidesOnTheAPIServerWhetherAVersionIsVerified(t *testing.T) {
 		{"the cache doesn't know of a bad verdict yet", []client.Object{verified}, []client.Object{failed}, false, 1},
 		{"the record is gone", []client.Object{verified}, nil, false, 1},
 		{"the record is another Deployment's by now", []client.Object{verified}, []client.Object{anothers}, false, 1},
-		{"the cache says no: nothing is asked", []client.Object{failed}, []client.Object{verified}, false, 0},
+		{"not verified in the cache: nothing is read", []client.Object{failed}, []client.Object{verified}, false, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -83,16 +83,16 @@ func TestDeploymentValidatorRefusesAVersionThatWasRolledBack(t *testing.T) {
 		{"but not where refusals are off", "alice", all(release, rolledBack(leaving(versionOf1234, "4"))), all(release, next), nil, "", nil, "", false},
 		{"but no other version", "alice", all(release, rolledBack(leaving(olderVersion, "4", refused))), all(release, next), nil, "", nil, "", false},
 		{"but nothing that is no release", "alice", all(release, refusing), all(release, refusing, field(7, "replicas", "spec")), nil, "", nil, "", false},
-		{"but not where the record says that a user ignores it", "alice", all(release, refusing), all(release, refusing, next, record), nil,
+		{"but not with a recorded override", "alice", all(release, refusing), all(release, refusing, next, record), nil,
 			"", []string{takes}, "refusal_ignored", false},
 		{"but not where the operator rolls back to it", operator, all(release, refusing), all(release, own, next), nil, "", nil, "", false},
 		{"and denied as suspended while the Deployment is", "alice", all(release, suspended, refusing), all(release, suspended, refusing, next), nil,
 			"deployment sleep is suspended", []string{sentence, repair}, "denied", true},
 		{"but in a suspension no other verified version", "alice", all(release, suspended, rolledBack(leaving(olderVersion, "4", refused))),
 			all(release, suspended, next), verified, "", []string{returns}, "returned_to_verified", false},
-		{"but not in a suspension where the record says that a user ignores both", "alice", all(release, suspended, refusing),
+		{"but not in a suspension with a recorded override", "alice", all(release, suspended, refusing),
 			all(release, suspended, refusing, next, record), nil, "", []string{stays}, "suspension_ignored", false},
-		{"but not where the operator rolls back in a suspension, to a version that nobody verified", operator, all(release, suspended),
+		{"but not where the operator rolls back in a suspension, to an unverified version", operator, all(release, suspended),
 			all(release, suspended, own, next), nil, "", nil, "", false},
 		{"and a suspension without a refusal reports nothing", "alice", all(release, suspended), all(release, suspended, next), nil,
 			"deployment sleep is suspended", []string{repair}, "denied", false},
@@ -110,7 +110,7 @@ func TestDeploymentValidatorRefusesAVersionThatWasRolledBack(t *testing.T) {
 
 			request.DryRun = nil
 			response := validator.Handle(t.Context(), request)
-			g.Expect(rehearsed).To(Equal(response), "a dry run is told the same")
+			g.Expect(rehearsed).To(Equal(response), "a dry run gets the same response")
 			g.Expect(response.Warnings).To(HaveExactElements(row.warnings))
 			g.Expect(response.Allowed).To(Equal(row.denial == ""))
 			if row.denial != "" {
@@ -158,7 +158,7 @@ func TestRefusalSentenceGivesTheReason(t *testing.T) {
 		{"as its pods didn't run", `"reason":"PodsNotRunning"`, "its pods didn't run"},
 		{"as its pods failed", `"reason":"PodsFailed"`, "its pods failed their check"},
 		{"as a user asked", `"reason":"Requested","user":"bob"`, "bob asked for it"},
-		{"as a user asked whom nobody noted", `"reason":"Requested"`, "a user asked for it"},
+		{"as an unknown user asked", `"reason":"Requested"`, "a user asked for it"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

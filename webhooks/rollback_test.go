@@ -32,21 +32,21 @@ func TestStampUpdateNotesWhoRequestsARollback(t *testing.T) {
 	}{
 		{"when the request is made", release, all(release, asking("true")), all(release, asking("true"), askedBy("alice"))},
 		{"when a request for a version is made", release, all(release, asking(olderVersion)), all(release, asking(olderVersion), askedBy("alice"))},
-		{"when somebody else's request is changed", asked, all(release, asking(olderVersion), askedBy("bob")),
+		{"when another user's request is changed", asked, all(release, asking(olderVersion), askedBy("bob")),
 			all(release, asking(olderVersion), askedBy("alice"))},
-		{"whoever it claims to be", release, all(release, asking("true"), askedBy("bob")), all(release, asking("true"), askedBy("alice"))},
+		{"whatever it claims", release, all(release, asking("true"), askedBy("bob")), all(release, asking("true"), askedBy("alice"))},
 		{"but not with a release: kubectl rollout undo brings old requests back", release, all(release, repaired, asking("true")), all(next, ending(`"rollback":"true"`))},
 		{"no longer when a release changes it", asked, all(asked, repaired, asking(olderVersion)), all(next, ending(`"rollback":"0123456789abcdef0123456789abcdef"`))},
 		{"but not when an earlier request stays", asked, all(asked, label("team", "a")), all(asked, label("team", "a"))},
 		{"but not when an earlier request stays and its note is changed", asked, all(release, asking("true"), askedBy("alice")), asked},
 		{"but not when an earlier request stays and its note is taken away", asked, all(release, asking("true")), asked},
-		{"no longer when a release follows, which nobody asked to take back", asked, all(asked, repaired), all(next, ending(`"rollback":"true"`))},
-		{"but not when an earlier request stays that nobody noted", all(release, asking("true")), all(release, asking("true"), label("team", "a")),
+		{"no longer when a release follows", asked, all(asked, repaired), all(next, ending(`"rollback":"true"`))},
+		{"but not when an earlier request without an author stays", all(release, asking("true")), all(release, asking("true"), label("team", "a")),
 			all(release, asking("true"), label("team", "a"))},
-		{"no longer when the request is taken back", asked, all(release, askedBy("bob")), release},
-		{"no longer when the request is taken back with its note", asked, release, release},
+		{"no longer when the request is withdrawn", asked, all(release, askedBy("bob")), release},
+		{"no longer when the request is withdrawn with its author", asked, release, release},
 		{"no longer when the request is emptied", asked, all(release, asking(""), askedBy("bob")), all(release, asking(""))},
-		{"no longer when the request is taken back with a release", asked, all(release, askedBy("bob"), repaired), next},
+		{"no longer when the request is withdrawn with a release", asked, all(release, askedBy("bob"), repaired), next},
 		{"never without a request", release, all(release, askedBy("alice")), release},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestStampUpdateOfTheOperatorsOwnRollback(t *testing.T) {
 		old, updated, want edit
 	}{
 		{"as its own where it decided", release, all(release, repaired, rolledBack(automatic)), all(next(operator), rolledBack(automatic))},
-		{"as that of the user who asked for it", release, all(release, repaired, rolledBack(requested)), all(next("bob"), rolledBack(requested))},
+		{"as that of the user who requested it", release, all(release, repaired, rolledBack(requested)), all(next("bob"), rolledBack(requested))},
 		{"with its place in the list of rollbacks", all(release, rolledBack(earlier)), all(release, repaired, rolledBack(requested, earlier)),
 			all(next("bob"), rolledBack(requested, earlier))},
 		{"with the request consumed", all(release, asking("true"), askedBy("bob")), all(release, repaired, rolledBack(requested)),

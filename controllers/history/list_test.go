@@ -44,7 +44,7 @@ func TestListLeavesOut(t *testing.T) {
 		other revisionOption
 	}{
 		{"what another Deployment owns", ownedBy("uid-2")},
-		{"what nobody owns", func(revision *appsv1.ControllerRevision) { revision.OwnerReferences = nil }},
+		{"one without an owner", func(revision *appsv1.ControllerRevision) { revision.OwnerReferences = nil }},
 		{"what is being deleted", beingDeleted},
 		{"what has the label of another Deployment", func(revision *appsv1.ControllerRevision) {
 			revision.Labels["app.kubernetes.io/deployment-name"] = "other"

@@ -288,8 +288,8 @@ func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
 		named      bool
 	}{
 		"the operator paused its present release": {deployment(true, "release", "3", "held", "3"), true},
-		"somebody resumed it":                     {deployment(false, "release", "3", "held", "3"), false},
-		"somebody resumed it and paused it again": {deployment(true, "release", "3", "held", "3-overridden"), false},
+		"a user resumed it":                       {deployment(false, "release", "3", "held", "3"), false},
+		"a user resumed it and paused it again":   {deployment(true, "release", "3", "held", "3-overridden"), false},
 		"the operator paused a release before":    {deployment(true, "release", "4", "held", "3"), false},
 		"a user paused it":                        {deployment(true, "release", "3"), false},
 		"the operator never saw it":               {deployment(true), false},

@@ -27,7 +27,7 @@ import (
 )
 
 var _ = Describe("A manager that keeps its certificate in a Secret", func() {
-	It("says what to do where there is no Secret", func(ctx context.Context) {
+	It("names the remedy if there is no Secret", func(ctx context.Context) {
 		Expect(replicas[0].Start(ctx)).To(MatchError(ContainSubstring(
 			`--webhook-cert-secret: reading Secret altershieldoperator-system/webhook-server-cert: secrets "webhook-server-cert" not found: ` +
 				`apply config/default, or use --webhook-cert-dir alone`)))

@@ -134,7 +134,7 @@ func TestPrepareDir(t *testing.T) {
 		g.Expect(s.prepareDir()).To(Succeed())
 		g.Expect(os.ReadDir(s.Dir)).To(BeEmpty())
 	})
-	t.Run("unless it has a key, which is somebody else's", func(t *testing.T) {
+	t.Run("unless it has a key, which is not the operator's", func(t *testing.T) {
 		g := NewWithT(t)
 		s := &Source{Dir: t.TempDir()}
 		for _, name := range []string{"tls.crt", "tls.key"} {

@@ -162,7 +162,7 @@ func TestChanges(t *testing.T) {
 			[]string{"spec.containers[app].livenessProbe.httpGet.httpHeaders[Authorization]: added",
 				"spec.containers[app].livenessProbe.httpGet.path: changed, value not shown",
 				"spec.containers[app].livenessProbe.httpGet.port: 80 -> web", "spec.containers[app].livenessProbe.periodSeconds: 10 -> 5"}},
-		{"hide what the header of a probe says", ofContainer(`"startupProbe": {"httpGet": {"httpHeaders": [{"name": "Authorization", "value": "x"}]}}`),
+		{"hide the value of a probe's header", ofContainer(`"startupProbe": {"httpGet": {"httpHeaders": [{"name": "Authorization", "value": "x"}]}}`),
 			ofContainer(`"startupProbe": {"httpGet": {"httpHeaders": [{"name": "Authorization", "value": "y"}]}}`),
 			[]string{"spec.containers[app].startupProbe.httpGet.httpHeaders[Authorization].value: changed, value not shown"}},
 		{"hide what a hook runs and show how long it sleeps", ofContainer(`"lifecycle": {"preStop": {"exec": {"command": ["a"]}, "sleep": {"seconds": 5}}}`),
@@ -181,7 +181,7 @@ func TestChanges(t *testing.T) {
 			[]string{"spec.containers[app].livenessProbe.tcpSocket.port: changed, value not shown"}},
 		{"tell that an empty object came and another went", ofSpec(`"securityContext": {}`), ofSpec(`"affinity": {}, "x": []`),
 			[]string{"spec.affinity: added", "spec.securityContext: removed", "spec.x: added"}},
-		{"are told of a template that was none", `null`, `{"spec": {"hostname": null}}`, []string{"spec.hostname: added, value not shown"}},
+		{"are shown for a template that was null", `null`, `{"spec": {"hostname": null}}`, []string{"spec.hostname: added, value not shown"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -244,7 +244,7 @@ func TestChangesHave200CharactersInALineAtMost(t *testing.T) {
 		name, image, line string
 	}{
 		{"which are kept", strings.Repeat("x", 167), start + strings.Repeat("x", 167)},
-		{"of which the last then says that there are more", strings.Repeat("x", 168), start + strings.Repeat("x", 166) + "…"},
+		{"of which the last then ends with an ellipsis", strings.Repeat("x", 168), start + strings.Repeat("x", 166) + "…"},
 		{"whatever their bytes", strings.Repeat("ü", 167), start + strings.Repeat("ü", 167)},
 		{"and none is cut in two", strings.Repeat("ü", 1000), start + strings.Repeat("ü", 166) + "…"},
 	} {

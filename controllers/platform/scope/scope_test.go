@@ -51,7 +51,7 @@ func TestCacheOptionsHoldSevenKindsAndNoOther(t *testing.T) {
 	}
 	g.Expect(kinds).To(ConsistOf("*v1.Namespace", "*v1.Deployment", "*v1.ReplicaSet", "*v1.Pod",
 		"*v1alpha1.ChangeWorkload", "*v1alpha1.ChangePod", "*v1alpha1.OpsConfigInfo"))
-	g.Expect(options.ReaderFailOnMissingInformer).To(BeTrue(), "a kind that nobody watches is never watched by accident")
+	g.Expect(options.ReaderFailOnMissingInformer).To(BeTrue(), "a kind without a watch is never watched by accident")
 }
 
 func TestCacheOptionsSelect(t *testing.T) {

@@ -210,7 +210,7 @@ func TestSlimPodKeepsContainersInTrouble(t *testing.T) {
 			g.Expect(transform(t, &corev1.Pod{Spec: corev1.PodSpec{InitContainers: containers}, Status: corev1.PodStatus{InitContainerStatuses: row.statuses}})).
 				To(Equal(&corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: row.wantInit}}))
 			g.Expect(transform(t, &corev1.Pod{Status: corev1.PodStatus{EphemeralContainerStatuses: row.statuses}})).
-				To(Equal(&corev1.Pod{}), "nobody waits for what was attached to look around")
+				To(Equal(&corev1.Pod{}), "ephemeral containers don't matter")
 		})
 	}
 }

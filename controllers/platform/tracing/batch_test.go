@@ -43,7 +43,7 @@ func TestBatchSpansAreOneForTheBatchAndOneForEachWait(t *testing.T) {
 	}{
 		{"its check begins", batch(""), preSubmitted, nil},
 		{"the server isn't there", batch("PreWait"), batch("PreWait"), nil},
-		{"nobody checks", batch(""), batch("", done("PreFailed", "CheckNotConfigured")), []string{
+		{"without a verifier", batch(""), batch("", done("PreFailed", "CheckNotConfigured")), []string{
 			passed + "PreFailed altershield.batch.reason=CheckNotConfigured"}},
 		{"PRE passes", preSubmitted, batch("PostWait"), []string{
 			"check PRE 10:00:03 10:00:09.5 altershield.verdict=pass"}},

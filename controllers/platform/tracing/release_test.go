@@ -88,11 +88,11 @@ func TestStatusSpansOfAVersionThatIsReleasedAgain(t *testing.T) {
 
 func TestStatusSpansBeginAtTheAdmissionWhereItIsKnown(t *testing.T) {
 	for name, row := range map[string]struct{ record, start string }{
-		"it says so":                      {byJane, "10:00:00"},
-		"it says nothing":                 {"", "10:00:01"},
-		"it speaks of a later release":    {`{"user":"jane","time":"2026-11-21T10:00:00Z","release":4}`, "10:00:01"},
-		"it says a time after the record": {`{"user":"jane","time":"2026-11-21T10:00:02Z","release":3}`, "10:00:01"},
-		"it says no time":                 {`{"user":"jane","release":3}`, "10:00:01"},
+		"it has a time":                {byJane, "10:00:00"},
+		"it has no record":             {"", "10:00:01"},
+		"it speaks of a later release": {`{"user":"jane","time":"2026-11-21T10:00:00Z","release":4}`, "10:00:01"},
+		"its time is after the record": {`{"user":"jane","time":"2026-11-21T10:00:02Z","release":3}`, "10:00:01"},
+		"its record has no time":       {`{"user":"jane","release":3}`, "10:00:01"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -111,7 +111,7 @@ func TestApplyGuardsAChangeByTheObjectAndItsRelease(t *testing.T) {
 			workloadpatch.Change{Annotate: map[string]string{"a": "b"}},
 			"[" + testUID + "," + testVersion + `,{"op":"add","path":"/metadata/annotations","value":{}}` +
 				`,{"op":"add","path":"/metadata/annotations/a","value":"b"}]`},
-		{"a release that nobody counted isn't tested", func(deployment *appsv1.Deployment) { deployment.Annotations = nil },
+		{"a release without a number isn't tested", func(deployment *appsv1.Deployment) { deployment.Annotations = nil },
 			workloadpatch.Change{Set: map[string]string{"a": "b"}},
 			"[" + testUID + "," + testVersion + `,{"op":"add","path":"/metadata/labels/a","value":"b"}]`},
 		{"an empty value is written out", func(*appsv1.Deployment) {},
@@ -172,10 +172,10 @@ func TestApplyReturnsTheAnswer(t *testing.T) {
 		{"a Deployment of the same name is left alone quietly", invalid, changed("uid", "", "d-2"), false, ""},
 		{"a Deployment that went meanwhile is left alone quietly", invalid, nil, false, ""},
 		{"a change that is there already is made", invalid, changed("labels", "a", "b"), true, ""},
-		{"a change that somebody else refuses is told", invalid, sleep(), false, "patching Deployment default/sleep: "},
+		{"a denial by a policy is an error", invalid, sleep(), false, "patching Deployment default/sleep: "},
 		{"a Deployment that is gone is left alone quietly", apierrors.NewNotFound(resource, "sleep"), nil, false, ""},
-		{"anything else is told", apierrors.NewInternalError(errors.New("boom")), sleep(), false, "patching Deployment default/sleep: "},
-		{"a refusal is told", apierrors.NewForbidden(resource, "sleep", errors.New("no")), sleep(), false, "patching Deployment default/sleep: "},
+		{"anything else is an error", apierrors.NewInternalError(errors.New("boom")), sleep(), false, "patching Deployment default/sleep: "},
+		{"a refusal is an error", apierrors.NewForbidden(resource, "sleep", errors.New("no")), sleep(), false, "patching Deployment default/sleep: "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

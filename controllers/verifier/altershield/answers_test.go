@@ -239,7 +239,7 @@ func TestBeginMayBeRetriedAfterAnAnswerThatCanNotBeRead(t *testing.T) {
 		{"HTTP 500", `{"success":true}`, "with HTTP 500 Internal Server Error", 500},
 		{"HTTP 404", "", "with HTTP 404 Not Found", 404},
 		{"HTTP 202", begun, "with HTTP 202 Accepted", 202},
-		{"a status that nobody knows", "", "with HTTP 599", 599},
+		{"an unknown status", "", "with HTTP 599", 599},
 		{"an empty 200, which hides an exception", " \n", "with an empty body", 200},
 		{"a page", "<html>", "with invalid JSON", 200},
 		{"a list", "[]", "with invalid JSON", 200},
@@ -326,7 +326,7 @@ func TestAskDecidesNothingButAPass(t *testing.T) {
 		{"a mended server: the stage still runs, with a verdict so far", `{"finished":false,"verdict":{"verdict":"pass"}}`, ""},
 		{"finished without a verdict", `{"finished":true,"verdict":null}`, ""},
 		{"finished with no verdict", `{"finished":true,"verdict":{"verdict":"none"}}`, ""},
-		{"finished with a verdict that nobody knows", `{"finished":true,"verdict":{"verdict":"inconc"}}`, ""},
+		{"finished with an unknown verdict", `{"finished":true,"verdict":{"verdict":"inconc"}}`, ""},
 		{"nothing", `null`, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

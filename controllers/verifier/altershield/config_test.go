@@ -106,7 +106,7 @@ func TestConfigBindFillsTheConfiguration(t *testing.T) {
 	config := altershield.Config{}
 	config.Bind(flags)
 	g.Expect(flags.Parse(nil)).To(Succeed())
-	g.Expect(config.Address).To(BeEmpty(), "nobody checks unless told")
+	g.Expect(config.Address).To(BeEmpty(), "there is no server by default")
 	g.Expect(config.Platform).To(Equal("kubernetes"))
 	g.Expect(config.Tenant).To(Equal("default"))
 	g.Expect(flags.Parse([]string{

@@ -77,7 +77,7 @@ func verdictOn(t *testing.T, keyring *altershield.Keyring, platform, timestamp, 
 	header.Set("X-AlterShield-Sign", sign)
 	err := keyring.Verify(header, body, today())
 	if err != nil && !errors.Is(err, altershield.ErrSignature) && !errors.Is(err, altershield.ErrExpired) {
-		t.Fatalf("the error tells nothing of the message: %v", err)
+		t.Fatalf("the error has nothing of the message: %v", err)
 	}
 	return err
 }
@@ -235,7 +235,7 @@ func podIn(t *testing.T, body []byte) string {
 		Name string `json:"pod"`
 	}
 	if err := json.Unmarshal(body, &told); err != nil || len(told.Locations) != 1 {
-		t.Fatalf("the body tells of %d pods: %v", len(told.Locations), err)
+		t.Fatalf("the body has %d pods: %v", len(told.Locations), err)
 	}
 	if err := json.Unmarshal([]byte(told.Locations[0]), &pod); err != nil {
 		t.Fatalf("the pod can't be read: %v", err)

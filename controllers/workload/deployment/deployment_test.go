@@ -182,7 +182,7 @@ func TestKindOwnerOf(t *testing.T) {
 			}
 			g.Expect(owner.Kind).To(Equal(deployment.Kind{}))
 			g.Expect(owner.Object.GetName()).To(Equal("sleep"))
-			g.Expect(owner.Version).To(Equal("a"), "that of its ReplicaSet, whatever the pod says")
+			g.Expect(owner.Version).To(Equal("a"), "that of its ReplicaSet, whatever the pod's label")
 		})
 	}
 }
