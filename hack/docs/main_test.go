@@ -73,10 +73,10 @@ func TestFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range [][]string{
-		{"`spec.countThreshold`", "`integer`", "countThreshold is the number of finished pods that make a batch. Default: `1`."},
+		{"`spec.countThreshold`", "`integer`", "countThreshold is the number of finished pods that form a batch. Default: `1`."},
 		{"`status.defenseCheckPassPods`", "`[]PodSummary`", "defenseCheckPassPods lists pods that passed."},
 		{"`status.order.bizExecOrderId`", "`string`",
-			"bizExecOrderId identifies the release at the server, for ever: <cluster>/<namespace>/<deployment>/<hash>/<release>."},
+			"bizExecOrderId identifies the release at the server: <cluster>/<namespace>/<deployment>/<hash>/<release>. It is never reused."},
 	} {
 		if !slices.ContainsFunc(tables["ChangeWorkload"], func(row []string) bool { return slices.Equal(row, want) }) {
 			t.Errorf("%q is not among %q", want, tables["ChangeWorkload"])
