@@ -36,18 +36,18 @@ const (
 const (
 	scenarioDaily     = "00"
 	scenarioEmergency = "01"
-	// statusInit and statusRunning are all that becomes of an order.
+	// statusInit and statusRunning are the only statuses that an order ever has.
 	statusInit    = "INIT"
 	statusRunning = "RUNNING"
 )
 
-// submitted is what a submitted order is answered.
+// submitted is the answer to a submitted order.
 type submitted struct {
 	OrderID string `json:"orderId"`
 	URL     string `json:"url"`
 }
 
-// notified is what a start or finish notify is answered.
+// notified is the answer to a start or finish notify.
 type notified struct {
 	NodeID    string `json:"nodeId"`
 	SkipCheck bool   `json:"skipCheck"`
@@ -95,7 +95,7 @@ func (s *Server) submitOrder(r orderRequest) reply {
 	return success(submitted{OrderID: made.ID, URL: made.ID})
 }
 
-// startBatch makes a node each time that it is called, for the same batch too.
+// startBatch creates a node at each call, also for the same batch.
 func (s *Server) startBatch(r startRequest) reply {
 	if refused, is := s.orderOf(r); is {
 		return refused
@@ -131,7 +131,7 @@ func (s *Server) startBatch(r startRequest) reply {
 	return answer
 }
 
-// orderOf answers a batch that has no order, or no scene.
+// orderOf returns the error for a batch without an order or a scene.
 func (s *Server) orderOf(r startRequest) (reply, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *Server) orderOf(r startRequest) (reply, bool) {
 	return reply{}, false
 }
 
-// resubmitStart lets PRE run again on a node where it is over, whatever it said.
+// resubmitStart runs PRE again on a node where it is over, whatever its verdict.
 func (s *Server) resubmitStart(r finishRequest) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,7 @@ func (s *Server) resubmitStart(r finishRequest) reply {
 	return answer
 }
 
-// finishBatch begins the POST check, if the state of the node lets it. It says skipCheck all the same.
+// finishBatch begins the POST check if the state of the node allows it. It answers skipCheck in any case.
 func (s *Server) finishBatch(r finishRequest) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func (s *Server) finishBatch(r finishRequest) reply {
 		}
 		answer.wait = s.begin(finished, StagePost)
 	case "POST_AOP_FINISH", "POST_AOP_TIMEOUT":
-		// The trap of v1.0: the state goes back, but no check follows.
+		// The trap of v1.0: the state is reset, but no check follows.
 		finished.State = "POST_AOP_SUBMIT"
 	default:
 		return unsupported(finished)
@@ -192,7 +192,7 @@ func (s *Server) finishBatch(r finishRequest) reply {
 	return answer
 }
 
-// progress is what a poll is answered: finished whether or not the check has ended, and never with rules.
+// progress is the answer to a poll: finished whether or not the check has ended, and always without rules.
 type progress struct {
 	Finished bool          `json:"finished"`
 	Verdict  polledVerdict `json:"verdict"`
@@ -230,7 +230,7 @@ func (s *Server) retrieveCheck(r checkRequest) reply {
 	})
 }
 
-// finishOrder notes the state and does nothing, like v1.0: the order stays RUNNING. A scene that isn't there is a null pointer to that one.
+// finishOrder records the state and does nothing else, like v1.0: the order stays RUNNING. A missing scene causes a null pointer exception.
 func (s *Server) finishOrder(r finishOrderRequest) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,7 +276,7 @@ func unknownPhase(phase string) bool {
 	return !slices.Contains([]string{"dev_phase", "sim_phase", "pre_phase", "gray_phase", "prod_beta_phase", "prod_phase"}, phase)
 }
 
-// newID is as long as the server's ids.
+// newID returns an id of the length of the server's ids.
 func newID() string {
 	random := make([]byte, 18)
 	_, _ = rand.Read(random)
@@ -290,7 +290,7 @@ func tag(given *string) string {
 	return *given
 }
 
-// set drops duplicates, as the server's type does.
+// set removes duplicates, as the server's type does.
 func set(locations []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(locations)))
 }

@@ -27,8 +27,8 @@ import (
 
 const denied = "authentication request fail"
 
-// denial is why a request isn't authentic, empty if it is. The server signs the body without its line ends, and the
-// timestamp as the number that it reads.
+// denial returns the reason why a request isn't authentic, "" if it is. The server signs the body without its line ends, and the
+// timestamp as the number that it parses.
 func (s *Server) denial(r *http.Request, content []byte) string {
 	platform := r.Header.Get(altershield.HeaderPlatform)
 	timestamp := r.Header.Get(altershield.HeaderTimestamp)
@@ -51,7 +51,7 @@ func (s *Server) denial(r *http.Request, content []byte) string {
 	return ""
 }
 
-// signedQuery is what a GET signs: its parameters as JSON with sorted names.
+// signedQuery returns the text that a GET signs: its parameters as JSON with sorted names.
 func signedQuery(r *http.Request) []byte {
 	parameters := map[string]string{}
 	for name, values := range r.URL.Query() {

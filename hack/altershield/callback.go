@@ -30,16 +30,16 @@ import (
 )
 
 const (
-	// callbackType is no media type, but what v1.0 sends.
+	// callbackType is not a valid media type, but v1.0 sends it.
 	callbackType = "application/json;UTF-8"
-	// maxAnswer is how much of an answer is kept.
+	// maxAnswer is how many bytes of an answer are kept.
 	maxAnswer = 64 << 10
-	// maxAttempts is how often a callback is sent to a peer that closes.
+	// maxAttempts is how often a callback is sent if the peer closes the connection.
 	maxAttempts  = 4
 	attemptPause = 10 * time.Millisecond
 )
 
-// callbackBody is a callback. Fields are in the order of their names, as the server writes them.
+// callbackBody is the body of a callback. Its fields are sorted by name, as the server writes them.
 type callbackBody struct {
 	CallbackRequest callbackRequest `json:"callbackRequest"`
 	ChangeCheckType string          `json:"changeCheckType"`
@@ -58,7 +58,7 @@ type verdict struct {
 	CheckPass bool `json:"checkPass"`
 	Emergency bool `json:"emergency"`
 	Rollback  bool `json:"rollback"`
-	// Rules is absent after a timeout, and empty if no rule was to be checked.
+	// Rules is absent after a timeout, and empty if there was no rule to check.
 	Rules   []ruleResult `json:"rules,omitzero"`
 	Verdict string       `json:"verdict"`
 }
@@ -73,7 +73,7 @@ type message struct {
 	unsigned, wrongSign bool
 }
 
-// compose writes a callback, and takes the faults that are meant for it. The caller holds the lock.
+// compose builds a callback, and takes the faults for it. The caller holds the lock.
 func (s *Server) compose(checked *node, stage Stage, outcome verdict) message {
 	composed := message{
 		url:     s.callbackURL,
@@ -105,8 +105,8 @@ func (s *Server) compose(checked *node, stage Stage, outcome verdict) message {
 	return composed
 }
 
-// deliver sends a callback once. Whatever the answer, v1.0 doesn't try again; only where the peer closes without one its HTTP
-// client does, at once.
+// deliver sends a callback once. Whatever the answer, v1.0 doesn't retry; only if the peer closes the connection without an answer
+// does its HTTP client, at once.
 func (s *Server) deliver(checked *node, stage Stage, told message) {
 	sent := Callback{
 		BizExecOrderID: checked.BizExecOrderID,

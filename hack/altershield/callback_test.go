@@ -33,7 +33,7 @@ import (
 
 const passed = `"verdict":{"allFinish":true,"checkPass":true,"emergency":false,"rollback":false,"rules":[],"verdict":"pass"}}`
 
-// callbackText is a callback of o1.
+// callbackText returns a callback of o1.
 func callbackText(stage, node, verdict string) string {
 	return `{"callbackRequest":{"bizExecOrderId":"o1","changeSceneKey":"com.alipay.altershield.kubernetes.rollingupdate",` +
 		`"defenseStageEnum":"` + stage + `","nodeId":"` + node + `",` + verdict + `,"changeCheckType":"CHANGE_BATCH"}`

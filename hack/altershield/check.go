@@ -29,7 +29,7 @@ const (
 	StagePost Stage = "POST"
 )
 
-// action is the notify that begins the check of a stage.
+// action returns the notify that begins the check of a stage.
 func (s Stage) action() string {
 	if s == StagePre {
 		return ActionStartBatch
@@ -37,7 +37,7 @@ func (s Stage) action() string {
 	return ActionFinishBatch
 }
 
-// verdictText is a verdict as callbacks and polls write it: nothing else occurs there.
+// verdictText returns a verdict as callbacks and polls write it, which have no other values.
 func verdictText(pass bool) string {
 	if pass {
 		return "pass"
@@ -45,8 +45,8 @@ func verdictText(pass bool) string {
 	return "fail"
 }
 
-// begin lets the check of a stage run, and answers a channel to wait for if its callback is to come before the answer to
-// the notify. The caller holds the lock.
+// begin starts the check of a stage. If its callback is to precede the answer to the notify, the returned channel is closed once it
+// was sent. The caller holds the lock.
 func (s *Server) begin(checked *node, stage Stage) <-chan struct{} {
 	if s.ctx.Err() != nil {
 		return nil
@@ -63,7 +63,7 @@ func (s *Server) begin(checked *node, stage Stage) <-chan struct{} {
 	return nil
 }
 
-// check lets a stage take its time, ends it, and tells the platform.
+// check runs the check of a stage for its delay, ends it, and sends the callback.
 func (s *Server) check(checked *node, stage Stage) {
 	begun := time.Now()
 	delay := s.options.PreDelay
@@ -88,13 +88,13 @@ func (s *Server) check(checked *node, stage Stage) {
 	}
 }
 
-// end ends a stage by the rules, or by a timeout if a fault says so, and decides on its callback.
+// end ends a stage by the rules, or by a timeout if there is a fault for that, and composes its callback.
 func (s *Server) end(checked *node, stage Stage, begun time.Time) message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	outcome := verdict{AllFinish: true}
 	if _, timeout := s.take(stage.action(), FaultStageTimeout); timeout {
-		// The callback of a timeout says pass, but the flag that polls read isn't set.
+		// The callback of a timeout has the verdict pass, but the flag for polls isn't set.
 		checked.State = string(stage) + "_AOP_TIMEOUT"
 		outcome.CheckPass = true
 	} else {

@@ -23,24 +23,24 @@ import (
 	"time"
 )
 
-// ControlHelp lists the endpoints for people.
-const ControlHelp = `Endpoints for people:
-  POST   /test/rules   lets checks fail; see the examples
-  GET    /test/rules   the rules that hold
-  DELETE /test/rules   lets every check pass again
-  POST   /test/faults  lets the server misbehave: {"kind":..., "actions":[...], "remaining":...}
+// ControlHelp lists the control endpoints.
+const ControlHelp = `Control endpoints:
+  POST   /test/rules   adds a rule that makes checks fail; see the examples
+  GET    /test/rules   the current rules
+  DELETE /test/rules   removes all rules, so that every check passes
+  POST   /test/faults  makes the server misbehave: {"kind":..., "actions":[...], "remaining":...}
                        of calls:  down, hang ("delay":"3s"), refuse ("code","message"), status ("httpStatus"),
                                   empty, html, drop
                        of checks: callback-twice, callback-lost, callback-early, callback-late ("delay"),
                                   callback-wrong-sign, callback-unsigned, stage-timeout
-  DELETE /test/faults  lets it behave again
+  DELETE /test/faults  removes all faults
   GET    /test/orders  the orders with their batches and callbacks
   GET    /test/calls   every call with its answer
-  POST   /meta/config/create  as at the real server, {"name":"SKIP_OPEN_API_AUTH","value":...,"cfgDesc":...}: whether
-                       signatures are checked, 10 seconds later
+  POST   /meta/config/create  as at the real server, {"name":"SKIP_OPEN_API_AUTH","value":...,"cfgDesc":...}: turns the
+                       verification of signatures on or off, 10 seconds later
 `
 
-// addControl adds the endpoints for people.
+// addControl adds the control endpoints.
 func (s *Server) addControl(mux *http.ServeMux) {
 	mux.HandleFunc("POST /test/rules", func(w http.ResponseWriter, r *http.Request) {
 		var rule Rule
@@ -71,7 +71,7 @@ func (s *Server) addControl(mux *http.ServeMux) {
 }
 
 func (s *Server) postFault(w http.ResponseWriter, r *http.Request) {
-	// People write a delay as text.
+	// The delay is given as text.
 	var given struct {
 		Fault
 		Delay string `json:"delay"`
@@ -97,7 +97,7 @@ func (s *Server) postFault(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// orderWithNodes is an order as people see it.
+// orderWithNodes is an order in the answer of a control endpoint.
 type orderWithNodes struct {
 	Order
 	Nodes []Node `json:"nodes"`
@@ -119,7 +119,7 @@ func (s *Server) ordersWithNodes() []orderWithNodes {
 	return shown
 }
 
-// read reads JSON and refuses fields that aren't known: people mistype them.
+// read decodes JSON. It rejects unknown fields, which are most likely typing errors.
 func read(r *http.Request, into any) error {
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
@@ -130,7 +130,7 @@ func refuse(w http.ResponseWriter, err error) {
 	show(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
 }
 
-// show answers JSON that is easy to read; a client that is gone misses it.
+// show answers indented JSON. Write errors are ignored: the client is gone.
 func show(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)

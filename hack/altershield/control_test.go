@@ -27,7 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
-// control makes a request as a person would.
+// control makes a request to a control endpoint.
 func (k *kit) control(method, path, body string) answer {
 	request, err := http.NewRequest(method, k.url+path, strings.NewReader(body))
 	k.Expect(err).NotTo(HaveOccurred())
@@ -70,15 +70,15 @@ func TestAddControlRefusesMistakes(t *testing.T) {
 	for _, row := range []struct{ path, body, message string }{
 		{"/test/rules", `{"name":"x","stage":"POST","verdict":"FAIL","bach":2}`, `unknown field "bach"`},
 		{"/test/rules", `{"stage":"POST","verdict":"FAIL"}`, "a rule needs a name"},
-		{"/test/rules", `{"name":"x","stage":"post","verdict":"FAIL"}`, `stage "post" is none of PRE, POST`},
-		{"/test/rules", `{"name":"x","stage":"PRE","verdict":"fail"}`, `verdict "fail" is none of PASS, FAIL, INCONC`},
+		{"/test/rules", `{"name":"x","stage":"post","verdict":"FAIL"}`, `stage "post" is not PRE or POST`},
+		{"/test/rules", `{"name":"x","stage":"PRE","verdict":"fail"}`, `verdict "fail" is not PASS, FAIL or INCONC`},
 		{"/test/rules", `{"name":"x","stage":"PRE","verdict":"FAIL","remaining":-1}`, "remaining is negative"},
 		{"/test/faults", `{`, "unexpected EOF"},
-		{"/test/faults", `{"kind":"up"}`, `kind "up" is none of `},
-		{"/test/faults", `{"kind":"down","actions":["poll"]}`, `action "poll" is none of `},
+		{"/test/faults", `{"kind":"up"}`, `kind "up" is not one of `},
+		{"/test/faults", `{"kind":"down","actions":["poll"]}`, `action "poll" is not one of `},
 		{"/test/faults", `{"kind":"hang","delay":"3"}`, "delay: time: missing unit in duration"},
 		{"/test/faults", `{"kind":"hang","delay":"-3s"}`, "remaining or delay is negative"},
-		{"/test/faults", `{"kind":"status"}`, "httpStatus is none from 200 to 599"},
+		{"/test/faults", `{"kind":"status"}`, "httpStatus is not from 200 to 599"},
 		{"/test/faults", `{"kind":"refuse"}`, "a refusal needs a code"},
 	} {
 		got := k.control("POST", row.path, row.body)

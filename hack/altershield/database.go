@@ -23,17 +23,17 @@ import (
 	"time"
 )
 
-// What the columns of the server's database hold, in bytes.
+// Sizes of the columns of the server's database, in bytes.
 const (
-	// maxCreator is narrower than what validation lets through.
+	// maxCreator is less than validation allows.
 	maxCreator = 56
-	// maxTenant is that of a batch; an order's tenant is that of the scene.
+	// maxTenant is for a batch; an order has the tenant of its scene.
 	maxTenant = 64
-	// maxValue is that of every list, as JSON.
+	// maxValue is for every list, as JSON.
 	maxValue = 65535
 )
 
-// What the database says of a statement that it refuses, and the class of the exception that says so.
+// Error messages of the database for a rejected statement, with the class of the exception.
 const (
 	tooLong   = "MysqlDataTruncation: Data truncation: Data too long for column '%s' at row 1"
 	isNull    = "SQLIntegrityConstraintViolationException: Column '%s' cannot be null"
@@ -41,7 +41,7 @@ const (
 	deadlock  = "MySQLTransactionRollbackException: Deadlock found when trying to get lock; try restarting transaction"
 )
 
-// exception answers with all that the server's libraries put around what the database said, over several lines.
+// exception answers an error of the database with all the text that the server's libraries put around it, on several lines.
 func exception(code, statement, said string, about ...any) reply {
 	cause := "com.mysql.cj.jdbc.exceptions." + fmt.Sprintf(said, about...)
 	_, text, _ := strings.Cut(cause, ": ")
@@ -61,7 +61,7 @@ const (
 	insertValue = "INSERT INTO altershield_key_value ( id, gmt_create, value ) VALUES ( ?, ?, ? )"
 )
 
-// refusedOrder is what the database has against an order, if anything.
+// refusedOrder returns the database's error for an order, if there is one.
 func refusedOrder(r orderRequest) (reply, bool) {
 	switch {
 	case len(r.ChangePhases) == 0:
@@ -76,7 +76,7 @@ func refusedOrder(r orderRequest) (reply, bool) {
 	return reply{}, false
 }
 
-// refusedBatch is what the database has against a batch, if anything. While it is asked, others may be in its way.
+// refusedBatch returns the database's error for a batch, if there is one. Concurrent batches may deadlock with it.
 func (s *Server) refusedBatch(r startRequest) (reply, bool) {
 	switch {
 	case len(r.TenantCode) > maxTenant:
@@ -89,10 +89,10 @@ func (s *Server) refusedBatch(r startRequest) (reply, bool) {
 	return reply{}, false
 }
 
-// victims is how many of the batches that meet those of other orders in the database lose one: every third.
+// victims is the share of deadlocks: of the batches that meet those of other orders in the database, every third is aborted.
 const victims = 3
 
-// isVictim takes the time of a statement, and reports whether the database gives it up because of others at the same time.
+// isVictim waits for the duration of a statement, and reports whether the database aborts it in favour of concurrent ones.
 func (s *Server) isVictim(order string) bool {
 	if s.options.InsertTime < 0 {
 		return false
@@ -113,5 +113,5 @@ func (s *Server) isVictim(order string) bool {
 	return victim
 }
 
-// defaultInsert is about what the real server takes.
+// defaultInsert is about as long as the real server takes.
 const defaultInsert = 2 * time.Millisecond

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// The calls that the server takes: posts by the last part of their path, and the heartbeat.
+// The calls that the server serves: POSTs by the last part of their path, and the heartbeat.
 const (
 	ActionSubmitOrder   = "submitChangeExecOrder"
 	ActionStartBatch    = "submitChangeExecBatchStartNotify"
@@ -48,7 +48,7 @@ const (
 
 const jsonType = "application/json"
 
-// envelope is the shape of every answer; nulls are written.
+// envelope is the format of every answer; nulls are written.
 type envelope struct {
 	Success    bool    `json:"success"`
 	ResultCode string  `json:"resultCode"`
@@ -56,15 +56,15 @@ type envelope struct {
 	Domain     any     `json:"domain"`
 }
 
-// reply is an answer, and what is to be known of it.
+// reply is an answer, with details for the record of the call.
 type reply struct {
 	status        int
 	contentType   string
 	body          []byte
 	code, message string
-	// nodeID is the node that a start notify made.
+	// nodeID is the node that a start notify created.
 	nodeID string
-	// wait holds the answer back until it is closed.
+	// wait delays the answer until the channel is closed.
 	wait <-chan struct{}
 }
 
@@ -72,7 +72,7 @@ func success(domain any) reply {
 	return enveloped(envelope{Success: true, ResultCode: codeSuccess, Domain: domain})
 }
 
-// refusal is a business error: it comes with HTTP 200.
+// refusal returns a business error, which has HTTP status 200.
 func refusal(code, message string) reply {
 	answer := enveloped(envelope{ResultCode: code, Message: &message})
 	answer.message = message
@@ -83,20 +83,20 @@ func enveloped(content envelope) reply {
 	return reply{status: http.StatusOK, contentType: jsonType, body: encode(content), code: content.ResultCode}
 }
 
-// unreadable is what Spring answers to a body that is no JSON of the right types.
+// unreadable returns Spring's answer to a body that isn't JSON of the right types.
 func unreadable(err error) reply {
 	body := encode(map[string]any{"status": http.StatusBadRequest, "error": "Bad Request"})
 	return reply{status: http.StatusBadRequest, contentType: jsonType, body: body, message: err.Error()}
 }
 
-// write writes an answer; a client that is gone misses it.
+// write writes an answer. Write errors are ignored: the client is gone.
 func (a reply) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", a.contentType)
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body)
 }
 
-// encode is compact JSON as the server's libraries write it: without escapes for HTML and without a line end.
+// encode returns compact JSON as the server's libraries write it: without HTML escapes and without a final newline.
 func encode(value any) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -107,7 +107,7 @@ func encode(value any) []byte {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// post is the endpoint of an action, in the order of the server: JSON, validation, authentication, the action.
+// post returns the endpoint of an action, with the steps in the order of the server: JSON, validation, authentication, the action.
 func post[R request](s *Server, action string, act func(R) reply) http.HandlerFunc {
 	return s.endpoint(action, func(r *http.Request, body []byte) reply {
 		var content R
@@ -124,7 +124,7 @@ func post[R request](s *Server, action string, act func(R) reply) http.HandlerFu
 	})
 }
 
-// endpoint records a call and answers it, or does what a fault says.
+// endpoint records a call and answers it, or applies a fault.
 func (s *Server) endpoint(action string, process func(*http.Request, []byte) reply) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -157,14 +157,14 @@ func (s *Server) endpoint(action string, process func(*http.Request, []byte) rep
 	}
 }
 
-// receive records a call, and takes the fault that is meant for it.
+// receive records a call, and takes the fault for it.
 func (s *Server) receive(action string, body []byte) (int, Fault) {
 	var names struct {
 		BizExecOrderID string `json:"bizExecOrderId"`
 		NodeID         string `json:"nodeId"`
 		Stage          Stage  `json:"defenseStage"`
 	}
-	// What can't be read stays empty: whether it has to be readable is for the action to say.
+	// Unreadable fields stay empty: the action decides whether they are required.
 	_ = json.Unmarshal(body, &names)
 	s.mu.Lock()
 	defer s.mu.Unlock()

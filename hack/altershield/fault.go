@@ -24,14 +24,14 @@ import (
 	"time"
 )
 
-// FaultKind is a way to misbehave.
+// FaultKind is a kind of misbehaviour.
 type FaultKind string
 
-// Faults of calls. One of them at most acts on a call.
+// Faults of calls. At most one of them applies to a call.
 const (
 	// FaultDown closes the connection without an answer; the call has no effect.
 	FaultDown FaultKind = "down"
-	// FaultHang lets the call wait for its delay and then answers it. If the client gives up, it has no effect.
+	// FaultHang delays the call and then answers it. If the client gives up first, the call has no effect.
 	FaultHang FaultKind = "hang"
 	// FaultRefuse answers with a result code and a message.
 	FaultRefuse FaultKind = "refuse"
@@ -39,14 +39,13 @@ const (
 	FaultStatus FaultKind = "status"
 	// FaultEmpty answers 200 without a body.
 	FaultEmpty FaultKind = "empty"
-	// FaultHTML answers 200 with a page, as something in between would.
+	// FaultHTML answers 200 with an HTML page, as a proxy would.
 	FaultHTML FaultKind = "html"
-	// FaultDrop lets the call have its effect and closes the connection without an answer.
+	// FaultDrop processes the call and closes the connection without an answer.
 	FaultDrop FaultKind = "drop"
 )
 
-// Faults of checks and their callbacks. They may act together. The action that they are for is the notify that begins
-// the check.
+// Faults of checks and their callbacks. Several may apply at once. Their action is the notify that begins the check.
 const (
 	// FaultCallbackTwice sends a callback twice.
 	FaultCallbackTwice FaultKind = "callback-twice"
@@ -60,7 +59,7 @@ const (
 	FaultCallbackWrongSign FaultKind = "callback-wrong-sign"
 	// FaultCallbackUnsigned doesn't sign it.
 	FaultCallbackUnsigned FaultKind = "callback-unsigned"
-	// FaultStageTimeout lets a check time out: the callback says pass without rules, polls say fail.
+	// FaultStageTimeout makes a check time out: the callback has the verdict pass without rules, polls return fail.
 	FaultStageTimeout FaultKind = "stage-timeout"
 )
 
@@ -79,58 +78,58 @@ func actions() []string {
 	return []string{ActionSubmitOrder, ActionStartBatch, ActionResubmitStart, ActionFinishBatch, ActionRetrieveCheck, ActionFinishOrder, ActionHeartbeat}
 }
 
-// Fault is a misbehaviour that the server is to show.
+// Fault is a misbehaviour of the server.
 type Fault struct {
 	Kind FaultKind `json:"kind"`
-	// Actions are the calls that it is for. None stands for all.
+	// Actions are the calls that it applies to. None means all.
 	Actions []string `json:"actions,omitempty"`
-	// Remaining is how many times it acts. Zero is for ever.
+	// Remaining is how many times it applies. Zero means without limit.
 	Remaining int `json:"remaining,omitempty"`
-	// Code and Message are what a refusal says.
+	// Code and Message are those of a refusal.
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
 	// HTTPStatus is for FaultStatus.
 	HTTPStatus int `json:"httpStatus,omitempty"`
-	// Delay is for FaultHang and FaultCallbackLate. Zero is for ever.
+	// Delay is for FaultHang and FaultCallbackLate. Zero means forever.
 	Delay time.Duration `json:"delay,omitempty"`
 }
 
-// SetFault switches a fault on, beside those that are on. Of several that are for the same, the oldest acts.
+// SetFault adds a fault. If several apply to a call, the oldest is used.
 func (s *Server) SetFault(fault Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, fault)
 }
 
-// ClearFaults switches all faults off. What hangs goes on hanging.
+// ClearFaults removes all faults. Hanging calls keep hanging.
 func (s *Server) ClearFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil
 }
 
-// validate refuses a fault that could never have an effect.
+// validate rejects a fault that could never apply.
 func (f Fault) validate() error {
 	if kinds := slices.Concat(callFaults(), checkFaults()); !slices.Contains(kinds, f.Kind) {
-		return fmt.Errorf("kind %q is none of %q", f.Kind, kinds)
+		return fmt.Errorf("kind %q is not one of %q", f.Kind, kinds)
 	}
 	for _, action := range f.Actions {
 		if !slices.Contains(actions(), action) {
-			return fmt.Errorf("action %q is none of %q", action, actions())
+			return fmt.Errorf("action %q is not one of %q", action, actions())
 		}
 	}
 	switch {
 	case f.Kind == FaultRefuse && f.Code == "":
 		return errors.New("a refusal needs a code")
 	case f.Kind == FaultStatus && (f.HTTPStatus < http.StatusOK || f.HTTPStatus > 599):
-		return errors.New("httpStatus is none from 200 to 599")
+		return errors.New("httpStatus is not from 200 to 599")
 	case f.Remaining < 0 || f.Delay < 0:
 		return errors.New("remaining or delay is negative")
 	}
 	return nil
 }
 
-// take finds the oldest fault of one of some kinds that is for an action, and counts it. The caller holds the lock.
+// take returns the oldest fault of one of the kinds that applies to an action, and counts its use. The caller holds the lock.
 func (s *Server) take(action string, kinds ...FaultKind) (Fault, bool) {
 	found := slices.IndexFunc(s.faults, func(fault Fault) bool {
 		return slices.Contains(kinds, fault.Kind) && (len(fault.Actions) == 0 || slices.Contains(fault.Actions, action))
@@ -149,7 +148,7 @@ func (s *Server) take(action string, kinds ...FaultKind) (Fault, bool) {
 	return fault, true
 }
 
-// reply is what a fault answers in place of the server, if it does.
+// reply returns the answer of a fault that replaces the server's, if there is one.
 func (f Fault) reply() (reply, bool) {
 	page := reply{status: http.StatusOK, contentType: "text/html", body: []byte("<html><body>Welcome</body></html>")}
 	switch f.Kind {

@@ -36,14 +36,14 @@ import (
 
 const (
 	token = "altershield-operator"
-	// never is longer than any test: a check that takes it is under way until its server is closed.
+	// never is longer than any test: a check with this delay runs until its server is closed.
 	never = time.Hour
 	soon  = time.Millisecond
-	// patience is how long a test waits for what has to happen.
+	// patience is how long a test waits for an expected event.
 	patience = time.Minute
 )
 
-// kit is a server, and a platform that calls it and takes its callbacks.
+// kit is a server, and a platform that calls it and receives its callbacks.
 type kit struct {
 	Gomega
 	server    *altershield.Server
@@ -51,13 +51,13 @@ type kit struct {
 	callbacks chan callback
 }
 
-// callback is what the platform received.
+// callback is a callback that the platform received.
 type callback struct {
 	header http.Header
 	body   string
 }
 
-// answer is what the platform was answered.
+// answer is an answer that the platform received.
 type answer struct {
 	status int
 	body   string
@@ -112,17 +112,17 @@ func (k *kit) call(action, body string) answer {
 	return got
 }
 
-// submit submits an order and answers its id.
+// submit submits an order and returns its id.
 func (k *kit) submit(order string) string {
 	return k.domain(k.call("submitChangeExecOrder", orderBody(order)))["orderId"].(string)
 }
 
-// start starts a batch and answers its node.
+// start starts a batch and returns its node.
 func (k *kit) start(order string, batch int) string {
 	return k.domain(k.call("submitChangeExecBatchStartNotify", startBody(order, batch)))["nodeId"].(string)
 }
 
-// started is a node of a new order.
+// started returns a node of a new order.
 func (k *kit) started() string {
 	k.submit("o1")
 	return k.start("o1", 0)
@@ -136,7 +136,7 @@ func (k *kit) poll(node, stage string) answer {
 	return k.call("retrieveChangeCheck", `{`+baseFields("o1")+`,"nodeId":"`+node+`","defenseStage":"`+stage+`"}`)
 }
 
-// domain is the domain of a success.
+// domain returns the domain of a successful answer.
 func (k *kit) domain(got answer) map[string]any {
 	var envelope struct {
 		Success bool           `json:"success"`
@@ -147,22 +147,22 @@ func (k *kit) domain(got answer) map[string]any {
 	return envelope.Domain
 }
 
-// received waits for a callback.
+// received waits for a callback and returns it.
 func (k *kit) received() callback {
 	var got callback
 	k.Eventually(k.callbacks).WithTimeout(patience).Should(Receive(&got))
 	return got
 }
 
-// reaches waits until the only node is in a state.
+// reaches waits until the only node has a state.
 func (k *kit) reaches(state string) {
 	k.Eventually(func() string { return k.server.Nodes()[0].State }).WithTimeout(patience).Should(Equal(state))
 }
 
-// succeeds is the start of a success.
+// succeeds matches the start of a successful answer.
 func succeeds() OmegaMatcher { return HavePrefix(`{"success":true,"resultCode":"000","msg":null,`) }
 
-// refused is the whole body of a refusal.
+// refused returns the answer of a refusal.
 func refused(code, message string) answer {
 	text, err := json.Marshal(message)
 	if err != nil {
@@ -171,7 +171,7 @@ func refused(code, message string) answer {
 	return answer{status: 200, body: `{"success":false,"resultCode":"` + code + `","msg":` + string(text) + `,"domain":null}`}
 }
 
-// beException is a refusal with all that the server's libraries put around what its database said.
+// beException matches an error of the database with all the text that the server's libraries put around it.
 func beException(code, said string) OmegaMatcher {
 	text, err := json.Marshal(said)
 	if err != nil {
@@ -201,7 +201,7 @@ func startBody(order string, batch int) string {
 		`"effectiveTargetType":"paas.pod","effectiveTargetLocations":["web-1","web-0","web-1"]}`, baseFields(order), batch)
 }
 
-// with is a body with other properties; nil takes one away.
+// with returns a body with changed properties; nil removes one.
 func with(body string, changes map[string]any) string {
 	var properties map[string]any
 	if err := json.Unmarshal([]byte(body), &properties); err != nil {

@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	// skipAuth is the name of the setting that has the server take calls whatever their signature.
+	// skipAuth is the setting that makes the server accept calls with any signature.
 	skipAuth = "SKIP_OPEN_API_AUTH"
-	// configPeriod is how often the server reads its settings again.
+	// configPeriod is how often the server rereads its settings.
 	configPeriod = 10 * time.Second
-	// missPeriod is how long it remembers that a scene is not there.
+	// missPeriod is how long the server remembers that a scene doesn't exist.
 	missPeriod = 20 * time.Second
 )
 
-// setting is a setting whose change takes a while.
+// setting is a setting whose changes take effect with a delay.
 type setting struct {
 	on, next bool
 	from     time.Time
@@ -51,7 +51,7 @@ type configRequest struct {
 	Description string `json:"cfgDesc"`
 }
 
-// createConfig is an endpoint for people, without authentication.
+// createConfig is a control endpoint without authentication.
 func (s *Server) createConfig(w http.ResponseWriter, r *http.Request) {
 	var given configRequest
 	switch err := read(r, &given); {
@@ -75,14 +75,14 @@ func (s *Server) skipsAuth() bool {
 	return s.skipAuth.at(s.options.Now())
 }
 
-// CreateScene makes the scene of a server that began without one.
+// CreateScene creates the scene of a server that was started without one.
 func (s *Server) CreateScene() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hasScene = true
 }
 
-// knows reports whether a scene is there. One that was asked for before it was is not, for a while. The caller holds the lock.
+// knows reports whether a scene is known. A scene that was requested before it existed stays unknown for a while. The caller holds the lock.
 func (s *Server) knows(scene string) bool {
 	now := s.options.Now()
 	switch {

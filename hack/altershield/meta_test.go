@@ -28,7 +28,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
-// clock is a time that stands still until it is put on.
+// clock is a time that stands still until it is advanced.
 type clock struct {
 	mutex sync.Mutex
 	now   time.Time

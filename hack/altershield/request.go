@@ -26,7 +26,7 @@ import (
 	"strings"
 )
 
-// Lengths, in bytes, that v1.0 allows.
+// Maximum lengths in v1.0, in bytes.
 const (
 	maxPlatform   = 32
 	maxOrderID    = 128
@@ -37,7 +37,7 @@ const (
 	maxFinishText = 16384
 )
 
-// request is the body of an action, which knows what the server's bean validation has against it.
+// request is the body of an action, with the checks of the server's bean validation.
 type request interface {
 	problems() problems
 }
@@ -157,12 +157,12 @@ func (r finishOrderRequest) problems() problems {
 	return found
 }
 
-// problems are lines "field message".
+// problems are lines of the form "field message".
 type problems []string
 
 func (p *problems) add(field, message string) { *p = append(*p, field+" "+message) }
 
-// text demands a text that isn't blank; a limit of zero is none.
+// text requires a text that isn't blank. A limit of zero means none.
 func (p *problems) text(field, value string, limit int) {
 	if strings.TrimSpace(value) == "" {
 		p.add(field, "must not be blank")
@@ -182,7 +182,7 @@ func (p *problems) notNull(field string, values []string) {
 	}
 }
 
-// notNegative demands a number: what isn't sent is -1 to the server.
+// notNegative requires a number: the server reads a missing one as -1.
 func (p *problems) notNegative(field string, value *number) {
 	if value == nil || *value < 0 {
 		p.add(field, "must be greater than or equal to 0")
@@ -195,7 +195,7 @@ func (p *problems) tag(field string, value *string) {
 	}
 }
 
-// number is an integer that may also come as text.
+// number is an integer that may also be sent as text.
 type number int
 
 // UnmarshalJSON reads 5 and "5".
@@ -203,7 +203,7 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(bytes.Trim(text, `"`), (*int)(n))
 }
 
-// stageName is a stage; the server can't read any other text as one.
+// stageName is the name of a stage; the server rejects any other text.
 type stageName Stage
 
 // UnmarshalJSON reads "PRE" and "POST".
@@ -217,7 +217,7 @@ func (n *stageName) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// decode reads a body as the server does: property names are case-sensitive, which they aren't to Go, and unknown ones
+// decode reads a body as the server does: property names are case-sensitive, unlike in Go, and unknown ones
 // are ignored.
 func decode(body []byte, into any) error {
 	var properties map[string]json.RawMessage

@@ -24,63 +24,63 @@ import (
 	"time"
 )
 
-// Verdict is what a rule finds.
+// Verdict is the result of a rule.
 type Verdict string
 
-// The verdicts of rules. All but a pass fail the check.
+// The verdicts of rules. All but VerdictPass fail the check.
 const (
 	VerdictPass   Verdict = "PASS"
 	VerdictFail   Verdict = "FAIL"
 	VerdictInconc Verdict = "INCONC"
 )
 
-// Rule is a finding that the checks of a stage are to have. A check that no rule is for passes.
+// Rule is a result that the checks of a stage get. A check without a matching rule passes.
 type Rule struct {
 	Name    string `json:"name"`
 	Message string `json:"message,omitempty"`
 	Stage   Stage  `json:"stage"`
-	// Deployment limits the rule to orders with this name among their changeApps or instanceNames. The name alone
-	// stands for one in any namespace.
+	// Deployment limits the rule to orders with this name among their changeApps or instanceNames. A name without
+	// a namespace matches in any namespace.
 	Deployment string `json:"deployment,omitempty"`
 	// Batch limits the rule to a batchNo. The first batch is 0.
 	Batch   *int    `json:"batch,omitempty"`
 	Verdict Verdict `json:"verdict"`
-	// DelaySecond delays nothing.
+	// DelaySecond has no effect.
 	DelaySecond int `json:"delaySecond,omitempty"`
-	// Remaining is for how many checks the rule holds. Zero is for all.
+	// Remaining is the number of checks that the rule applies to. Zero means all.
 	Remaining int `json:"remaining,omitempty"`
 }
 
-// AddRule lets checks that end from now on have a finding.
+// AddRule adds a rule for checks that end from now on.
 func (s *Server) AddRule(rule Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rules = append(s.rules, rule)
 }
 
-// ClearRules lets every check pass.
+// ClearRules removes all rules, so that every check passes.
 func (s *Server) ClearRules() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rules = nil
 }
 
-// Rules are the rules that hold.
+// Rules returns the current rules.
 func (s *Server) Rules() []Rule {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Rule{}, s.rules...)
 }
 
-// validate refuses a rule that could never have an effect.
+// validate rejects a rule that could never apply.
 func (r Rule) validate() error {
 	switch {
 	case r.Name == "":
 		return errors.New("a rule needs a name")
 	case r.Stage != StagePre && r.Stage != StagePost:
-		return fmt.Errorf("stage %q is none of PRE, POST", r.Stage)
+		return fmt.Errorf("stage %q is not PRE or POST", r.Stage)
 	case r.Verdict != VerdictPass && r.Verdict != VerdictFail && r.Verdict != VerdictInconc:
-		return fmt.Errorf("verdict %q is none of PASS, FAIL, INCONC", r.Verdict)
+		return fmt.Errorf("verdict %q is not PASS, FAIL or INCONC", r.Verdict)
 	case r.Remaining < 0:
 		return errors.New("remaining is negative")
 	}
@@ -92,13 +92,13 @@ func (r Rule) matches(checked *node, stage Stage) bool {
 		(r.Deployment == "" || checked.order.about(r.Deployment))
 }
 
-// about reports whether an order is about a Deployment.
+// about reports whether an order is for a Deployment.
 func (o *order) about(deployment string) bool {
 	named := func(name string) bool { return name == deployment || strings.HasSuffix(name, "/"+deployment) }
 	return slices.ContainsFunc(o.ChangeApps, named) || slices.ContainsFunc(o.InstanceNames, named)
 }
 
-// ruleResult is a rule as callbacks write it, in the order of the names.
+// ruleResult is a rule in a callback, with its fields sorted by name.
 type ruleResult struct {
 	AllowIgnore bool    `json:"allowIgnore"`
 	ControlKey  string  `json:"controlKey"`
@@ -119,7 +119,7 @@ type ruleResult struct {
 	Verdict     Verdict `json:"verdict"`
 }
 
-// apply has the rules that match find what they find, and counts them. Nothing is checked in an emergency. The caller
+// apply returns the results of the matching rules, and counts their use. Emergencies are not checked. The caller
 // holds the lock.
 func (s *Server) apply(checked *node, stage Stage, begun time.Time) []ruleResult {
 	results := []ruleResult{}

@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Package altershield is a test server that behaves like AlterShield Server v1.0 at its HTTP boundary, traps included:
-// what it answers, when it refuses, and the callbacks that it sends. Unlike the stock server it checks signatures unless told
-// otherwise, and it keeps everything in memory.
+// its answers, refusals and callbacks. Unlike the stock server it verifies signatures by default, and it keeps all state
+// in memory.
 package altershield
 
 import (
@@ -32,7 +32,7 @@ import (
 	"time"
 )
 
-// What the seed data of the published documents calls things.
+// Names of the seed data in the published documents.
 const (
 	DefaultPlatform = "kubernetes"
 	DefaultTenant   = "default"
@@ -43,47 +43,47 @@ const (
 	defaultDelay = 50 * time.Millisecond
 	// callbackTimeout is how long the server waits for the answer to a callback.
 	callbackTimeout = 6 * time.Second
-	// headerTimeout is how long a client gets to send the headers of a call.
+	// headerTimeout is how long a client may take to send the headers of a call.
 	headerTimeout = 10 * time.Second
-	// grace is how long calls get to end when serving ends.
+	// grace is how long calls may take to end when serving ends.
 	grace = 5 * time.Second
 )
 
-// Options say who may call, what the server checks and whom it calls back. A zero value stands for a default.
+// Options configure the caller, the checks and the callbacks of a server. A zero value means the default.
 type Options struct {
-	// Platform is the one platform that may call, Token its secret. Without a token no call is authenticated.
+	// Platform is the only platform that may call, Token its secret. Without a token every call is rejected.
 	Platform, Token string
-	// Tenant is the tenant of the scene; orders get it whatever they say.
+	// Tenant is the tenant of the scene; all orders get it, whatever they name.
 	Tenant string
-	// Scene is the one change scene that exists.
+	// Scene is the only change scene.
 	Scene string
-	// CallbackURL is where verdicts go. Without one there are no callbacks.
+	// CallbackURL is the URL for verdicts. Without it there are no callbacks.
 	CallbackURL string
-	// PreDelay and PostDelay are how long the checks before and after a batch take: 50 ms if zero.
+	// PreDelay and PostDelay are the durations of the checks before and after a batch: 50 ms if zero.
 	PreDelay, PostDelay time.Duration
-	// InsertTime is how long the start of a batch is in the database, where starts of other orders lead to deadlocks: 2 ms if
-	// zero. Below zero there are none.
+	// InsertTime is how long the start of a batch takes in the database, where concurrent starts of other orders cause deadlocks:
+	// 2 ms if zero. A negative value turns deadlocks off.
 	InsertTime time.Duration
-	// SkipAuth reports whether signatures are not checked, which is what the server is shipped with. POST /meta/config/create changes it.
+	// SkipAuth turns the verification of signatures off, as it is by default in the real server. POST /meta/config/create changes it.
 	SkipAuth bool
-	// NoScene reports whether there is no scene before CreateScene.
+	// NoScene starts the server without a scene; CreateScene creates it.
 	NoScene bool
-	// Now tells the time by which settings and scenes become known: time.Now if nil.
+	// Now returns the time at which settings and scenes take effect: time.Now if nil.
 	Now func() time.Time
 	// Log gets a line for each call and callback.
 	Log io.Writer
-	// OnCall is called when a call has taken effect, before its answer is written.
+	// OnCall is called when a call has been processed, before its answer is written.
 	OnCall func(Call)
 	// OnCallback is called when a callback was answered, or couldn't be delivered.
 	OnCallback func(Callback)
 }
 
-// Server is the state of a test server. Its methods may be called at any time from any goroutine.
+// Server is a test server. Its methods are safe for concurrent use.
 type Server struct {
 	options Options
 	log     *log.Logger
 	client  *http.Client
-	// ctx ends with Close, and with it everything that waits.
+	// ctx ends with Close, and with it every wait.
 	ctx    context.Context
 	cancel context.CancelFunc
 	checks sync.WaitGroup
@@ -96,7 +96,7 @@ type Server struct {
 	hasScene    bool
 	missedUntil time.Time
 	inserting   []string // the orders of the batches that are in the database now
-	met         int      // how many met those of others there
+	met         int      // the number of these that met batches of other orders there
 	orders      []*order
 	nodes       []*node
 	rules       []Rule
@@ -104,7 +104,7 @@ type Server struct {
 	calls       []Call
 }
 
-// New makes a server without orders, rules and faults.
+// New returns a server without orders, rules or faults.
 func New(options Options) *Server {
 	options.Platform = cmp.Or(options.Platform, DefaultPlatform)
 	options.Tenant = cmp.Or(options.Tenant, DefaultTenant)
@@ -130,7 +130,7 @@ func New(options Options) *Server {
 		log:     log.New(options.Log, "", log.Ltime|log.Lmicroseconds),
 		client: &http.Client{
 			Timeout: callbackTimeout,
-			// Without kept connections nothing is ever sent again by itself, and nothing stays open after Close.
+			// Without keep-alive, the client never resends anything by itself, and no connection outlives Close.
 			Transport:     &http.Transport{DisableKeepAlives: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -143,7 +143,7 @@ func New(options Options) *Server {
 	}
 }
 
-// Handler serves AlterShield's API under /openapi/ and the endpoints for people under /test/.
+// Handler serves AlterShield's API under /openapi/ and the control endpoints under /test/.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	const exe = "POST /openapi/v1/exe/"
@@ -158,7 +158,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// Serve serves calls until the context ends. The state outlives it: serving again is the restart of a server.
+// Serve serves calls until the context ends. The state outlives it: serving again is like the restart of a server.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:           s.Handler(),
@@ -180,7 +180,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// Close ends the checks and callbacks that are under way, and waits for them.
+// Close ends the running checks and callbacks, and waits for them.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.cancel()
@@ -188,22 +188,22 @@ func (s *Server) Close() {
 	s.checks.Wait()
 }
 
-// SetCallbackURL changes where verdicts go.
+// SetCallbackURL changes the URL for verdicts.
 func (s *Server) SetCallbackURL(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.callbackURL = url
 }
 
-// SetSwitch says what the heartbeat answers: whether clients are to check at all, and the scenes that are off.
+// SetSwitch sets the heartbeat's answer: whether clients should check at all, and the scenes for which checks are off.
 func (s *Server) SetSwitch(on bool, scenesOff ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.switchOn, s.scenesOff = on, strings.Join(scenesOff, ",")
 }
 
-// pause waits, for ever if the delay is zero, and says whether it waited to the end: not if the context or the server
-// has ended.
+// pause waits for the delay, forever if it is zero. It reports whether it waited to the end, and not for the end of the context
+// or the server.
 func (s *Server) pause(ctx context.Context, delay time.Duration) bool {
 	var over <-chan time.Time
 	if delay > 0 {

@@ -27,16 +27,16 @@ import (
 type Call struct {
 	Action         string `json:"action"`
 	BizExecOrderID string `json:"bizExecOrderId,omitempty"`
-	// NodeID is what the call names, or the node that it made.
+	// NodeID is the node that the call names, or that it created.
 	NodeID string `json:"nodeId,omitempty"`
-	// Stage is what a poll asks about.
+	// Stage is the stage that a poll asks for.
 	Stage Stage `json:"stage,omitempty"`
-	// HTTPStatus, ResultCode and Message are the answer; they are empty while there is none. A call whose answer was
-	// dropped has the one that it would have got.
+	// HTTPStatus, ResultCode and Message are the answer; they are empty before it. A call whose answer was dropped has
+	// the answer that it would have got.
 	HTTPStatus int    `json:"httpStatus,omitempty"`
 	ResultCode string `json:"resultCode,omitempty"`
 	Message    string `json:"message,omitempty"`
-	// Fault is what went wrong on purpose.
+	// Fault is the fault that was applied.
 	Fault FaultKind `json:"fault,omitempty"`
 	Time  time.Time `json:"time"`
 }
@@ -48,18 +48,18 @@ type Callback struct {
 	Stage          Stage  `json:"stage"`
 	// Verdict is "pass" or "fail".
 	Verdict string `json:"verdict"`
-	// Body is what was sent.
+	// Body is the body that was sent.
 	Body string `json:"body"`
-	// Attempts is how often it was sent: again only to a peer that closed without an answer.
+	// Attempts is how often it was sent: more than once only if the peer closed the connection without an answer.
 	Attempts int `json:"attempts"`
-	// HTTPStatus and Answer are what came back, Error why nothing did.
+	// HTTPStatus and Answer are the answer, Error the reason if there is none.
 	HTTPStatus int       `json:"httpStatus,omitempty"`
 	Answer     string    `json:"answer,omitempty"`
 	Error      string    `json:"error,omitempty"`
 	Time       time.Time `json:"time"`
 }
 
-// Finish is an end that an order was said to have.
+// Finish is a reported end of an order.
 type Finish struct {
 	State   string    `json:"state"`
 	Message string    `json:"message,omitempty"`
@@ -72,7 +72,7 @@ type Order struct {
 	ID             string `json:"id"`
 	Platform       string `json:"platform"`
 	Tenant         string `json:"tenant"`
-	// Status is RUNNING as soon as a batch has started, and stays so whatever end the order was said to have.
+	// Status is RUNNING as soon as a batch has started, and stays so whatever end is reported.
 	Status          string    `json:"status"`
 	Title           string    `json:"title"`
 	ChangeParamJSON string    `json:"changeParamJson"`
@@ -82,7 +82,7 @@ type Order struct {
 	Finishes        []Finish  `json:"finishes,omitempty"`
 }
 
-// Node is a batch of an order. Each start notify makes one.
+// Node is a batch of an order. Each start notify creates one.
 type Node struct {
 	ID                         string   `json:"id"`
 	BizExecOrderID             string   `json:"bizExecOrderId"`
@@ -95,10 +95,10 @@ type Node struct {
 	Locations                  []string `json:"locations"`
 	// State is the server's name of the state, such as PRE_AOP or POST_AOP_FINISH.
 	State string `json:"state"`
-	// PrePass and PostPass are what polls answer.
+	// PrePass and PostPass are the answers to polls.
 	PrePass  bool `json:"prePass"`
 	PostPass bool `json:"postPass"`
-	// ChangeFailed reports whether the finish notify came with success false.
+	// ChangeFailed reports whether the finish notify had success false.
 	ChangeFailed bool       `json:"changeFailed,omitempty"`
 	FinishCalls  int        `json:"finishCalls"`
 	PollCalls    int        `json:"pollCalls"`
@@ -106,7 +106,7 @@ type Node struct {
 	Callbacks    []Callback `json:"callbacks,omitempty"`
 }
 
-// order and node are what the server knows beside what it shows.
+// order and node add the internal state of the server.
 type order struct {
 	Order
 	emergency bool
@@ -118,7 +118,7 @@ type node struct {
 	emergency bool
 }
 
-// Orders are the orders, in the order of their submission.
+// Orders returns the orders in the order of their submission.
 func (s *Server) Orders() []Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *Server) Orders() []Order {
 	return shown
 }
 
-// Nodes are the nodes of all orders, in the order of their start.
+// Nodes returns the nodes of all orders in the order of their start.
 func (s *Server) Nodes() []Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,14 +140,14 @@ func (s *Server) Nodes() []Node {
 	return shown
 }
 
-// Calls are all calls, in the order of their receipt.
+// Calls returns all calls in the order of their receipt.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Call{}, s.calls...)
 }
 
-// order finds the order that a request names; the caller holds the lock.
+// order returns the order that a request names. The caller holds the lock.
 func (s *Server) order(named base) *order {
 	for _, order := range s.orders {
 		if order.Platform == named.Platform && order.BizExecOrderID == named.BizExecOrderID {
@@ -157,7 +157,7 @@ func (s *Server) order(named base) *order {
 	return nil
 }
 
-// node finds a node; the caller holds the lock.
+// node returns a node by its id. The caller holds the lock.
 func (s *Server) node(id string) *node {
 	for _, node := range s.nodes {
 		if node.ID == id {
@@ -167,7 +167,7 @@ func (s *Server) node(id string) *node {
 	return nil
 }
 
-// passed is the flag of a stage.
+// passed returns the flag of a stage.
 func (n *node) passed(stage Stage) *bool {
 	if stage == StagePre {
 		return &n.PrePass
@@ -175,7 +175,7 @@ func (n *node) passed(stage Stage) *bool {
 	return &n.PostPass
 }
 
-// String is a line for people.
+// String returns a log line.
 func (c Call) String() string {
 	text := fmt.Sprintf("%s  order %s  node %s  stage %s  -> HTTP %d  %s  %s",
 		c.Action, dash(c.BizExecOrderID), dash(c.NodeID), dash(string(c.Stage)), c.HTTPStatus, dash(c.ResultCode), c.Message)
@@ -185,7 +185,7 @@ func (c Call) String() string {
 	return line(text)
 }
 
-// String is a line for people.
+// String returns a log line.
 func (c Callback) String() string {
 	answer := c.Error
 	if answer == "" {
@@ -194,7 +194,7 @@ func (c Callback) String() string {
 	return line(fmt.Sprintf("callback %s %s  order %s  node %s  -> %s", c.Stage, c.Verdict, c.BizExecOrderID, c.NodeID, answer))
 }
 
-// line makes one line of what others have written.
+// line returns text on one line.
 func line(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ") }
 
 func dash(text string) string {

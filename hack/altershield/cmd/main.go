@@ -35,18 +35,18 @@ import (
 
 const usage = `Usage: go run ./hack/altershield/cmd --token-file=FILE [flags]
 
-A test server that behaves like AlterShield Server v1.0 at its HTTP boundary, and forgets everything when it ends.
+A test server that behaves like AlterShield Server v1.0 at its HTTP boundary. It keeps all state in memory.
 
 Flags:
 `
 
 const examples = `
 Examples:
-  Let the check of the third batch fail:
+  Make the check of the third batch fail:
     curl -d '{"name":"error rate","message":"5xx above 1%","stage":"POST","batch":2,"verdict":"FAIL"}' http://127.0.0.1:8180/test/rules
   Answer the next three polls with HTTP 500:
     curl -d '{"kind":"status","httpStatus":500,"actions":["retrieveChangeCheck"],"remaining":3}' http://127.0.0.1:8180/test/faults
-  See the orders with their batches and callbacks:
+  Show the orders with their batches and callbacks:
     curl http://127.0.0.1:8180/test/orders
 `
 
@@ -64,7 +64,7 @@ func main() {
 	}
 }
 
-// run serves until the context ends. Calls and callbacks go to out, a line each, and help to help.
+// run serves until the context ends. It writes a line for each call and callback to out, and the usage to help.
 func run(ctx context.Context, args []string, out, help io.Writer) error {
 	listen, options, err := parse(args, help)
 	if err != nil {
@@ -89,14 +89,14 @@ func parse(args []string, help io.Writer) (listen string, options altershield.Op
 		flags.PrintDefaults()
 		fmt.Fprint(help, "\n"+altershield.ControlHelp+examples)
 	}
-	flags.StringVar(&listen, "listen", "127.0.0.1:8180", "the `address` to listen on; whoever reaches it controls the server")
-	flags.StringVar(&options.Platform, "platform", altershield.DefaultPlatform, "the `name` of the one platform that may call")
-	tokenFile := flags.String("token-file", "", "the `file` with the platform's token; required")
-	flags.StringVar(&options.Tenant, "tenant", altershield.DefaultTenant, "the `code` of the scene's tenant")
-	flags.StringVar(&options.Scene, "scene", altershield.DefaultScene, "the `key` of the one change scene")
-	flags.StringVar(&options.CallbackURL, "callback-url", defaultCallbackURL, "the `URL` that verdicts go to; empty for no callbacks")
-	flags.DurationVar(&options.PreDelay, "pre-delay", 50*time.Millisecond, "how long a check before a batch takes")
-	flags.DurationVar(&options.PostDelay, "post-delay", 50*time.Millisecond, "how long a check after a batch takes")
+	flags.StringVar(&listen, "listen", "127.0.0.1:8180", "`address` to listen on; every client that reaches it controls the server")
+	flags.StringVar(&options.Platform, "platform", altershield.DefaultPlatform, "`name` of the only platform that may call")
+	tokenFile := flags.String("token-file", "", "`file` with the token of the platform; required")
+	flags.StringVar(&options.Tenant, "tenant", altershield.DefaultTenant, "tenant `code` of the scene")
+	flags.StringVar(&options.Scene, "scene", altershield.DefaultScene, "`key` of the only change scene")
+	flags.StringVar(&options.CallbackURL, "callback-url", defaultCallbackURL, "`URL` for callbacks with verdicts; empty for no callbacks")
+	flags.DurationVar(&options.PreDelay, "pre-delay", 50*time.Millisecond, "duration of a check before a batch")
+	flags.DurationVar(&options.PostDelay, "post-delay", 50*time.Millisecond, "duration of a check after a batch")
 	if err := flags.Parse(args); err != nil {
 		return "", options, err
 	}
@@ -114,7 +114,7 @@ func parse(args []string, help io.Writer) (listen string, options altershield.Op
 	}
 	options.Token = strings.TrimSpace(string(token))
 	if options.Token == "" {
-		return "", options, fmt.Errorf("%s holds no token", *tokenFile)
+		return "", options, fmt.Errorf("%s contains no token", *tokenFile)
 	}
 	return listen, options, nil
 }

@@ -88,7 +88,7 @@ func TestRunRefusesArgumentsThatMakeNoSense(t *testing.T) {
 		"--token-file is required":                             nil,
 		`unexpected argument "x"; -h lists the flags`:          {good, "x"},
 		"--pre-delay and --post-delay must be above zero":      {good, "--post-delay=0s"},
-		"holds no token":                                       {"--token-file=" + writeToken(t, " \n")},
+		"contains no token":                                    {"--token-file=" + writeToken(t, " \n")},
 		"no such file or directory":                            {"--token-file=missing"},
 		"flag provided but not defined: -port":                 {"--port=1"},
 		"listen tcp: address nowhere: missing port in address": {good, "--listen=nowhere"},
