@@ -35,15 +35,15 @@ const (
 	opOther    = "update of an annotation"
 )
 
-// addedBy names the figure of what the webhooks add to an operation, tailOf that of the slowest ones with and without them.
+// addedBy names the figure for the time that webhooks add to an operation, tailOf that for the ratio of the slowest calls.
 func addedBy(operation string) string { return operation + ": added at the median" }
 func tailOf(operation string) string  { return operation + ": p99 / without webhooks" }
 
-// pace is the pause from one write to the next of a single client: what controllers and the operator do about a write, for which it
+// pace is the pause between two writes of a single client. The reactions of controllers and of the operator to a write, for which it
 // gathers events for 0.1 s, must not be measured with the next one.
 const pace = 250 * time.Millisecond
 
-// clients is who writes: so many at a time, in groups of so many writes to a namespace with and to one without the webhooks in turn.
+// clients are concurrent writers. They write in groups, to a namespace with and to one without the webhooks in turn.
 type clients struct {
 	count, groups, group int
 }
@@ -55,7 +55,7 @@ func (c clients) String() string {
 	return fmt.Sprintf("%d clients", c.count)
 }
 
-// runAdmission measures how long writes of Deployments take in an opted-in namespace and in one that no webhook is called for.
+// runAdmission measures how long writes of Deployments take in an opted-in namespace and in one without webhooks.
 func runAdmission(ctx context.Context, b *bench) ([]Figure, error) {
 	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
 	if err != nil {
@@ -77,7 +77,7 @@ func runAdmission(ctx context.Context, b *bench) ([]Figure, error) {
 }
 
 func (c clients) run(ctx context.Context, l *lab.Lab) ([]Figure, error) {
-	// The first is without webhooks.
+	// The first one is without webhooks.
 	namespaces := []string{fmt.Sprintf("free-%d", c.count), fmt.Sprintf("controlled-%d", c.count)}
 	for i, namespace := range namespaces {
 		if err := l.Namespace(ctx, namespace, i == 1); err != nil {
@@ -120,7 +120,7 @@ func (c clients) run(ctx context.Context, l *lab.Lab) ([]Figure, error) {
 	return append(figures, c.figure("a call of a webhook, in the manager: mean", "ms", after.meanSince(before))), nil
 }
 
-// handled is what the manager has done in its webhooks so far.
+// handled is the work of the manager in its webhooks so far.
 type handled struct{ seconds, calls float64 }
 
 func readHandled(ctx context.Context, l *lab.Lab) (handled, error) {
@@ -136,7 +136,7 @@ func readHandled(ctx context.Context, l *lab.Lab) (handled, error) {
 	return sum, nil
 }
 
-// meanSince is how long a call took since an earlier reading, in milliseconds; 0 if there was none.
+// meanSince returns the mean duration of a call since an earlier reading, in milliseconds; 0 if there was none.
 func (h handled) meanSince(earlier handled) float64 {
 	if h.calls == earlier.calls {
 		return 0
@@ -144,7 +144,7 @@ func (h handled) meanSince(earlier handled) float64 {
 	return (h.seconds - earlier.seconds) / (h.calls - earlier.calls) * 1000
 }
 
-// figures compares the times of an operation without and with the webhooks.
+// figures compares the times of an operation with and without the webhooks.
 func (c clients) figures(operation string, without, with []float64) []Figure {
 	median, tail := percentile(without, 50), percentile(without, 99)
 	figures := []Figure{
@@ -164,7 +164,7 @@ func (c clients) figure(name, unit string, value float64) Figure {
 	return Figure{Load: loadAdmission, Setup: c.String(), Name: name, Unit: unit, Summary: summarize([]float64{value})}
 }
 
-// write does a group of writes and tells how long each took, in milliseconds.
+// write makes a group of writes and returns how long each took, in milliseconds.
 func (c clients) write(ctx context.Context, kube client.Client, operation, namespace string, group int) ([]float64, error) {
 	var lock sync.Mutex
 	var took []float64

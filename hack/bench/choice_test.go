@@ -39,7 +39,7 @@ func TestChooseLoadsByName(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(names(chosen)).To(Equal([]string{"100x10", "late", "admission", "verdict", "stuck"}))
 	_, err = chooseLoads("100x10,200x10")
-	g.Expect(err).To(MatchError(ContainSubstring(`there is no load "200x10", only tiny, 100x10`)))
+	g.Expect(err).To(MatchError(ContainSubstring(`unknown load "200x10", expected one of tiny, 100x10`)))
 }
 
 func TestParseSetupsOfBatchesWithoutAndWithTheServer(t *testing.T) {

@@ -24,26 +24,26 @@ import (
 	"time"
 )
 
-// Figure is something that was measured.
+// Figure is a measured figure.
 type Figure struct {
-	// Load and Setup say what ran.
+	// Load and Setup identify the measurement.
 	Load  string `json:"load"`
 	Setup string `json:"setup"`
-	// Name says what was measured, Unit in what; a ratio and a count have none.
+	// Name is what was measured, Unit its unit; ratios and counts have none.
 	Name string `json:"name"`
 	Unit string `json:"unit,omitempty"`
 	Summary
-	// Goal is the most that it may come to, nil where there is no goal; Met says that the median is no more.
+	// Goal is the upper limit, nil if there is none; Met reports whether the median is within it.
 	Goal *float64 `json:"goal,omitempty"`
 	Met  *bool    `json:"met,omitempty"`
 }
 
-// Report is a run.
+// Report is the result of a run.
 type Report struct {
 	Began   time.Time `json:"began"`
 	Took    string    `json:"took"`
 	Machine Machine   `json:"machine"`
-	// Commit is what was measured.
+	// Commit is the measured commit.
 	Commit  string   `json:"commit,omitempty"`
 	Rounds  int      `json:"rounds"`
 	Figures []Figure `json:"figures"`
@@ -67,7 +67,7 @@ func judge(figures []Figure, goals []goal) []Figure {
 	return figures
 }
 
-// printTable prints the figures, a load after the other.
+// printTable prints the figures by load.
 func printTable(out io.Writer, figures []Figure) error {
 	rows := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	load := ""
@@ -91,7 +91,7 @@ func printTable(out io.Writer, figures []Figure) error {
 	return rows.Flush()
 }
 
-// number has three digits that say something, and all those before the point.
+// number formats a value with three significant digits, and all digits before the point.
 func number(value float64) string {
 	switch {
 	case value >= 100 || value <= -100:

@@ -88,7 +88,7 @@ func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 	figures = append(figures, growthFigures([]point{{}, {pods: 1000}, {pods: 10_000}}, []point{{pods: 1000}, {pods: 1000, others: 1}})...)
 	figures = append(figures, verdictFigures([]float64{1})...)
 	figures = append(figures, stuckFigures(make([]time.Duration, 20))...)
-	for _, beside := range []string{"nothing there", "1,000 Deployments", "10,000 releases more", "10,000 releases more, server"} {
+	for _, beside := range []string{"no objects", "1,000 Deployments", "10,000 more releases", "10,000 more releases, server"} {
 		figures = append(figures, restFigures(beside, 0, process.Usage{}, 0, 0)...)
 	}
 	for _, goal := range goals() {
@@ -110,13 +110,13 @@ func TestGrowthFiguresCompareWhatAPodTakesBesideManyAndBesideFew(t *testing.T) {
 	figures := growthFigures([]point{at(0, 0, 10, 1), at(1024, 0, 14, 1.2), at(10240, 0, 60, 1.5)}, []point{at(1000, 0, 14, 1), at(1000, 20480, 16, 1)})
 	found := map[string]float64{}
 	for _, figure := range figures {
-		if figure.Setup == "greatest / least number of pods" || figure.Setup == "beside pods of others" {
+		if figure.Setup == "largest / smallest number of pods" || figure.Setup == "with other pods" {
 			found[figure.Name] = figure.Median
 		}
 	}
 	g.Expect(found).To(Equal(map[string]float64{
-		"heap per pod, least number": 4, "heap per pod, greatest number": 5, "heap per pod": 1.25,
-		"verified time / native roll": 1.25, "CPU per pod": 1.25, "heap per pod of others": 0.1,
+		"heap per pod, smallest number": 4, "heap per pod, largest number": 5, "heap per pod": 1.25,
+		"verified time / native roll": 1.25, "CPU per pod": 1.25, "heap per other pod": 0.1,
 	}))
 }
 
@@ -161,7 +161,7 @@ func TestParseHeapReadsTheEndOfAProfile(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(parseHeap(strings.NewReader("heap profile: 1: 2\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 1234\n# HeapSys = 9\n"))).To(Equal(1234.0))
 	_, err := parseHeap(strings.NewReader("heap profile\n"))
-	g.Expect(err).To(MatchError("the heap profile names no HeapAlloc"))
+	g.Expect(err).To(MatchError("the heap profile has no HeapAlloc"))
 }
 
 func TestMeanSinceAnEarlierReading(t *testing.T) {

@@ -16,7 +16,7 @@ limitations under the License.
 
 package main
 
-// The names of figures.
+// Names of figures.
 const (
 	rollTime      = "roll time"
 	rollRatio     = "roll time / native"
@@ -29,25 +29,25 @@ const (
 	verdictMedian = "verdict to suspension, p50"
 	verdictTail   = "verdict to suspension, p99"
 
-	stuckMedian  = "deadline to the template before, p50"
-	stuckSlowest = "deadline to the template before, slowest"
+	stuckMedian  = "deadline to rollback, p50"
+	stuckSlowest = "deadline to rollback, slowest"
 
-	restNothing  = "nothing there"
+	restNothing  = "no objects"
 	restIdle     = "1,000 Deployments"
-	restFinished = "10,000 releases more"
-	restServed   = "10,000 releases more, server"
-	restWrites   = "writes but the lease"
+	restFinished = "10,000 more releases"
+	restServed   = "10,000 more releases, server"
+	restWrites   = "writes except for the lease"
 
-	growthSetup    = "greatest / least number of pods"
+	growthSetup    = "largest / smallest number of pods"
 	growthVerified = "verified time / native roll"
 	growthCPU      = "CPU per pod"
 	growthHeap     = "heap per pod"
 	growthMemory   = "memory of the manager"
-	othersSetup    = "beside pods of others"
-	othersHeap     = "heap per pod of others"
+	othersSetup    = "with other pods"
+	othersHeap     = "heap per other pod"
 )
 
-// goal is the most that a figure may come to.
+// goal is the upper limit of a figure.
 type goal struct {
 	load, setup, name string
 	most              float64
@@ -57,7 +57,7 @@ func (g goal) is(figure *Figure) bool {
 	return g.load == figure.Load && g.setup == figure.Setup && g.name == figure.Name
 }
 
-// goals are those of the project for the loads of this benchmark.
+// goals returns the goals of the project for the loads of this benchmark.
 func goals() []goal {
 	const single, tens, served, servedTens = "batches of 1", "batches of 10", "batches of 1, server", "batches of 10, server"
 	const unlabelled = "batches of 10, label off"
@@ -86,7 +86,7 @@ func otherGoals() []goal {
 	const one, eight = "1 client", "8 clients"
 	return []goal{
 		{loadAdmission, one, addedBy(opCreate), 1.5},
-		{loadAdmission, one, addedBy(opTemplate), 3}, // it passes two webhooks
+		{loadAdmission, one, addedBy(opTemplate), 3}, // it calls two webhooks
 		{loadAdmission, one, addedBy(opOther), 0.6},
 		{loadAdmission, eight, tailOf(opCreate), 2},
 		{loadAdmission, eight, tailOf(opTemplate), 2},
@@ -103,6 +103,6 @@ func otherGoals() []goal {
 		{loadGrowth, growthSetup, growthVerified, 1.2},
 		{loadGrowth, growthSetup, growthCPU, 1.2},
 		{loadGrowth, growthSetup, growthHeap, 1.2},
-		{loadGrowth, othersSetup, othersHeap, 0.05}, // a heap is never twice the same
+		{loadGrowth, othersSetup, othersHeap, 0.05}, // the size of a heap varies
 	}
 }

@@ -26,28 +26,28 @@ import (
 const (
 	// bigReplicas is the size of the Deployments that a control plane is filled with.
 	bigReplicas = 500
-	// growthBatch is the size of batches while it grows.
+	// growthBatch is the size of batches during this load.
 	growthBatch = 10
 )
 
-// point is what was measured beside a number of pods.
+// point is a measurement with a number of pods.
 type point struct {
-	// pods are controlled, others not.
+	// pods are controlled, others are not.
 	pods, others int
-	// heap is after garbage collection, memory what the process holds, in bytes.
+	// heap is the heap after a garbage collection, memory the resident memory of the process, in bytes.
 	heap, memory float64
-	// perPod is the verified time over the native roll time of the probe, cpu the manager's milliseconds for a pod of it.
+	// perPod is the verified time over the native roll time of the probe, cpu the manager's processor time per pod of it in milliseconds.
 	perPod, cpu Summary
 }
 
-// runGrowth measures the same releases beside ever more pods, and what memory those take.
+// runGrowth measures the same releases with more and more pods, and the memory that these take.
 func runGrowth(sizes []int) func(context.Context, *bench) ([]Figure, error) {
 	return func(ctx context.Context, b *bench) ([]Figure, error) {
 		controlled, err := grow(ctx, b, sizes, true)
 		if err != nil {
 			return nil, err
 		}
-		// One thousand controlled pods beside the others.
+		// One thousand controlled pods with all the others.
 		others, err := grow(ctx, b, []int{0, sizes[len(sizes)-1]}, false)
 		if err != nil {
 			return nil, err
@@ -56,8 +56,8 @@ func runGrowth(sizes []int) func(context.Context, *bench) ([]Figure, error) {
 	}
 }
 
-// grow fills a lab of its own size by size, with controlled pods or with others, and probes it each time. The first point of
-// controlled pods is that without any.
+// grow fills a lab of its own size by size, with controlled pods or with others, and probes it each time. The first point with
+// controlled pods is the one without any.
 func grow(ctx context.Context, b *bench, sizes []int, controlled bool) ([]point, error) {
 	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config, Nodes: 8})
 	if err != nil {
@@ -89,14 +89,14 @@ func grow(ctx context.Context, b *bench, sizes []int, controlled bool) ([]point,
 		if !controlled {
 			at.pods, at.others = 1000, size
 		}
-		b.logf("%d controlled pods, %d others: heap %.1f MiB, memory %.1f MiB, verified %.2f x native, CPU %.2f ms a pod",
+		b.logf("%d controlled pods, %d others: heap %.1f MiB, memory %.1f MiB, verified %.2f x native, CPU %.2f ms per pod",
 			at.pods, at.others, at.heap/mebibyte, at.memory/mebibyte, at.perPod.Median, at.cpu.Median)
 		points = append(points, at)
 	}
 	return points, nil
 }
 
-// fill creates big Deployments of so many pods in all.
+// fill creates big Deployments with the given number of pods in total.
 func fill(ctx context.Context, l *lab.Lab, namespace string, pods int, controlled bool) error {
 	if pods == 0 {
 		return nil
@@ -115,7 +115,7 @@ func fill(ctx context.Context, l *lab.Lab, namespace string, pods int, controlle
 	return err
 }
 
-// measurePoint rolls the probe and reads the memory.
+// measurePoint rolls out the probe and reads the memory.
 func measurePoint(ctx context.Context, b *bench, l *lab.Lab, probe, bystander fleet) (point, error) {
 	address, err := pprofAddress()
 	if err != nil {
@@ -159,8 +159,8 @@ func measurePoint(ctx context.Context, b *bench, l *lab.Lab, probe, bystander fl
 	return point{heap: heap, memory: float64(used.Memory), perPod: ratio(verified, native), cpu: summarize(cpu)}, nil
 }
 
-// growthFigures compare the points: what a pod takes must not grow with their number, and pods of others take nothing. The first
-// of the controlled points is without pods, the first of the others without others.
+// growthFigures compares the points: the cost of a pod must not grow with their number, and other pods must cost nothing. The first
+// point of controlled is without pods, the first of others without others.
 func growthFigures(controlled, others []point) []Figure {
 	var figures []Figure
 	add := func(setup, name, unit string, value Summary) {
@@ -177,12 +177,12 @@ func growthFigures(controlled, others []point) []Figure {
 		addPoint(beside(at.pods), at)
 	}
 	for _, at := range others {
-		addPoint(fmt.Sprintf("%s, %d of others", beside(at.pods), at.others), at)
+		addPoint(fmt.Sprintf("%s, %d others", beside(at.pods), at.others), at)
 	}
 	base, first, last := controlled[0], controlled[1], controlled[len(controlled)-1]
 	perPod := func(at point) float64 { return (at.heap - base.heap) / float64(at.pods) }
-	add(growthSetup, "heap per pod, least number", "KiB", one(perPod(first)/1024))
-	add(growthSetup, "heap per pod, greatest number", "KiB", one(perPod(last)/1024))
+	add(growthSetup, "heap per pod, smallest number", "KiB", one(perPod(first)/1024))
+	add(growthSetup, "heap per pod, largest number", "KiB", one(perPod(last)/1024))
 	add(growthSetup, growthHeap, "", one(perPod(last)/perPod(first)))
 	add(growthSetup, growthVerified, "", ratio([]float64{last.perPod.Median}, []float64{first.perPod.Median}))
 	add(growthSetup, growthCPU, "", ratio([]float64{last.cpu.Median}, []float64{first.cpu.Median}))

@@ -23,7 +23,7 @@ import (
 	"strings"
 )
 
-// The names of loads.
+// Names of loads.
 const (
 	loadTiny        = "tiny"
 	loadHundred     = "100x10"
@@ -37,15 +37,15 @@ const (
 	loadGrowth      = "growth"
 )
 
-// load is something to measure the operator under.
+// load is a load to measure the operator under.
 type load struct {
 	name string
-	// always reports whether it is measured unless told otherwise.
+	// always reports whether it is measured by default.
 	always bool
 	run    func(context.Context, *bench) ([]Figure, error)
 }
 
-// loads are all there are, the ones to try things out with first.
+// loads returns all loads, the one for smoke tests first.
 func loads() []load {
 	roll := func(name string, rolled fleet) func(context.Context, *bench) ([]Figure, error) {
 		return func(ctx context.Context, b *bench) ([]Figure, error) {
@@ -74,7 +74,7 @@ func loadNames() []string {
 	return names
 }
 
-// chooseLoads are the loads of these names, separated by commas; without any those that are always measured.
+// chooseLoads returns the loads with these names, separated by commas; by default those that are always measured.
 func chooseLoads(names string) ([]load, error) {
 	wanted := strings.Split(names, ",")
 	var chosen []load
@@ -85,7 +85,7 @@ func chooseLoads(names string) ([]load, error) {
 	}
 	for _, name := range wanted {
 		if names != "" && !slices.Contains(loadNames(), name) {
-			return nil, fmt.Errorf("there is no load %q, only %s", name, strings.Join(loadNames(), ", "))
+			return nil, fmt.Errorf("unknown load %q, expected one of %s", name, strings.Join(loadNames(), ", "))
 		}
 	}
 	return chosen, nil

@@ -24,7 +24,7 @@ import (
 	"strings"
 )
 
-// Machine is where it ran.
+// Machine describes the machine of a run.
 type Machine struct {
 	Processors int    `json:"processors"`
 	Model      string `json:"model,omitempty"`
@@ -39,7 +39,7 @@ func (m Machine) String() string {
 	return fmt.Sprintf("%d x %s, %d GiB, %s, %s", m.Processors, m.Model, m.Memory>>30, m.System, m.Go)
 }
 
-// thisMachine tells what it can; systems other than Linux tell less.
+// thisMachine describes this machine; only Linux shows everything.
 func thisMachine() Machine {
 	machine := Machine{Processors: runtime.NumCPU(), Model: "processor", System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
 	if content, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -56,7 +56,7 @@ func thisMachine() Machine {
 	return machine
 }
 
-// valueOf is behind the first colon of the line that begins with a name.
+// valueOf returns the text after the first colon of the line that begins with a name.
 func valueOf(content, name, otherwise string) string {
 	for line := range strings.Lines(content) {
 		if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == name {

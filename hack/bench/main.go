@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command bench measures what the operator costs: the same releases without and with it on a control plane of its own with fake
+// Command bench measures the cost of the operator: the same releases with and without it on a control plane of its own with fake
 // nodes, interleaved. It prints a table of figures and goals, and writes them as JSON.
 package main
 
@@ -36,34 +36,34 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// bench is a run.
+// bench is a run of the benchmark.
 type bench struct {
 	// manager is the manager's program, config the kustomization to install.
 	manager, config string
-	// profiles is a folder for profiles of the manager, empty for none; pprof is where it serves them.
+	// profiles is a folder for profiles of the manager, empty for none; pprof is the address where it serves them.
 	profiles, pprof string
-	// other is another manager's program to compare with, empty for none.
+	// other is the program of another manager to compare with, empty for none.
 	other  string
 	setups []setup
 	report Report
 	log    io.Writer
-	// failures are what went wrong while things were put away.
+	// failures are errors of the cleanup.
 	failures []error
 }
 
 func main() {
 	b := &bench{log: os.Stderr}
-	loads := flag.String("loads", "", "what to measure, separated by commas: "+strings.Join(loadNames(), ", ")+"; empty: what takes a quarter of an hour")
-	setups := flag.String("setups", "1,10,unlabelled-10", "sizes of batches, separated by commas; server-10 has the test server check batches of 10, unlabelled-10 has finished pods get no label")
+	loads := flag.String("loads", "", "`loads` to measure, separated by commas: "+strings.Join(loadNames(), ", ")+"; empty: those that take a quarter of an hour in total")
+	setups := flag.String("setups", "1,10,unlabelled-10", "sizes of `batches`, separated by commas; server-10: the test server checks batches of 10; unlabelled-10: finished pods get no label")
 	full := flag.Bool("full", false, "measure everything, with and without the test server, in batches of 1, 10 and 100; takes some three hours")
 	out := flag.String("json", "bin/bench.json", "`file` to write the figures to")
-	flag.IntVar(&b.report.Rounds, "rounds", 2, "rounds that count; one more comes before them and is dropped")
-	flag.StringVar(&b.report.Commit, "commit", "", "what is measured, for the report")
-	flag.StringVar(&b.manager, "manager", "bin/manager", "the manager's `program`")
+	flag.IntVar(&b.report.Rounds, "rounds", 2, "number of rounds that count; one more runs first and is dropped")
+	flag.StringVar(&b.report.Commit, "commit", "", "commit that is measured, for the report")
+	flag.StringVar(&b.manager, "manager", "bin/manager", "`program` of the manager")
 	flag.StringVar(&b.config, "config", "config/local", "kustomization `folder` to install")
-	flag.StringVar(&b.other, "other", "", "another manager's `program`, such as that of the commit before, to measure beside it; empty: none")
-	flag.StringVar(&b.profiles, "profiles", "", "`folder` for profiles of the manager in each round, which makes it slower; empty: none")
-	peers := flag.Bool("peers", false, "measure Argo Rollouts and Kruise Rollouts beside the operator, built from their Go modules, which takes some minutes the first time")
+	flag.StringVar(&b.other, "other", "", "`program` of another manager to compare with, such as that of the previous commit; empty: none")
+	flag.StringVar(&b.profiles, "profiles", "", "`folder` for profiles of the manager in each round, which slow it down; empty: none")
+	peers := flag.Bool("peers", false, "compare with Argo Rollouts and Kruise Rollouts, built from their Go modules, which takes some minutes the first time")
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -137,8 +137,8 @@ func (b *bench) tell(table io.Writer, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, append(content, '\n'), 0o644); err != nil { //nolint:gosec // it is for others, too
-		return fmt.Errorf("write the figures: %w", err)
+	if err := os.WriteFile(file, append(content, '\n'), 0o644); err != nil { //nolint:gosec // not a secret
+		return fmt.Errorf("writing the figures: %w", err)
 	}
 	fmt.Fprintf(table, "%s\n%d rounds; load average %.2f at the start; %s in all\n",
 		b.report.Machine, b.report.Rounds, b.report.Machine.Load, b.report.Took)
@@ -149,7 +149,7 @@ func (b *bench) logf(format string, args ...any) {
 	fmt.Fprintf(b.log, time.Now().Format(time.TimeOnly)+"  "+format+"\n", args...)
 }
 
-// closed keeps what went wrong while something was put away: the figures are there all the same.
+// closed keeps an error of the cleanup until the figures are printed.
 func (b *bench) closed(err error) {
 	if err != nil {
 		b.failures = append(b.failures, err)

@@ -37,23 +37,23 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// peerGrace is how long a peer gets to end.
+// peerGrace is how long a peer may take to exit.
 const peerGrace = 10 * time.Second
 
-// peerTimeout is how long the rollouts of a peer may take together: not all of them end.
+// peerTimeout is how long the rollouts of a peer may take together; some never complete.
 const peerTimeout = 150 * time.Second
 
-// peer is another operator for releases, built from its Go module. It runs as the cluster's administrator.
+// peer is another operator for releases, built from its Go module. It runs as cluster administrator.
 type peer struct {
 	name string
-	// module is pinned; pkg is its main package, config the kustomization of what it needs in the cluster.
+	// module is its pinned module, pkg its main package, config the kustomization of its objects in the cluster.
 	module, pkg, config string
-	// flags are its arguments, of which %d is a port; env is its environment, of which %d is the port of its webhooks.
+	// flags are its arguments, with %d for a port; env is its environment, with %d for the port of its webhooks.
 	flags, env []string
-	// objects are what it rolls out the pods of a Deployment by; replaced says that the Deployment is not among them.
+	// objects returns the objects by which it rolls out the pods of a Deployment; replaced reports that the Deployment is not among them.
 	objects  func(deployment *appsv1.Deployment) ([]client.Object, error)
 	replaced bool
-	// source is where the module is, program what was built of it, webhooks the port of its webhooks.
+	// source is the folder of the module, program the built program, webhooks the port of its webhooks.
 	source, program string
 	webhooks        int
 }
@@ -75,32 +75,32 @@ func kruiseRollouts() *peer {
 	}
 }
 
-// build downloads the module and builds its program in dir.
+// build downloads the module and builds its program into dir.
 func (p *peer) build(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return fmt.Errorf("build %s: %w", p.module, err)
+		return fmt.Errorf("building %s: %w", p.module, err)
 	}
 	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", p.module)
-	download.Dir = os.TempDir() // so that it is not added to a module
+	download.Dir = os.TempDir() // outside of any module, to which it would be added
 	output, err := download.Output()
 	if err != nil {
-		return fmt.Errorf("download %s: %w\n%s", p.module, err, output)
+		return fmt.Errorf("downloading %s: %w\n%s", p.module, err, output)
 	}
 	var module struct{ Dir string }
 	if err := json.Unmarshal(output, &module); err != nil {
-		return fmt.Errorf("download %s: %w", p.module, err)
+		return fmt.Errorf("downloading %s: %w", p.module, err)
 	}
 	p.source, p.program = module.Dir, filepath.Join(dir, strings.ToLower(strings.ReplaceAll(p.name, " ", "-")))
 	build := exec.CommandContext(ctx, "go", "build", "-C", p.source, "-o", p.program, p.pkg)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if output, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", p.module, err, output)
+		return fmt.Errorf("building %s: %w\n%s", p.module, err, output)
 	}
 	return nil
 }
 
-// install installs what the peer needs in the cluster. It gives its webhooks their authority by itself.
+// install installs the objects of the peer in the cluster. It sets the CA bundle of its webhooks itself.
 func (p *peer) install(ctx context.Context, l *lab.Lab) (err error) {
 	if p.webhooks, err = cluster.FreePort(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (p *peer) install(ctx context.Context, l *lab.Lab) (err error) {
 	return l.Plane.Install(ctx, filepath.Join(p.source, p.config), cluster.WebhookEndpoint{Port: p.webhooks})
 }
 
-// start starts the peer, as it is shipped but for the election of a leader.
+// start starts the peer in its shipped configuration, without leader election.
 func (p *peer) start(l *lab.Lab) (*process.Process, error) {
 	dir := filepath.Dir(l.Plane.Kubeconfig())
 	argv := []string{p.program, "--kubeconfig=" + l.Plane.Kubeconfig()}
@@ -126,7 +126,7 @@ func (p *peer) start(l *lab.Lab) (*process.Process, error) {
 	return process.Start(process.Spec{Dir: dir, Name: filepath.Base(p.program), Argv: argv, Env: env})
 }
 
-// during runs the peer while something is done, in place of the operator.
+// during runs the peer instead of the operator while do runs.
 func (p *peer) during(ctx context.Context, l *lab.Lab, do func(*process.Process) error) error {
 	if err := (setup{}).prepare(ctx, l); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (p *peer) during(ctx context.Context, l *lab.Lab, do func(*process.Process)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = running.Stop(context.WithoutCancel(ctx), peerGrace) }() // it is killed where it doesn't end
+	defer func() { _ = running.Stop(context.WithoutCancel(ctx), peerGrace) }() // kills it if it doesn't exit
 	if err := l.Quiet(ctx); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (p *peer) fill(ctx context.Context, l *lab.Lab, rolled fleet) error {
 	})
 }
 
-// round measures a roll of the fleet, and what the peer uses for it.
+// round measures a roll of the fleet, and the resources that the peer uses for it.
 func (p *peer) round(ctx context.Context, l *lab.Lab, rolled fleet, note string) (sample, error) {
 	var result sample
 	err := p.during(ctx, l, func(running *process.Process) error {
@@ -176,7 +176,7 @@ func (p *peer) round(ctx context.Context, l *lab.Lab, rolled fleet, note string)
 			if used, err = running.Usage(); err != nil || took.missing == 0 {
 				return took, err
 			}
-			return took, running.Stop(ctx, peerGrace) // it would go on
+			return took, running.Stop(ctx, peerGrace) // otherwise it would continue
 		})
 		result.used = used
 		result.used.CPU -= before.CPU
@@ -185,11 +185,11 @@ func (p *peer) round(ctx context.Context, l *lab.Lab, rolled fleet, note string)
 	return result, err
 }
 
-// argoRollout is a Rollout in place of a Deployment. It has no steps, so that it rolls as a Deployment does.
+// argoRollout returns a Rollout instead of a Deployment. Without steps it rolls out like a Deployment.
 func argoRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(deployment)
 	if err != nil {
-		return nil, fmt.Errorf("make a Rollout: %w", err)
+		return nil, fmt.Errorf("creating a Rollout: %w", err)
 	}
 	delete(fields, "status")
 	rollout := &unstructured.Unstructured{Object: fields}
@@ -198,7 +198,7 @@ func argoRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
 	return []client.Object{rollout}, unstructured.SetNestedMap(fields, map[string]any{"canary": map[string]any{}}, "spec", "strategy")
 }
 
-// kruiseRollout is a Deployment and a Rollout beside it, of one step.
+// kruiseRollout returns a Deployment and its Rollout with one step.
 func kruiseRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
 	rollout := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"workloadRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment.Name},
@@ -213,7 +213,7 @@ func kruiseRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
 	return []client.Object{deployment, rollout}, nil
 }
 
-// sawRollout takes note of what a Rollout of Argo Rollouts looks like now.
+// sawRollout records the current state of a Rollout of Argo Rollouts.
 func (p *progress) sawRollout(rollout *unstructured.Unstructured) {
 	note, _, _ := unstructured.NestedString(rollout.Object, "spec", "template", "metadata", "annotations", "note")
 	observed, _, _ := unstructured.NestedString(rollout.Object, "status", "observedGeneration")

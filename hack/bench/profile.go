@@ -33,16 +33,16 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
-// profileSeconds is how much of a round a profile of the processor time shows.
+// profileSeconds is how long a profile of the processor time records.
 const profileSeconds = 15
 
-// pprofAddress is a free address for the manager's profiles.
+// pprofAddress returns a free address for the manager's profiles.
 func pprofAddress() (string, error) {
 	port, err := cluster.FreePort()
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
 }
 
-// managerArgs are arguments of the manager for the profiles that were asked for.
+// managerArgs returns the manager's arguments for the requested profiles.
 func (b *bench) managerArgs() []string {
 	if b.profiles == "" {
 		return nil
@@ -50,7 +50,7 @@ func (b *bench) managerArgs() []string {
 	return []string{"--pprof-bind-address=" + b.pprof}
 }
 
-// profile begins to profile the manager, if that was asked for, and returns what waits for the profiles to be written.
+// profile begins to profile the manager, if requested, and returns a function that waits until the profiles are written.
 func (b *bench) profile(ctx context.Context, s setup, name string) (wait func()) {
 	if b.profiles == "" || s.native() {
 		return func() {}
@@ -70,7 +70,7 @@ func (b *bench) saveProfile(ctx context.Context, profile, name string) error {
 	return os.WriteFile(filepath.Join(b.profiles, name), content, 0o600)
 }
 
-// heapOf has the manager collect its garbage and tells how many bytes of heap it uses.
+// heapOf makes the manager collect garbage and returns the bytes of its heap.
 func heapOf(ctx context.Context, address string) (float64, error) {
 	profile, err := lab.Profile(ctx, address, "heap?gc=1&debug=1")
 	if err != nil {
@@ -79,7 +79,7 @@ func heapOf(ctx context.Context, address string) (float64, error) {
 	return parseHeap(bytes.NewReader(profile))
 }
 
-// parseHeap finds the line # HeapAlloc = <bytes> of a heap profile as text.
+// parseHeap returns the value of the line # HeapAlloc = <bytes> of a heap profile in text format.
 func parseHeap(profile io.Reader) (float64, error) {
 	lines := bufio.NewScanner(profile)
 	lines.Buffer(nil, 1<<20)
@@ -88,5 +88,5 @@ func parseHeap(profile io.Reader) (float64, error) {
 			return strconv.ParseFloat(value, 64)
 		}
 	}
-	return 0, errors.Join(errors.New("the heap profile names no HeapAlloc"), lines.Err())
+	return 0, errors.Join(errors.New("the heap profile has no HeapAlloc"), lines.Err())
 }

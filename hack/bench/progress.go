@@ -24,13 +24,13 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// progress is how far releases are that were made at once.
+// progress is the progress of releases that were made at once.
 type progress struct {
-	// note is the annotation of the template that they all bring.
+	// note is the annotation of their templates.
 	note string
-	// deployments is how many there are.
+	// deployments is the number of Deployments.
 	deployments int
-	// rolled has the ChangeWorkload's name, empty without the operator, of each Deployment whose rollout is complete.
+	// rolled has each Deployment whose rollout is complete, with the name of its ChangeWorkload, which is empty without the operator.
 	rolled map[string]string
 	// verified are the ChangeWorkloads that reached Success.
 	verified map[string]bool
@@ -40,7 +40,7 @@ func newProgress(note string, deployments int) *progress {
 	return &progress{note: note, deployments: deployments, rolled: map[string]string{}, verified: map[string]bool{}}
 }
 
-// sawDeployment takes note of what a Deployment looks like now.
+// sawDeployment records the current state of a Deployment.
 func (p *progress) sawDeployment(deployment *appsv1.Deployment) {
 	if deployment.Spec.Template.Annotations["note"] != p.note || !isComplete(deployment) {
 		return
@@ -52,7 +52,7 @@ func (p *progress) sawDeployment(deployment *appsv1.Deployment) {
 	p.rolled[deployment.Name] = name
 }
 
-// sawWorkload takes note of what a ChangeWorkload looks like now.
+// sawWorkload records the current state of a ChangeWorkload.
 func (p *progress) sawWorkload(workload *appv1alpha1.ChangeWorkload) {
 	if workload.Status.Status == appv1alpha1.ChangeWorkloadSuccess {
 		p.verified[workload.Name] = true
@@ -75,7 +75,7 @@ func (p *progress) isVerified() bool {
 	return true
 }
 
-// isComplete says what kubectl rollout status waits for.
+// isComplete reports whether kubectl rollout status would succeed.
 func isComplete(deployment *appsv1.Deployment) bool {
 	desired, status := ptr.Deref(deployment.Spec.Replicas, 1), deployment.Status
 	return status.ObservedGeneration >= deployment.Generation &&

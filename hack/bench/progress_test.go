@@ -27,7 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// released is a Deployment of two replicas whose rollout is complete.
+// released returns a Deployment of two replicas whose rollout is complete.
 func released(name, note string) *appsv1.Deployment {
 	deployment := lab.Deployment("shop", name, 2)
 	deployment.Generation = 3

@@ -27,14 +27,14 @@ import (
 )
 
 const (
-	// restFor is how long an operator is watched that has nothing to do.
+	// restFor is how long an idle operator is watched.
 	restFor = 30 * time.Second
 
 	idleNamespace, finishedNamespace = "idle", "finished"
 )
 
-// runRest measures what an operator uses that has nothing to do: where nothing is, beside Deployments whose releases are verified,
-// beside many more of Deployments without pods, and the same with the test server.
+// runRest measures the resource usage of an idle operator: without objects, with Deployments whose releases are verified,
+// with many more of Deployments without pods, and the same with the test server.
 func runRest(idle, finished int) func(context.Context, *bench) ([]Figure, error) {
 	return func(ctx context.Context, b *bench) ([]Figure, error) {
 		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
@@ -73,7 +73,7 @@ func runRest(idle, finished int) func(context.Context, *bench) ([]Figure, error)
 	}
 }
 
-// rest watches a manager that has just started and come to rest.
+// rest watches a manager that was just started and has come to rest.
 func rest(ctx context.Context, l *lab.Lab, b *bench, name string, s setup) ([]Figure, error) {
 	address, err := pprofAddress()
 	if err != nil {
@@ -106,7 +106,7 @@ func rest(ctx context.Context, l *lab.Lab, b *bench, name string, s setup) ([]Fi
 	return restFigures(name, total(writes)+writes["events"], used, watched.used.CPU, heap), nil
 }
 
-// restFigures tell of the manager as it is after the rest, and of the processor time that it took meanwhile.
+// restFigures returns the figures of the manager after the rest, and its processor time during it.
 func restFigures(name string, writes int, now process.Usage, cpu time.Duration, heap float64) []Figure {
 	one := func(what, unit string, value float64) Figure {
 		return Figure{Load: loadRest, Setup: name, Name: what, Unit: unit, Summary: summarize([]float64{value})}
@@ -119,7 +119,7 @@ func restFigures(name string, writes int, now process.Usage, cpu time.Duration, 
 	}
 }
 
-// pause waits.
+// pause waits for a duration or the end of the context.
 func pause(ctx context.Context, length time.Duration) error {
 	timer := time.NewTimer(length)
 	defer timer.Stop()

@@ -26,7 +26,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// rolling is a load that rolls a fleet again and again, in each setup.
+// rolling is a load that rolls out a fleet repeatedly, in each setup.
 type rolling struct {
 	name   string
 	fleet  fleet
@@ -34,7 +34,7 @@ type rolling struct {
 	rounds int
 }
 
-// run rolls the fleet in a lab of its own, interleaved: each setup once in each round. The first round is dropped.
+// run rolls out the fleet in a lab of its own, interleaved: each setup once per round. The first round is dropped.
 func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
 	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
 	if err != nil {
@@ -76,7 +76,7 @@ func (r rolling) run(ctx context.Context, b *bench) ([]Figure, error) {
 	return figures, nil
 }
 
-// fill creates the fleet twice: in a namespace that nobody looks at, and in one under change control; and once for each peer.
+// fill creates the fleet twice, in a namespace that isn't opted in and in one under change control; and once for each peer.
 func (r rolling) fill(ctx context.Context, l *lab.Lab, bystanders, controlled fleet) error {
 	if err := l.Namespace(ctx, bystanders.namespace, false); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (r rolling) fill(ctx context.Context, l *lab.Lab, bystanders, controlled fl
 	return nil
 }
 
-// round rolls the fleet once.
+// round rolls out the fleet once.
 func (r rolling) round(ctx context.Context, b *bench, l *lab.Lab, s setup, rolled fleet, note string) (sample, error) {
 	if s.peer != nil {
 		return s.peer.round(ctx, l, rolled, note)
@@ -118,7 +118,7 @@ func (r rolling) round(ctx context.Context, b *bench, l *lab.Lab, s setup, rolle
 	})
 }
 
-// fleetOf is what is rolled out with a setup.
+// fleetOf returns the fleet that is rolled out in a setup.
 func (r rolling) fleetOf(s setup) fleet {
 	rolled := r.fleet
 	rolled.namespace, rolled.peer = "controlled", s.peer

@@ -34,21 +34,21 @@ import (
 )
 
 const (
-	// writers is how many Deployments are written at a time.
+	// writers is how many Deployments are written concurrently.
 	writers = 8
-	// rolloutTimeout is how long all may take.
+	// rolloutTimeout is how long all rollouts may take together.
 	rolloutTimeout = 15 * time.Minute
 )
 
-// fleet is a number of Deployments of one size in a namespace.
+// fleet is a number of Deployments of the same size in a namespace.
 type fleet struct {
 	namespace   string
 	deployments int
 	replicas    int
-	// late reports whether its pods take one second to be ready in the first Deployment, two in the next, five at most. Were it left to
-	// chance, the slowest Deployment would be another one each time.
+	// late reports whether its pods take one second to be ready in the first Deployment, two in the next, five at most. With random
+	// times the slowest Deployment would vary from round to round.
 	late bool
-	// peer rolls them out, nil for none.
+	// peer rolls out the fleet, nil for none.
 	peer *peer
 }
 
@@ -56,15 +56,15 @@ func (f fleet) pods() int { return f.deployments * f.replicas }
 
 func (f fleet) name(i int) string { return fmt.Sprintf("app-%d", i) }
 
-// times are how long releases took that were made at once.
+// times are the durations of releases that were made at once.
 type times struct {
-	// rolled is until all rollouts were complete, verified until all were verified, zero where nobody verifies.
+	// rolled is until all rollouts were complete, verified until all releases were verified, zero without verification.
 	rolled, verified time.Duration
-	// missing is how many rollouts of a peer were not complete in time.
+	// missing is the number of rollouts of a peer that were not complete in time.
 	missing int
 }
 
-// create creates the Deployments at once and waits until they are complete, and verified if they are controlled.
+// create creates all Deployments at once and waits until they are complete, and verified if they are controlled.
 func (f fleet) create(ctx context.Context, l *lab.Lab, controlled bool) (times, error) {
 	return f.follow(ctx, l, controlled, "first", func(ctx context.Context, i int) error {
 		deployment := lab.Deployment(f.namespace, f.name(i), int32(f.replicas))
@@ -93,7 +93,7 @@ func (f fleet) roll(ctx context.Context, l *lab.Lab, controlled bool, note strin
 	})
 }
 
-// timeout is how long all of it may take.
+// timeout returns how long all of it may take.
 func (f fleet) timeout() time.Duration {
 	if f.peer != nil {
 		return peerTimeout
@@ -101,10 +101,10 @@ func (f fleet) timeout() time.Duration {
 	return rolloutTimeout
 }
 
-// hasRollouts reports whether there are Rollouts of Argo Rollouts in place of Deployments.
+// hasRollouts reports whether there are Rollouts of Argo Rollouts instead of Deployments.
 func (f fleet) hasRollouts() bool { return f.peer != nil && f.peer.replaced }
 
-// list is an empty list of what is rolled out.
+// list returns an empty list of the kind that is rolled out.
 func (f fleet) list() client.ObjectList {
 	if !f.hasRollouts() {
 		return &appsv1.DeploymentList{}
@@ -115,19 +115,19 @@ func (f fleet) list() client.ObjectList {
 	return list
 }
 
-// follow releases each Deployment and watches until all are through.
+// follow releases each Deployment and watches until all rollouts are complete.
 func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note string, release func(context.Context, int) error) (times, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout())
 	defer cancel()
 	deployments, err := l.Kube.Watch(ctx, f.list(), client.InNamespace(f.namespace))
 	if err != nil {
-		return times{}, fmt.Errorf("watch Deployments: %w", err)
+		return times{}, fmt.Errorf("watching Deployments: %w", err)
 	}
 	defer deployments.Stop()
-	var workloads watch.Interface = watch.NewFake() // which says nothing
+	var workloads watch.Interface = watch.NewFake() // which sends nothing
 	if controlled {
 		if workloads, err = l.Kube.Watch(ctx, &appv1alpha1.ChangeWorkloadList{}, client.InNamespace(f.namespace)); err != nil {
-			return times{}, fmt.Errorf("watch ChangeWorkloads: %w", err)
+			return times{}, fmt.Errorf("watching ChangeWorkloads: %w", err)
 		}
 	}
 	defer workloads.Stop()
@@ -163,7 +163,7 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note str
 	return took, nil
 }
 
-// next takes note of the next event.
+// next records the next event.
 func (p *progress) next(ctx context.Context, deployments, workloads <-chan watch.Event) error {
 	event, err := nextOf(ctx, deployments, workloads)
 	if err != nil {
@@ -182,7 +182,7 @@ func (p *progress) next(ctx context.Context, deployments, workloads <-chan watch
 	return nil
 }
 
-// nextOf is the next event of either of two watches.
+// nextOf returns the next event of either of two watches.
 func nextOf(ctx context.Context, one, other <-chan watch.Event) (watch.Event, error) {
 	var event watch.Event
 	var open bool
@@ -201,7 +201,7 @@ func nextOf(ctx context.Context, one, other <-chan watch.Event) (watch.Event, er
 	return event, nil
 }
 
-// atOnce does something for each number below count, with a few writers.
+// atOnce calls do for each number below count, with a few concurrent writers.
 func atOnce(ctx context.Context, count int, do func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)

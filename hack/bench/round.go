@@ -30,20 +30,20 @@ import (
 
 const mebibyte = 1 << 20
 
-// sample is what a round came to.
+// sample is the result of a round.
 type sample struct {
 	times
-	// used is what the manager used, peak memory since it was started for the round; zero without one.
+	// used is the manager's resource usage, with the peak memory since it was started for the round; zero without a manager.
 	used process.Usage
 	// plane is the processor time of the control plane in seconds.
 	plane float64
-	// requests are those of the manager.
+	// requests are the manager's requests.
 	requests []auditv1.Event
-	// reconciles are their number by controller.
+	// reconciles is the number of reconciles by controller.
 	reconciles map[string]float64
 }
 
-// measure does something that takes times, and reads the meters before and after it.
+// measure runs do, and reads the meters before and after it.
 func measure(ctx context.Context, l *lab.Lab, do func() (times, error)) (sample, error) {
 	before, err := readMeters(ctx, l)
 	if err != nil {
@@ -57,7 +57,7 @@ func measure(ctx context.Context, l *lab.Lab, do func() (times, error)) (sample,
 	if err != nil {
 		return sample{}, err
 	}
-	// What the operator does after the last verdict is part of its work.
+	// The operator's work after the last verdict counts, too.
 	if err := l.Quiet(ctx); err != nil {
 		return sample{}, err
 	}
@@ -74,7 +74,7 @@ func measure(ctx context.Context, l *lab.Lab, do func() (times, error)) (sample,
 	return result, err
 }
 
-// meters are what has been used so far.
+// meters is the resource usage so far.
 type meters struct {
 	manager    process.Usage
 	plane      float64
@@ -102,7 +102,7 @@ func readMeters(ctx context.Context, l *lab.Lab) (meters, error) {
 	return read, err
 }
 
-// reconciles are the numbers of reconciles by controller.
+// reconciles returns the number of reconciles by controller.
 func reconciles(metrics map[string]*dto.MetricFamily) map[string]float64 {
 	counts := map[string]float64{}
 	for _, metric := range metrics["controller_runtime_reconcile_total"].GetMetric() {
@@ -115,7 +115,7 @@ func reconciles(metrics map[string]*dto.MetricFamily) map[string]float64 {
 	return counts
 }
 
-// figuresOf tells what the rounds of a setup came to beside the native ones of the same load.
+// figuresOf returns the figures of a setup's rounds, compared with the native rounds of the same load.
 func figuresOf(name string, s setup, rolled fleet, rounds, native []sample) []Figure {
 	pods := float64(rolled.pods())
 	pick := func(from []sample, value func(sample) float64) []float64 {

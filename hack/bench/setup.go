@@ -28,15 +28,15 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
-// setup is what runs beside the Deployments.
+// setup is the software that handles the Deployments.
 type setup struct {
-	// batch is how many pods are checked together, 0 where there is no operator.
+	// batch is the number of pods in a batch, 0 without the operator.
 	batch int
 	// server reports whether the test server checks them.
 	server bool
-	// unlabelled reports whether finished pods get no label.
+	// unlabelled turns the label of finished pods off.
 	unlabelled bool
-	// manager is the manager's program, empty for that of the lab; it is compared with that.
+	// manager is the program of a manager to compare with that of the lab, empty for the latter.
 	manager string
 	// peer runs instead of the operator, nil for none.
 	peer *peer
@@ -74,7 +74,7 @@ func withOther(setups []setup, manager string) []setup {
 	return both
 }
 
-// parseSetups reads setups such as 1,10,server-1: sizes of batches without and with the test server.
+// parseSetups parses setups such as 1,10,server-1: sizes of batches, with and without the test server.
 func parseSetups(text string) ([]setup, error) {
 	var setups []setup
 	for name := range strings.SplitSeq(text, ",") {
@@ -82,15 +82,15 @@ func parseSetups(text string) ([]setup, error) {
 		size, unlabelled := strings.CutPrefix(size, "unlabelled-")
 		batch, err := strconv.Atoi(size)
 		if err != nil || batch < 1 {
-			return nil, fmt.Errorf("setup %q is neither the size of a batch nor server-, unlabelled- or server-unlabelled- and one", name)
+			return nil, fmt.Errorf("setup %q: expected a batch size, with an optional prefix server-, unlabelled- or server-unlabelled-", name)
 		}
 		setups = append(setups, setup{batch: batch, server: server, unlabelled: unlabelled})
 	}
 	return setups, nil
 }
 
-// prepare makes a lab what the setup says: without the operator's webhooks, or with a manager that has just started. It has the
-// lab come to rest.
+// prepare brings a lab into the setup, either without the operator's webhooks or with a newly started manager, and waits until it
+// has come to rest.
 func (s setup) prepare(ctx context.Context, l *lab.Lab, args ...string) error {
 	if s.native() {
 		if err := l.StopOperator(ctx); err != nil {

@@ -21,16 +21,16 @@ import (
 	"slices"
 )
 
-// Summary is a set of measurements in short.
+// Summary summarizes a set of measurements.
 type Summary struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
-	// Count is how many were measured.
+	// Count is the number of measurements.
 	Count int `json:"count"`
 }
 
-// summarize tells the median, the least and the most of some measurements, zero of none.
+// summarize returns the median, minimum and maximum of measurements, zero if there are none.
 func summarize(values []float64) Summary {
 	if len(values) == 0 {
 		return Summary{}
@@ -38,7 +38,7 @@ func summarize(values []float64) Summary {
 	return Summary{Median: percentile(values, 50), Low: slices.Min(values), High: slices.Max(values), Count: len(values)}
 }
 
-// percentile interpolates between the two nearest of the values; it is zero of none.
+// percentile interpolates between the two nearest values; it is zero if there are none.
 func percentile(values []float64, percent float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -50,8 +50,8 @@ func percentile(values []float64, percent float64) float64 {
 	return sorted[low] + (sorted[high]-sorted[low])*(rank-float64(low))
 }
 
-// ratio is that of the medians. Low and High are of the ratios of each round to the one of the same number: what they compare ran
-// one after the other, on a machine that changes over time.
+// ratio returns the ratio of the medians. Low and High are of the ratios of rounds with the same number: these ran
+// one after the other, on a machine whose speed changes over time.
 func ratio(ours, base []float64) Summary {
 	var each []float64
 	for i := range min(len(ours), len(base)) {
@@ -66,7 +66,7 @@ func ratio(ours, base []float64) Summary {
 	return result
 }
 
-// order is that of the setups in a round: forth in one, back in the next, so that what drifts over time hits all alike.
+// order returns the order of the setups in a round, reversed in every second one, so that drift over time affects all alike.
 func order(setups, round int) []int {
 	indexes := make([]int, setups)
 	for i := range indexes {

@@ -31,13 +31,13 @@ import (
 )
 
 const (
-	// stuckAfter is how long pods get to run.
+	// stuckAfter is how long pods may take to run.
 	stuckAfter = 10 * time.Second
-	// stuckTimeout is how long all may take to go back.
+	// stuckTimeout is how long all rollbacks may take together.
 	stuckTimeout = 5 * time.Minute
 )
 
-// runStuck measures how long after the deadline of its pods a release that can't start has gone back, of many at once.
+// runStuck measures the time from the deadline of the pods to the rollback, for many releases at once that can't start.
 func runStuck(count int) func(context.Context, *bench) ([]Figure, error) {
 	return func(ctx context.Context, b *bench) ([]Figure, error) {
 		l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
@@ -78,18 +78,18 @@ func stuckFigures(delays []time.Duration) []Figure {
 	}
 }
 
-// goBack releases each Deployment with pods that never start, and tells how long after their deadline each had its old template back.
+// goBack releases each Deployment with pods that never start, and returns how long after their deadline each had its old template again.
 func (f fleet) goBack(ctx context.Context, l *lab.Lab) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, stuckTimeout)
 	defer cancel()
 	deployments, err := l.Kube.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(f.namespace))
 	if err != nil {
-		return nil, fmt.Errorf("watch Deployments: %w", err)
+		return nil, fmt.Errorf("watching Deployments: %w", err)
 	}
 	defer deployments.Stop()
 	pods, err := l.Kube.Watch(ctx, &corev1.PodList{}, client.InNamespace(f.namespace), client.HasLabels{lab.StartLabel})
 	if err != nil {
-		return nil, fmt.Errorf("watch pods: %w", err)
+		return nil, fmt.Errorf("watching pods: %w", err)
 	}
 	defer pods.Stop()
 	release := func(ctx context.Context, i int) error { return l.ReleaseStuck(ctx, f.namespace, f.name(i)) }
@@ -100,18 +100,18 @@ func (f fleet) goBack(ctx context.Context, l *lab.Lab) ([]time.Duration, error) 
 	for len(seen.back) < f.deployments {
 		event, err := nextOf(ctx, deployments.ResultChan(), pods.ResultChan())
 		if err != nil {
-			return nil, fmt.Errorf("%d of %d releases that can't start have gone back: %w", len(seen.back), f.deployments, err)
+			return nil, fmt.Errorf("%d of %d releases that can't start were rolled back: %w", len(seen.back), f.deployments, err)
 		}
 		seen.saw(event.Object, time.Now())
 	}
 	return seen.delays(), nil
 }
 
-// returns are those of Deployments to the template before, by name.
+// returns are the rollbacks of Deployments to the previous template, by name.
 type returns struct {
-	// deadlines are when the first pod that doesn't start should have been running. The API server keeps whole seconds of when it was created.
+	// deadlines are the times by which the first pod should have been running. The API server stores its creation in whole seconds.
 	deadlines map[string]time.Time
-	// away are released with pods that don't start; back is when they were seen to be so no more.
+	// away are Deployments whose released pods don't start; back has the times at which their rollback was seen.
 	away map[string]bool
 	back map[string]time.Time
 }
@@ -120,7 +120,7 @@ func newReturns() *returns {
 	return &returns{deadlines: map[string]time.Time{}, away: map[string]bool{}, back: map[string]time.Time{}}
 }
 
-// saw takes note of an object that a watch shows now.
+// saw records an object of a watch.
 func (r *returns) saw(object any, now time.Time) {
 	switch object := object.(type) {
 	case *corev1.Pod:
@@ -139,7 +139,7 @@ func (r *returns) saw(object any, now time.Time) {
 	}
 }
 
-// delays are how long after the deadline each came back.
+// delays returns how long after the deadline each was rolled back.
 func (r *returns) delays() []time.Duration {
 	var delays []time.Duration
 	for name, at := range r.back {

@@ -32,22 +32,22 @@ import (
 )
 
 const (
-	// verdicts is how many bad verdicts are given.
+	// verdicts is the number of bad verdicts.
 	verdicts = 101
-	// verdictTimeout is how long one may take to suspend its Deployment, from its creation on.
+	// verdictTimeout is how long it may take from the creation of a Deployment to its suspension.
 	verdictTimeout = time.Minute
-	// checkTakes is how long a check takes: whatever comes of the creation of a Deployment is done by then.
+	// checkTakes is the duration of a check: the creation of a Deployment is fully processed by then.
 	checkTakes = 250 * time.Millisecond
 )
 
-// runVerdict measures how long it takes from a bad verdict to the label that suspends the Deployment, one at a time.
+// runVerdict measures the time from a bad verdict to the label that suspends the Deployment, one at a time.
 func runVerdict(ctx context.Context, b *bench) ([]Figure, error) {
 	l, err := lab.Open(ctx, lab.Options{Manager: b.manager, Config: b.config})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { b.closed(l.Close(ctx)) }()
-	// The test server waits for nobody: there is room for all.
+	// The test server doesn't wait for a receiver: there is room for all callbacks.
 	told := make(chan altershield.Callback, 2*verdicts)
 	if err := l.Serve(ctx, altershield.Options{PreDelay: checkTakes, OnCallback: func(c altershield.Callback) { told <- c }}); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func runVerdict(ctx context.Context, b *bench) ([]Figure, error) {
 	}
 	deployments, err := l.Kube.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
 	if err != nil {
-		return nil, fmt.Errorf("watch Deployments: %w", err)
+		return nil, fmt.Errorf("watching Deployments: %w", err)
 	}
 	defer deployments.Stop()
 	var milliseconds []float64
@@ -71,7 +71,7 @@ func runVerdict(ctx context.Context, b *bench) ([]Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 { // the first one makes the connections
+		if i > 0 { // the first one opens the connections
 			milliseconds = append(milliseconds, inMilliseconds(took))
 		}
 	}
@@ -88,26 +88,25 @@ func verdictFigures(milliseconds []float64) []Figure {
 
 func inMilliseconds(took time.Duration) float64 { return float64(took.Microseconds()) / 1000 }
 
-// latency is a figure that stands for many measurements, whose spread it has.
+// latency returns a figure that stands for many measurements, with their spread.
 func latency(load, setup, name string, value float64, milliseconds []float64) Figure {
 	spread := summarize(milliseconds)
 	spread.Median = value
 	return Figure{Load: load, Setup: setup, Name: name, Unit: "ms", Summary: spread}
 }
 
-// suspendOnce creates a Deployment of a pod that fails, and tells how long it took from when its callback was sent to when a watch
-// showed the label.
+// suspendOnce creates a Deployment of a pod that fails, and returns the time from its callback until a watch showed the label.
 func suspendOnce(ctx context.Context, l *lab.Lab, namespace, name string, deployments <-chan watch.Event, told <-chan altershield.Callback) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, verdictTimeout)
 	defer cancel()
 	if err := l.Kube.Create(ctx, lab.Deployment(namespace, name, 1)); err != nil {
-		return 0, fmt.Errorf("create Deployment %s/%s: %w", namespace, name, err)
+		return 0, fmt.Errorf("creating Deployment %s/%s: %w", namespace, name, err)
 	}
 	var sent, seen time.Time
 	for sent.IsZero() || seen.IsZero() {
 		select {
 		case <-ctx.Done():
-			return 0, fmt.Errorf("wait until Deployment %s/%s is suspended: %w", namespace, name, ctx.Err())
+			return 0, fmt.Errorf("waiting for the suspension of Deployment %s/%s: %w", namespace, name, ctx.Err())
 		case callback := <-told:
 			sent = callback.Time
 		case event, open := <-deployments:

@@ -23,8 +23,8 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// writesOf counts the writes among requests to a namespace by verb and kind, conflicts and failures apart. Events are counted
-// under "events", whatever became of them.
+// writesOf counts the writes to a namespace by verb and kind, with conflicts and failures separately. Events are counted
+// under "events", whatever their result.
 func writesOf(requests []auditv1.Event, namespace string) map[string]int {
 	counts := map[string]int{}
 	for _, request := range requests {
@@ -52,7 +52,7 @@ func writesOf(requests []auditv1.Event, namespace string) map[string]int {
 
 func isRead(verb string) bool { return slices.Contains([]string{"get", "list", "watch"}, verb) }
 
-// total is the number of writes that are no events.
+// total returns the number of writes, without Events.
 func total(counts map[string]int) int {
 	sum := 0
 	for kind, count := range counts {
@@ -63,7 +63,7 @@ func total(counts map[string]int) int {
 	return sum
 }
 
-// readsOf counts the requests that read and are no watch, by verb and kind.
+// readsOf counts the GETs and LISTs by verb and kind.
 func readsOf(requests []auditv1.Event) map[string]int {
 	counts := map[string]int{}
 	for _, request := range requests {
