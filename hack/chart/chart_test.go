@@ -52,12 +52,12 @@ func TestChartRendersTheObjectsOfKustomize(t *testing.T) {
 	}
 }
 
-// isHook reports whether an object is there only while the release is uninstalled.
+// isHook reports whether an object exists only while the release is uninstalled.
 func isHook(object *unstructured.Unstructured) bool {
 	return object.GetAnnotations()["helm.sh/hook"] == "pre-delete"
 }
 
-// ofHelm takes from an object what Helm wants to be different.
+// ofHelm removes intended differences of the chart from an object.
 func ofHelm(object *unstructured.Unstructured) *unstructured.Unstructured {
 	relabel(object.Object)
 	if annotations := object.GetAnnotations(); annotations["helm.sh/resource-policy"] != "" {

@@ -42,11 +42,11 @@ const (
 	manager = ".spec.template.spec.containers[0]"
 )
 
-// inRepository has a test work in the root of the repository.
+// inRepository makes a test run in the root of the repository.
 func inRepository(t *testing.T) {
 	t.Helper()
 	t.Chdir("../..")
-	// What kustomize and Helm read, the go command doesn't see: it would take results from its cache that are out of date.
+	// The go command doesn't see the files that kustomize and Helm read: without this it would use outdated cached results.
 	for _, dir := range []string{"config", "hack/chart/variants", "hack/tools/helm", "hack/tools/kustomize"} {
 		NewWithT(t).Expect(filepath.WalkDir(dir, look)).To(Succeed())
 	}
@@ -60,7 +60,7 @@ func look(path string, _ fs.DirEntry, err error) error {
 	return err
 }
 
-// helmPath builds Helm, which takes minutes the first time, and says where it is.
+// helmPath builds Helm, which takes minutes the first time, and returns its path.
 var helmPath = sync.OnceValues(func() (string, error) {
 	cmd := exec.Command("go", "tool", "-n", "-modfile=hack/tools/helm/go.mod", "helm")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -68,12 +68,12 @@ var helmPath = sync.OnceValues(func() (string, error) {
 	cmd.Stderr = &problems
 	path, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("build helm: %w: %s", err, problems.String())
+		return "", fmt.Errorf("building helm: %w: %s", err, problems.String())
 	}
 	return strings.TrimSpace(string(path)), nil
 })
 
-// helm runs a command that has to succeed, and returns what it prints.
+// helm runs a command that has to succeed, and returns its output.
 func helm(t *testing.T, args ...string) string {
 	t.Helper()
 	output, problems, err := tryHelm(t, args...)
@@ -101,7 +101,7 @@ func kustomize(t *testing.T, dir string) map[string]*unstructured.Unstructured {
 	return byName(g, objects)
 }
 
-// render is what the chart installs, by kind and name.
+// render returns the objects that the chart installs, by kind and name.
 func render(t *testing.T, namespace string, values ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	g := NewWithT(t)
@@ -110,7 +110,7 @@ func render(t *testing.T, namespace string, values ...string) map[string]*unstru
 	return byName(g, objects)
 }
 
-// flagsOf are Helm's flags for values such as replicas=3 and tolerations=[{"operator": "Exists"}].
+// flagsOf returns Helm's flags for values such as replicas=3 and tolerations=[{"operator": "Exists"}].
 func flagsOf(values []string) []string {
 	var flags []string
 	for _, value := range values {
@@ -137,7 +137,7 @@ func names(objects map[string]*unstructured.Unstructured) []string {
 	return slices.Sorted(maps.Keys(objects))
 }
 
-// at is what an object has at a path, as kubectl -o jsonpath prints it; empty where there is nothing.
+// at returns the value at a path of an object, as kubectl -o jsonpath prints it; "" if there is none.
 func at(g Gomega, object *unstructured.Unstructured, path string) string {
 	g.Expect(object).NotTo(BeNil())
 	query := jsonpath.New(path).AllowMissingKeys(true)

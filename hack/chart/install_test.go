@@ -40,7 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/permissions/grant"
 )
 
-// The life of a release in a real API server, whose nodes only say that they run its pods.
+// The life of a release on a real API server, whose nodes only pretend to run its pods.
 func TestChartIsInstalledUpgradedAndUninstalled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a control plane")
@@ -58,7 +58,7 @@ func TestChartIsInstalledUpgradedAndUninstalled(t *testing.T) {
 		"--set=admissionPolicy.enabled=true", "--wait", "--timeout=5m")
 	g.Expect(kubectl("api-resources", "--cached=false")).To(ContainSubstring(" oldname "))
 
-	// What the operator writes.
+	// The operator writes this.
 	kubectl("patch", "secret", "webhook-server-cert", "-n=elsewhere", `--patch={"stringData":{"ca.crt":"an authority"}}`)
 	authority := kubectl("config", "view", "--raw", "-o=jsonpath={.clusters[0].cluster.certificate-authority-data}")
 	kubectl("patch", "mutatingwebhookconfiguration", "altershieldoperator-mutating-webhook-configuration",
@@ -82,8 +82,8 @@ func TestChartIsInstalledUpgradedAndUninstalled(t *testing.T) {
 	))
 }
 
-// playHook does what the chart's hook does before Helm removes a release, with the permissions of the hook: on nodes that only
-// say that they run its pod, the hook itself does nothing.
+// playHook does the work of the chart's hook before Helm removes a release, with the permissions of the hook: on nodes that only
+// pretend to run its pod, the hook itself does nothing.
 func (p testPlane) playHook(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
@@ -128,7 +128,7 @@ func (p testPlane) playHook(t *testing.T) {
 	kubectl("delete", "serviceaccount,role,rolebinding,networkpolicy,clusterrole,clusterrolebinding", hook.Name, "--namespace=elsewhere")
 }
 
-// expectLeastPrivilege compares what the hook asked for with what it is granted.
+// expectLeastPrivilege compares the requests of the hook with its permissions.
 func (p testPlane) expectLeastPrivilege(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
@@ -155,7 +155,7 @@ var hook = types.NamespacedName{Namespace: "elsewhere", Name: "altershieldoperat
 
 const hookUser = "system:serviceaccount:elsewhere:altershieldoperator-uninstall"
 
-// startCluster has Helm work on a cluster of the test's own.
+// startCluster makes Helm use a cluster of the test's own.
 func startCluster(t *testing.T) testPlane {
 	t.Helper()
 	g := NewWithT(t)
@@ -178,7 +178,7 @@ func (p testPlane) kubectl(t *testing.T) func(args ...string) string {
 	}
 }
 
-// olderChart is the chart before a change of a CRD.
+// olderChart returns the chart before a change of a CRD.
 func olderChart(t *testing.T) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -193,7 +193,7 @@ func olderChart(t *testing.T) string {
 	return dir
 }
 
-// everything is what the cluster has, apart from what it remembers for a while.
+// everything returns the objects of the cluster, apart from those that expire.
 func everything(kubectl func(args ...string) string) []string {
 	kinds := slices.DeleteFunc(strings.Fields(kubectl("api-resources", "--verbs=list", "--output=name", "--cached=false")), func(kind string) bool {
 		return strings.HasPrefix(kind, "events") || strings.HasPrefix(kind, "componentstatuses")

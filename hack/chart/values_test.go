@@ -32,7 +32,7 @@ const (
 	noObject          = "no object"
 )
 
-// effect is what a value does: with it there is something at a path of an object, or the object is not there at all.
+// effect is the effect of a value: it sets something at a path of an object, or removes the object.
 type effect struct {
 	with               []string
 	object, path, want string

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package collector takes traces over OTLP/gRPC as an OpenTelemetry collector does, for tests.
+// Package collector receives traces over OTLP/gRPC for tests, like an OpenTelemetry collector.
 package collector
 
 import (
@@ -32,20 +32,20 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Span is a span that arrived. Ids are in hex digits; Parent is empty for a root.
+// Span is a received span. Ids are in hex digits; Parent is empty for a root.
 type Span struct {
 	Trace, ID, Parent string
 	Name              string
 	Start, End        time.Time
-	// Attributes are those of the span, Resource those of whoever sent it.
+	// Attributes are those of the span, Resource those of its sender.
 	Attributes, Resource map[string]string
-	// Failure is the description of a span that is an error; empty where it is none.
+	// Failure is the description of a span with the status error, "" otherwise.
 	Failure string
-	// Links are the traces that the span has links to.
+	// Links are the traces that the span links to.
 	Links []string
 }
 
-// Collector keeps every span that arrives.
+// Collector keeps every received span.
 type Collector struct {
 	collectorpb.UnimplementedTraceServiceServer
 
@@ -58,21 +58,21 @@ type Collector struct {
 func Start(listener net.Listener, options ...grpc.ServerOption) *Collector {
 	collector := &Collector{server: grpc.NewServer(options...)}
 	collectorpb.RegisterTraceServiceServer(collector.server, collector)
-	go func() { _ = collector.server.Serve(listener) }() // it ends with Stop, and tests see what doesn't arrive
+	go func() { _ = collector.server.Serve(listener) }() // ends with Stop; tests notice missing spans
 	return collector
 }
 
-// Stop ends every connection.
+// Stop closes every connection.
 func (c *Collector) Stop() { c.server.Stop() }
 
-// Spans are those that arrived so far.
+// Spans returns the spans received so far.
 func (c *Collector) Spans() []Span {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return slices.Clone(c.spans)
 }
 
-// Export takes spans.
+// Export receives spans.
 func (c *Collector) Export(_ context.Context, request *collectorpb.ExportTraceServiceRequest) (*collectorpb.ExportTraceServiceResponse, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

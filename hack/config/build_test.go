@@ -38,7 +38,7 @@ import (
 
 const (
 	system = "altershieldoperator-system"
-	// sources is where the kustomizations are.
+	// sources is the folder of the kustomizations.
 	sources = "../../config"
 )
 
@@ -82,11 +82,11 @@ func shipped(t *testing.T, name string) []object {
 	return build(t, filepath.Join(sources, name))
 }
 
-// composed builds a kustomization as a user writes it. {config} stands for the folder config.
+// composed builds a kustomization as a user would write it. {config} stands for the folder config.
 func composed(t *testing.T, kustomization string) []object {
 	t.Helper()
 	g := NewWithT(t)
-	// kustomize takes no absolute paths.
+	// kustomize doesn't accept absolute paths.
 	here, err := filepath.EvalSymlinks(t.TempDir())
 	g.Expect(err).NotTo(HaveOccurred())
 	there, err := filepath.Abs(sources)
@@ -126,7 +126,7 @@ func kustomizations(t *testing.T) []string {
 	return dirs
 }
 
-// find returns the object of a kind and name, which has to be there.
+// find returns the object of a kind and name, which has to exist.
 func find(t *testing.T, objects []object, kind, name string) object {
 	t.Helper()
 	for _, candidate := range objects {
@@ -149,7 +149,7 @@ func ofKind(objects []object, kind string) []object {
 	return found
 }
 
-// as reads an object into its type; a field that the type doesn't have is an error.
+// as decodes an object into its type; a field that the type doesn't have is an error.
 func as[T any](t *testing.T, from object) *T {
 	t.Helper()
 	into := new(T)

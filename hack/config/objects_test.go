@@ -60,7 +60,7 @@ func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 	find(t, withCertManager, "Issuer", "altershieldoperator-selfsigned-issuer")
 }
 
-// manager uninstall removes by name what is outside of namespaces.
+// manager uninstall removes cluster-scoped objects by name.
 func TestObjectsAreInTheNamespaceOrHaveTheOperatorsName(t *testing.T) {
 	for _, dir := range kustomizations(t) {
 		if dir == "crd" || strings.HasPrefix(dir, "rbac") || dir == "manager" || dir == "webhook" || dir == "network-policy" {
@@ -95,7 +95,7 @@ components: ["{config}/components/server", "{config}/components/callback-tls"]
 				HaveKeyWithValue("app.kubernetes.io/name", "altershield-operator"),
 				HaveKeyWithValue("app.kubernetes.io/part-of", "altershield"),
 				HaveKeyWithValue("app.kubernetes.io/managed-by", "kustomize"),
-				Not(HaveKey("app.kubernetes.io/version")), // it would go stale: the image's tag is set last
+				Not(HaveKey("app.kubernetes.io/version")), // it would be outdated: the image's tag is set last
 			), "%s %s", o.GetKind(), o.GetName())
 		}
 		manager := managerOf(t, objects)
@@ -125,7 +125,7 @@ func TestServicesLeadToThePortsOfTheManager(t *testing.T) {
 	NewWithT(t).Expect(ofKind(objects, "Service")).To(HaveLen(3))
 }
 
-// portNamed is 0 where no container has such a port.
+// portNamed returns a port of a container, 0 if there is none with this name.
 func portNamed(pod corev1.PodSpec, name string) int32 {
 	for _, container := range pod.Containers {
 		for _, port := range container.Ports {
@@ -184,7 +184,7 @@ func TestBindingsAreOfARoleAndAnAccountThatAreThere(t *testing.T) {
 	}
 }
 
-// withoutKind lets a ClusterRoleBinding be read as a RoleBinding, which has the same fields.
+// withoutKind allows reading a ClusterRoleBinding as a RoleBinding, which has the same fields.
 func withoutKind(o object) object {
 	o = o.DeepCopy()
 	delete(o.Object, "kind")

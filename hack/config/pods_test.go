@@ -32,7 +32,7 @@ import (
 	psapolicy "k8s.io/pod-security-admission/policy"
 )
 
-// everyManager are the operator's Deployments in all the ways that config/ can put them together.
+// everyManager returns the operator's Deployments in all combinations of config/.
 func everyManager(t *testing.T) map[string]*appsv1.Deployment {
 	t.Helper()
 	return map[string]*appsv1.Deployment{
@@ -97,7 +97,7 @@ func TestManagerAlwaysHasOneReplica(t *testing.T) {
 	budget := as[policyv1.PodDisruptionBudget](t, find(t, objects, "PodDisruptionBudget", "altershieldoperator-controller-manager"))
 	g.Expect(*budget.Spec.MinAvailable).To(Equal(intstr.FromInt32(1)), "less than there are, or no node could be drained")
 	g.Expect(budget.Spec.Selector).To(Equal(manager.Spec.Selector))
-	// One alone: on nodes that lack the label of any of them the scheduler ignores them all.
+	// Only one: the scheduler ignores all constraints on nodes that lack the label of one of them.
 	g.Expect(manager.Spec.Template.Spec.TopologySpreadConstraints).To(HaveLen(1))
 	spread := manager.Spec.Template.Spec.TopologySpreadConstraints[0]
 	g.Expect(spread.TopologyKey).To(Equal("kubernetes.io/hostname"))
@@ -113,7 +113,7 @@ func TestPodHasTimeToEndGracefully(t *testing.T) {
 	g := NewWithT(t)
 	pod := managerOf(t, shipped(t, "default")).Spec.Template.Spec
 	g.Expect(pod.Containers[0].Args).To(ContainElement("--shutdown-delay=5s"))
-	// The other two are the default of --graceful-shutdown-timeout and what the last traces get.
+	// The other two are the default of --graceful-shutdown-timeout and the time for the last traces.
 	g.Expect(*pod.TerminationGracePeriodSeconds).To(BeNumerically(">", 5+30+3))
 }
 
@@ -134,7 +134,7 @@ func TestMemoryLimitIsKnownToTheGarbageCollector(t *testing.T) {
 	container := managerOf(t, shipped(t, "default")).Spec.Template.Spec.Containers[0]
 	g.Expect(container.Env).To(HaveLen(1))
 	g.Expect(container.Env[0].Name).To(Equal("GOMEMLIMIT"))
-	soft, err := resource.ParseQuantity(container.Env[0].Value[:len(container.Env[0].Value)-1]) // MiB to Go, Mi to Kubernetes
+	soft, err := resource.ParseQuantity(container.Env[0].Value[:len(container.Env[0].Value)-1]) // Go writes MiB, Kubernetes Mi
 	g.Expect(err).NotTo(HaveOccurred())
 	hard := container.Resources.Limits[corev1.ResourceMemory]
 	g.Expect(float64(soft.Value()) / float64(hard.Value())).To(And(BeNumerically("<", 0.95), BeNumerically(">", 0.8)))

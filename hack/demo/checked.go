@@ -29,7 +29,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
-// checkedReleases are the scenes in which AlterShield Server gives the verdicts.
+// checkedReleases returns the scenes in which AlterShield Server gives the verdicts.
 func checkedReleases(server *altershield.Server) []scene {
 	return []scene{
 		{"AlterShield Server checks a release, and it passes", func(ctx context.Context, s *stage) error {
@@ -38,14 +38,14 @@ func checkedReleases(server *altershield.Server) []scene {
 		{"A release whose third pod fails is suspended", func(ctx context.Context, s *stage) error {
 			return thirdPodFails(ctx, s, server)
 		}},
-		{"The reason is there to read", reasonIsShown},
-		{"A repair gets in, and the orders are closed", func(ctx context.Context, s *stage) error {
+		{"The reason is shown", reasonIsShown},
+		{"A repair is admitted, and the orders are closed", func(ctx context.Context, s *stage) error {
 			return ordersAreClosed(ctx, s, server)
 		}},
 	}
 }
 
-// template is a patch that makes a release; labels go onto the Deployment.
+// template returns a patch that makes a release; labels are set on the Deployment.
 func template(value, labels string) string {
 	return fmt.Sprintf(`{"metadata":{"labels":{%s}},"spec":{"template":{"metadata":{"labels":{"test":%q}}}}}`, labels, value)
 }
@@ -65,7 +65,7 @@ func releasePasses(ctx context.Context, s *stage, server *altershield.Server) er
 	for number := range 5 {
 		checked = append(checked, []string{fmt.Sprintf("%s--x--%d", name, number+1), "ExecuteDone", "PostFinish"})
 	}
-	// By the version, since the garbage collector takes a while to remove those of the release before.
+	// Selected by version, because the garbage collector takes a while to remove those of the previous release.
 	version := "admission-webhook-altershield.antgroup.com/version=" + strings.TrimPrefix(name, "sleep--x--")
 	if err := s.await(ctx, expectRows(checked...), "get", "changepods", "-l", version); err != nil {
 		return err
@@ -77,7 +77,7 @@ func releasePasses(ctx context.Context, s *stage, server *altershield.Server) er
 }
 
 func thirdPodFails(ctx context.Context, s *stage, server *altershield.Server) error {
-	fmt.Fprintln(s.out, "# At AlterShield Server a rule finds an error rate above 1% after the third batch.")
+	fmt.Fprintln(s.out, "# A rule of AlterShield Server finds an error rate above 1% after the third batch.")
 	server.AddRule(altershield.Rule{
 		Name: "error rate", Message: "5xx above 1%", Stage: altershield.StagePost, Batch: ptr.To(2), Verdict: altershield.VerdictFail,
 	})
@@ -86,7 +86,7 @@ func thirdPodFails(ctx context.Context, s *stage, server *altershield.Server) er
 	}
 	suspended := func(printed string) error {
 		if printed == "\n" {
-			return errors.New("the label suspend should be there")
+			return errors.New("the Deployment should have the label suspend")
 		}
 		return nil
 	}
@@ -96,7 +96,7 @@ func thirdPodFails(ctx context.Context, s *stage, server *altershield.Server) er
 		return err
 	}
 	if sent := callbackTime(server); !sent.IsZero() {
-		fmt.Fprintf(s.out, "# %s after the server sent its verdict kubectl saw the label.\n", time.Since(sent).Round(10*time.Millisecond))
+		fmt.Fprintf(s.out, "# kubectl saw the label %s after the server sent its verdict.\n", time.Since(sent).Round(10*time.Millisecond))
 	}
 	return s.await(ctx, func(table string) error {
 		for _, row := range rows(table) {
@@ -104,11 +104,11 @@ func thirdPodFails(ctx context.Context, s *stage, server *altershield.Server) er
 				return nil
 			}
 		}
-		return errors.New("a release should be at Suspend")
+		return errors.New("a release should have the status Suspend")
 	}, "get", "changeworkloads")
 }
 
-// callbackTime is when the bad verdict was sent.
+// callbackTime returns the time at which the bad verdict was sent.
 func callbackTime(server *altershield.Server) time.Time {
 	for _, node := range server.Nodes() {
 		for _, callback := range node.Callbacks {
@@ -133,7 +133,7 @@ func reasonIsShown(ctx context.Context, s *stage) error {
 		return err
 	}
 	if !failed || !strings.Contains(printed, "error rate: 5xx above 1%") {
-		return errors.New("the next release should be refused, with the reason")
+		return errors.New("the next release should be denied, with the reason")
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func ordersAreClosed(ctx context.Context, s *stage, server *altershield.Server) 
 	return expectFinishes(s, server, "SUCCESS", "CANCEL", "SUCCESS")
 }
 
-// current is the name of the ChangeWorkload that the Deployment is at.
+// current returns the name of the ChangeWorkload of the Deployment's current release.
 func current(ctx context.Context, s *stage) (string, error) {
 	printed, failed, err := s.quietly(ctx, "get", "deployment", "sleep", "-o",
 		`jsonpath={.metadata.labels.admission-webhook-altershield\.antgroup\.com/version}`)
@@ -164,10 +164,10 @@ func current(ctx context.Context, s *stage) (string, error) {
 	return "sleep--x--" + printed, nil
 }
 
-// expectFinishes shows how the server was told that each order ended.
+// expectFinishes shows the end of each order at the server.
 func expectFinishes(s *stage, server *altershield.Server, want ...string) error {
 	var got []string
-	fmt.Fprintln(s.out, "# The orders at AlterShield Server, and how they ended:")
+	fmt.Fprintln(s.out, "# The orders at AlterShield Server, with their end:")
 	for _, order := range server.Orders() {
 		end := "open"
 		if len(order.Finishes) > 0 {

@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Command demo plays the documented walkthrough on a control plane of its own: a release is recorded and checked, a bad
-// verdict suspends it, the next release is denied, a repair gets in, releases that can't start or that nobody wants go back.
-// Then releases that a test server gives the verdicts of. It shows what a person would type and see, checks each step, and exits non-zero if one differs.
+// verdict suspends it, the next release is denied, a repair is admitted, releases are rolled back automatically and on request.
+// Then a test server gives the verdicts. It shows each command with its output, checks each step, and exits non-zero if one differs.
 package main
 
 import (
@@ -36,11 +36,11 @@ import (
 )
 
 func main() {
-	manager := flag.String("manager", "bin/manager", "the manager's `program`")
+	manager := flag.String("manager", "bin/manager", "`program` of the manager")
 	config := flag.String("config", "config/local", "kustomization `folder` to install")
 	samples := flag.String("samples", "config/samples", "`folder` of the sample Deployments")
-	installed := flag.String("cluster", "", "kubeconfig `file`: play with the kubectl on the PATH in the namespace default of that cluster, where the operator is "+
-		"installed and no server configured; empty: on a cluster of its own")
+	installed := flag.String("cluster", "", "kubeconfig `file`: play with the kubectl on the PATH in the namespace default of that cluster, where the operator "+
+		"is installed without a server; empty: on a cluster of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -54,7 +54,7 @@ func main() {
 	}
 }
 
-// onCluster plays what needs no server where somebody has installed the operator, and leaves the Deployment sleep there.
+// onCluster plays the scenes without a server on a cluster with the operator, and leaves the Deployment sleep there.
 func onCluster(ctx context.Context, kubeconfig, samples string, out io.Writer) error {
 	begin := time.Now()
 	stage := &stage{kubectl: "kubectl", kubeconfig: kubeconfig, samples: samples, out: out}
@@ -65,7 +65,7 @@ func onCluster(ctx context.Context, kubeconfig, samples string, out io.Writer) e
 	return nil
 }
 
-// demo runs on a cluster in a temporary folder, which is gone afterwards.
+// demo plays on a cluster in a temporary folder, which it removes.
 func demo(ctx context.Context, manager, config, samples string, out io.Writer) (err error) {
 	begin := time.Now()
 	if _, err := assets.Ensure(ctx, out); err != nil {
@@ -90,7 +90,7 @@ func demo(ctx context.Context, manager, config, samples string, out io.Writer) (
 	if err := stage.play(ctx, append(walkthrough(), selfHealing()...)); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThe operator restarts with --altershield-address and --altershield-token-file: AlterShield Server checks from now on.\n")
+	fmt.Fprintf(out, "\nThe operator restarts with --altershield-address and --altershield-token-file: AlterShield Server checks releases from now on.\n")
 	if err := l.Serve(ctx, altershield.Options{}); err != nil {
 		return err
 	}

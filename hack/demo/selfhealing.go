@@ -23,12 +23,12 @@ import (
 	"strings"
 )
 
-// selfHealing are the scenes in which releases go back.
+// selfHealing returns the scenes with rollbacks.
 func selfHealing() []scene {
 	return []scene{
-		{"A release whose image can't be pulled goes back", stuckReleaseGoesBack},
-		{"The same image is refused, another one gets in", rolledBackVersionIsRefused},
-		{"A release goes back on request, to a template that was kept", releaseGoesBackOnRequest},
+		{"A release whose image can't be pulled is rolled back", stuckReleaseGoesBack},
+		{"The same image is denied, another one is admitted", rolledBackVersionIsRefused},
+		{"A release is rolled back on request, to a kept template", releaseGoesBackOnRequest},
 	}
 }
 
@@ -45,20 +45,20 @@ func stuckReleaseGoesBack(ctx context.Context, s *stage) error {
 	}
 	stuck := func(pods string) error {
 		if strings.Count(pods, "Running") != 4 || strings.Count(pods, "ErrImagePull")+strings.Count(pods, "ImagePullBackOff") != 3 {
-			return errors.New("4 pods should run and 3 not")
+			return errors.New("4 pods should be running and 3 should not")
 		}
 		return nil
 	}
 	if err := s.await(ctx, stuck, "get", "pods", "-l", "app=sleep"); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out, "# By default pods may take two minutes to run. Nobody waits for that here.")
+	fmt.Fprintln(s.out, "# By default pods may take two minutes to run. The demo shortens that.")
 	if err := startTime(ctx, s, "5s"); err != nil {
 		return err
 	}
 	back := func(label string) error {
 		if label != strings.TrimPrefix(good, "sleep--x--") {
-			return errors.New("the Deployment should be back at its version")
+			return errors.New("the Deployment should have its earlier version again")
 		}
 		return nil
 	}
@@ -90,7 +90,7 @@ func rolledBackVersionIsRefused(ctx context.Context, s *stage) error {
 		return err
 	}
 	if !failed || !strings.Contains(printed, "deployment sleep refuses version ") {
-		return errors.New("the same image should be refused")
+		return errors.New("the same image should be denied")
 	}
 	if err := s.must(ctx, "updated", "set", "image", "deployment/sleep", "sleep=busybox:1.37"); err != nil {
 		return err
@@ -129,7 +129,7 @@ func releaseGoesBackOnRequest(ctx context.Context, s *stage) error {
 func contains(text string) func(string) error {
 	return func(printed string) error {
 		if !strings.Contains(printed, text) {
-			return fmt.Errorf("it should say %q", text)
+			return fmt.Errorf("the output should contain %q", text)
 		}
 		return nil
 	}

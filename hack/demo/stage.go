@@ -29,19 +29,19 @@ import (
 )
 
 const (
-	// patience is how long a state may take to come about on a slow machine.
+	// patience is how long a state may take to be reached on a slow machine.
 	patience = 2 * time.Minute
-	// glance is how often the state is looked at meanwhile.
+	// glance is the interval between two reads of the state.
 	glance = 200 * time.Millisecond
 )
 
-// stage is where the walkthrough plays: a cluster as kubectl sees it.
+// stage is the cluster on which the walkthrough plays, as seen by kubectl.
 type stage struct {
 	kubectl, kubeconfig string
 	// samples is the folder of the sample Deployments.
 	samples string
 	out     io.Writer
-	// scenes is how many were played.
+	// scenes is the number of scenes played so far.
 	scenes int
 }
 
@@ -57,7 +57,7 @@ func (s *stage) play(ctx context.Context, scenes []scene) error {
 	return nil
 }
 
-// run types a kubectl command, shows what it prints and returns that; failed says that it exited non-zero.
+// run shows a kubectl command with its output and returns the output; failed reports that it exited non-zero.
 func (s *stage) run(ctx context.Context, args ...string) (printed string, failed bool, err error) {
 	fmt.Fprintf(s.out, "$ kubectl %s\n", strings.Join(quoted(args), " "))
 	printed, failed, err = s.quietly(ctx, args...)
@@ -65,7 +65,7 @@ func (s *stage) run(ctx context.Context, args ...string) (printed string, failed
 	return printed, failed, err
 }
 
-// must is run for a command that has to succeed and print the given text.
+// must runs a command that has to succeed and print the given text.
 func (s *stage) must(ctx context.Context, want string, args ...string) error {
 	printed, failed, err := s.run(ctx, args...)
 	switch {
@@ -79,7 +79,7 @@ func (s *stage) must(ctx context.Context, want string, args ...string) error {
 	return nil
 }
 
-// await looks until what a command prints is as wanted, then runs it for everybody to see.
+// await repeats a command quietly until its output is as wanted, then runs it visibly.
 func (s *stage) await(ctx context.Context, wanted func(printed string) error, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -106,7 +106,7 @@ func (s *stage) await(ctx context.Context, wanted func(printed string) error, ar
 	}
 }
 
-// quietly runs a kubectl command; the error is about not being able to run it at all.
+// quietly runs a kubectl command without showing it; the error is non-nil only if the command could not run.
 func (s *stage) quietly(ctx context.Context, args ...string) (printed string, failed bool, err error) {
 	var output bytes.Buffer
 	command := exec.CommandContext(ctx, s.kubectl, args...)
@@ -122,7 +122,7 @@ func (s *stage) quietly(ctx context.Context, args ...string) (printed string, fa
 	return output.String(), false, nil
 }
 
-// recording is what a kubectl command with --watch has printed so far.
+// recording is the output of a kubectl command with --watch so far.
 type recording struct {
 	mutex  sync.Mutex
 	output bytes.Buffer
@@ -147,7 +147,7 @@ func (s *stage) watch(ctx context.Context, args ...string) (*recording, error) {
 	return result, nil
 }
 
-// Write takes what the command prints.
+// Write receives the output of the command.
 func (r *recording) Write(printed []byte) (int, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -160,7 +160,7 @@ func (r *recording) String() string {
 	return r.output.String()
 }
 
-// awaitRow waits until a row with these first cells was printed.
+// awaitRow waits until a row that begins with these cells was printed.
 func (r *recording) awaitRow(ctx context.Context, want ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -169,14 +169,14 @@ func (r *recording) awaitRow(ctx context.Context, want ...string) error {
 	for !hasRow(r.String(), want...) {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("there should have been a moment with %s, not only:\n%s", strings.Join(want, "  "), r)
+			return fmt.Errorf("a row %s should have been printed at some time, not only:\n%s", strings.Join(want, "  "), r)
 		case <-tick.C:
 		}
 	}
 	return nil
 }
 
-// quoted shows arguments as they would be typed into a shell.
+// quoted quotes arguments for a shell.
 func quoted(args []string) []string {
 	shown := make([]string, len(args))
 	for i, arg := range args {
@@ -188,7 +188,7 @@ func quoted(args []string) []string {
 	return shown
 }
 
-// rows splits a table into its rows' cells, without the header.
+// rows returns the cells of a table by row, without the header.
 func rows(table string) [][]string {
 	var result [][]string
 	for line := range strings.Lines(table) {
@@ -204,7 +204,7 @@ func expectRows(want ...[]string) func(string) error {
 	return func(table string) error {
 		got := rows(table)
 		if len(got) != len(want) {
-			return fmt.Errorf("there should be %d rows, not %d", len(want), len(got))
+			return fmt.Errorf("expected %d rows, got %d", len(want), len(got))
 		}
 		for i := range want {
 			if len(got[i]) < len(want[i]) || strings.Join(got[i][:len(want[i])], " ") != strings.Join(want[i], " ") {

@@ -24,7 +24,7 @@ import (
 	"strings"
 )
 
-// The names below are those of the documents' sample and its repair.
+// Names of the releases of the documented sample and its repair.
 const (
 	release = "sleep--x--c6c45d23c098bdf181853a85b60b5d74"
 	repair  = "sleep--x--6a8ff823a5011291b0f02a1d83c2222d"
@@ -126,7 +126,7 @@ func nextReleaseIsDenied(ctx context.Context, s *stage) error {
 	}
 	denial := `Error from server (deployment sleep is suspended): admission webhook "vdeployment.kb.io" denied the request: deployment sleep is suspended`
 	if !failed || !strings.Contains(printed, denial+"\n") {
-		return fmt.Errorf("the patch should be refused with: %s", denial)
+		return fmt.Errorf("the patch should be denied with: %s", denial)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func normalReleasesWork(ctx context.Context, s *stage) error {
 	}
 	return s.await(ctx, func(table string) error {
 		if got := rows(table); len(got) != 1 || got[0][1] != "Success" {
-			return errors.New("the new release should be the only one, at Success")
+			return errors.New("the new release should be the only one, with the status Success")
 		}
 		return nil
 	}, "get", "changeworkloads")

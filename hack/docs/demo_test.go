@@ -83,7 +83,7 @@ func TestImageFaults(t *testing.T) {
 	}
 }
 
-// imageFaults compares the commands in a recorded terminal with those of pages, and looks for what GitHub does not show.
+// imageFaults compares the commands in a recorded terminal with those of pages, and looks for elements that GitHub doesn't show.
 func imageFaults(image, pages string) []string {
 	var faults []string
 	for _, found := range regexp.MustCompile(`<script|<foreignObject|@import|@font-face|url\(|href="[^#]`).FindAllString(image, -1) {
@@ -112,7 +112,7 @@ func imageFaults(image, pages string) []string {
 	return faults
 }
 
-// documented matches the commands in the code blocks of pages. A variable stands for any text.
+// documented returns an expression for the commands in the code blocks of pages. A variable stands for any text.
 func documented(pages string) *regexp.Regexp {
 	var commands []string
 	_, blocks := split(pages)
@@ -128,12 +128,12 @@ func documented(pages string) *regexp.Regexp {
 	return regexp.MustCompile("^(" + regexp.MustCompile(`\\\$[A-Z]+`).ReplaceAllString(strings.Join(commands, "|"), ".+") + ")$")
 }
 
-// bare is a command without what depends on where it is broken and quoted.
+// bare removes whitespace, quotes and backslashes from a command.
 func bare(command string) string {
 	return regexp.MustCompile(`[\s'"\\]`).ReplaceAllString(command, "")
 }
 
-// element is a part of an image by svg-term: a symbol for each row of text, and a svg for each moment, which uses them.
+// element is a part of an image by svg-term: a symbol for each row of text, and an svg for each frame, which uses them.
 type element struct {
 	XMLName  xml.Name
 	ID       string    `xml:"id,attr"`
@@ -160,7 +160,7 @@ func (e element) addSymbols(found map[string]string) {
 	}
 }
 
-// commands are those at any moment. A row that is indented continues the one above.
+// commands returns the commands of all frames. An indented row continues the previous one.
 func (e element) commands(symbols map[string]string) []string {
 	var found []string
 	open := false

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command docs writes those rows of the pages it is given that follow from the code: flags, which it reads as the manager
-// prints them from its standard input, settings, metrics, and the fields of the CRDs.
+// Command docs writes the generated tables of pages: flags, which it reads from its standard input as the manager prints them,
+// settings, metrics, and the fields of the CRDs.
 package main
 
 import (
@@ -28,11 +28,11 @@ import (
 	"strings"
 )
 
-// A table is a list of rows, and a row a list of cells, of which the first names it and the last describes it.
+// A table is a list of rows. The first cell of a row names it, the last describes it.
 type table [][]string
 
 func main() {
-	crds := flag.String("crds", "config/crd/bases", "Directory of the CustomResourceDefinitions.")
+	crds := flag.String("crds", "config/crd/bases", "`folder` of the CustomResourceDefinitions")
 	flag.Parse()
 	if err := run(os.Stdin, *crds, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "docs: %v\n", err)
@@ -72,10 +72,10 @@ func run(usage io.Reader, crds string, pages []string) error {
 	return nil
 }
 
-// block is a table of a page: its name, whether people write its descriptions, its two lines of header, and its rows.
+// block is a table of a page: its name, whether its descriptions are written by hand, its two lines of header, and its rows.
 var block = regexp.MustCompile(`(<!-- generated: (\w+)(; described by hand)? -->\n\|.*\|\n\|[-|]+\|\n)((?:\|.*\|\n)*)`)
 
-// fill replaces the rows of a page. A description by hand stays with its row; a new row gets the description of the code.
+// fill replaces the rows of a page. Descriptions written by hand stay with their row; a new row gets the description of the code.
 func fill(page string, tables map[string]table) (string, error) {
 	missing := map[string]bool{}
 	for name := range tables {
@@ -104,7 +104,7 @@ func fill(page string, tables map[string]table) (string, error) {
 		unknown = append(unknown, name)
 	}
 	if len(unknown) > 0 {
-		return "", fmt.Errorf("each of the generated tables must be there once, no others: see %s", strings.Join(unknown, ", "))
+		return "", fmt.Errorf("the page must have each of the generated tables once, and no others: see %s", strings.Join(unknown, ", "))
 	}
 	return page, nil
 }
@@ -121,7 +121,7 @@ func line(row []string, described map[string]string) string {
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }
 
-// descriptions are the last cells of rows, by the first.
+// descriptions returns the last cells of rows by the first.
 func descriptions(rows string) map[string]string {
 	result := map[string]string{}
 	for row := range strings.Lines(rows) {

@@ -28,7 +28,7 @@ import (
 	"unicode"
 )
 
-// english are the pages without a translation: generated, made of figures, or for contributors.
+// english lists the pages without a translation: generated pages, measurements, and pages for contributors.
 var english = []string{"architecture.md", "performance.md", "permissions.md", "reliability.md"}
 
 func TestReadmeIsShort(t *testing.T) {
@@ -123,7 +123,7 @@ func lacks(original, translation string) []string {
 	return faults
 }
 
-// differ is the first place at which two lists differ by their keys, -1 where they are the same.
+// differ returns the first index at which two lists differ by their keys, -1 if they don't.
 func differ(a, b []string, key func(string) string) int {
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) || key(a[i]) != key(b[i]) {
@@ -140,7 +140,7 @@ func at(list []string, n int) string {
 	return "the translation has more"
 }
 
-// split returns a page without its code blocks, and these without comments. Of diagrams, whose texts are translated, the kind alone.
+// split returns a page without its code blocks, and the blocks without comments. Diagrams are translated, so only their kind is returned.
 func split(page string) (prose string, blocks []string) {
 	comment := regexp.MustCompile(`(?m)(^|\s+)# .*$`)
 	fenced := regexp.MustCompile("(?ms)^ *```(\\w*)\n(.*?)^ *```$")
@@ -156,7 +156,7 @@ func split(page string) (prose string, blocks []string) {
 	return prose, blocks
 }
 
-// anchors are those that GitHub gives to the headings of a page.
+// anchors returns GitHub's anchors of the headings of a page.
 func anchors(page string) []string {
 	prose, _ := split(page)
 	var result []string
@@ -175,7 +175,7 @@ func anchors(page string) []string {
 	return result
 }
 
-// pages are the pages of the repository, from its root.
+// pages returns the paths of all pages in the repository.
 func pages(t *testing.T) []string {
 	t.Helper()
 	result := []string{"README.md", "README_CN.md", "CONTRIBUTING.md"}

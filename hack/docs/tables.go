@@ -49,7 +49,7 @@ var (
 	printedDesc  = regexp.MustCompile(`^Desc\{fqName: (".*?"), help: (".*"), unit: ".*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}`)
 )
 
-// flags are those that a program printed by package flag.
+// flags returns the flags in the usage of a program, as printed by package flag.
 func flags(usage string) table {
 	var rows table
 	for _, found := range printedFlag.FindAllStringSubmatch(usage, -1) {
@@ -77,7 +77,7 @@ func settingsTable() table {
 	return rows
 }
 
-// A recorder takes the descriptions of metrics in place of a registry.
+// A recorder records the descriptions of metrics instead of registering them.
 type recorder struct {
 	prometheus.Registerer
 	rows table
@@ -99,7 +99,7 @@ func metrics() (table, error) {
 	return registry.rows, err
 }
 
-// Register describes a collector.
+// Register records the metrics of a collector.
 func (r *recorder) Register(collector prometheus.Collector) error {
 	descriptions := make(chan *prometheus.Desc)
 	go func() {
@@ -119,7 +119,7 @@ func (r *recorder) Register(collector prometheus.Collector) error {
 func metric(description string) ([]string, error) {
 	parts := printedDesc.FindStringSubmatch(description)
 	if parts == nil {
-		return nil, fmt.Errorf("the metric is described as never before: %s", description)
+		return nil, fmt.Errorf("the description of a metric has an unknown format: %s", description)
 	}
 	name, err1 := strconv.Unquote(parts[1])
 	help, err2 := strconv.Unquote(parts[2])
@@ -133,7 +133,7 @@ func metric(description string) ([]string, error) {
 	return []string{"`" + name + "`", help}, cmp.Or(err1, err2)
 }
 
-// fields has a table for each kind, by its name.
+// fields returns a table for each kind, by its name.
 func fields(dir string) (map[string]table, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -158,7 +158,7 @@ func fields(dir string) (map[string]table, error) {
 	return tables, nil
 }
 
-// A lister lists the fields of a schema; those of a type that several lists hold only once.
+// A lister lists the fields of a schema, and those of a type in several lists only once.
 type lister struct {
 	rows table
 	seen map[string]bool
@@ -171,7 +171,7 @@ func (l *lister) list(path string, schema apiextensionsv1.JSONSchemaProps) {
 		if property.Items != nil {
 			inner, suffix = *property.Items.Schema, "[]"
 		}
-		kind, _, _ := strings.Cut(inner.Description, " ") // a type of the API begins its comment with its name
+		kind, _, _ := strings.Cut(inner.Description, " ") // the comment of an API type begins with its name
 		if suffix == "" || kind == "" {
 			kind = inner.Type
 		}
