@@ -69,7 +69,7 @@ func survivesADrain(ctx context.Context) {
 }
 
 const (
-	rounds = 10 // of five releases, in which the leader goes twice
+	rounds = 10 // of five releases each, in which the leader is lost twice
 	fleet  = 5
 )
 
@@ -110,8 +110,8 @@ func losesItsLeaderAgainAndAgain(ctx context.Context) {
 	Expect(failures).To(BeEmpty())
 }
 
-// isKilledOnTheSpot deletes the leader without grace, and then ends another's process by SIGKILL. Its webhook may be gone
-// before Kubernetes knows, so releases may be refused until it does: how many is told, not judged.
+// isKilledOnTheSpot deletes the leader without grace, and then kills another process with SIGKILL. Its webhook may be gone
+// before Kubernetes notices, and releases may fail until then: their number is printed, not checked.
 func isKilledOnTheSpot(ctx context.Context) {
 	namespace := controlledNamespace(ctx, "killed")
 	object := slowly(namespace, "sleep")
@@ -126,7 +126,7 @@ func isKilledOnTheSpot(ctx context.Context) {
 	bothReady(ctx)
 	succeeds(ctx, namespace, record)
 
-	// A moment in which the killed one is still asked may hit this one, too.
+	// A request to the killed replica may fail this release, too.
 	Eventually(ctx, func() (err error) {
 		record, err = release(ctx, namespace, "sleep", "while the leader is killed")
 		return err
@@ -152,7 +152,7 @@ func restarts(ctx context.Context, pod *corev1.Pod) int32 {
 	return now.Status.ContainerStatuses[0].RestartCount
 }
 
-// processOf finds the manager of a pod among the processes of this machine, by its cgroup.
+// processOf returns the process of a pod's manager on this machine, found by its cgroup.
 func processOf(pod *corev1.Pod) int {
 	GinkgoHelper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -160,7 +160,7 @@ func processOf(pod *corev1.Pod) int {
 	for _, path := range commands {
 		command, err := os.ReadFile(path)
 		if err != nil || !strings.HasPrefix(string(command), "/manager\x00") {
-			continue // it has ended, or is something else
+			continue // it has exited, or is another program
 		}
 		cgroups, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cgroup"))
 		if err == nil && strings.Contains(string(cgroups), string(pod.UID)) {
@@ -180,7 +180,7 @@ func isUpgraded(ctx context.Context) {
 	verified := recordOf(object)
 	succeeds(ctx, namespace, verified)
 	rolling := slowly(namespace, "rolling")
-	rolling.Spec.MinReadySeconds = 15 // so that it is under way all the time
+	rolling.Spec.MinReadySeconds = 15 // so that the rollout is in progress all the time
 	Expect(kube.Create(ctx, rolling)).To(Succeed())
 	visitor := visit(ctx, namespace)
 	before := incarnations(ctx, namespace)
@@ -190,7 +190,7 @@ func isUpgraded(ctx context.Context) {
 		Expect(pod.Spec.Containers[0].Image).To(Equal(current))
 	}
 
-	By("going on with the release that was under way")
+	By("continuing the release that was in progress")
 	succeeds(ctx, namespace, recordOf(rolling))
 	after := incarnations(ctx, namespace)
 	for name, incarnation := range before {

@@ -42,7 +42,7 @@ func changesItsCertificate(ctx context.Context) {
 	Expect(before[0]).To(Equal(before[1]))
 	authority := authorities(ctx)
 
-	By("taking the certificate away, which makes the operator issue a new one by the same authority")
+	By("removing the certificate, so that the operator issues a new one with the same authority")
 	kubectl(ctx, "patch", "secret", secretName, "-n", system, "--type=json",
 		"-p", `[{"op":"remove","path":"/data/tls.crt"},{"op":"remove","path":"/data/tls.key"}]`)
 	Eventually(ctx, served).Should(And(HaveLen(2), HaveEach(Not(Equal(before[0]))), haveOneValue()))
@@ -57,7 +57,7 @@ func changesItsCertificate(ctx context.Context) {
 		Expect(pod.Status.ContainerStatuses[0].RestartCount).To(BeZero())
 	}
 
-	By("taking everything away, the authority with it")
+	By("removing everything, including the authority")
 	kubectl(ctx, "patch", "secret", secretName, "-n", system, "--type=json", "-p", `[{"op":"remove","path":"/data"}]`)
 	Eventually(ctx, authorities).ShouldNot(ContainElement(BeElementOf(authority)))
 	Eventually(ctx, func(ctx context.Context) error {
@@ -67,7 +67,7 @@ func changesItsCertificate(ctx context.Context) {
 	Eventually(ctx, served).Should(haveOneValue())
 }
 
-// authorities are the certificate authorities that the API server trusts the webhooks by.
+// authorities returns the certificate authorities by which the API server trusts the webhooks.
 func authorities(ctx context.Context) []string {
 	GinkgoHelper()
 	var found []string
@@ -84,7 +84,7 @@ func authorities(ctx context.Context) []string {
 	return found
 }
 
-// served are the certificates that the replicas serve now, each verified by the authority of the Secret.
+// served returns the certificates that the replicas serve now, each verified with the authority of the Secret.
 func served(ctx context.Context) []string {
 	var secret corev1.Secret
 	if err := kube.Get(ctx, client.ObjectKey{Namespace: system, Name: secretName}, &secret); err != nil {
@@ -110,7 +110,7 @@ func served(ctx context.Context) []string {
 	return found
 }
 
-// haveOneValue matches a list whose elements are all the same.
+// haveOneValue matches a list of equal elements.
 func haveOneValue() OmegaMatcher {
 	return WithTransform(func(values []string) int {
 		different := map[string]bool{}

@@ -35,13 +35,13 @@ import (
 // askEvery is the pause between two releases of a visitor.
 const askEvery = 100 * time.Millisecond
 
-// visitor is a client of the cluster that releases all the time, as a dry run: the API server calls the webhook for it,
+// visitor is a client of the cluster that releases continuously by dry runs: the API server calls the webhook,
 // and nothing changes.
 type visitor struct {
 	stop     context.CancelFunc
 	done     sync.WaitGroup
 	admitted atomic.Int64
-	// last names the record that the release before would have had.
+	// last is the name of the record that the previous release would have had.
 	last     string
 	failures []string
 }
@@ -76,11 +76,11 @@ func (v *visitor) ask(ctx context.Context, namespace string, n int) {
 	err := kube.Patch(ctx, object, client.RawPatch("application/merge-patch+json", patch), client.DryRunAll)
 	stamped := recordOf(object)
 	if err == nil && stamped == v.last {
-		err = fmt.Errorf("visit %d has the version of the one before: no webhook was asked", n)
+		err = fmt.Errorf("visit %d has the version of the previous one: no webhook was called", n)
 	}
 	v.last = stamped
 	switch {
-	case ctx.Err() != nil: // the answer to the last question isn't waited for
+	case ctx.Err() != nil: // the last answer doesn't count
 	case err != nil:
 		v.failures = append(v.failures, fmt.Sprintf("%s: %v", time.Now().Format(time.TimeOnly), err))
 	default:
@@ -88,14 +88,14 @@ func (v *visitor) ask(ctx context.Context, namespace string, n int) {
 	}
 }
 
-// staysFor waits until a number of further releases were admitted.
+// staysFor waits until the given number of further releases were admitted.
 func (v *visitor) staysFor(ctx context.Context, releases int64) {
 	GinkgoHelper()
 	enough := v.admitted.Load() + releases
 	Eventually(ctx, v.admitted.Load).Should(BeNumerically(">=", enough))
 }
 
-// leaves ends the visit and returns how many releases were admitted, and what the others were told.
+// leaves ends the visit and returns the number of admitted releases, and the errors of the others.
 func (v *visitor) leaves() (int64, []string) {
 	GinkgoHelper()
 	v.stop()

@@ -35,7 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// followsTheReadme runs the commands of the README as they are printed there; only the registry is another.
+// followsTheReadme runs the commands of the README as they are printed there, with another registry.
 func followsTheReadme(ctx context.Context) {
 	must(ctx, "env", "INSECURE=1", "PLATFORMS=linux/"+runtime.GOARCH, "bash", "-ec", readmeCommands("Install"))
 	bothReady(ctx)
@@ -50,7 +50,7 @@ func followsTheReadme(ctx context.Context) {
 	kubectl(ctx, "label", "namespace", "default", optIn+"-")
 }
 
-// readmeCommands returns the commands of a section of the README as one script.
+// readmeCommands returns the commands in a section of the README as one script.
 func readmeCommands(section string) string {
 	GinkgoHelper()
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -78,7 +78,7 @@ func installs(ctx context.Context) {
 	}
 	Expect(nodes).To(HaveLen(2), "each replica should be on a node of its own")
 
-	By("applying the same again, which changes nothing that the operator wrote")
+	By("applying the same again, which changes nothing written by the operator")
 	before := certificates(ctx)
 	deploy(ctx, previous)
 	Expect(certificates(ctx)).To(Equal(before))
@@ -97,7 +97,7 @@ func takesBackACrashLoop(ctx context.Context) {
 	good := recordOf(object)
 	succeeds(ctx, namespace, good)
 
-	// The container ends with status 0 as soon as it has begun.
+	// The container exits with status 0 as soon as it has started.
 	patch := `{"spec":{"template":{"spec":{"containers":[{"name":"sleep","command":["/bin/sleep","0"]}]}}}}`
 	kubectl(ctx, "patch", "deployment", "sleep", "-n", namespace, "-p", patch)
 	Eventually(ctx, func(ctx context.Context) int32 {
@@ -110,7 +110,7 @@ func takesBackACrashLoop(ctx context.Context) {
 		return most
 	}).Should(BeNumerically(">=", 2))
 	fmt.Print(kubectl(ctx, "get", "pods", "-n", namespace))
-	// By default pods may take two minutes to run; the clock of this one is short only now that its trouble was seen.
+	// By default pods may take two minutes to run; the time is shortened only after the crash loop was seen.
 	patience(ctx, "20s")
 	DeferCleanup(patience, "2m")
 	Eventually(ctx, func(ctx context.Context) string { return recordOf(theDeployment(ctx, namespace, "sleep")) }).Should(Equal(good))
@@ -119,14 +119,14 @@ func takesBackACrashLoop(ctx context.Context) {
 	Expect(warnings).To(ContainSubstring("ReleaseRolledBack"))
 	fmt.Print(warnings)
 
-	By("refusing the same again and again")
+	By("denying the same again and again")
 	for range 2 {
 		_, err := run(ctx, "kubectl", "patch", "deployment", "sleep", "-n", namespace, "-p", patch)
 		Expect(err).To(MatchError(ContainSubstring("deployment sleep refuses version")))
 	}
 }
 
-// patience is how long the pods of a release may take to run.
+// patience sets how long the pods of a release may take to run.
 func patience(ctx context.Context, content string) {
 	GinkgoHelper()
 	kubectl(ctx, "patch", "opsconfiginfo", "stuck-rollback", "-n", system, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"content":%q}}`, content))
@@ -139,7 +139,7 @@ func theDeployment(ctx context.Context, namespace, name string) *appsv1.Deployme
 	return &object
 }
 
-// isRemoved comes last.
+// isRemoved is the last spec.
 func isRemoved(ctx context.Context) {
 	namespace := controlledNamespace(ctx, "staying")
 	object := slowly(namespace, "sleep")
@@ -149,24 +149,24 @@ func isRemoved(ctx context.Context) {
 
 	fmt.Print(must(ctx, "make", "undeploy"))
 
-	By("leaving nothing of the operator behind")
+	By("leaving no objects of the operator behind")
 	Expect(kubectl(ctx, "get", "namespaces", "-o", "name")).NotTo(ContainSubstring(system))
 	Expect(kubectl(ctx, "get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "-o", "name")).NotTo(ContainSubstring("altershieldoperator"))
 	Expect(kubectl(ctx, "get", "crds,clusterroles,clusterrolebindings", "-o", "name")).NotTo(ContainSubstring("alter"))
 	Expect(kubectl(ctx, "api-resources", "-o", "name")).NotTo(ContainSubstring("app.ops.cloud.alipay.com"))
 
-	By("leaving the workloads as they were: running, changeable, deletable")
+	By("leaving the workloads unchanged: running, changeable, deletable")
 	Expect(incarnations(ctx, namespace)).To(Equal(before))
 	_, err := release(ctx, namespace, "sleep", "without the operator")
 	Expect(err).NotTo(HaveOccurred())
 	kubectl(ctx, "rollout", "status", "-n", namespace, "deployment", "sleep", "--timeout=2m")
 	kubectl(ctx, "delete", "namespace", namespace, "--timeout=2m")
 
-	By("removing it once more, which finds nothing to do")
+	By("removing it once more, which has no effect")
 	Expect(must(ctx, "make", "undeploy")).NotTo(ContainSubstring("deleted "))
 }
 
-// incarnations are the pods of a namespace: who they are, and how often their containers started.
+// incarnations returns the pods of a namespace by UID, with the restarts of their containers.
 func incarnations(ctx context.Context, namespace string) map[string]string {
 	GinkgoHelper()
 	var list corev1.PodList
@@ -182,7 +182,7 @@ func incarnations(ctx context.Context, namespace string) map[string]string {
 	return result
 }
 
-// certificates are what the operator wrote: its Secret, and the authority in each webhook configuration.
+// certificates returns the data written by the operator: its Secret, and the authority in each webhook configuration.
 func certificates(ctx context.Context) []string {
 	GinkgoHelper()
 	var secret corev1.Secret
@@ -190,7 +190,7 @@ func certificates(ctx context.Context) []string {
 	return append(authorities(ctx), string(secret.Data["ca.crt"]), string(secret.Data[corev1.TLSCertKey]))
 }
 
-// isDown stops the operator and sees who notices.
+// isDown stops the operator and checks which requests fail.
 func isDown(ctx context.Context) {
 	controlled := controlledNamespace(ctx, "down")
 	other := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}

@@ -38,10 +38,10 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// figure prints a line for the people who read the run.
+// figure prints a measurement.
 func figure(format string, args ...any) { fmt.Printf("  figure: "+format+"\n", args...) }
 
-// run types a command in the project's folder, as a user does, and returns what it printed.
+// run runs a command in the project's folder, as a user does, and returns its output.
 func run(ctx context.Context, name string, args ...string) (string, error) {
 	GinkgoWriter.Printf("$ %s %s\n", name, strings.Join(args, " "))
 	command := exec.CommandContext(ctx, name, args...)
@@ -54,7 +54,7 @@ func run(ctx context.Context, name string, args ...string) (string, error) {
 	return string(output), nil
 }
 
-// must is run for a command that has to succeed.
+// must runs a command that has to succeed.
 func must(ctx context.Context, name string, args ...string) string {
 	GinkgoHelper()
 	output, err := run(ctx, name, args...)
@@ -86,7 +86,7 @@ func tellWhatWasLeft(ctx context.Context) {
 	}
 }
 
-// controlledNamespace is a new namespace that is opted in, for one spec.
+// controlledNamespace creates a namespace that is opted in, for one spec.
 func controlledNamespace(ctx context.Context, name string) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{optIn: "enabled"}}}
@@ -97,7 +97,7 @@ func controlledNamespace(ctx context.Context, name string) string {
 	return name
 }
 
-// slowly is a Deployment of three real containers that are replaced one by one, five seconds apart.
+// slowly returns a Deployment of three real containers that are replaced one by one, five seconds apart.
 func slowly(namespace, name string) *appsv1.Deployment {
 	labels := map[string]string{"app": name}
 	return &appsv1.Deployment{
@@ -122,7 +122,7 @@ func slowly(namespace, name string) *appsv1.Deployment {
 	}
 }
 
-// release changes the pod template of a Deployment and returns the ChangeWorkload that the release will have.
+// release changes the pod template of a Deployment and returns the name of the release's ChangeWorkload.
 func release(ctx context.Context, namespace, name, note string) (string, error) {
 	object := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"note":%q}}}}}`, note)
@@ -132,12 +132,12 @@ func release(ctx context.Context, namespace, name, note string) (string, error) 
 	return recordOf(object), nil
 }
 
-// recordOf names the ChangeWorkload of the version that a Deployment is at.
+// recordOf returns the name of the ChangeWorkload of a Deployment's version.
 func recordOf(object *appsv1.Deployment) string {
 	return object.Name + "--x--" + object.Labels["admission-webhook-altershield.antgroup.com/version"]
 }
 
-// outcome is the status of a release, and the reason of its condition Verified.
+// outcome returns the status of a release, and the reason of its condition Verified.
 func outcome(namespace, name string) func(context.Context) string {
 	return func(ctx context.Context) string {
 		var workload appv1alpha1.ChangeWorkload
@@ -153,13 +153,13 @@ func outcome(namespace, name string) func(context.Context) string {
 	}
 }
 
-// succeeds waits until a release is verified and every pod of its Deployment is of it.
+// succeeds waits until a release is verified and all pods of its Deployment belong to it.
 func succeeds(ctx context.Context, namespace, name string) {
 	GinkgoHelper()
 	Eventually(ctx, outcome(namespace, name)).Should(Equal("Success, AllPodsPassed"), "release %s/%s", namespace, name)
 }
 
-// operatorPods are the replicas of the operator that are there, those that are going among them.
+// operatorPods returns the replicas of the operator, including terminating ones.
 func operatorPods(ctx context.Context) []corev1.Pod {
 	GinkgoHelper()
 	var list corev1.PodList
@@ -167,8 +167,8 @@ func operatorPods(ctx context.Context) []corev1.Pod {
 	return list.Items
 }
 
-// bothReady waits until exactly two replicas of the operator are there, and ready. One that is going has to be gone: it
-// leads, by its own flags, until it stops.
+// bothReady waits until there are exactly two replicas of the operator, both ready. A terminating one has to be gone, because
+// its --shutdown-delay lets it lead until it stops.
 func bothReady(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) []string {
@@ -193,7 +193,7 @@ func readiness(pod *corev1.Pod) corev1.ConditionStatus {
 	return corev1.ConditionUnknown
 }
 
-// leader names the pod that holds the lease, none if nobody does.
+// leader returns the name of the pod that holds the lease, "" if there is none.
 func leader(ctx context.Context) string {
 	var lease coordinationv1.Lease
 	if err := kube.Get(ctx, client.ObjectKey{Namespace: system, Name: leaderLease}, &lease); err != nil {
@@ -203,7 +203,7 @@ func leader(ctx context.Context) string {
 	return pod
 }
 
-// leadingPod waits for a leader that isn't going.
+// leadingPod waits for a leader that isn't terminating.
 func leadingPod(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()
 	var pod corev1.Pod
@@ -212,7 +212,7 @@ func leadingPod(ctx context.Context) *corev1.Pod {
 			return err
 		}
 		if pod.DeletionTimestamp != nil {
-			return fmt.Errorf("leader %s is going", pod.Name)
+			return fmt.Errorf("leader %s is terminating", pod.Name)
 		}
 		return nil
 	}).Should(Succeed())
@@ -221,7 +221,7 @@ func leadingPod(ctx context.Context) *corev1.Pod {
 
 func kubeconfig() string { return os.Getenv("KUBECONFIG") }
 
-// deploy installs the operator as a user does, and waits until its replicas are of that image.
+// deploy installs the operator as a user does, and waits until its replicas run the image.
 func deploy(ctx context.Context, image string) {
 	GinkgoHelper()
 	must(ctx, "make", "deploy", "IMG="+image)

@@ -69,7 +69,7 @@ func guardsItsMetrics(ctx context.Context) {
 	Expect(buildVersions(ctx, token)).To(HaveEach("previous"))
 }
 
-// scraperToken is a token of the account that reads metrics.
+// scraperToken returns a token of the account that reads metrics.
 func scraperToken(ctx context.Context) string {
 	GinkgoHelper()
 	clientset, err := kubernetes.NewForConfig(config)
@@ -79,7 +79,7 @@ func scraperToken(ctx context.Context) string {
 	return request.Status.Token
 }
 
-// scrape reads metrics over TLS that the operator's own authority vouches for.
+// scrape reads metrics over TLS, verified with the operator's own authority.
 func scrape(ctx context.Context, address, token string) (status int, body string) {
 	GinkgoHelper()
 	var secret corev1.Secret
@@ -106,7 +106,7 @@ func scrape(ctx context.Context, address, token string) (status int, body string
 	return response.StatusCode, string(content)
 }
 
-// buildVersions are the versions that the replicas say they are.
+// buildVersions returns the versions that the replicas report.
 func buildVersions(ctx context.Context, token string) []string {
 	GinkgoHelper()
 	version := regexp.MustCompile(`altershield_build_info\{[^}]*version="([^"]+)"`)
@@ -116,7 +116,7 @@ func buildVersions(ctx context.Context, token string) []string {
 		Eventually(ctx, func(ctx context.Context) (status int) {
 			status, body = scrape(ctx, net.JoinHostPort(pod.Status.PodIP, "8089"), token)
 			return status
-		}).Should(Equal(http.StatusOK)) // a replica remembers for half a minute whom it refused
+		}).Should(Equal(http.StatusOK)) // a replica caches a rejection for half a minute
 		match := version.FindStringSubmatch(body)
 		Expect(match).To(HaveLen(2), "altershield_build_info of pod %s", pod.Name)
 		found = append(found, match[1])
@@ -124,10 +124,10 @@ func buildVersions(ctx context.Context, token string) []string {
 	return found
 }
 
-// restFor is how long the operator is watched at rest.
+// restFor is how long the idle operator is watched.
 const restFor = time.Minute
 
-// rests tells what the replicas use while nothing is released, as kubelet sees it.
+// rests prints the resource usage of idle replicas, as measured by the kubelet.
 func rests(ctx context.Context) {
 	bothReady(ctx)
 	usage := func() map[string]resources {
@@ -154,16 +154,16 @@ func rests(ctx context.Context) {
 		elapsed := now.at.Sub(before[name].at)
 		share := (now.cpu - before[name].cpu) / elapsed.Seconds()
 		figure("at rest for %s the %s uses %.1f millicores and %.1f MiB", elapsed.Round(time.Second), role, share*1000, now.memory/(1<<20))
-		// The requests of the Deployment are what it is given for certain.
+		// The Deployment's requests are its guaranteed resources.
 		Expect(now.memory).To(BeNumerically("<", 128<<20))
 	}
 	fmt.Print(kubectl(ctx, "get", "pods", "-n", system))
 }
 
-// resources are what a container has used.
+// resources is the resource usage of a container.
 type resources struct {
 	pod string
-	// cpu in seconds since its start, memory in bytes now.
+	// cpu is in seconds since its start, memory in bytes now.
 	cpu, memory float64
 	at          time.Time
 }
@@ -180,7 +180,7 @@ func used(ctx context.Context, pod *corev1.Pod) resources {
 		if !strings.Contains(line, `pod="`+pod.Name+`"`) || !strings.Contains(line, `container="manager"`) {
 			continue
 		}
-		// A value with the time at which kubelet read it; others have none.
+		// A value is followed by the time at which the kubelet read it; other lines aren't.
 		fields := strings.Fields(line)
 		if len(fields) < 3 {
 			continue

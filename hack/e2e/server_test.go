@@ -36,8 +36,7 @@ import (
 
 const token = "a token of the platform"
 
-// asksTheServer runs a test server on the nodes' own address: the operator's pods reach it there, and its callbacks go
-// through the Service.
+// asksTheServer runs a test server on the nodes' own address, where the operator's pods reach it. Its callbacks pass through the Service.
 func asksTheServer(ctx context.Context) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(os.Getenv("NODE_ADDRESS"), "0"))
 	Expect(err).NotTo(HaveOccurred())
@@ -69,7 +68,7 @@ func asksTheServer(ctx context.Context) {
 	succeeds(ctx, namespace, recordOf(object))
 	Expect(kubectl(ctx, "get", "changepods", "-n", namespace)).To(And(ContainSubstring("PostFinish"), Not(ContainSubstring("Failed"))))
 
-	By("suspending one that the server finds fault with")
+	By("suspending a release that the server fails")
 	server.AddRule(altershield.Rule{Name: "error rate", Message: "5xx above 1%", Stage: altershield.StagePost, Verdict: altershield.VerdictFail})
 	record, err := release(ctx, namespace, "sleep", "bad")
 	Expect(err).NotTo(HaveOccurred())
@@ -78,13 +77,13 @@ func asksTheServer(ctx context.Context) {
 	Expect(err).To(MatchError(ContainSubstring("deployment sleep is suspended")))
 	fmt.Print(kubectl(ctx, "get", "changeworkloads", "-n", namespace, "-o", "wide"))
 
-	By("taking it back on request")
+	By("rolling it back on request")
 	server.ClearRules()
 	kubectl(ctx, "annotate", "deployment", "sleep", "-n", namespace, "altershield.defense.antgroup.com/rollback=true")
 	succeeds(ctx, namespace, recordOf(object))
 }
 
-// withServer is a kustomization as a user writes it: config/default with the component that names AlterShield Server.
+// withServer returns a user's kustomization: config/default with the component for AlterShield Server.
 func withServer(address string) string {
 	GinkgoHelper()
 	dir := filepath.Join(root, "bin", "e2e", "server")

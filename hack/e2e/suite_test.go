@@ -16,8 +16,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package e2e_test installs the operator as a user does, on a cluster with real nodes, and lives with it: releases of
-// real containers, replicas that go, a new certificate, an upgrade, the way out. It is started by make e2e.
+// Package e2e_test installs the operator as a user does, on a cluster with real nodes, and tests its life: releases of
+// real containers, lost replicas, a new certificate, an upgrade, the removal. It is started by make e2e.
 package e2e_test
 
 import (
@@ -91,24 +91,24 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	}
 })
 
-// The specs are the life of one installation: each goes on where the one before ended.
+// The specs are the life of one installation: each continues where the previous one ended.
 var _ = Describe("An operator on real nodes", Ordered, func() {
 	AfterAll(func(ctx context.Context) { tellWhatWasLeft(ctx) })
 
-	It("is installed and removed by who follows the README word for word", followsTheReadme)
-	It("is installed by one command, and two replicas get ready under the restricted profile", installs)
-	It("plays the documents' walkthrough, and takes back a release whose image can't be pulled", walksThrough)
-	It("takes back a release whose container crashes again and again", takesBackACrashLoop)
+	It("is installed and removed by the commands of the README, word for word", followsTheReadme)
+	It("is installed by one command, and two replicas become ready under the restricted profile", installs)
+	It("plays the documented walkthrough, and rolls back a release whose image can't be pulled", walksThrough)
+	It("rolls back a release whose container crashes again and again", takesBackACrashLoop)
 	It("asks AlterShield Server, which calls back through the Service", asksTheServer)
-	It("lets Kubernetes say who reads its metrics", guardsItsMetrics)
+	It("serves metrics only to authorized accounts", guardsItsMetrics)
 	It("verifies a release whose leader was deleted in the middle", losesItsLeader)
 	It("admits every release while a node is drained", survivesADrain)
 	It("admits every release while it changes its certificate", changesItsCertificate)
 	It("is upgraded from the previous image, and no pod of a workload restarts", isUpgraded)
-	It("loses its leader 20 times during 50 releases, and every release ends right", losesItsLeaderAgainAndAgain)
-	It("comes back after its leader was killed on the spot", isKilledOnTheSpot)
-	It("holds up nothing but releases in opted-in namespaces while it is down", isDown)
-	It("needs little at rest", rests)
-	It("has every permission it needs, and none that it never used", hasTheRightPermissions)
+	It("loses its leader 20 times during 50 releases, and every release ends correctly", losesItsLeaderAgainAndAgain)
+	It("recovers after its leader was killed without notice", isKilledOnTheSpot)
+	It("blocks nothing but releases in opted-in namespaces while it is down", isDown)
+	It("needs few resources at rest", rests)
+	It("has every permission that it needs, and none that it doesn't use", hasTheRightPermissions)
 	It("is removed, and leaves every workload running and deletable", isRemoved)
 })

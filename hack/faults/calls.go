@@ -33,14 +33,14 @@ import (
 const verbCall = "call"
 
 const (
-	// tellFor is how long a callback is sent again, tellEvery how often.
+	// tellFor is how long a callback is sent again, tellEvery the interval.
 	tellFor, tellEvery = 30 * time.Second, 100 * time.Millisecond
 	// tellTimeout is how long an answer to a callback may take.
 	tellTimeout = 6 * time.Second
 )
 
-// isCall tells which calls to AlterShield Server change something there. The order that a call names begins with the cluster and
-// the namespace.
+// isCall returns the position of a call that changes state at AlterShield Server. The id of the order in a call begins with the
+// cluster and the namespace.
 func isCall(request *http.Request) (proxy.Write, bool) {
 	_, action, _ := strings.Cut(request.URL.Path, "/openapi/v1/exe/")
 	if action == "" || action == altershield.ActionRetrieveCheck {
@@ -64,11 +64,11 @@ func isCall(request *http.Request) (proxy.Write, bool) {
 	return proxy.Write{Namespace: parts[1], Verb: verbCall, Resource: action}, true
 }
 
-// relay takes callbacks of the server and delivers them until the manager has taken them. AlterShield Server v1.0 tells a verdict
-// once: what a lost one means is known (the batch waits for two minutes, and then only a pass is found), and is not what is
-// tried here.
+// relay receives callbacks of the server and delivers them until the manager accepts them. AlterShield Server v1.0 sends a verdict
+// only once. The effect of a lost one is known (the batch waits for two minutes, and then only a pass is found), and is not tested
+// here.
 type relay struct {
-	// ctx is that of the whole run: a callback outlives the request that brings it.
+	// ctx is the context of the whole run: a callback outlives its request.
 	ctx    context.Context
 	target string
 	client *http.Client
@@ -78,7 +78,7 @@ func newRelay(ctx context.Context, target string) *relay {
 	return &relay{ctx: ctx, target: target, client: &http.Client{Timeout: tellTimeout}}
 }
 
-// ServeHTTP takes a callback.
+// ServeHTTP receives a callback.
 func (r *relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	go r.deliver(request.Header.Clone(), body)
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"success":true}`) // the server doesn't care
+	_, _ = io.WriteString(w, `{"success":true}`) // the server ignores the answer
 }
 
 func (r *relay) deliver(header http.Header, body []byte) {
@@ -103,7 +103,7 @@ func (r *relay) deliver(header http.Header, body []byte) {
 	}
 }
 
-// tell delivers a callback once, and says whether the manager has taken it.
+// tell delivers a callback once, and reports whether the manager accepted it.
 func (r *relay) tell(ctx context.Context, header http.Header, body []byte) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.target, bytes.NewReader(body))
 	if err != nil {

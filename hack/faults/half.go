@@ -29,16 +29,16 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// half is what is tried without AlterShield Server, or with it.
+// half is one half of the matrix: the scenarios with or without AlterShield Server.
 type half struct {
 	opts    options
 	checked bool
 	out     io.Writer
-	// scenarios are those to play, and only the plans to try where not all are.
+	// scenarios are those to play, and only the plans to try if not all are.
 	scenarios map[string]scenario
 	only      []plan
 	lab       *lab.Lab
-	// dir is where the certificate of the proxy is.
+	// dir is the folder with the certificate of the proxy.
 	dir     string
 	results []result
 }
@@ -49,7 +49,7 @@ func (h *half) open(ctx context.Context) (err error) {
 		return err
 	}
 	if h.dir, err = os.MkdirTemp("", "altershield-faults-"); err != nil {
-		return errors.Join(fmt.Errorf("make a folder for the certificate of the proxy: %w", err), h.lab.Close(ctx))
+		return errors.Join(fmt.Errorf("creating a folder for the certificate of the proxy: %w", err), h.lab.Close(ctx))
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (h *half) run(ctx context.Context) error {
 	go func() {
 		select {
 		case err := <-m.keeper.broken:
-			stop(fmt.Errorf("the manager doesn't come back: %w", err))
+			stop(fmt.Errorf("the manager doesn't restart: %w", err))
 		case <-ctx.Done():
 		}
 	}()
@@ -83,7 +83,7 @@ func (h *half) run(ctx context.Context) error {
 	return errors.Join(h.lab.StopOperator(ctx), h.checkLog(log))
 }
 
-// choose finds the scenarios to play, and the plans to try where not all are.
+// choose selects the scenarios to play, and the plans to try if not all are.
 func (h *half) choose() (err error) {
 	if h.only, err = h.opts.plans(); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (h *half) choose() (err error) {
 	return nil
 }
 
-// tryAll begins with the writes in one half and with the views in the other: those keep the processors busy, these wait.
+// tryAll begins with writes in one half and with views in the other: writes keep the processors busy, views mostly wait.
 func (h *half) tryAll(ctx context.Context, m *matrix) error {
 	written, err := m.undisturbed(ctx, h.scenarios)
 	if err != nil {
@@ -139,7 +139,7 @@ func (h *half) tryAll(ctx context.Context, m *matrix) error {
 	return nil
 }
 
-// everything are the scenarios in which everything goes wrong.
+// everything returns the scenarios to which all faults apply.
 func (h *half) everything() map[string]scenario {
 	chosen := maps.Clone(h.scenarios)
 	maps.DeleteFunc(chosen, func(_ string, scenario scenario) bool { return scenario.apart })
@@ -158,7 +158,7 @@ func (h *half) tryViews(ctx context.Context, m *matrix) {
 	h.tellTime("views")
 }
 
-// tryTroubles tries one after the other: each is one of the whole control plane.
+// tryTroubles tries troubles one after the other: each affects the whole control plane.
 func (h *half) tryTroubles(ctx context.Context, m *matrix) {
 	plans := troublePlans(slices.Collect(maps.Values(h.scenarios)), h.opts.sample)
 	h.results = append(h.results, m.all(ctx, h.scenarios, plans, 1)...)
@@ -178,7 +178,7 @@ func (h *half) tryOnly(ctx context.Context, m *matrix) {
 }
 
 func (h *half) tellTime(what string) {
-	fmt.Fprintf(h.out, "%s %s %s: %d plans of this half so far\n", time.Now().Format(time.TimeOnly), h.name(), what, len(h.results))
+	fmt.Fprintf(h.out, "%s %s %s: %d plans of this half done\n", time.Now().Format(time.TimeOnly), h.name(), what, len(h.results))
 }
 
 func (h *half) name() string {

@@ -37,16 +37,16 @@ const (
 	// injectLabel marks the Deployments whose templates get injectedAnnotation.
 	injectLabel        = "faults.altershield.io/inject"
 	injectedAnnotation = "injected"
-	// injectorName sorts behind that of the operator's webhook, which is asked again then.
+	// injectorName sorts behind that of the operator's webhook, which is then called again.
 	injectorName = "zz-injector"
 )
 
-// createInjected makes the first release of a Deployment whose template the webhook completes.
+// createInjected creates a Deployment whose template the webhook completes, which is its first release.
 func (s *stage) createInjected(ctx context.Context) error {
 	return s.createLabelled(ctx, map[string]string{injectLabel: "true"})
 }
 
-// inject installs a mutating webhook such as platforms have, and waits until it is asked.
+// inject installs a mutating webhook as platforms use them, and waits until it is called.
 func (h *half) inject(ctx context.Context, ca []byte) error {
 	address, err := serve(ctx, http.HandlerFunc(injector), h.dir)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *half) inject(ctx context.Context, ca []byte) error {
 		}},
 	}
 	if err := h.lab.Kube.Create(ctx, configuration); err != nil {
-		return fmt.Errorf("install the webhook %s: %w", injectorName, err)
+		return fmt.Errorf("installing the webhook %s: %w", injectorName, err)
 	}
 	return until(ctx, "an answer of the webhook "+injectorName, func(ctx context.Context) error {
 		probe := lab.Deployment(metav1.NamespaceDefault, deploymentName, 0)
@@ -77,13 +77,13 @@ func (h *half) inject(ctx context.Context, ca []byte) error {
 			return err
 		}
 		if probe.Spec.Template.Annotations[injectedAnnotation] == "" {
-			return errors.New("it isn't asked")
+			return errors.New("it isn't called")
 		}
 		return nil
 	})
 }
 
-// injector answers the API server: it adds its annotation to a pod template that has none.
+// injector is the webhook: it adds its annotation to a pod template without it.
 func injector(w http.ResponseWriter, r *http.Request) {
 	var review admissionv1.AdmissionReview
 	var deployment appsv1.Deployment
@@ -104,10 +104,10 @@ func injector(w http.ResponseWriter, r *http.Request) {
 	}
 	review.Request = nil
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(review) // an API server that is gone misses it
+	_ = json.NewEncoder(w).Encode(review) // fails only if the API server is gone
 }
 
-// injection is the JSON patch that adds the annotation to those of a pod template, nil where it is there.
+// injection returns the JSON patch that adds the annotation to those of a pod template, nil if it has it.
 func injection(annotations map[string]string) []byte {
 	switch {
 	case annotations[injectedAnnotation] != "":

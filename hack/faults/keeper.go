@@ -25,15 +25,15 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
-// keeper kills the manager and brings it back. Users write nothing meanwhile: a release that no webhook sees is another matter.
+// keeper kills and restarts the manager. Users write nothing meanwhile, because releases that bypass the webhooks aren't tested here.
 type keeper struct {
-	// ctx is that of the whole run: the manager comes back, whatever became of the request that it was killed at.
+	// ctx is the context of the whole run: the manager restarts whatever happens to the request at which it was killed.
 	ctx context.Context
 	// down is held for writing while the manager is dead, and for reading by users who write.
 	down     sync.RWMutex
 	operator *operator.Operator
 	kills    atomic.Int64
-	// broken gets why the manager doesn't come back.
+	// broken receives the reason if the manager doesn't restart.
 	broken chan error
 }
 
@@ -41,7 +41,7 @@ func newKeeper(ctx context.Context, running *operator.Operator) *keeper {
 	return &keeper{ctx: ctx, operator: running, broken: make(chan error, 1)}
 }
 
-// kill kills the manager that a connection belongs to, and returns when it is dead. It is false if another fault was first.
+// kill kills the manager of a connection, and returns when it is dead. It returns false if another fault killed it first.
 func (k *keeper) kill(connection context.Context) bool {
 	k.down.Lock()
 	if connection.Err() != nil {
@@ -65,7 +65,7 @@ func (k *keeper) kill(connection context.Context) bool {
 	return true
 }
 
-// away has the manager dead while something is done, and brings it back.
+// away stops the manager while act runs, and restarts it.
 func (k *keeper) away(ctx context.Context, act func(context.Context) error) error {
 	k.down.Lock()
 	defer k.down.Unlock()
@@ -77,7 +77,7 @@ func (k *keeper) away(ctx context.Context, act func(context.Context) error) erro
 	return errors.Join(err, k.operator.Start(k.ctx))
 }
 
-// asUser does what a user does, while the manager is there.
+// asUser acts as a user, while the manager is running.
 func (k *keeper) asUser(act func() error) error {
 	k.down.RLock()
 	defer k.down.RUnlock()

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command faults plays scenarios while single writes of the manager fail, while the manager is killed at them, and while what it
-// sees is late, incomplete or repeated. Each time the end has to be that of an undisturbed run. See docs/reliability.md.
+// Command faults plays scenarios while single writes of the manager fail, while the manager is killed at them, and while its view
+// is late, incomplete or repeated. Each run has to end like an undisturbed one. See docs/reliability.md.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	var opts options
 	opts.bind(flag.CommandLine)
 	flag.Parse()
-	log.SetLogger(logr.Discard()) // what fails is in the results
+	log.SetLogger(logr.Discard()) // the results have all errors
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := faults(ctx, opts, os.Stdout); err != nil {
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// options say what to try.
+// options select what to test.
 type options struct {
 	manager, config, out string
 	only                 string
@@ -53,23 +53,23 @@ type options struct {
 }
 
 func (o *options) bind(flags *flag.FlagSet) {
-	flags.StringVar(&o.manager, "manager", "bin/manager", "the manager's `program`")
+	flags.StringVar(&o.manager, "manager", "bin/manager", "`program` of the manager")
 	flags.StringVar(&o.config, "config", "config/local", "kustomization `folder` to install")
-	flags.StringVar(&o.out, "out", "bin/faults.json", "`file` for the results")
-	flags.StringVar(&o.only, "only", "", "the `plans` to try, as failures name them, such as 'walkthrough/patch changepods/status#2/killed-after', with commas between; empty: all")
-	flags.IntVar(&o.sample, "sample", 1, "try every `n`-th plan")
-	flags.IntVar(&o.parallel, "parallel", 8, "how many namespaces are at work at a time")
+	flags.StringVar(&o.out, "out", "bin/faults.json", "`file` to write the results to")
+	flags.StringVar(&o.only, "only", "", "`plans` to run, by the names in failures, such as 'walkthrough/patch changepods/status#2/killed-after', separated by commas; empty: all")
+	flags.IntVar(&o.sample, "sample", 1, "run every `n`-th plan")
+	flags.IntVar(&o.parallel, "parallel", 8, "number of namespaces in use at the same time")
 }
 
 func (o *options) validate() error {
 	if o.sample < 1 || o.parallel < 1 {
-		return errors.New("--sample and --parallel have to be 1 at least")
+		return errors.New("--sample and --parallel must be at least 1")
 	}
 	_, err := o.plans()
 	return err
 }
 
-// plans are those to try where not all are.
+// plans returns the plans of --only.
 func (o *options) plans() ([]plan, error) {
 	var plans []plan
 	for name := range strings.SplitSeq(o.only, ",") {

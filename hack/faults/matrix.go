@@ -36,10 +36,10 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// progressEvery is after how many plans a line says how far the run is.
+// progressEvery is the number of plans between two lines of progress.
 const progressEvery = 50
 
-// quiet is for how long nothing may be written once the end state is reached.
+// quiet is how long nothing may be written after the end state is reached.
 const quiet = 2 * time.Second
 
 // matrix tries plans on a lab.
@@ -48,19 +48,19 @@ type matrix struct {
 	api, calls *proxy.Proxy
 	keeper     *keeper
 	out        io.Writer
-	// namespaces counts those that were made.
+	// namespaces counts the created ones.
 	namespaces atomic.Int64
 	references map[string]state.Reference
 }
 
-// result is what became of a plan.
+// result is the result of a plan.
 type result struct {
 	plan plan
-	// reached reports whether what was planned has happened.
+	// reached reports whether the planned fault was injected.
 	reached bool
-	// differences are empty where the run ended like an undisturbed one.
+	// differences is empty if the run ended like an undisturbed one.
 	differences []string
-	// again reports whether it ended otherwise beside others and was tried once more alone, which is what is told here.
+	// again reports whether the run ended differently beside others and was repeated alone; the result is that of the repetition.
 	again bool
 	took  time.Duration
 }
@@ -73,8 +73,8 @@ type run struct {
 	err      error
 }
 
-// undisturbed plays scenarios without a fault, each twice and all beside each other as later with faults, and returns where
-// each writes.
+// undisturbed plays scenarios without a fault, each twice and all concurrently, like the runs with faults. It returns the positions
+// of each.
 func (m *matrix) undisturbed(ctx context.Context, chosen map[string]scenario) (map[string][]proxy.Position, error) {
 	const times = 2
 	ended := make(chan run)
@@ -88,7 +88,7 @@ func (m *matrix) undisturbed(ctx context.Context, chosen map[string]scenario) (m
 	for range times * len(chosen) {
 		run := <-ended
 		if run.err != nil {
-			failures = append(failures, fmt.Errorf("play %s undisturbed: %w", run.scenario, run.err))
+			failures = append(failures, fmt.Errorf("playing %s undisturbed: %w", run.scenario, run.err))
 		}
 		states[run.scenario] = append(states[run.scenario], run.state)
 		records[run.scenario] = append(records[run.scenario], run.records)
@@ -116,7 +116,7 @@ func (m *matrix) play(ctx context.Context, scenario scenario) run {
 	return played
 }
 
-// settled waits until nothing changes any more, and returns what is there then.
+// settled waits until nothing changes any more, and returns the state.
 func (m *matrix) settled(ctx context.Context, namespace string) (state.State, error) {
 	var last state.State
 	since := time.Now()
@@ -136,7 +136,7 @@ func (m *matrix) settled(ctx context.Context, namespace string) (state.State, er
 	return last, err
 }
 
-// open makes a namespace in which a plan comes about.
+// open creates a namespace for a plan, and plans its fault.
 func (m *matrix) open(ctx context.Context, plan plan) (string, error) {
 	namespace := fmt.Sprintf("faults-%d", m.namespaces.Add(1))
 	forAPI, forServer := plan.fault, (*proxy.Fault)(nil)
@@ -157,16 +157,16 @@ func (m *matrix) stage(namespace string, trouble *trouble) *stage {
 	return &stage{lab: m.lab, kube: m.lab.Kube, api: m.api, keeper: m.keeper, namespace: namespace, trouble: trouble}
 }
 
-// leave removes what a scenario has left, so that a manager that restarts doesn't find more each time.
+// leave deletes the objects of a scenario, so that a restarted manager doesn't find more and more of them.
 func (m *matrix) leave(ctx context.Context, namespace string) {
 	m.api.Forget(namespace)
 	m.calls.Forget(namespace)
 	deployment := &appsv1.Deployment{}
 	deployment.Namespace, deployment.Name = namespace, deploymentName
-	_ = m.lab.Kube.Delete(ctx, deployment, client.PropagationPolicy("Background")) // what stays only costs time
+	_ = m.lab.Kube.Delete(ctx, deployment, client.PropagationPolicy("Background")) // on failure it only costs time
 }
 
-// try plays a scenario while a plan comes about, and compares.
+// try plays a scenario with the fault of a plan, and compares the end state.
 func (m *matrix) try(ctx context.Context, scenario scenario, plan plan) result {
 	began := time.Now()
 	kills := m.keeper.kills.Load()
@@ -187,14 +187,14 @@ func (m *matrix) try(ctx context.Context, scenario scenario, plan plan) result {
 	return tried
 }
 
-// compare waits until the namespace is as an undisturbed run leaves it and nothing is written any more.
+// compare waits until the namespace is in the end state of an undisturbed run and nothing is written any more.
 func (m *matrix) compare(ctx context.Context, scenario scenario, plan plan, namespace string, kills int64) []string {
 	var differences []string
 	writes, since := -1, time.Now()
 	err := until(ctx, "the end state", func(ctx context.Context) error {
 		abandoned := m.keeper.kills.Load() - kills
 		if plan.fault != nil && plan.fault.Resource == altershield.ActionStartBatch {
-			abandoned++ // whether a check has begun can't be asked, if the answer is lost
+			abandoned++ // after a lost answer, the server can't be asked whether a check has begun
 		}
 		found, err := m.look(ctx, namespace, abandoned)
 		if err != nil {
@@ -218,7 +218,7 @@ func (m *matrix) compare(ctx context.Context, scenario scenario, plan plan, name
 	return differences
 }
 
-// all tries plans, several at a time, and tells of those that fail.
+// all tries plans, several at a time, and prints those that fail.
 func (m *matrix) all(ctx context.Context, byName map[string]scenario, plans []plan, parallel int) []result {
 	queue := make(chan plan)
 	var mutex sync.Mutex
@@ -252,7 +252,7 @@ func (m *matrix) all(ctx context.Context, byName map[string]scenario, plans []pl
 	return results
 }
 
-// again tries alone what ended otherwise beside others, and puts that in the place of it: the faults of neighbours are kills of
+// again repeats alone the plans that ended differently beside others, and replaces their results: the faults of neighbours kill
 // the same manager, and slow it down.
 func (m *matrix) again(ctx context.Context, byName map[string]scenario, results []result) {
 	for i := range results {
@@ -269,7 +269,7 @@ func (m *matrix) tell(tried result) {
 	switch {
 	case len(tried.differences) > 0:
 	case tried.again:
-		fmt.Fprintf(m.out, "alone it ends as undisturbed: %s\n", tried.plan)
+		fmt.Fprintf(m.out, "alone it ends like an undisturbed run: %s\n", tried.plan)
 		return
 	default:
 		return

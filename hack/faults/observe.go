@@ -35,11 +35,11 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
 )
 
-// kind is a kind of objects, and the fields of it that are compared.
+// kind is a kind of objects, with the fields that are compared.
 type kind struct {
 	schema.GroupVersionKind
 	fields []string
-	// nameless kinds have names that chance makes.
+	// nameless kinds have random names.
 	nameless bool
 }
 
@@ -63,7 +63,7 @@ func kinds() []kind {
 	}
 }
 
-// masks hide times, and names and ids that chance makes, in what is found in a namespace.
+// masks hide times, and random names and ids, in the state of a namespace.
 func masks(namespace string) state.Masks {
 	show := func(expression, text string) state.Pattern {
 		return state.Pattern{Of: regexp.MustCompile(expression), Show: text}
@@ -75,15 +75,15 @@ func masks(namespace string) state.Masks {
 			show(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`, "TIME"),
 			show(`^\d{10}$`, "SECONDS"),
 			show(deploymentName+`-[a-z0-9]{6,10}-[a-z0-9]{5}\b`, deploymentName+"-POD"),
-			// One pod that is late is enough: whether another one is, too, by then is up to the machine.
+			// One late pod is enough: whether there are more by then depends on the machine.
 			show(` \(and \d+ more\)`, ""),
 			show(`\b\d+\.\d+\.\d+\.\d+\b`, "IP"),
 			show(`\b[0-9a-f]{36}\b`, "ID"),
 			show(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`, "UID"),
 			show(`/`+deploymentName+`/[0-9a-f]+/`, "/"+deploymentName+"/HASH/"),
 		},
-		// Deadlines come and go with waits. A verdict that was polled has no time, and one that overtakes the answer to the notify
-		// leaves no time of that. Early verdicts that were taken over stay listed. The server tells the id of an order once.
+		// Deadlines appear and disappear with waits. A polled verdict has no time, and a verdict that overtakes the answer to the notify
+		// leaves no time of the notify. Early verdicts that were applied stay listed. The server returns the id of an order only once.
 		Left: []string{
 			"deadline", "waitDeadline", "closeDeadline", "verdictTime", "postSubmitTime", "postSubmitTimeUnix", "earlyVerdicts", "orderId",
 			"lastTransitionTime", "observedGeneration",
@@ -91,15 +91,15 @@ func masks(namespace string) state.Masks {
 	}
 }
 
-// look writes down what is in the namespace, and what the manager and AlterShield Server did for it. abandoned is how many
-// checks may have been begun in vain.
+// look returns the state of the namespace, and the work of the manager and AlterShield Server for it. abandoned is the number of
+// checks that may have begun unnecessarily.
 func (m *matrix) look(ctx context.Context, namespace string, abandoned int64) (state.State, error) {
 	found, hidden, family := state.State{}, masks(namespace), newFamily()
 	for _, kind := range kinds() {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		if err := m.lab.Kube.List(ctx, list, client.InNamespace(namespace)); err != nil {
-			return nil, fmt.Errorf("list the objects of kind %s: %w", kind.Kind, err)
+			return nil, fmt.Errorf("listing the objects of kind %s: %w", kind.Kind, err)
 		}
 		for i := range list.Items {
 			family.add(&list.Items[i])
@@ -125,7 +125,7 @@ func (m *matrix) look(ctx context.Context, namespace string, abandoned int64) (s
 	return found, nil
 }
 
-// family is the objects of a namespace and the owners that they name.
+// family is the objects of a namespace with their owners.
 type family struct {
 	present map[types.UID]bool
 	owners  map[types.UID]string
@@ -142,7 +142,7 @@ func (f *family) add(object *unstructured.Unstructured) {
 	}
 }
 
-// orphan tells of an object whose owner is gone: the garbage collector takes seconds, and until then nothing is settled.
+// orphan returns an error for an object whose owner is gone: the garbage collector takes seconds, and until then nothing is settled.
 func (f *family) orphan() error {
 	for owner, owned := range f.owners {
 		if !f.present[owner] {
@@ -152,7 +152,7 @@ func (f *family) orphan() error {
 	return nil
 }
 
-// pick keeps some fields of an object.
+// pick copies some fields of an object.
 func pick(object map[string]any, fields []string) map[string]any {
 	kept := map[string]any{}
 	for _, field := range fields {
@@ -163,7 +163,7 @@ func pick(object map[string]any, fields []string) map[string]any {
 	return kept
 }
 
-// dropMessages leaves of conditions their type, status and reason.
+// dropMessages reduces conditions to their type, status and reason.
 func dropMessages(object map[string]any) {
 	status, _ := object["status"].(map[string]any)
 	conditions, _ := status["conditions"].([]any)
@@ -174,8 +174,8 @@ func dropMessages(object map[string]any) {
 	}
 }
 
-// dropLate leaves of a suspended release the pods that failed: the others are brought up to date minutes later, as the status
-// stays what it is.
+// dropLate reduces the pods of a suspended release to those that failed: as long as the status stays the same, the others are updated
+// minutes later.
 func dropLate(object map[string]any) {
 	status, _ := object["status"].(map[string]any)
 	if status["status"] != string(appv1alpha1.ChangeWorkloadSuspend) {
@@ -186,7 +186,7 @@ func dropLate(object map[string]any) {
 	}
 }
 
-// made counts what was created and deleted.
+// made counts the objects created and deleted, by kind.
 func made(records []proxy.Record) map[string]int {
 	counts := map[string]int{}
 	for _, record := range records {
@@ -197,7 +197,7 @@ func made(records []proxy.Record) map[string]int {
 	return counts
 }
 
-// addOrders writes down the orders of a namespace at AlterShield Server and their batches, each as the last check has left it.
+// addOrders adds the orders of a namespace at AlterShield Server and their batches, each in the state of its last check.
 func addOrders(found state.State, server *altershield.Server, namespace string, abandoned int64) {
 	number := map[string]int{}
 	for _, order := range server.Orders() {

@@ -24,7 +24,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 )
 
-// plan is one thing that goes wrong in one scenario: a fault of a write, a disturbance of what the manager sees, or a trouble.
+// plan is one fault in one scenario: of a write, of a view, or a trouble.
 type plan struct {
 	scenario    string
 	fault       *proxy.Fault
@@ -32,7 +32,7 @@ type plan struct {
 	disturbance proxy.Disturbance
 }
 
-// String names a plan, as --only takes it: "walkthrough/patch changepods/status#2/killed-after", "walkthrough/stale pods/5s" or
+// String returns the name of a plan, as used by --only: "walkthrough/patch changepods/status#2/killed-after", "walkthrough/stale pods/5s" or
 // "late/trouble/stale-pods".
 func (p plan) String() string {
 	switch {
@@ -47,7 +47,7 @@ func (p plan) String() string {
 // classTrouble is the class of all troubles.
 const classTrouble = "trouble"
 
-// class is the column of the table that a plan counts in.
+// class returns the column of a plan in the table.
 func (p plan) class() string {
 	switch {
 	case p.fault != nil:
@@ -58,11 +58,11 @@ func (p plan) class() string {
 	return string(p.disturbance.View)
 }
 
-// parsePlan reads the name of a plan.
+// parsePlan parses the name of a plan.
 func parsePlan(name string) (plan, error) {
 	first, last := strings.Index(name, "/"), strings.LastIndex(name, "/")
 	if first == last {
-		return plan{}, fmt.Errorf("%q is no plan: it has to read like \"walkthrough/patch changepods/status#2/killed-after\"", name)
+		return plan{}, fmt.Errorf("%q is not a plan: expected a name like \"walkthrough/patch changepods/status#2/killed-after\"", name)
 	}
 	parsed := plan{scenario: name[:first]}
 	what, how := name[first+1:last], name[last+1:]
@@ -78,27 +78,27 @@ func parsePlan(name string) (plan, error) {
 		}
 		period, err := time.ParseDuration(how)
 		if err != nil {
-			return plan{}, fmt.Errorf("read plan %q: %w", name, err)
+			return plan{}, fmt.Errorf("parsing plan %q: %w", name, err)
 		}
 		parsed.disturbance = disturb(view, resource, period)
 		return parsed, nil
 	}
 	position, err := proxy.ParsePosition(what)
 	if err != nil {
-		return plan{}, fmt.Errorf("read plan %q: %w", name, err)
+		return plan{}, fmt.Errorf("parsing plan %q: %w", name, err)
 	}
 	mode, err := proxy.ParseMode(how)
 	if err != nil {
-		return plan{}, fmt.Errorf("read plan %q: %w", name, err)
+		return plan{}, fmt.Errorf("parsing plan %q: %w", name, err)
 	}
 	parsed.fault = &proxy.Fault{Position: position, Mode: mode}
 	return parsed, nil
 }
 
-// heldInAll is about how long a view is stale in one run, all times together.
+// heldInAll is about how long a view is stale in one run in total.
 const heldInAll = 12 * time.Second
 
-// disturb lets a view go wrong a few times in a run: longer periods less often.
+// disturb returns a disturbance that applies a few times in a run, less often with longer periods.
 func disturb(view proxy.View, resource string, period time.Duration) proxy.Disturbance {
 	times := 3
 	switch view {
@@ -110,7 +110,7 @@ func disturb(view proxy.View, resource string, period time.Duration) proxy.Distu
 	return proxy.Disturbance{View: view, Resources: []string{resource}, For: period, Times: times}
 }
 
-// troublePlans are the troubles of some scenarios. A sample has the first of each.
+// troublePlans returns the troubles of some scenarios. A sample has the first of each.
 func troublePlans(scenarios []scenario, sample int) []plan {
 	var plans []plan
 	for _, scenario := range scenarios {
@@ -123,13 +123,13 @@ func troublePlans(scenarios []scenario, sample int) []plan {
 	return plans
 }
 
-// writePlans are the faults of each position that undisturbed runs have shown.
+// writePlans returns the faults of each position of the undisturbed runs.
 func writePlans(scenario string, positions []proxy.Position) []plan {
 	var plans []plan
 	for _, mode := range proxy.Modes() {
 		for _, position := range positions {
 			if mode == proxy.Conflict && position.Verb == verbCall {
-				continue // AlterShield Server knows no conflicts
+				continue // AlterShield Server has no conflicts
 			}
 			plans = append(plans, plan{scenario: scenario, fault: &proxy.Fault{Position: position, Mode: mode}})
 		}
@@ -137,7 +137,7 @@ func writePlans(scenario string, positions []proxy.Position) []plan {
 	return plans
 }
 
-// viewPlans are what goes wrong with what the manager sees of each kind that it watches.
+// viewPlans returns the disturbances of each resource that the manager watches.
 func viewPlans() []proxy.Disturbance {
 	var disturbances []proxy.Disturbance
 	for _, period := range []time.Duration{time.Second, 3 * time.Second, 10 * time.Second} {
@@ -154,13 +154,13 @@ func viewPlans() []proxy.Disturbance {
 	return disturbances
 }
 
-// watched are the resources that the manager keeps in its cache.
+// watched returns the resources that the manager caches.
 func watched() []string {
 	return []string{"namespaces", "deployments", "replicasets", "pods", "changeworkloads", "changepods", "opsconfiginfoes"}
 }
 
-// sample keeps every n-th of some plans, and all of them if n is 1. Plans of a kind come together, so that no kind is left out by
-// falling in with every n-th.
+// sample returns every n-th of some plans, all if n is 1. Plans of a kind are adjacent, so that no kind is skipped by being
+// in step with n.
 func sample[P any](plans []P, n int) []P {
 	var kept []P
 	for i, one := range plans {
@@ -171,7 +171,7 @@ func sample[P any](plans []P, n int) []P {
 	return kept
 }
 
-// positions are where undisturbed runs have written, in the order of the first one that did.
+// positions returns the positions of the undisturbed runs, in the order of the first run that has them.
 func positions(runs ...[]proxy.Record) []proxy.Position {
 	var found []proxy.Position
 	known := map[proxy.Position]bool{}

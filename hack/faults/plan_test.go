@@ -127,6 +127,6 @@ func TestPositionsAreThoseOfAllUndisturbedRuns(t *testing.T) {
 func TestOptionsThatMeanNothingAreRefused(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect((&options{sample: 1, parallel: 1}).validate()).To(Succeed())
-	g.Expect((&options{sample: 0, parallel: 1}).validate()).To(MatchError("--sample and --parallel have to be 1 at least"))
-	g.Expect((&options{sample: 1, parallel: 1, only: "walkthrough"}).validate()).To(MatchError(ContainSubstring("is no plan")))
+	g.Expect((&options{sample: 0, parallel: 1}).validate()).To(MatchError("--sample and --parallel must be at least 1"))
+	g.Expect((&options{sample: 1, parallel: 1, only: "walkthrough"}).validate()).To(MatchError(ContainSubstring("is not a plan")))
 }

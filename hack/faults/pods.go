@@ -30,18 +30,18 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// seenFor is how old pods are that the manager has seen.
+// seenFor is the age at which the manager has certainly seen a pod.
 const seenFor = 2 * time.Second
 
-// idle are the pods of a phase that aren't ready.
+// idle returns the pods of a phase that aren't ready.
 func (s *stage) idle(ctx context.Context, phase corev1.PodPhase) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	if err := s.kube.List(ctx, &list, client.InNamespace(s.namespace)); err != nil {
-		return nil, fmt.Errorf("list the pods: %w", err)
+		return nil, fmt.Errorf("listing the pods: %w", err)
 	}
 	var found []corev1.Pod
 	for _, pod := range list.Items {
-		// One without a status of its containers isn't known to its node yet, which would overwrite what is written here.
+		// The node of a pod without container statuses hasn't processed it yet, and would overwrite the status written here.
 		if pod.Status.Phase == phase && len(pod.Status.ContainerStatuses) > 0 && !pod.Status.ContainerStatuses[0].Ready {
 			found = append(found, pod)
 		}
@@ -49,7 +49,7 @@ func (s *stage) idle(ctx context.Context, phase corev1.PodPhase) ([]corev1.Pod, 
 	return found, nil
 }
 
-// pending waits until all pods of the new release are there, have not started, and were seen so.
+// pending waits until the manager has seen all pods of the new release, none of them started.
 func (s *stage) pending(ctx context.Context) error {
 	return until(ctx, "pods that don't start", func(ctx context.Context) error {
 		pods, err := s.idle(ctx, corev1.PodPending)
@@ -58,17 +58,17 @@ func (s *stage) pending(ctx context.Context) error {
 		}
 		for i := range pods {
 			if age := time.Since(pods[i].CreationTimestamp.Time); age < seenFor {
-				return fmt.Errorf("pod %s is %s old", pods[i].Name, age)
+				return fmt.Errorf("pod %s is only %s old", pods[i].Name, age)
 			}
 		}
 		if len(pods) != replicas {
-			return fmt.Errorf("%d of %d are there", len(pods), replicas)
+			return fmt.Errorf("there are %d of %d", len(pods), replicas)
 		}
 		return nil
 	})
 }
 
-// runPods starts all pods that are pending, in place of the kubelet. They aren't ready yet, so that the rollout isn't over.
+// runPods starts all pending pods instead of the kubelet. They aren't ready yet, so that the rollout isn't over.
 func (s *stage) runPods(ctx context.Context) error {
 	return s.write(ctx, "the start of the pods", func(ctx context.Context) error {
 		pods, err := s.idle(ctx, corev1.PodPending)
@@ -79,7 +79,7 @@ func (s *stage) runPods(ctx context.Context) error {
 	})
 }
 
-// readyPods makes all pods ready that run, in place of the kubelet.
+// readyPods makes all running pods ready instead of the kubelet.
 func (s *stage) readyPods(ctx context.Context) error { return s.ready(ctx, replicas) }
 
 // readyOne makes one of them ready.
@@ -92,7 +92,7 @@ func (s *stage) ready(ctx context.Context, count int) error {
 			return err
 		}
 		if len(pods) < count {
-			return fmt.Errorf("%d pods of %d run and aren't ready", len(pods), count)
+			return fmt.Errorf("%d pods of %d are running and not ready", len(pods), count)
 		}
 		for i := range pods[:count] {
 			err = errors.Join(err, s.report(ctx, &pods[i], true))
@@ -101,7 +101,7 @@ func (s *stage) ready(ctx context.Context, count int) error {
 	})
 }
 
-// report writes the status of a pod that runs, and is ready or not.
+// report writes the status of a running pod, ready or not.
 func (s *stage) report(ctx context.Context, pod *corev1.Pod, ready bool) error {
 	before, now := pod.DeepCopy(), metav1.Now()
 	pod.Status.Phase = corev1.PodRunning

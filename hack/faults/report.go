@@ -32,7 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 )
 
-// written is what the file of results holds of a plan.
+// written is a plan in the file of results.
 type written struct {
 	Plan        string   `json:"plan"`
 	Class       string   `json:"class"`
@@ -42,7 +42,7 @@ type written struct {
 	Differences []string `json:"differences,omitempty"`
 }
 
-// tally counts the plans of a cell of the table.
+// tally counts the plans in a cell of the table.
 type tally struct{ Tried, Failed, NotReached int }
 
 func (t tally) String() string {
@@ -67,7 +67,7 @@ func (t *tally) add(tried result) {
 	}
 }
 
-// count sums results up by scenario and class, with a row and a column for all.
+// count adds up results by scenario and class, with a row and a column for the totals.
 func count(results []result) map[string]map[string]*tally {
 	counts := map[string]map[string]*tally{}
 	for _, tried := range results {
@@ -88,7 +88,7 @@ func count(results []result) map[string]map[string]*tally {
 
 const all = "all"
 
-// classes are the columns of the table.
+// classes returns the columns of the table.
 func classes() []string {
 	var names []string
 	for _, mode := range proxy.Modes() {
@@ -100,7 +100,7 @@ func classes() []string {
 	return append(names, classTrouble, all)
 }
 
-// table shows how many plans were tried and how many failed.
+// table prints how many plans were run and how many failed.
 func table(out io.Writer, results []result) error {
 	counts := count(results)
 	var rows []string
@@ -124,7 +124,7 @@ func table(out io.Writer, results []result) error {
 	return writer.Flush()
 }
 
-// shown is how many differences of a run are printed; the file has them all.
+// shown is how many differences of a run are printed; the file has all of them.
 const shown = 12
 
 func showDifferences(out io.Writer, differences []string) {
@@ -136,7 +136,7 @@ func showDifferences(out io.Writer, differences []string) {
 	}
 }
 
-// panics are the lines of the manager's log that tell of one.
+// panics returns the lines of a manager's log that report a panic.
 func panics(log string) []string {
 	var found []string
 	for line := range strings.Lines(log) {
@@ -147,11 +147,11 @@ func panics(log string) []string {
 	return found
 }
 
-// checkLog keeps the manager's log beside the results. The error says that the manager has panicked.
+// checkLog copies the manager's log to the results. It returns an error if the manager has panicked.
 func (h *half) checkLog(path string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read the manager's log: %w", err)
+		return fmt.Errorf("reading the manager's log: %w", err)
 	}
 	kept := strings.TrimSuffix(h.opts.out, ".json")
 	if h.checked {
@@ -159,7 +159,7 @@ func (h *half) checkLog(path string) error {
 	}
 	kept += ".log"
 	if err := errors.Join(os.MkdirAll(filepath.Dir(kept), 0o755), os.WriteFile(kept, content, 0o600)); err != nil {
-		return fmt.Errorf("keep the manager's log: %w", err)
+		return fmt.Errorf("keeping the manager's log: %w", err)
 	}
 	if found := panics(string(content)); len(found) > 0 {
 		return fmt.Errorf("the manager panicked %d times, see %s: %s", len(found), kept, found[0])
@@ -167,12 +167,12 @@ func (h *half) checkLog(path string) error {
 	return nil
 }
 
-// report prints the table and writes the file. The error says that runs have ended otherwise than undisturbed ones.
+// report prints the table and writes the file. It returns an error if a run ended differently from an undisturbed one.
 func report(out io.Writer, file string, results []result, took time.Duration) error {
 	slices.SortFunc(results, func(a, b result) int { return cmp.Compare(a.plan.String(), b.plan.String()) })
 	fmt.Fprintln(out)
 	if err := table(out, results); err != nil {
-		return fmt.Errorf("print the table: %w", err)
+		return fmt.Errorf("printing the table: %w", err)
 	}
 	var plans []written
 	var failed []result
@@ -189,18 +189,18 @@ func report(out io.Writer, file string, results []result, took time.Duration) er
 			again++
 		}
 	}
-	fmt.Fprintf(out, "\n%d plans came about, %d did not (their write didn't occur), %d ended otherwise than an undisturbed run. %d were tried again alone. %s in all.\n",
+	fmt.Fprintf(out, "\n%d faults were injected, %d were not (their write didn't occur), %d runs ended differently from an undisturbed one. %d plans were repeated alone. %s in total.\n",
 		len(results)-unreached, unreached, len(failed), again, took.Round(time.Second))
 	for _, tried := range failed {
 		fmt.Fprintf(out, "\n%s\n", tried.plan)
 		showDifferences(out, tried.differences)
-		fmt.Fprintf(out, "    again: make faults FAULTS_ARGS=\"--only='%s'\"\n", tried.plan)
+		fmt.Fprintf(out, "    repeat it with: make faults FAULTS_ARGS=\"--only='%s'\"\n", tried.plan)
 	}
 	if err := save(file, results, took, plans); err != nil {
 		return err
 	}
 	if len(failed) > 0 {
-		return fmt.Errorf("%d of %d plans ended otherwise than an undisturbed run", len(failed), len(results))
+		return fmt.Errorf("%d of %d plans ended differently from an undisturbed run", len(failed), len(results))
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func save(file string, results []result, took time.Duration, plans []written) er
 		err = os.WriteFile(file, append(content, '\n'), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("write the results: %w", err)
+		return fmt.Errorf("writing the results: %w", err)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func tried(scenario string, nth int, mode proxy.Mode, reached bool, differences 
 	}
 }
 
-// rows are the cells of a table.
+// rows returns the cells of a table.
 func rows(printed string) [][]string {
 	var all [][]string
 	for line := range strings.Lines(printed) {
@@ -72,20 +72,20 @@ func TestReportNamesWhatRepeatsAFailure(t *testing.T) {
 	g, file := NewWithT(t), filepath.Join(t.TempDir(), "bin", "faults.json")
 	var printed bytes.Buffer
 	ended := []result{
-		tried("stuck", 2, proxy.Failed, true, `Deployment web .spec.paused: "true", it should be "false"`), tried("stuck", 1, proxy.Failed, true),
+		tried("stuck", 2, proxy.Failed, true, `Deployment web .spec.paused: "true", expected "false"`), tried("stuck", 1, proxy.Failed, true),
 	}
 	ended[1].again = true
-	g.Expect(report(&printed, file, ended, time.Minute)).To(MatchError("1 of 2 plans ended otherwise than an undisturbed run"))
-	g.Expect(printed.String()).To(ContainSubstring("2 plans came about, 0 did not (their write didn't occur), 1 ended otherwise than an undisturbed run. 1 were tried again alone. 1m0s in all."))
-	g.Expect(printed.String()).To(ContainSubstring("\nstuck/patch pods#2/500\n    Deployment web .spec.paused: \"true\", it should be \"false\"\n" +
-		"    again: make faults FAULTS_ARGS=\"--only='stuck/patch pods#2/500'\"\n"))
+	g.Expect(report(&printed, file, ended, time.Minute)).To(MatchError("1 of 2 plans ended differently from an undisturbed run"))
+	g.Expect(printed.String()).To(ContainSubstring("2 faults were injected, 0 were not (their write didn't occur), 1 runs ended differently from an undisturbed one. 1 plans were repeated alone. 1m0s in total."))
+	g.Expect(printed.String()).To(ContainSubstring("\nstuck/patch pods#2/500\n    Deployment web .spec.paused: \"true\", expected \"false\"\n" +
+		"    repeat it with: make faults FAULTS_ARGS=\"--only='stuck/patch pods#2/500'\"\n"))
 	content, err := os.ReadFile(file)
 	g.Expect(err).NotTo(HaveOccurred())
 	var results struct{ Plans []written }
 	g.Expect(json.Unmarshal(content, &results)).To(Succeed())
 	g.Expect(results.Plans).To(Equal([]written{
 		{Plan: "stuck/patch pods#1/500", Class: "500", Reached: true, Again: true, Seconds: 1},
-		{Plan: "stuck/patch pods#2/500", Class: "500", Reached: true, Seconds: 1, Differences: []string{`Deployment web .spec.paused: "true", it should be "false"`}},
+		{Plan: "stuck/patch pods#2/500", Class: "500", Reached: true, Seconds: 1, Differences: []string{`Deployment web .spec.paused: "true", expected "false"`}},
 	}))
 
 	g.Expect(report(&printed, file, ended[:1], time.Minute)).To(Succeed())
@@ -118,5 +118,5 @@ func TestCheckLogFailsAfterAPanicAndKeepsTheLog(t *testing.T) {
 	}
 	g.Expect(os.WriteFile(log, []byte("panic: nil map\n"), 0o600)).To(Succeed())
 	g.Expect((&half{checked: true, opts: options{out: filepath.Join(dir, "faults.json")}}).checkLog(log)).To(MatchError(ContainSubstring("faults-server.log")))
-	g.Expect((&half{}).checkLog(filepath.Join(dir, "absent"))).To(MatchError(ContainSubstring("read the manager's log")))
+	g.Expect((&half{}).checkLog(filepath.Join(dir, "absent"))).To(MatchError(ContainSubstring("reading the manager's log")))
 }

@@ -41,7 +41,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
-// stuckAfter is how long pods may take to run before their release goes back: much longer than good ones take here.
+// stuckAfter is how long pods may take to run before their release is rolled back: much longer than good ones take here.
 const stuckAfter = 8 * time.Second
 
 const (
@@ -50,7 +50,7 @@ const (
 	headerTimeout       = 10 * time.Second
 )
 
-// faults runs the matrix and writes down what came of it. Its halves, without AlterShield Server and with it, run beside each other, each
+// faults runs the matrix and writes the results. Its halves, without AlterShield Server and with it, run concurrently, each
 // on a control plane of its own.
 func faults(ctx context.Context, opts options, out io.Writer) (err error) {
 	if err := opts.validate(); err != nil {
@@ -98,13 +98,13 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 	m.calls = proxy.New(proxy.Options{Target: &url.URL{}, Transport: http.DefaultTransport, IsWrite: isCall, Kill: m.keeper.kill})
 	var args []string
 	if h.checked {
-		// A deadlock at the server is a matter of chance: the same call would have another position each time.
+		// Deadlocks at the server are random: the same call would have another position in each run.
 		if err := h.lab.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1}); err != nil {
 			return nil, err
 		}
 		target, err := url.Parse(h.lab.ServerURL)
 		if err != nil {
-			return nil, fmt.Errorf("read the address of the test server: %w", err)
+			return nil, fmt.Errorf("parsing the address of the test server: %w", err)
 		}
 		m.calls = proxy.New(proxy.Options{Target: target, Transport: http.DefaultTransport, IsWrite: isCall, Kill: m.keeper.kill})
 		address, err := serve(ctx, m.calls, "")
@@ -138,13 +138,13 @@ func (h *half) proxyAPI(ctx context.Context, m *matrix) (*cluster.APIEndpoint, e
 	}
 	target, err := url.Parse(h.lab.Plane.Config().Host)
 	if err != nil {
-		return nil, fmt.Errorf("read the address of the API server: %w", err)
+		return nil, fmt.Errorf("parsing the address of the API server: %w", err)
 	}
 	authority := x509.NewCertPool()
 	if !authority.AppendCertsFromPEM(rest.AnonymousClientConfig(h.lab.Plane.Config()).CAData) {
-		return nil, errors.New("the authority of the API server is no certificate")
+		return nil, errors.New("the authority of the API server is not a certificate")
 	}
-	// It shows no certificate of its own: the token of the client is what the API server sees.
+	// The proxy has no client certificate: the API server authenticates the token of the client.
 	m.api = proxy.New(proxy.Options{
 		Target: target, IsWrite: proxy.KubernetesWrite, Kill: m.keeper.kill,
 		Transport: &http.Transport{
@@ -165,7 +165,7 @@ func serve(ctx context.Context, handler http.Handler, certificate string) (addre
 		return "", fmt.Errorf("listen: %w", err)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
-	go func() { // it ends with the context
+	go func() { // ends with the context
 		if certificate == "" {
 			_ = server.Serve(listener)
 		} else {
@@ -176,7 +176,7 @@ func serve(ctx context.Context, handler http.Handler, certificate string) (addre
 	return listener.Addr().String(), nil
 }
 
-// hurry has releases that don't start go back soon.
+// hurry shortens the time after which stuck releases are rolled back.
 func (h *half) hurry(ctx context.Context) error {
 	return until(ctx, "the setting "+appv1alpha1.ConfigStuckRollback, func(ctx context.Context) error {
 		setting := &appv1alpha1.OpsConfigInfo{}

@@ -30,13 +30,13 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// scenario is what users do in a namespace, and wait for.
+// scenario is a sequence of actions of users in a namespace, with the states to wait for.
 type scenario struct {
 	name string
 	// checked reports whether AlterShield Server checks the releases.
 	checked bool
 	play    func(context.Context, *stage) error
-	// troubles are what may strike at its moment, apart says that nothing else goes wrong in it.
+	// troubles may strike at its moment; apart reports that no other faults apply to it.
 	troubles []trouble
 	apart    bool
 }
@@ -65,20 +65,20 @@ func (s *stage) createLabelled(ctx context.Context, labels map[string]string) er
 	return s.write(ctx, "the first release", func(ctx context.Context) error {
 		deployment := lab.Deployment(s.namespace, deploymentName, replicas)
 		maps.Copy(deployment.Labels, labels)
-		// All pods are replaced at once, so that a rollout is over when its last batch fails: one that goes on would be held.
+		// All pods are replaced at once, so that a rollout is over when its last batch fails: otherwise it would be held.
 		deployment.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}
 		return s.kube.Create(ctx, deployment)
 	})
 }
 
-// walkthrough is the documented one: a release passes, a verdict by hand suspends it, the next one is denied, a repair gets in.
+// walkthrough is the documented one: a release passes, a verdict by hand suspends it, the next one is denied, a repair is admitted.
 func walkthrough(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).create, verified(1), (*stage).remember, (*stage).fail, suspended(1), moment, (*stage).denied,
 		change("the repair", template("repaired", repairing)), verified(2))
 }
 
-// stuckGoesBack has a release whose pods never start.
+// stuckGoesBack makes a release whose pods never start.
 func stuckGoesBack(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).create, verified(1),
@@ -86,7 +86,7 @@ func stuckGoesBack(ctx context.Context, s *stage) error {
 		verified(3))
 }
 
-// startsLate has a release whose pods take some time to start.
+// startsLate makes a release whose pods take some time to start.
 func startsLate(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).create, verified(1),
@@ -94,8 +94,8 @@ func startsLate(ctx context.Context, s *stage) error {
 		(*stage).pending, moment, (*stage).runPods, (*stage).readyPods, verified(2))
 }
 
-// heldHalfway has a release that fails while half of the pods are replaced, and is held, of a Deployment whose template a webhook
-// completes. It goes back on request.
+// heldHalfway makes a release that fails while half of the pods are replaced, and is held, of a Deployment whose template a webhook
+// completes. It is rolled back on request.
 func heldHalfway(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).createInjected, verified(1),
@@ -105,28 +105,28 @@ func heldHalfway(ctx context.Context, s *stage) error {
 		moment, (*stage).askToGoBack, verified(3))
 }
 
-// goesBackOnRequest has a verified release go back to the one before.
+// goesBackOnRequest rolls a verified release back to the previous one.
 func goesBackOnRequest(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).create, verified(1), change("the second release", template("second", "")), verified(2),
 		change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback)), verified(3))
 }
 
-// serverFailsARelease has AlterShield Server pass a release, and fail the last pod of the next one.
+// serverFailsARelease makes AlterShield Server pass a release, and fail the last pod of the next one.
 func serverFailsARelease(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).create, verified(1), (*stage).failLastBatch, change("the second release", template("second", "")),
 		suspended(2), (*stage).denied)
 }
 
-// repairUnderAServer has AlterShield Server fail the last pod of the first release, and pass the repair.
+// repairUnderAServer makes AlterShield Server fail the last pod of the first release, and pass the repair.
 func repairUnderAServer(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).failLastBatch, (*stage).create, suspended(1), change("the repair", template("repaired", repairing)), verified(2))
 }
 
-// failLastBatch lets the server fail one check to come. The last batch is the one by which every pod is replaced: whether an
-// earlier failure would find the rollout still going on is a matter of time.
+// failLastBatch makes the server fail the check of the last batch, with which every pod is replaced: after an earlier failure the
+// rollout may or may not be over.
 func (s *stage) failLastBatch(context.Context) error {
 	s.lab.Server.AddRule(altershield.Rule{
 		Name: "error rate", Message: "5xx above 1%", Deployment: s.namespace + "/" + deploymentName,

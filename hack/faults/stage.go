@@ -36,36 +36,36 @@ import (
 )
 
 const (
-	// patience is how long a state may take to come about: longer than any fault lasts, and shorter than the two minutes after
-	// which a batch is given up.
+	// patience is how long a state may take to be reached: longer than any fault lasts, and shorter than the two minutes after
+	// which the operator gives up on a batch.
 	patience = 100 * time.Second
-	// glance is how often it is looked at meanwhile.
+	// glance is the interval between two looks at it.
 	glance = 100 * time.Millisecond
 
 	deploymentName = "web"
 )
 
-// stage is where a scenario is played: a namespace.
+// stage is the namespace of a scenario.
 type stage struct {
 	lab       *lab.Lab
 	kube      client.Client
 	api       *proxy.Proxy
 	keeper    *keeper
 	namespace string
-	// trouble is what strikes at the moment of the scenario, nil for nothing, and struck says that it has.
+	// trouble strikes at the moment of the scenario, nil for none; struck reports that it has.
 	trouble *trouble
 	struck  bool
-	// revision is the resourceVersion to which a past view goes back.
+	// revision is the resourceVersion to which a past view returns.
 	revision string
 }
 
-// until looks until something holds. What it returns tells what is missing.
+// until polls until holds returns nil. Its error says what is missing.
 func until(ctx context.Context, what string, holds func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(glance)
 	defer tick.Stop()
-	last := errors.New("it was never looked at")
+	last := errors.New("it was never checked")
 	for {
 		if err := holds(ctx); err == nil {
 			return nil
@@ -74,13 +74,13 @@ func until(ctx context.Context, what string, holds func(context.Context) error) 
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not come about within %s: %w", what, patience, last)
+			return fmt.Errorf("%s: timed out after %s: %w", what, patience, last)
 		case <-tick.C:
 		}
 	}
 }
 
-// write does what a user does, again if the API server could not do it.
+// write acts as a user, repeatedly if the API server fails.
 func (s *stage) write(ctx context.Context, what string, act func(context.Context) error) error {
 	var refused error
 	err := until(ctx, what, func(ctx context.Context) error {
@@ -107,7 +107,7 @@ func (s *stage) patch(ctx context.Context, what, content string) error {
 	})
 }
 
-// current is the Deployment and the record of the release that it is at.
+// current returns the Deployment and the record of its current release.
 func (s *stage) current(ctx context.Context) (*appsv1.Deployment, *appv1alpha1.ChangeWorkload, error) {
 	deployment, workload := &appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}
 	if err := s.kube.Get(ctx, s.key(deploymentName), deployment); err != nil {
@@ -123,7 +123,7 @@ func (s *stage) current(ctx context.Context) (*appsv1.Deployment, *appv1alpha1.C
 	return deployment, workload, nil
 }
 
-// verified waits until a release has reached Success, and is the only one that has a record.
+// verified waits until a release has reached Success and has the only record.
 func (s *stage) verified(ctx context.Context, release int64) error {
 	return until(ctx, fmt.Sprintf("the success of release %d", release), func(ctx context.Context) error {
 		deployment, workload, err := s.current(ctx)
@@ -143,8 +143,8 @@ func (s *stage) verified(ctx context.Context, release int64) error {
 	})
 }
 
-// cleared reports whether the batches of releases that are over are gone. If the same version is released again before, its
-// batches get higher numbers.
+// cleared returns an error until the batches of past releases are deleted. If the same version were released again before, its
+// batches would get higher numbers.
 func (s *stage) cleared(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
 	var batches appv1alpha1.ChangePodList
 	if err := s.kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
@@ -152,7 +152,7 @@ func (s *stage) cleared(ctx context.Context, workload *appv1alpha1.ChangeWorkloa
 	}
 	for i := range batches.Items {
 		if !metav1.IsControlledBy(&batches.Items[i], workload) || batches.Items[i].Spec.Release != workload.Spec.Release {
-			return fmt.Errorf("ChangePod %s waits to be removed", batches.Items[i].Name)
+			return fmt.Errorf("ChangePod %s is not deleted yet", batches.Items[i].Name)
 		}
 	}
 	return nil
@@ -173,7 +173,7 @@ func (s *stage) suspended(ctx context.Context, release int64) error {
 	})
 }
 
-// denied makes a release that has to be refused, as the Deployment is suspended.
+// denied makes a release that has to be denied, because the Deployment is suspended.
 func (s *stage) denied(ctx context.Context) error {
 	err := s.patch(ctx, "the denial of a release", template("denied", ""))
 	if err == nil {
@@ -185,7 +185,7 @@ func (s *stage) denied(ctx context.Context) error {
 	return nil
 }
 
-// fail sets the verdict of the first batch of the present release to unpass, as a person would.
+// fail sets the verdict of the first batch of the current release to unpass, as a user would.
 func (s *stage) fail(ctx context.Context) error {
 	return s.write(ctx, "a verdict by hand", func(ctx context.Context) error {
 		_, workload, err := s.current(ctx)
@@ -197,7 +197,7 @@ func (s *stage) fail(ctx context.Context) error {
 			return err
 		}
 		if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {
-			return fmt.Errorf("ChangePod %s is at %q", changePod.Name, changePod.Status.Status)
+			return fmt.Errorf("ChangePod %s has the status %q", changePod.Name, changePod.Status.Status)
 		}
 		before := changePod.DeepCopy()
 		failed := changePod.Spec.PodInfos[0]
@@ -208,7 +208,7 @@ func (s *stage) fail(ctx context.Context) error {
 	})
 }
 
-// template is a patch that makes a release; labels go onto the Deployment.
+// template returns a patch that makes a release; labels are set on the Deployment.
 func template(value, labels string) string {
 	return fmt.Sprintf(`{"metadata":{"labels":{%s}},"spec":{"template":{"metadata":{"labels":{"test":%q}}}}}`, labels, value)
 }

@@ -33,21 +33,21 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
 )
 
-// trouble is what goes wrong at one moment of a scenario. It tempts the operator to do what can't be taken back: the Deployment has
-// to stay what it is.
+// trouble is a failure at one moment of a scenario. It tempts the operator to take an irreversible step: the Deployment has
+// to stay unchanged.
 type trouble struct {
 	name   string
 	strike func(context.Context, *stage) error
 }
 
 const (
-	// beyond is for how long a trouble lasts once the pods of a release that doesn't start would be late.
+	// beyond is how long a trouble lasts after the pods of a release that doesn't start would be late.
 	beyond = 2 * time.Second
-	// outage is how long the API server is away at least: much longer than a client that has bad luck waits for its next answer.
+	// outage is the minimum time without an API server: much longer than the longest backoff of a client.
 	outage = 10 * time.Second
 )
 
-// findTrouble is a trouble by the name of its scenario and its own.
+// findTrouble returns a trouble by the name of its scenario and its own.
 func findTrouble(scenario, name string) (*trouble, error) {
 	for _, known := range scenarios() {
 		for i := range known.troubles {
@@ -69,7 +69,7 @@ func moment(s *stage, ctx context.Context) error {
 		return err
 	}
 	if err := s.trouble.strike(ctx, s); err != nil {
-		return fmt.Errorf("let %s strike: %w", s.trouble.name, err)
+		return fmt.Errorf("injecting %s: %w", s.trouble.name, err)
 	}
 	s.struck = true
 	after, err := s.deployment(ctx)
@@ -82,7 +82,7 @@ func moment(s *stage, ctx context.Context) error {
 	return nil
 }
 
-// deployment writes down what the Deployment is. No time is hidden: a suspension that was lifted and came back is another one.
+// deployment returns the content of the Deployment, with times: a suspension that was lifted and set again counts as a change.
 func (s *stage) deployment(ctx context.Context) (state.State, error) {
 	found := state.State{}
 	err := until(ctx, "a look at the Deployment", func(ctx context.Context) error {
@@ -97,7 +97,7 @@ func (s *stage) deployment(ctx context.Context) (state.State, error) {
 	return found, err
 }
 
-// stalePods lets pods start while the manager sees them as they were before, until they would be late.
+// stalePods starts the pods while the manager doesn't see it, until they would be late.
 func stalePods(ctx context.Context, s *stage) error {
 	late, err := s.late(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func stalePods(ctx context.Context, s *stage) error {
 	return errors.Join(s.runPods(ctx), wait(ctx, late))
 }
 
-// apiServerAway stops the API server until pods would be late, and lets them start a moment after it is back.
+// apiServerAway stops the API server until pods would be late, and starts them a moment after it is back.
 func apiServerAway(ctx context.Context, s *stage) error {
 	late, err := s.late(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func apiServerAway(ctx context.Context, s *stage) error {
 	return errors.Join(wait(ctx, late), s.lab.StartAPIServer(ctx), s.runPodsSoon(ctx))
 }
 
-// managerAway has the manager dead until pods would be late, and lets them start a moment after it is back.
+// managerAway stops the manager until pods would be late, and starts them a moment after it is back.
 func managerAway(ctx context.Context, s *stage) error {
 	late, err := s.late(ctx)
 	if err != nil {
@@ -132,12 +132,12 @@ func managerAway(ctx context.Context, s *stage) error {
 	return errors.Join(s.keeper.away(ctx, func(ctx context.Context) error { return wait(ctx, late) }), s.runPodsSoon(ctx))
 }
 
-// runPodsSoon leaves the manager some time before the pods start, and some after that.
+// runPodsSoon gives the manager some time before the pods start, and some after that.
 func (s *stage) runPodsSoon(ctx context.Context) error {
 	return errors.Join(wait(ctx, time.Now().Add(quiet)), s.runPods(ctx), wait(ctx, time.Now().Add(quiet)))
 }
 
-// pastOf is a new manager that sees of some resources what was there when the revision was remembered, and all else as it is.
+// pastOf starts a new manager that sees some resources as they were at the remembered revision, and all others as they are.
 func pastOf(resources ...string) func(context.Context, *stage) error {
 	return func(ctx context.Context, s *stage) error {
 		defer s.api.Disturb(proxy.Disturbance{})
@@ -151,12 +151,12 @@ func pastOf(resources ...string) func(context.Context, *stage) error {
 	}
 }
 
-// unawareClient replaces the Deployment by what its own file says. A webhook completes that, so that nothing changes.
+// unawareClient replaces the Deployment by the content of its file. The webhook completes it, so that nothing changes.
 func unawareClient(ctx context.Context, s *stage) error {
 	return s.replace(ctx, "an object without what the webhook adds", func(*appsv1.Deployment) {})
 }
 
-// askToGoBack asks for a rollback. An unaware client does so with its file.
+// askToGoBack requests a rollback; an unaware client does so with its file.
 func (s *stage) askToGoBack(ctx context.Context) error {
 	if s.trouble == nil {
 		return s.patch(ctx, "the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback))
@@ -179,17 +179,17 @@ func (s *stage) replace(ctx context.Context, what string, edit func(*appsv1.Depl
 	})
 }
 
-// remember remembers the revision that the API server is at.
+// remember stores the current revision of the API server.
 func (s *stage) remember(ctx context.Context) error {
 	var list appv1alpha1.ChangePodList
 	if err := s.kube.List(ctx, &list, client.Limit(1)); err != nil {
-		return fmt.Errorf("find the revision of the API server: %w", err)
+		return fmt.Errorf("reading the revision of the API server: %w", err)
 	}
 	s.revision = list.ResourceVersion
 	return nil
 }
 
-// late is when the pods that don't run are late for good.
+// late returns the time at which pods that don't run are certainly late.
 func (s *stage) late(ctx context.Context) (time.Time, error) {
 	pods, err := s.idle(ctx, corev1.PodPending)
 	var last time.Time
@@ -201,7 +201,7 @@ func (s *stage) late(ctx context.Context) (time.Time, error) {
 	return last.Add(stuckAfter + beyond), err
 }
 
-// wait lets time pass.
+// wait waits until a time.
 func wait(ctx context.Context, end time.Time) error {
 	timer := time.NewTimer(time.Until(end))
 	defer timer.Stop()

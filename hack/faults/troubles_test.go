@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// struck is what comes of a trouble that strikes a Deployment.
+// struck returns the result of a trouble that strikes a Deployment.
 func struck(t *testing.T, strike func(context.Context, *stage) error) (*stage, error) {
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: map[string]string{"suspend": "1"}}}
 	s := &stage{kube: fake.NewClientBuilder().WithObjects(deployment).Build(), keeper: newKeeper(t.Context(), nil), namespace: "shop"}
@@ -53,10 +53,10 @@ func TestMomentLetsATroubleStrikeThatChangesNothing(t *testing.T) {
 
 func TestMomentCatchesAChangeOfTheDeployment(t *testing.T) {
 	for change, line := range map[string]string{
-		`{"metadata":{"labels":{"suspend":"2"}}}`:      `.metadata.labels.suspend: "2", it should be "1"`,
-		`{"metadata":{"labels":{"suspend":null}}}`:     `.metadata.labels.suspend: missing, it should be "1"`,
-		`{"metadata":{"annotations":{"release":"3"}}}`: `.metadata.annotations.release: "3" should not be there`,
-		`{"spec":{"paused":true}}`:                     `.spec.paused: "true" should not be there`,
+		`{"metadata":{"labels":{"suspend":"2"}}}`:      `.metadata.labels.suspend: "2", expected "1"`,
+		`{"metadata":{"labels":{"suspend":null}}}`:     `.metadata.labels.suspend: missing, expected "1"`,
+		`{"metadata":{"annotations":{"release":"3"}}}`: `.metadata.annotations.release: unexpected "3"`,
+		`{"spec":{"paused":true}}`:                     `.spec.paused: unexpected "true"`,
 	} {
 		_, err := struck(t, func(ctx context.Context, s *stage) error { return s.patch(ctx, "a change", change) })
 		NewWithT(t).Expect(err).To(MatchError("a-trouble changed the Deployment:\n        Deployment " + line))
@@ -66,6 +66,6 @@ func TestMomentCatchesAChangeOfTheDeployment(t *testing.T) {
 func TestMomentTellsThatATroubleCouldNotStrike(t *testing.T) {
 	s, err := struck(t, func(context.Context, *stage) error { return errors.New("no API server") })
 	g := NewWithT(t)
-	g.Expect(err).To(MatchError("let a-trouble strike: no API server"))
+	g.Expect(err).To(MatchError("injecting a-trouble: no API server"))
 	g.Expect(s.struck).To(BeFalse())
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 )
 
-// disturb plays all scenarios at once while the view of one resource goes wrong: the manager watches a resource once for all
+// disturb plays all scenarios at once while the view of one resource is disturbed: the manager watches a resource once for all
 // namespaces.
 func (m *matrix) disturb(ctx context.Context, chosen map[string]scenario, disturbance proxy.Disturbance) []result {
 	var plans []plan
@@ -44,7 +44,7 @@ func (m *matrix) disturb(ctx context.Context, chosen map[string]scenario, distur
 	return results
 }
 
-// nudge changes a setting that means nothing here, so that settings have an event, too.
+// nudge changes a setting without effect here, so that settings have an event, too.
 func (m *matrix) nudge(ctx context.Context) {
 	setting := &appv1alpha1.OpsConfigInfo{}
 	setting.Namespace, setting.Name = appv1alpha1.SystemNamespace, appv1alpha1.ConfigRefusal

@@ -28,46 +28,46 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Mode is what goes wrong with a write.
+// Mode is a kind of failure of a write.
 type Mode string
 
 const (
-	// KilledBefore kills the client when it has sent the write, which isn't passed on.
+	// KilledBefore kills the client once it has sent the write, which isn't forwarded.
 	KilledBefore Mode = "killed-before"
-	// KilledAfter passes the write on and kills the client before it hears of that.
+	// KilledAfter forwards the write and kills the client before it receives the answer.
 	KilledAfter Mode = "killed-after"
-	// Conflict answers 409; the write isn't passed on.
+	// Conflict answers 409; the write isn't forwarded.
 	Conflict Mode = "conflict"
-	// Timeout passes the write on and answers 504, as if the answer had not come in time.
+	// Timeout forwards the write and answers 504, as if the answer had not come in time.
 	Timeout Mode = "timeout"
-	// Failed answers 500; the write isn't passed on.
+	// Failed answers 500; the write isn't forwarded.
 	Failed Mode = "500"
 )
 
-// Modes are all of them.
+// Modes returns all modes.
 func Modes() []Mode { return []Mode{KilledBefore, KilledAfter, Conflict, Timeout, Failed} }
 
-// ParseMode reads a mode.
+// ParseMode parses a mode.
 func ParseMode(text string) (Mode, error) {
 	if !slices.Contains(Modes(), Mode(text)) {
-		return "", fmt.Errorf("%q is none of the faults %v", text, Modes())
+		return "", fmt.Errorf("%q is not one of the faults %v", text, Modes())
 	}
 	return Mode(text), nil
 }
 
-// Kills reports whether the mode ends the client.
+// Kills reports whether the mode kills the client.
 func (m Mode) Kills() bool { return m == KilledBefore || m == KilledAfter }
 
-// passesOn reports whether the write happens all the same.
+// passesOn reports whether the write is forwarded.
 func (m Mode) passesOn() bool { return m == "" || m == KilledAfter || m == Timeout }
 
-// Fault is what is to go wrong with one write.
+// Fault is a planned failure of one write.
 type Fault struct {
 	Position
 	Mode Mode
 }
 
-// answer is what a client is told in place of the truth.
+// answer returns the answer to the client instead of the real one.
 func (m Mode) answer(write Write) *apierrors.StatusError {
 	resource, _, _ := strings.Cut(write.Resource, "/")
 	group := schema.GroupResource{Resource: resource}
@@ -81,11 +81,11 @@ func (m Mode) answer(write Write) *apierrors.StatusError {
 	}
 }
 
-// refuse answers like an API server.
+// refuse answers with an error, like an API server.
 func refuse(w http.ResponseWriter, refusal *apierrors.StatusError) {
 	status := refusal.Status()
 	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(int(status.Code))
-	_ = json.NewEncoder(w).Encode(status) // a client that is gone misses it
+	_ = json.NewEncoder(w).Encode(status) // fails only if the client is gone
 }

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package proxy stands between a client and a server, and lets go wrong on purpose what it passes on: a single write, or what
-// the client sees of a resource.
+// Package proxy stands between a client and a server and injects faults: it makes single writes fail, or disturbs the client's view
+// of a resource.
 package proxy
 
 import (
@@ -33,33 +33,33 @@ import (
 )
 
 const (
-	// headerTimeout is how long a client gets to send the headers of a request.
+	// headerTimeout is how long a client may take to send the headers of a request.
 	headerTimeout = 10 * time.Second
 	// writeTimeout bounds a write whose client may be gone.
 	writeTimeout = 30 * time.Second
 )
 
-// Options say what a proxy stands in front of.
+// Options configure a proxy.
 type Options struct {
-	// Target is the server, Transport what it is reached with.
+	// Target is the server, Transport the transport to it.
 	Target    *url.URL
 	Transport http.RoundTripper
-	// IsWrite tells which requests are positions.
+	// IsWrite returns the write of a request, if it is a position.
 	IsWrite func(*http.Request) (Write, bool)
-	// Kill ends the client of a request and returns when it is dead, with true; or false, if the client is dead already, by
-	// another fault. The context ends with the client's connection.
+	// Kill kills the client of a request and returns true when it is dead, or false if another fault had already killed it.
+	// The context ends with the client's connection.
 	Kill func(context.Context) bool
 }
 
-// Record is a write that came by.
+// Record is a write that passed the proxy.
 type Record struct {
 	Position
-	// Status is what the server answered: 0 if it wasn't asked, or nothing came.
+	// Status is the status of the server's answer: 0 if the write wasn't forwarded, or got no answer.
 	Status int
 	Time   time.Time
 }
 
-// Proxy passes requests on. Its methods may be called at any time from any goroutine.
+// Proxy forwards requests. Its methods are safe for concurrent use.
 type Proxy struct {
 	options Options
 	reverse *httputil.ReverseProxy
@@ -69,7 +69,7 @@ type Proxy struct {
 	namespaces map[string]*ledger
 }
 
-// ledger is what is known of the writes in a namespace.
+// ledger has the writes in a namespace.
 type ledger struct {
 	records []Record
 	counts  map[Write]int
@@ -77,7 +77,7 @@ type ledger struct {
 	fired   bool
 }
 
-// New makes a proxy that lets everything pass.
+// New returns a proxy that forwards everything.
 func New(options Options) *Proxy {
 	p := &Proxy{options: options, namespaces: map[string]*ledger{}}
 	p.reverse = &httputil.ReverseProxy{
@@ -91,21 +91,21 @@ func New(options Options) *Proxy {
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
 			w.WriteHeader(http.StatusBadGateway)
 		},
-		ErrorLog: log.New(io.Discard, "", 0), // what it would tell are the faults
+		ErrorLog: log.New(io.Discard, "", 0), // it would only log the faults
 	}
 	return p
 }
 
-// ServeTLS serves on 127.0.0.1 with a certificate until the context ends; what it returns is the address, and what waits for
+// ServeTLS serves on 127.0.0.1 with a certificate until the context ends. It returns the address, and a function that waits for
 // the end.
 func (p *Proxy) ServeTLS(ctx context.Context, certFile, keyFile string) (address string, wait func() error, err error) {
 	certificate, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return "", nil, fmt.Errorf("start the fault proxy: %w", err)
+		return "", nil, fmt.Errorf("starting the fault proxy: %w", err)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", nil, fmt.Errorf("start the fault proxy: %w", err)
+		return "", nil, fmt.Errorf("starting the fault proxy: %w", err)
 	}
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
@@ -126,7 +126,7 @@ func (p *Proxy) ServeTLS(ctx context.Context, certFile, keyFile string) (address
 	}, nil
 }
 
-// ServeHTTP passes a request on, or does what was planned for it.
+// ServeHTTP forwards a request, or applies the fault planned for it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if write, ok := p.options.IsWrite(r); ok {
 		p.write(w, r, write)
@@ -153,7 +153,7 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, write Write) {
 		p.forward(into, r, func(status int) { p.settle(write.Namespace, index, status) })
 	}
 	if mode == KilledAfter {
-		p.options.Kill(r.Context()) // a client that is dead already doesn't hear of its write either
+		p.options.Kill(r.Context()) // a client that is already dead must not receive its answer either
 	}
 	switch {
 	case mode.Kills():
@@ -163,8 +163,8 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, write Write) {
 	}
 }
 
-// forward passes a write on and tells the status of the answer. The write reaches the server even if the client dies
-// meanwhile, so that what has happened is known: also where the answer can't be written, which ends in a panic.
+// forward forwards a write and records the status of the answer. The write reaches the server even if the client dies
+// meanwhile, and its status is recorded even if the answer can't be written, which ends in a panic.
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, tell func(status int)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeTimeout)
 	defer cancel()
@@ -173,14 +173,14 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, tell func(status
 	p.reverse.ServeHTTP(watched, r.WithContext(ctx))
 }
 
-// Plan lets one write of a namespace go wrong, once, and forgets what was written there; nil plans nothing.
+// Plan plans a fault of one write in a namespace and discards the earlier records; nil plans none.
 func (p *Proxy) Plan(namespace string, fault *Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.namespaces[namespace] = &ledger{counts: map[Write]int{}, fault: fault}
 }
 
-// Fired reports whether the fault that was planned for a namespace has come about.
+// Fired reports whether the fault planned for a namespace was injected.
 func (p *Proxy) Fired(namespace string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +188,7 @@ func (p *Proxy) Fired(namespace string) bool {
 	return known != nil && known.fired
 }
 
-// Records are the writes in a namespace since Plan, in the order of their arrival.
+// Records returns the writes in a namespace since Plan, in the order of their arrival.
 func (p *Proxy) Records(namespace string) []Record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,14 +198,14 @@ func (p *Proxy) Records(namespace string) []Record {
 	return nil
 }
 
-// Forget lets go of what is known of a namespace.
+// Forget discards everything about a namespace.
 func (p *Proxy) Forget(namespace string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.namespaces, namespace)
 }
 
-// begin records a write, and takes the fault that is planned for it.
+// begin records a write, and takes the fault planned for it.
 func (p *Proxy) begin(write Write) (index int, mode Mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,7 +222,7 @@ func (p *Proxy) begin(write Write) (index int, mode Mode) {
 	return len(known.records) - 1, mode
 }
 
-// retract plans a fault anew whose client died of another one before its own could act: the write will come again.
+// retract plans a fault again if another one killed the client first: the write will be repeated.
 func (p *Proxy) retract(write Write, index int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -240,7 +240,7 @@ func (p *Proxy) settle(namespace string, index, status int) {
 	}
 }
 
-// told remembers the status of an answer.
+// told records the status of an answer.
 type told struct {
 	http.ResponseWriter
 	status int
@@ -253,10 +253,10 @@ func (t *told) WriteHeader(status int) {
 	t.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets the reverse proxy flush.
+// Unwrap allows the reverse proxy to flush.
 func (t *told) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// unheard is an answer that nobody gets.
+// unheard discards an answer.
 type unheard struct{ header http.Header }
 
 func (u *unheard) Header() http.Header               { return u.header }

@@ -39,14 +39,14 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
-// upstream is a server that remembers what reached it, and the proxy in front of it.
+// upstream is a server that records its requests, and the proxy in front of it.
 type upstream struct {
 	*proxy.Proxy
 	address string
 	mutex   sync.Mutex
 	reached []string
 	killed  []string
-	// dies is what kill says.
+	// dies is the result of kill.
 	dies bool
 }
 
@@ -78,7 +78,7 @@ func behind(t *testing.T, handler http.HandlerFunc) *upstream {
 	return up
 }
 
-// saw is what reached the server, deaths what had reached it whenever the client was killed.
+// saw returns the requests that reached the server, deaths those that had reached it at each kill.
 func (u *upstream) saw() []string {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
@@ -101,7 +101,7 @@ func created(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.Status
 
 const changePods = "/apis/app.ops.cloud.alipay.com/v1alpha1/namespaces/shop/changepods"
 
-// send sends a request through the proxy; the status is 0 where no answer came.
+// send sends a request through the proxy; the status is 0 if there was no answer.
 func (u *upstream) send(t *testing.T, method, path string) (int, metav1.Status) {
 	request, err := http.NewRequestWithContext(t.Context(), method, u.address+path, strings.NewReader("{}"))
 	if err != nil {
@@ -162,7 +162,7 @@ func TestRecordsCountWritesByVerbAndResourceInTheNamespaceOfThePlan(t *testing.T
 	up.send(t, http.MethodPost, strings.Replace(changePods, "shop", "other", 1))
 	up.send(t, http.MethodGet, changePods)
 	up.send(t, http.MethodPost, changePods)
-	// The client may have an answer before the proxy has noted it.
+	// The client may have an answer before the proxy has recorded it.
 	g.Eventually(func() (seen []string) {
 		for _, record := range up.Records("shop") {
 			seen = append(seen, fmt.Sprintf("%s: %d", record, record.Status))
@@ -222,10 +222,10 @@ func TestParsePositionReadsAPositionAsItIsWritten(t *testing.T) {
 	g.Expect(position.String()).To(Equal("patch changepods/status#2"))
 	for _, nonsense := range []string{"", "patch", "patch pods", "patch pods#", "patch pods#0", "patch#1"} {
 		_, err := proxy.ParsePosition(nonsense)
-		g.Expect(err).To(MatchError(ContainSubstring("is no position")), nonsense)
+		g.Expect(err).To(MatchError(ContainSubstring("is not a position")), nonsense)
 	}
 	_, err = proxy.ParseMode("late")
-	g.Expect(err).To(MatchError(ContainSubstring("is none of the faults")))
+	g.Expect(err).To(MatchError(ContainSubstring("is not one of the faults")))
 }
 
 func TestServeTLSToClientsThatTrustIt(t *testing.T) {
@@ -249,10 +249,10 @@ func TestServeTLSToClientsThatTrustIt(t *testing.T) {
 	stop()
 	g.Expect(wait()).To(Succeed())
 	_, _, err = up.ServeTLS(t.Context(), "absent.crt", "absent.key")
-	g.Expect(err).To(MatchError(ContainSubstring("start the fault proxy")))
+	g.Expect(err).To(MatchError(ContainSubstring("starting the fault proxy")))
 }
 
-// deaf is a client that has gone when its answer comes.
+// deaf is a client that is gone when its answer arrives.
 type deaf struct{ header http.Header }
 
 func (d deaf) Header() http.Header       { return d.header }
@@ -266,7 +266,7 @@ func TestRecordsCountAWriteWhoseClientHasGone(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	})
 	up.Plan("shop", nil)
-	ctx := context.WithValue(t.Context(), http.ServerContextKey, &http.Server{}) // as requests of a server have it
+	ctx := context.WithValue(t.Context(), http.ServerContextKey, &http.Server{}) // as in requests of a server
 	request := httptest.NewRequestWithContext(ctx, http.MethodDelete, changePods+"/a", http.NoBody)
 	g.Expect(func() { up.ServeHTTP(deaf{http.Header{}}, request) }).To(PanicWith(http.ErrAbortHandler))
 	records := up.Records("shop")

@@ -33,57 +33,56 @@ import (
 )
 
 const (
-	// maxFrame is the longest event of a watch, in bytes: more is none.
+	// maxFrame is the maximum size of an event of a watch, in bytes.
 	maxFrame = 16 << 20
-	// replayed is how many events come again.
+	// replayed is the number of events that are repeated.
 	replayed = 10
 )
 
-// View is what goes wrong with what a client sees.
+// View is a kind of disturbance of a client's view.
 type View string
 
 const (
-	// Stale holds back an event and all that follow, for a time.
+	// Stale delays an event and all that follow, for a time.
 	Stale View = "stale"
-	// Unobserved drops an event and ends the watch, has nobody watch or list for a time, and then has no memory of where the
-	// watch was: what happened meanwhile is never seen, only what came of it.
+	// Unobserved drops an event and ends the watch, rejects watches and lists for a time, and then reports the resource version of the
+	// watch as expired: the client never sees the events in between, only the final state.
 	Unobserved View = "unobserved"
-	// Replay delivers events once more.
+	// Replay repeats events.
 	Replay View = "replay"
-	// Past lets clients that begin to watch a resource in the whole cluster find what was there at a revision, and holds back what
-	// came after it.
+	// Past shows clients that begin to watch a resource in the whole cluster the objects at a revision, and delays all later events.
 	Past View = "past"
 )
 
-// Views are those for which a resource and a time are enough.
+// Views returns the views that need only a resource and a time.
 func Views() []View { return []View{Stale, Unobserved, Replay} }
 
-// Disturbance lets the view of a resource go wrong each time that an event arrives, until it has done so often enough.
+// Disturbance disturbs the view of resources at each event, for a limited number of times.
 type Disturbance struct {
 	View View
-	// Resources are those whose watches it is for, such as "pods".
+	// Resources are those whose watches it affects, such as "pods".
 	Resources []string
-	// For is how long a stale, an unobserved or a past view lasts, if it isn't ended before.
+	// For is how long a stale, an unobserved or a past view lasts, unless it is ended before.
 	For time.Duration
-	// Revision is the resourceVersion that a past view shows.
+	// Revision is the resourceVersion of a past view.
 	Revision string
-	// Times is how often it acts.
+	// Times is how often it applies.
 	Times int
 }
 
-// watches are the watches that pass, and what is to go wrong with them.
+// watches are the current watches, with their disturbance.
 type watches struct {
 	mu          sync.Mutex
 	disturbance Disturbance
 	acted       int
 	// over is closed when the disturbance ends.
 	over chan struct{}
-	// until is when the resource can be watched again, forgotten whether the next watch begins too far back.
+	// until is when the resource can be watched again; forgotten reports whether the next watch has an expired resource version.
 	until     time.Time
 	forgotten bool
 }
 
-// Disturb lets the view of a resource go wrong from now on, in place of what went wrong before; the zero value ends it.
+// Disturb starts a disturbance, which replaces the previous one; the zero value ends it.
 func (p *Proxy) Disturb(disturbance Disturbance) {
 	p.watches.mu.Lock()
 	defer p.watches.mu.Unlock()
@@ -94,14 +93,14 @@ func (p *Proxy) Disturb(disturbance Disturbance) {
 	p.watches.until, p.watches.forgotten = time.Time{}, false
 }
 
-// Disturbed is how often the present disturbance has acted.
+// Disturbed returns how often the current disturbance has applied.
 func (p *Proxy) Disturbed() int {
 	p.watches.mu.Lock()
 	defer p.watches.mu.Unlock()
 	return p.watches.acted
 }
 
-// take reports whether the view of a resource goes wrong by the event that has just arrived, and counts that. over is closed when
+// take reports whether the event that has just arrived disturbs the view of its resource, and counts that. over is closed when
 // the disturbance ends.
 func (w *watches) take(resource string) (disturbance Disturbance, over <-chan struct{}, disturbed bool) {
 	w.mu.Lock()
@@ -116,7 +115,7 @@ func (w *watches) take(resource string) (disturbance Disturbance, over <-chan st
 	return w.disturbance, w.over, true
 }
 
-// refusal is what a watch or list of a resource is answered that can't be observed, nil while it can.
+// refusal returns the error for a watch or list of an unobserved resource, nil if it is allowed.
 func (w *watches) refusal(r *http.Request) *apierrors.StatusError {
 	target, ok := parse(r.URL.Path)
 	if !ok || r.Method != http.MethodGet || target.name != "" {
@@ -128,13 +127,13 @@ func (w *watches) refusal(r *http.Request) *apierrors.StatusError {
 		return nil
 	}
 	if w.disturbance.View == Past && initialEvents(r) != "" && target.namespace == "" {
-		return apierrors.NewBadRequest("a fault of the harness: list it and watch then")
+		return apierrors.NewBadRequest("a fault of the harness: list it first, then watch it")
 	}
 	if w.disturbance.View != Unobserved {
 		return nil
 	}
 	if time.Now().Before(w.until) {
-		return apierrors.NewServiceUnavailable("a fault of the harness: it can't be watched now")
+		return apierrors.NewServiceUnavailable("a fault of the harness: it can't be observed now")
 	}
 	if w.forgotten && isWatch(r) && r.URL.Query().Get("resourceVersion") != "" && initialEvents(r) == "" {
 		w.forgotten = false
@@ -143,7 +142,7 @@ func (w *watches) refusal(r *http.Request) *apierrors.StatusError {
 	return nil
 }
 
-// rewound is a request as a past view makes it: a list of a resource in the whole cluster asks for its revision.
+// rewound rewrites a request for a past view: a list of a resource in the whole cluster gets its revision.
 func (w *watches) rewound(r *http.Request) *http.Request {
 	target, ok := parse(r.URL.Path)
 	if !ok || r.Method != http.MethodGet || target.namespace != "" || target.name != "" || isWatch(r) {
@@ -162,7 +161,7 @@ func (w *watches) rewound(r *http.Request) *http.Request {
 	return past
 }
 
-// initialEvents is what a request says of the events with which a watch may begin in place of a list.
+// initialEvents returns the parameter by which a watch begins with events instead of a list.
 func initialEvents(r *http.Request) string { return r.URL.Query().Get("sendInitialEvents") }
 
 func isWatch(r *http.Request) bool {
@@ -170,7 +169,7 @@ func isWatch(r *http.Request) bool {
 	return value == "true" || value == "1"
 }
 
-// wrap puts itself between a watch and its reader.
+// wrap replaces the body of a watch by a view.
 func (w *watches) wrap(response *http.Response) error {
 	request := response.Request
 	target, ok := parse(request.URL.Path)
@@ -190,7 +189,7 @@ func (w *watches) wrap(response *http.Response) error {
 	return nil
 }
 
-// view is the body of a watch as its client gets to see it.
+// view is the body of a watch as its client sees it.
 type view struct {
 	ctx      context.Context
 	resource string
@@ -198,7 +197,7 @@ type view struct {
 	source   io.Closer
 	events   *bufio.Reader
 	read     func(*bufio.Reader) ([]byte, error)
-	// pending is what comes next, seen the last events that were delivered.
+	// pending is the rest of the current event, seen the last events that were delivered.
 	pending []byte
 	seen    [][]byte
 }
@@ -216,7 +215,7 @@ func (v *view) Read(into []byte) (int, error) {
 	return count, nil
 }
 
-// next fetches an event, or what a disturbance makes of it.
+// next reads an event and disturbs it.
 func (v *view) next() error {
 	event, err := v.read(v.events)
 	if err != nil {
@@ -242,7 +241,7 @@ func (v *view) next() error {
 			return v.ctx.Err()
 		}
 	case Unobserved:
-		return errors.New("the watch was cut by a fault of the harness")
+		return errors.New("a fault of the harness closed the watch")
 	case Replay:
 		v.pending = slices.Concat(append([][]byte{event}, v.seen...)...)
 	}
@@ -260,7 +259,7 @@ func readMessage(from *bufio.Reader) ([]byte, error) {
 	}
 	length := binary.BigEndian.Uint32(header)
 	if length > maxFrame {
-		return nil, fmt.Errorf("an event of %d bytes is none", length)
+		return nil, fmt.Errorf("an event of %d bytes is too large", length)
 	}
 	event := make([]byte, 4+length)
 	copy(event, header)

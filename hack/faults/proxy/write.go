@@ -24,38 +24,38 @@ import (
 	"strings"
 )
 
-// Write is a request that changes something.
+// Write is a request that changes an object.
 type Write struct {
-	// Namespace is where; faults are planned for a namespace at a time.
+	// Namespace is the namespace of the object; faults are planned for one namespace at a time.
 	Namespace string
-	// Verb and Resource say what, in the words of RBAC, such as "patch" and "changepods/status".
+	// Verb and Resource are those of RBAC, such as "patch" and "changepods/status".
 	Verb, Resource string
 }
 
 // Position is a write among those of a namespace: the n-th of its verb and resource, from 1. Reconciles of several objects
-// run beside each other, so that the order of all writes differs from run to run; that of those of a kind does far less.
+// run concurrently, so the order of all writes differs between runs; the order of writes of one kind is far more stable.
 type Position struct {
 	Verb     string `json:"verb"`
 	Resource string `json:"resource"`
 	Nth      int    `json:"nth"`
 }
 
-// String is a position as ParsePosition takes it.
+// String returns a position in the format of ParsePosition.
 func (p Position) String() string { return fmt.Sprintf("%s %s#%d", p.Verb, p.Resource, p.Nth) }
 
-// ParsePosition reads a position such as "patch changepods/status#2".
+// ParsePosition parses a position such as "patch changepods/status#2".
 func ParsePosition(text string) (Position, error) {
 	what, number, numbered := strings.Cut(text, "#")
 	verb, resource, named := strings.Cut(what, " ")
 	nth, err := strconv.Atoi(number)
 	if !numbered || !named || err != nil || nth < 1 {
-		return Position{}, fmt.Errorf("%q is no position: it has to read like \"patch changepods/status#2\"", text)
+		return Position{}, fmt.Errorf("%q is not a position: expected one like \"patch changepods/status#2\"", text)
 	}
 	return Position{Verb: verb, Resource: resource, Nth: nth}, nil
 }
 
-// KubernetesWrite tells whether a request to an API server is a position: one that changes an object in a namespace. Events and
-// leases are none, as nothing depends on them, nor are reviews of tokens and accesses, which store nothing.
+// KubernetesWrite returns the write of a request to an API server, if it is a position: it changes an object in a namespace. Events
+// and leases are excluded because nothing depends on them, and reviews of tokens and accesses because they store nothing.
 func KubernetesWrite(request *http.Request) (Write, bool) {
 	verb := map[string]string{
 		http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
@@ -71,12 +71,12 @@ func KubernetesWrite(request *http.Request) (Write, bool) {
 	return Write{Namespace: target.namespace, Verb: verb, Resource: resource}, true
 }
 
-// object is what a path of the Kubernetes API names.
+// object is an object or a list in the Kubernetes API.
 type object struct {
 	namespace, resource, name, subresource string
 }
 
-// parse takes a path of the Kubernetes API apart: /api/v1/... or /apis/<group>/<version>/...
+// parse parses a path of the Kubernetes API: /api/v1/... or /apis/<group>/<version>/...
 func parse(path string) (object, bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package state writes down what objects say, without what differs between any two runs, and compares that.
+// Package state records the content of objects, without values that differ between any two runs, and compares it.
 package state
 
 import (
@@ -26,20 +26,20 @@ import (
 	"strings"
 )
 
-// State is what was found, by where: "ChangePod sleep--x--1 .status.status" is "ExecuteDone".
+// State has the values by their paths: "ChangePod sleep--x--1 .status.status" is "ExecuteDone".
 type State map[string]string
 
-// Masks hide what differs between any two runs.
+// Masks hide values that differ between any two runs.
 type Masks struct {
-	// Names are texts, such as that of the namespace, and what to show for each.
+	// Names are texts, such as the name of the namespace, with their replacements.
 	Names map[string]string
-	// Patterns are what else is replaced in a value, in their order.
+	// Patterns are further replacements in values, in this order.
 	Patterns []Pattern
-	// Left are the names of fields that are left out, wherever they are.
+	// Left are the names of fields to ignore, at any place.
 	Left []string
 }
 
-// Pattern is what a value may hold, and what to show for it.
+// Pattern is an expression with its replacement.
 type Pattern struct {
 	Of   *regexp.Regexp
 	Show string
@@ -56,21 +56,21 @@ func (m Masks) Value(text string) string {
 	return text
 }
 
-// Add writes an object down under a name that tells it from others.
+// Add adds an object under a unique name.
 func (s State) Add(name string, object map[string]any, masks Masks) {
 	for path, value := range flatten(object, masks) {
 		s[name+" "+path] = value
 	}
 }
 
-// Count writes an object down that has no name of its own, by what it says: the value is how many say the same.
+// Count adds an object with a random name, by its content: the value is the number of objects with the same content.
 func (s State) Count(kind string, object map[string]any, masks Masks) {
 	name := kind + " " + text(flatten(object, masks))
-	count, _ := strconv.Atoi(s[name]) // none is 0
+	count, _ := strconv.Atoi(s[name]) // a missing one is 0
 	s[name] = strconv.Itoa(count + 1)
 }
 
-// flatten lists the values of an object by their paths.
+// flatten returns the values of an object by their paths.
 func flatten(object map[string]any, masks Masks) map[string]string {
 	found := map[string]string{}
 	walk(found, "", object, masks)
@@ -94,8 +94,8 @@ func walk(into map[string]string, path string, value any, masks Masks) {
 	}
 }
 
-// keyed gives the items of a list names: a condition its type, any other its place among the items when these are sorted by
-// what they say, since the order of most lists is that of chance.
+// keyed names the items of a list: a condition by its type, any other item by its index after sorting by content, because the order
+// of most lists is random.
 func keyed(items []any, masks Masks) map[string]any {
 	result := map[string]any{}
 	for i, item := range items {
@@ -125,7 +125,7 @@ func sorted(items []any, masks Masks) map[string]any {
 	return result
 }
 
-// text is all that was found in one line.
+// text returns all values in one line.
 func text(found map[string]string) string {
 	var parts []string
 	for _, path := range slices.Sorted(maps.Keys(found)) {
@@ -134,14 +134,14 @@ func text(found map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// Reference is what undisturbed runs came to.
+// Reference is the result of undisturbed runs.
 type Reference struct {
 	State State
-	// Varies are the paths at which they differ: chance decides there, and nothing is compared.
+	// Varies are the paths at which the runs differ; they are not compared.
 	Varies []string
 }
 
-// NewReference takes what undisturbed runs came to.
+// NewReference compares undisturbed runs.
 func NewReference(first State, others ...State) Reference {
 	reference := Reference{State: first}
 	varies := map[string]bool{}
@@ -159,7 +159,7 @@ func NewReference(first State, others ...State) Reference {
 	return reference
 }
 
-// Differences says in a line each where a state differs from the reference.
+// Differences returns a line for each difference of a state from the reference.
 func (r Reference) Differences(got State) []string {
 	var lines []string
 	for _, path := range slices.Sorted(maps.Keys(union(r.State, got))) {
@@ -171,11 +171,11 @@ func (r Reference) Differences(got State) []string {
 		switch {
 		case wanted && there && want == is:
 		case !there:
-			lines = append(lines, fmt.Sprintf("%s: missing, it should be %q", path, want))
+			lines = append(lines, fmt.Sprintf("%s: missing, expected %q", path, want))
 		case !wanted:
-			lines = append(lines, fmt.Sprintf("%s: %q should not be there", path, is))
+			lines = append(lines, fmt.Sprintf("%s: unexpected %q", path, is))
 		default:
-			lines = append(lines, fmt.Sprintf("%s: %q, it should be %q", path, is, want))
+			lines = append(lines, fmt.Sprintf("%s: %q, expected %q", path, is, want))
 		}
 	}
 	return lines

@@ -84,7 +84,7 @@ func TestDifferencesAreWhatIsMissingTooMuchOrOther(t *testing.T) {
 	g.Expect(reference.Varies).To(BeEmpty())
 	g.Expect(reference.Differences(state.State{"a": "1", "b": "2", "c": "3"})).To(BeEmpty())
 	g.Expect(reference.Differences(state.State{"a": "1", "b": "4", "d": "5"})).To(Equal([]string{
-		`b: "4", it should be "2"`, `c: missing, it should be "3"`, `d: "5" should not be there`,
+		`b: "4", expected "2"`, `c: missing, expected "3"`, `d: unexpected "5"`,
 	}))
 }
 
@@ -93,5 +93,5 @@ func TestDifferencesLeaveOutWhatVariesBetweenUndisturbedRuns(t *testing.T) {
 	reference := state.NewReference(state.State{"same": "1", "other": "2", "gone": ""}, state.State{"same": "1", "other": "3", "new": ""})
 	g.Expect(reference.Varies).To(Equal([]string{"gone", "new", "other"}))
 	g.Expect(reference.Differences(state.State{"same": "1", "other": "9"})).To(BeEmpty())
-	g.Expect(reference.Differences(state.State{"same": "2"})).To(Equal([]string{`same: "2", it should be "1"`}))
+	g.Expect(reference.Differences(state.State{"same": "2"})).To(Equal([]string{`same: "2", expected "1"`}))
 }
