@@ -35,25 +35,25 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// writeArchive writes a tarball with an OCI image layout, which containerd, podman, skopeo and newer dockers load.
+// writeArchive writes a tarball with an OCI image layout, which containerd, podman, skopeo and newer versions of docker load.
 func writeArchive(path string, tag name.Reference, index v1.ImageIndex, created time.Time) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("write the image: %w", err)
+		return fmt.Errorf("writing the image: %w", err)
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".image-")
 	if err != nil {
-		return fmt.Errorf("write the image: %w", err)
+		return fmt.Errorf("writing the image: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	content := filepath.Join(dir, "layout")
 	if err := writeLayout(content, tag, index); err != nil {
-		return fmt.Errorf("write the layout of the image: %w", err)
+		return fmt.Errorf("writing the layout of the image: %w", err)
 	}
 	packed := filepath.Join(dir, "tar")
 	if err := pack(content, packed, created); err != nil {
-		return fmt.Errorf("pack the image: %w", err)
+		return fmt.Errorf("packing the image: %w", err)
 	}
-	// Whole or not at all.
+	// Renamed, so that the archive is complete or absent.
 	return os.Rename(packed, path)
 }
 
@@ -63,13 +63,13 @@ func writeLayout(dir string, tag name.Reference, index v1.ImageIndex) error {
 		return err
 	}
 	return written.AppendIndex(index, layout.WithAnnotations(map[string]string{
-		// The name that kubelets look for.
+		// The name that the kubelet uses.
 		"io.containerd.image.name":          strings.Replace(tag.Name(), name.DefaultRegistry, "docker.io", 1),
 		"org.opencontainers.image.ref.name": tag.Identifier(),
 	}))
 }
 
-// pack writes a folder's files, in the order of their names, into a tarball.
+// pack writes the files of a folder, sorted by name, to a tarball.
 func pack(dir, target string, modified time.Time) (err error) {
 	file, err := os.Create(target)
 	if err != nil {
@@ -119,7 +119,7 @@ func packFile(writer *tar.Writer, path, entry string, modified time.Time) error 
 func push(ctx context.Context, tag name.Reference, index v1.ImageIndex) error {
 	err := remote.WriteIndex(tag, index, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
 	if err != nil {
-		return fmt.Errorf("push %s: %w", tag, err)
+		return fmt.Errorf("pushing %s: %w", tag, err)
 	}
 	return nil
 }

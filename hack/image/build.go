@@ -34,13 +34,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// What the image runs, and as whom: nobody in particular, and not root.
+// The program of the image, and its unprivileged user.
 const (
 	program = "manager"
 	user    = "65532:65532"
 )
 
-// labels tell the origin of the image, by the keys of the OCI.
+// labels returns the origin of the image, with the keys of the OCI.
 func labels(s stamp) map[string]string {
 	return map[string]string{
 		"org.opencontainers.image.title":       "AlterShield Operator",
@@ -52,12 +52,12 @@ func labels(s stamp) map[string]string {
 	}
 }
 
-// ldflags are the flags of the linker.
+// ldflags returns the flags of the linker.
 func ldflags(s stamp) string {
 	return fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s", s.version, s.commit)
 }
 
-// build builds the image of every platform.
+// build builds the images of all platforms.
 func build(ctx context.Context, root string, opts options) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, platform := range opts.platforms {
@@ -67,7 +67,7 @@ func build(ctx context.Context, root string, opts options) (v1.ImageIndex, error
 		}
 		image, err := newImage(binary, platform, opts.stamp)
 		if err != nil {
-			return nil, fmt.Errorf("make the image for %s: %w", platform, err)
+			return nil, fmt.Errorf("building the image for %s: %w", platform, err)
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
 	}
@@ -78,26 +78,26 @@ func build(ctx context.Context, root string, opts options) (v1.ImageIndex, error
 func compile(ctx context.Context, root string, platform v1.Platform, s stamp) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "altershield-image-")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder to build in: %w", err)
+		return nil, fmt.Errorf("creating a folder to build in: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	target := filepath.Join(dir, program)
-	// Without gRPC's traces nothing needs html/template, for which the linker would keep every method there is.
+	// Without gRPC's traces nothing needs html/template, for which the linker would keep every exported method.
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "grpcnotrace", "-ldflags", ldflags(s), "-o", target, ".")
 	cmd.Dir = root
-	// GOFLAGS of a developer would make an image of their own.
+	// The GOFLAGS of a developer would change the image.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the program for %s: %w\n%s", platform, err, output)
+		return nil, fmt.Errorf("building the program for %s: %w\n%s", platform, err, output)
 	}
 	binary, err := os.ReadFile(target)
 	if err != nil {
-		return nil, fmt.Errorf("read the program for %s: %w", platform, err)
+		return nil, fmt.Errorf("reading the program for %s: %w", platform, err)
 	}
 	return binary, nil
 }
 
-// newImage puts the program into an image that depends on nothing but its arguments.
+// newImage returns an image with the program, which depends on nothing but the arguments.
 func newImage(binary []byte, platform v1.Platform, s stamp) (v1.Image, error) {
 	layer, err := newLayer(binary, s)
 	if err != nil {
@@ -139,11 +139,11 @@ func newLayer(binary []byte, s stamp) (v1.Layer, error) {
 	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
 }
 
-// moduleDir is the folder of the module that the command runs in.
+// moduleDir returns the folder of the current module.
 func moduleDir(ctx context.Context) (string, error) {
 	gomod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
-		return "", fmt.Errorf("ask go for the module's folder: %w", err)
+		return "", fmt.Errorf("asking go for the module's folder: %w", err)
 	}
 	return filepath.Dir(strings.TrimSpace(string(gomod))), nil
 }

@@ -92,7 +92,7 @@ func TestDockerignorePassesEveryPackageOfTheProgram(t *testing.T) {
 	g.Expect(allowed).To(ContainElements("*", "!go.mod", "!go.sum", "!*.go"))
 }
 
-// lastStage returns the instructions of the stage that becomes the image.
+// lastStage returns the instructions of the last stage, which becomes the image.
 func lastStage(t *testing.T) map[string]string {
 	t.Helper()
 	stage := map[string]string{}

@@ -37,7 +37,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// here is the platform whose programs this machine runs.
+// here is the platform of this machine.
 const here = "linux/" + runtime.GOARCH
 
 func TestRunMakesTheSameTarballOfTheSameSource(t *testing.T) {
@@ -112,10 +112,10 @@ func TestParseRefusesFlagsThatCanNotBeRight(t *testing.T) {
 		fault string
 	}{
 		"nothing to do":          {args: nil, fault: "give --output or --push"},
-		"two things to do":       {args: []string{"--output", "a", "--push", "b"}, fault: "give one of them"},
+		"two things to do":       {args: []string{"--output", "a", "--push", "b"}, fault: "exclude each other"},
 		"a name with capitals":   {args: []string{"--output", "a", "--tag", "Operator:v1"}, fault: "the name of the image"},
-		"no platform":            {args: []string{"--output", "a", "--platforms", "linux/amd64,"}, fault: `"" is no platform`},
-		"half a platform":        {args: []string{"--output", "a", "--platforms", "linux"}, fault: `"linux" is no platform`},
+		"no platform":            {args: []string{"--output", "a", "--platforms", "linux/amd64,"}, fault: `"" is not a platform`},
+		"half a platform":        {args: []string{"--output", "a", "--platforms", "linux"}, fault: `"linux" is not a platform`},
 		"a date for the seconds": {args: []string{"--output", "a"}, epoch: "2026-01-01", fault: "SOURCE_DATE_EPOCH"},
 		"something left over":    {args: []string{"--output", "a", "b"}, fault: `unexpected argument "b"`},
 	} {
@@ -137,7 +137,7 @@ func TestParseUsesTLSUnlessInsecure(t *testing.T) {
 	g.Expect(opts.tag.Context().Scheme()).To(Equal("http"))
 }
 
-// source stands for the operator: what is tested here isn't the program, and this one compiles fast.
+// source replaces the operator: the tests don't depend on the program, and this one compiles fast.
 const source = `package main
 
 import "os"
@@ -147,7 +147,7 @@ var version, commit string
 func main() { _, _ = os.Stdout.WriteString(version + " " + commit) }
 `
 
-// runImage runs the command in a module of its own and returns what it says.
+// runImage runs the command in a module of its own and returns its output.
 func runImage(t *testing.T, args ...string) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -175,7 +175,7 @@ func imageFor(g Gomega, index v1.ImageIndex, platform v1.Platform) v1.Image {
 	return nil
 }
 
-// expectRuns takes the program out of the image, which holds nothing else, and has it tell its stamp.
+// expectRuns extracts the program from the image, which holds nothing else, and checks the stamp that it prints.
 func expectRuns(t *testing.T, image v1.Image, stamp string) {
 	t.Helper()
 	g := NewWithT(t)

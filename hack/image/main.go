@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command image builds the operator's container image without a container engine: the image that the Dockerfile builds, for
-// several platforms, as a tarball with an OCI layout or straight into a registry. It runs in the root of the repository.
+// Command image builds the operator's container image without a container engine: the same image as the Dockerfile, for
+// several platforms, as a tarball with an OCI layout or directly into a registry. It runs in the root of the repository.
 package main
 
 import (
@@ -35,7 +35,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// options say what to build and where to put it.
+// options are the images to build and their destination.
 type options struct {
 	stamp     stamp
 	platforms []v1.Platform
@@ -43,11 +43,11 @@ type options struct {
 	tag name.Reference
 	// output is the tarball to write, empty for none.
 	output string
-	// push says to push to the registry in tag.
+	// push pushes to the registry of tag.
 	push bool
 }
 
-// stamp is what an image tells of its origin.
+// stamp is the origin of an image.
 type stamp struct {
 	version, commit string
 	// created is the time of everything in the image.
@@ -81,7 +81,7 @@ func run(ctx context.Context, root string, args []string, getenv func(string) st
 	}
 	digest, err := index.Digest()
 	if err != nil {
-		return fmt.Errorf("take the digest of the image: %w", err)
+		return fmt.Errorf("computing the digest of the image: %w", err)
 	}
 	if opts.output != "" {
 		if err := writeArchive(opts.output, opts.tag, index, opts.stamp.created); err != nil {
@@ -98,7 +98,7 @@ func run(ctx context.Context, root string, args []string, getenv func(string) st
 	return nil
 }
 
-// parse reads the flags; SOURCE_DATE_EPOCH of the environment is the time of everything in the image.
+// parse parses the flags. SOURCE_DATE_EPOCH in the environment is the time of everything in the image.
 func parse(args []string, getenv func(string) string) (options, error) {
 	var opts options
 	flags := flag.NewFlagSet("bin/image", flag.ContinueOnError)
@@ -106,7 +106,7 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	flags.StringVar(&opts.stamp.commit, "commit", "unknown", "commit to stamp")
 	flags.StringVar(&opts.output, "output", "", "tarball to write, an OCI image layout")
 	tag := flags.String("tag", "altershield-operator:latest", "`name` of the image in the tarball")
-	target := flags.String("push", "", "`name` to push the image to, registry/path:tag; uses the logins of docker login")
+	target := flags.String("push", "", "`name` to push the image to, registry/path:tag; uses the credentials of docker login")
 	insecure := flags.Bool("insecure", false, "push over plain HTTP")
 	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "platforms to build for")
 	if err := flags.Parse(args); err != nil {
@@ -117,10 +117,10 @@ func parse(args []string, getenv func(string) string) (options, error) {
 	}
 	opts.push = *target != ""
 	if opts.push && opts.output != "" {
-		return options{}, errors.New("--output and --push: give one of them")
+		return options{}, errors.New("--output and --push exclude each other")
 	}
 	if !opts.push && opts.output == "" {
-		return options{}, errors.New("nothing to do: give --output or --push")
+		return options{}, errors.New("--output or --push is required")
 	}
 	var parsing []name.Option
 	if *insecure {
@@ -145,21 +145,21 @@ func parsePlatforms(list string) ([]v1.Platform, error) {
 	for text := range strings.SplitSeq(list, ",") {
 		platform, err := v1.ParsePlatform(text)
 		if err != nil || platform.Architecture == "" {
-			return nil, fmt.Errorf("--platforms: %q is no platform, such as linux/amd64", text)
+			return nil, fmt.Errorf("--platforms: %q is not a platform, such as linux/amd64", text)
 		}
 		platforms = append(platforms, *platform)
 	}
 	return platforms, nil
 }
 
-// parseEpoch reads Unix seconds; none are 1970.
+// parseEpoch parses Unix seconds; an empty text is 1970.
 func parseEpoch(text string) (time.Time, error) {
 	if text == "" {
 		return time.Unix(0, 0).UTC(), nil
 	}
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH: %q isn't a number of seconds", text)
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH: %q is not a number of seconds", text)
 	}
 	return time.Unix(seconds, 0).UTC(), nil
 }

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package lab is where the operator is measured and broken on purpose: a control plane of its own with fake nodes and an audit
-// log, the manager beside it, and AlterShield's test server where releases are to be checked.
+// Package lab is a laboratory to measure and break the operator: a control plane of its own with fake nodes and an audit
+// log, the manager, and optionally AlterShield's test server.
 package lab
 
 import (
@@ -43,40 +43,40 @@ import (
 // token is the secret that the manager and the test server share.
 const token = "altershield-operator"
 
-// Options say what a lab is made of.
+// Options configure a lab.
 type Options struct {
-	// Manager is the manager's program, Config the kustomization to install.
+	// Manager is the program of the manager, Config the kustomization to install.
 	Manager, Config string
 	// Nodes is the number of fake nodes, 4 if zero.
 	Nodes int
-	// AuditObjects has the audit log hold Deployments and records whole, and all that the manager writes.
+	// AuditObjects makes the audit log contain whole Deployments and records, and everything that the manager writes.
 	AuditObjects bool
 	// Log receives a line for each step; nil for none.
 	Log io.Writer
 }
 
-// Lab is a control plane, and what runs beside it.
+// Lab is a control plane with the programs that use it.
 type Lab struct {
-	// Plane is the control plane, Kube a client that may do everything there.
+	// Plane is the control plane, Kube a client with all permissions.
 	Plane *cluster.Cluster
 	Kube  client.WithWatch
 	// Server is the test server, nil until Serve.
 	Server *altershield.Server
-	// Operator is the manager that runs, nil while none does; the first of several.
+	// Operator is the running manager, nil if there is none; the first one of several.
 	Operator *operator.Operator
-	// Replicas are all that StartReplicas has started.
+	// Replicas are the managers started by StartReplicas.
 	Replicas []*operator.Operator
 
-	// ServerURL is where the test server takes calls, empty until Serve.
+	// ServerURL is the address of the test server, empty until Serve.
 	ServerURL string
 
 	options    Options
 	dir        string
 	serverArgs []string
 	stopServer func() error
-	// stopFronts ends what stands before replicas, nil where there are none.
+	// stopFronts stops the load balancers of replicas, nil if there are none.
 	stopFronts context.CancelFunc
-	// bearer is the token of who reads the metrics.
+	// bearer is the token of the account that reads the metrics.
 	bearer string
 }
 
@@ -91,12 +91,12 @@ func Open(ctx context.Context, options Options) (*Lab, error) {
 	}
 	for _, path := range []*string{&options.Manager, &options.Config} {
 		if *path, err = filepath.Abs(*path); err != nil {
-			return nil, fmt.Errorf("open a lab: %w", err)
+			return nil, fmt.Errorf("opening a lab: %w", err)
 		}
 	}
 	dir, err := os.MkdirTemp("", "altershield-lab-")
 	if err != nil {
-		return nil, fmt.Errorf("open a lab: %w", err)
+		return nil, fmt.Errorf("opening a lab: %w", err)
 	}
 	l := &Lab{options: options, dir: dir}
 	l.Plane, err = cluster.Start(ctx, cluster.Options{
@@ -110,11 +110,11 @@ func Open(ctx context.Context, options Options) (*Lab, error) {
 	err = errors.Join(clientgoscheme.AddToScheme(scheme), appv1alpha1.AddToScheme(scheme))
 	if err == nil {
 		config := l.Plane.Config()
-		config.WarningHandler = rest.NoWarnings{} // the webhooks warn people; nobody reads it here
+		config.WarningHandler = rest.NoWarnings{} // the warnings of the webhooks are for users
 		l.Kube, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a client: %w", err), l.Close(ctx))
+		return nil, errors.Join(fmt.Errorf("creating a client: %w", err), l.Close(ctx))
 	}
 	return l, nil
 }
@@ -130,15 +130,15 @@ func (l *Lab) Close(ctx context.Context) error {
 	return errors.Join(append(failures, os.RemoveAll(l.dir))...)
 }
 
-// Serve starts a test server, which checks what managers release that are started from then on.
+// Serve starts a test server for the managers that are started from then on.
 func (l *Lab) Serve(ctx context.Context, options altershield.Options) error {
 	file := filepath.Join(l.dir, "altershield-token")
 	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
-		return fmt.Errorf("keep the token of the test server: %w", err)
+		return fmt.Errorf("writing the token of the test server: %w", err)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return fmt.Errorf("start the test server: %w", err)
+		return fmt.Errorf("starting the test server: %w", err)
 	}
 	options.Token = token
 	l.Server = altershield.New(options)
@@ -155,7 +155,7 @@ func (l *Lab) Serve(ctx context.Context, options altershield.Options) error {
 	return nil
 }
 
-// StartOperator installs the operator and starts its manager, in place of one that runs. The edits change what is run.
+// StartOperator installs the operator and starts its manager, instead of a running one. The edits change the options.
 func (l *Lab) StartOperator(ctx context.Context, edits ...func(*operator.Options)) error {
 	if err := l.StopOperator(ctx); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (l *Lab) StartOperator(ctx context.Context, edits ...func(*operator.Options
 	return nil
 }
 
-// StopOperator asks the manager to end, if one runs, and so all replicas. What was installed stays, and with it the webhooks.
+// StopOperator stops the manager or all replicas. The installation stays, including the webhooks.
 func (l *Lab) StopOperator(ctx context.Context) error {
 	running := l.Replicas
 	if l.Operator != nil && len(running) == 0 {
@@ -195,19 +195,19 @@ func (l *Lab) StopOperator(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// Requests are all that the manager has asked the API server for, in the order of the audit log.
+// Requests returns all requests of the manager to the API server, in the order of the audit log.
 func (l *Lab) Requests() ([]auditv1.Event, error) {
 	return l.RequestsSince(0)
 }
 
-// StopAPIServer stops the API server, and with it all that others can see and do.
+// StopAPIServer stops the API server.
 func (l *Lab) StopAPIServer(ctx context.Context) error {
 	return l.Plane.StopPart(ctx, assets.APIServer)
 }
 
-// StartAPIServer starts it again, with what it had. kube-controller-manager restarts, too: where several are up for election this one
-// restarts whenever it loses the API server. Without that its garbage collector may miss for ever what was deleted while its watches
-// were away, and leave ReplicaSets as well as records.
+// StartAPIServer starts it again with its data. It restarts kube-controller-manager, too, which does so itself after losing the API
+// server wherever several compete for the lease. Without the restart its garbage collector may never notice deletions during the
+// outage, and leave ReplicaSets and records behind.
 func (l *Lab) StartAPIServer(ctx context.Context) error {
 	if err := l.Plane.StartPart(ctx, assets.APIServer); err != nil {
 		return err

@@ -38,28 +38,28 @@ import (
 )
 
 const (
-	// quietFor is how long there may be next to no writes until a control plane counts as quiet.
+	// quietFor is how long there may be hardly any writes until a control plane counts as quiet.
 	quietFor = time.Second
-	// quietBytes is what the leases of nodes and what the control plane writes by itself may add to the audit log meanwhile.
+	// quietBytes is how much the leases of nodes and the control plane's own writes may add to the audit log during that time.
 	quietBytes = 20_000
-	// settingWait is how long the manager gets to create its settings.
+	// settingWait is how long the manager may take to create its settings.
 	settingWait = 30 * time.Second
 )
 
-// RemoveWebhooks takes the operator's webhooks out of the way. StartOperator puts them back.
+// RemoveWebhooks deletes the operator's webhook configurations. StartOperator creates them again.
 func (l *Lab) RemoveWebhooks(ctx context.Context) error {
 	for _, object := range []client.Object{
 		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-mutating-webhook-configuration"}},
 		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-validating-webhook-configuration"}},
 	} {
 		if err := l.Kube.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("remove %s: %w", object.GetName(), err)
+			return fmt.Errorf("deleting %s: %w", object.GetName(), err)
 		}
 	}
 	return nil
 }
 
-// SetBatch says how many pods are checked together from the next release on.
+// SetBatch sets the number of pods in a batch, from the next release on.
 func (l *Lab) SetBatch(ctx context.Context, size int) error {
 	return l.Set(ctx, appv1alpha1.ConfigBranch, size > 1, strconv.Itoa(size))
 }
@@ -77,7 +77,7 @@ func (l *Lab) Set(ctx context.Context, name string, enable bool, content string)
 		return err == nil, ignoreConflict(err)
 	})
 	if err != nil {
-		return fmt.Errorf("set OpsConfigInfo %s: %w", key, err)
+		return fmt.Errorf("changing OpsConfigInfo %s: %w", key, err)
 	}
 	return nil
 }
@@ -89,29 +89,29 @@ func ignoreConflict(err error) error {
 	return err
 }
 
-// Position is where the audit log ends now, for RequestsSince.
+// Position returns the current end of the audit log, for RequestsSince.
 func (l *Lab) Position() (int64, error) {
 	info, err := os.Stat(l.Plane.AuditLog())
 	if err != nil {
-		return 0, fmt.Errorf("read the audit log: %w", err)
+		return 0, fmt.Errorf("reading the audit log: %w", err)
 	}
 	return info.Size(), nil
 }
 
-// RequestsSince are what the manager has asked the API server for since a position of the audit log.
+// RequestsSince returns the requests of the manager to the API server since a position of the audit log.
 func (l *Lab) RequestsSince(position int64) ([]auditv1.Event, error) {
 	log, err := os.Open(l.Plane.AuditLog())
 	if err != nil {
-		return nil, fmt.Errorf("read the audit log: %w", err)
+		return nil, fmt.Errorf("reading the audit log: %w", err)
 	}
 	defer log.Close()
 	if _, err := log.Seek(position, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("read the audit log: %w", err)
+		return nil, fmt.Errorf("reading the audit log: %w", err)
 	}
 	return audit.Read(log, operator.User)
 }
 
-// Quiet waits until next to nothing is written to the control plane.
+// Quiet waits until hardly anything is written to the control plane.
 func (l *Lab) Quiet(ctx context.Context) error {
 	tick := time.NewTicker(quietFor)
 	defer tick.Stop()
@@ -119,7 +119,7 @@ func (l *Lab) Quiet(ctx context.Context) error {
 	for err == nil {
 		select {
 		case <-ctx.Done():
-			return errors.Join(errors.New("the control plane didn't get quiet"), ctx.Err())
+			return errors.Join(errors.New("the control plane didn't become quiet"), ctx.Err())
 		case <-tick.C:
 		}
 		now, failure := l.Position()

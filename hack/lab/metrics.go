@@ -39,23 +39,23 @@ import (
 )
 
 const (
-	// metricsReader names who reads the metrics, and metricsRole what lets it.
+	// metricsReader is the account that reads the metrics, metricsRole its role.
 	metricsReader = "lab-metrics-reader"
 	metricsRole   = "altershieldoperator-metrics-reader"
-	// metricsTimeout is how long the manager gets to answer.
+	// metricsTimeout is how long the manager may take to answer.
 	metricsTimeout = 10 * time.Second
 )
 
-// Metrics reads what the manager tells of itself, by the name of the metric.
+// Metrics reads the metrics of the manager, by name.
 func (l *Lab) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
 	return l.MetricsOf(ctx, l.Operator)
 }
 
-// MetricsOf reads what one of several managers tells of itself.
+// MetricsOf reads the metrics of one of several managers.
 func (l *Lab) MetricsOf(ctx context.Context, manager *operator.Operator) (map[string]*dto.MetricFamily, error) {
 	families, err := l.readMetrics(ctx, manager.MetricsAddress())
 	if err != nil {
-		return nil, fmt.Errorf("read the manager's metrics: %w", err)
+		return nil, fmt.Errorf("reading the manager's metrics: %w", err)
 	}
 	return families, nil
 }
@@ -71,7 +71,7 @@ func (l *Lab) readMetrics(ctx context.Context, address string) (map[string]*dto.
 	}
 	trusted := x509.NewCertPool()
 	if !trusted.AppendCertsFromPEM(authority) {
-		return nil, errors.New("the manager's authority is no certificate")
+		return nil, errors.New("the manager's authority is not a certificate")
 	}
 	reader := &http.Client{Timeout: metricsTimeout, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
 	defer reader.CloseIdleConnections()
@@ -86,13 +86,13 @@ func (l *Lab) readMetrics(ctx context.Context, address string) (map[string]*dto.
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("it answers %s", response.Status)
+		return nil, fmt.Errorf("the manager answers %s", response.Status)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	return parser.TextToMetricFamilies(response.Body)
 }
 
-// metricsToken is that of an account that may read metrics, made when it is first asked for.
+// metricsToken returns a token of an account that may read metrics, and creates the account first if necessary.
 func (l *Lab) metricsToken(ctx context.Context) (string, error) {
 	if l.bearer != "" {
 		return l.bearer, nil

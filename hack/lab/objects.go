@@ -29,7 +29,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// StartLabel is the label by which fake pods are told how to start.
+// StartLabel is the label that controls how fake pods start.
 const StartLabel = "local.altershield.io/start"
 
 // Namespace creates a namespace, opted in or not.
@@ -39,12 +39,12 @@ func (l *Lab) Namespace(ctx context.Context, name string, optedIn bool) error {
 		namespace.Labels = map[string]string{appv1alpha1.LabelOptIn: appv1alpha1.OptInEnabled}
 	}
 	if err := l.Kube.Create(ctx, namespace); err != nil {
-		return fmt.Errorf("create namespace %s: %w", name, err)
+		return fmt.Errorf("creating namespace %s: %w", name, err)
 	}
 	return nil
 }
 
-// Deployment is one of fake pods, which are ready at once.
+// Deployment returns a Deployment of fake pods, which are ready at once.
 func Deployment(namespace, name string, replicas int32) *appsv1.Deployment {
 	labels := map[string]string{"app": name}
 	return &appsv1.Deployment{
@@ -90,7 +90,7 @@ func (l *Lab) patchTemplate(ctx context.Context, namespace, name, metadata strin
 func (l *Lab) patch(ctx context.Context, workload client.Object, metadata string) error {
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":%s}}}`, metadata)
 	if err := l.Kube.Patch(ctx, workload, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
-		return fmt.Errorf("release %T %s: %w", workload, client.ObjectKeyFromObject(workload), err)
+		return fmt.Errorf("releasing %T %s: %w", workload, client.ObjectKeyFromObject(workload), err)
 	}
 	return nil
 }

@@ -24,19 +24,19 @@ import (
 	"net/http"
 )
 
-// Profile reads a profile of the manager, such as "heap?gc=1", from where its --pprof-bind-address serves them.
+// Profile reads a profile of the manager, such as "heap?gc=1", from the address of its --pprof-bind-address.
 func Profile(ctx context.Context, address, name string) (profile []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/debug/pprof/"+name, nil)
 	if err != nil {
-		return nil, fmt.Errorf("read the manager's profile %s: %w", name, err)
+		return nil, fmt.Errorf("reading the manager's profile %s: %w", name, err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("read the manager's profile %s: %w", name, err)
+		return nil, fmt.Errorf("reading the manager's profile %s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("read the manager's profile %s: it answers %s", name, response.Status)
+		return nil, fmt.Errorf("reading the manager's profile %s: it answers %s", name, response.Status)
 	}
 	return io.ReadAll(response.Body)
 }

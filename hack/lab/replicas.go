@@ -27,8 +27,8 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
 
-// StartReplicas installs the operator and starts several managers, each of a name, in place of those that run. They elect a leader.
-// Webhooks and callbacks reach one that answers, as those of a Service would.
+// StartReplicas installs the operator and starts several managers with the given names, instead of running ones. They elect a leader.
+// Webhooks and callbacks reach one that answers, as through a Service.
 func (l *Lab) StartReplicas(ctx context.Context, names []string, edits ...func(*operator.Options)) error {
 	if err := l.StopOperator(ctx); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (l *Lab) StartReplicas(ctx context.Context, names []string, edits ...func(*
 	return nil
 }
 
-// front passes each connection on to the next of several ports that takes it.
+// front forwards each connection to the next of several ports that accepts it.
 type front struct {
 	listener net.Listener
 	targets  []int
@@ -86,7 +86,7 @@ type front struct {
 func listen(ctx context.Context) (*front, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("stand before the replicas: %w", err)
+		return nil, fmt.Errorf("listening for the replicas: %w", err)
 	}
 	context.AfterFunc(ctx, func() { _ = listener.Close() })
 	return &front{listener: listener}, nil
@@ -97,7 +97,7 @@ func (f *front) port() int {
 	return address.Port
 }
 
-// serve takes connections until the listener is closed.
+// serve accepts connections until the listener is closed.
 func (f *front) serve(ctx context.Context) {
 	for {
 		connection, err := f.listener.Accept()
@@ -122,7 +122,7 @@ func (f *front) pass(ctx context.Context, connection net.Conn) {
 		defer context.AfterFunc(ctx, func() { _ = connection.Close() })()
 		go func() {
 			defer target.Close()
-			_, _ = io.Copy(target, connection) // either end may go at any time
+			_, _ = io.Copy(target, connection) // either end may close at any time
 		}()
 		_, _ = io.Copy(connection, target)
 		return

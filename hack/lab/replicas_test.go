@@ -26,7 +26,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// answering is the port of a server that says its name.
+// answering starts a server that answers with its name, and returns its port.
 func answering(t *testing.T, name string) (port int, stop func()) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) }))
 	t.Cleanup(server.Close)

@@ -29,10 +29,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// buffer is how far, in bytes, the decoder looks to tell YAML from JSON.
+// buffer is how many bytes the decoder reads to tell YAML from JSON.
 const buffer = 4096
 
-// Decode reads a stream of YAML documents; empty ones are left out.
+// Decode decodes a stream of YAML documents and skips empty ones.
 func Decode(stream io.Reader) ([]*unstructured.Unstructured, error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(stream, buffer)
 	var objects []*unstructured.Unstructured
@@ -51,16 +51,16 @@ func Decode(stream io.Reader) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Build runs a command that builds the kustomization in a folder, and returns its objects.
+// Build runs a command that builds a kustomization, and returns its objects.
 func Build(command *exec.Cmd, kustomization string) ([]*unstructured.Unstructured, error) {
 	var output, problems bytes.Buffer
 	command.Stdout, command.Stderr = &output, &problems
 	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("build kustomization %s: %w: %s", kustomization, err, strings.TrimSpace(problems.String()))
+		return nil, fmt.Errorf("building kustomization %s: %w: %s", kustomization, err, strings.TrimSpace(problems.String()))
 	}
 	objects, err := Decode(&output)
 	if err != nil {
-		return nil, fmt.Errorf("build kustomization %s: %w", kustomization, err)
+		return nil, fmt.Errorf("building kustomization %s: %w", kustomization, err)
 	}
 	return objects, nil
 }

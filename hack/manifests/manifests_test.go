@@ -41,5 +41,5 @@ func TestDecodeFailsAtADocumentThatIsNoObject(t *testing.T) {
 
 func TestBuildReportsWhyAKustomizationFails(t *testing.T) {
 	_, err := manifests.Build(exec.CommandContext(t.Context(), "sh", "-c", "echo no such resource >&2; exit 1"), "config/default")
-	NewWithT(t).Expect(err).To(MatchError("build kustomization config/default: exit status 1: no such resource"))
+	NewWithT(t).Expect(err).To(MatchError("building kustomization config/default: exit status 1: no such resource"))
 }

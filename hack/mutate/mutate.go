@@ -27,15 +27,15 @@ import (
 
 // Mutation is one change of an object.
 type Mutation struct {
-	// Path is what changes, as in status.podResults[0].verdict.
+	// Path is the path of the changed field, such as status.podResults[0].verdict.
 	Path string
-	// Value is what it becomes, nil where it goes.
+	// Value is the new value, nil if the field is removed.
 	Value any
-	// Patch makes the change: a JSON merge patch (RFC 7386).
+	// Patch is the change as a JSON merge patch (RFC 7386).
 	Patch map[string]any
 }
 
-// String tells the change in one line.
+// String returns the change in one line.
 func (m Mutation) String() string {
 	value, err := json.Marshal(m.Value)
 	if err != nil {
@@ -48,17 +48,17 @@ func (m Mutation) String() string {
 	return m.Path + " = " + string(value)
 }
 
-// Field is the name of the field that changes, without where it is.
+// Field returns the name of the changed field, without its path.
 func (m Mutation) Field() string {
 	field := m.Path[strings.LastIndex(m.Path, ".")+1:]
 	name, _, _ := strings.Cut(field, "[")
 	return name
 }
 
-// Mutator makes mutations. The same random numbers make the same mutations of the same objects.
+// Mutator creates mutations. The same random numbers yield the same mutations of the same objects.
 type Mutator struct{ Random *rand.Rand }
 
-// Of changes something of an object below a path of its fields: Of(schema, object, "spec"). The object itself stays as it is.
+// Of changes a field of an object below a path: Of(schema, object, "spec"). It doesn't modify the object.
 func (m Mutator) Of(schema *Schema, object map[string]any, below ...string) Mutation {
 	value := any(object)
 	for _, field := range below {
@@ -75,14 +75,14 @@ func (m Mutator) Of(schema *Schema, object map[string]any, below ...string) Muta
 	return Mutation{Path: made.path, Value: made.value, Patch: root}
 }
 
-// change is what becomes of a value: patch is the merge patch of it, value what the field at the path becomes.
+// change is the change of a value: patch is its merge patch, value the new value of the field at the path.
 type change struct {
 	path         string
 	value, patch any
 }
 
 func (m Mutator) change(schema *Schema, value any, path string) change {
-	const hereInstead = 8 // one of so many changes of an object or list is made of it as a whole
+	const hereInstead = 8 // one in this many changes of an object or list replaces it as a whole
 	here := m.Random.IntN(hereInstead) == 0
 	switch {
 	case schema.Properties != nil && !here:
@@ -124,8 +124,7 @@ func (m Mutator) changeList(schema *Schema, value any, path string) change {
 	return made
 }
 
-// replacing is the merge patch that puts another value in the place of one: only an object in the place of an object needs more
-// than the value.
+// replacing returns the merge patch that replaces a value. It differs from the new value only if an object replaces an object.
 func replacing(old, replacement any) any {
 	before, wasObject := old.(map[string]any)
 	after, isObject := replacement.(map[string]any)
@@ -140,7 +139,7 @@ func replacing(old, replacement any) any {
 	return patch
 }
 
-// merged is a value with a merge patch.
+// merged returns a value after a merge patch.
 func merged(value, patch any) any {
 	fields, isObject := patch.(map[string]any)
 	if !isObject {

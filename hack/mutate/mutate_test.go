@@ -31,7 +31,7 @@ import (
 
 const object = `{"metadata":{"name":"a"},"spec":{"count":3,"on":true,"kind":"one","when":"2026-11-21T10:00:00Z","list":[{"name":"x"},{"name":"y"}]}}`
 
-// document has the ways in which the API server points to other schemas, and one that contains itself.
+// document has all kinds of references to other schemas that the API server uses, and a recursive schema.
 const document = `{"components":{"schemas":{
 	"Thing":{"type":"object","properties":{"spec":{"default":{},"allOf":[{"$ref":"#/components/schemas/Spec"}]}}},
 	"Spec":{"type":"object","properties":{
@@ -53,7 +53,7 @@ func mutator(seed uint64) mutate.Mutator {
 	return mutate.Mutator{Random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// patched is the object after a mutation, as the API server makes it.
+// patched returns the object after a mutation, as the API server would change it.
 func patched(t *testing.T, mutation mutate.Mutation) string {
 	t.Helper()
 	patch, err := json.Marshal(mutation.Patch)

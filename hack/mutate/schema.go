@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package mutate makes of a good object what a typo, a broken tool or a careless user may make of it: one change at a time, at a
-// place and of a kind that the schema of the object knows.
+// Package mutate derives bad objects from a good one, as typing errors, broken tools or careless users may produce them: one change
+// at a time, of the fields and types in the schema of the object.
 package mutate
 
 import (
@@ -27,11 +27,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Schema is what is needed of an OpenAPI v3 schema.
+// Schema is the part of an OpenAPI v3 schema that mutations need.
 type Schema struct {
 	Type   string `json:"type"`
 	Format string `json:"format"`
-	// Enum are all allowed values, Examples some that are worth trying.
+	// Enum has all allowed values, Examples some interesting ones.
 	Enum       []any              `json:"enum"`
 	Examples   []any              `json:"examples"`
 	Minimum    *float64           `json:"minimum"`
@@ -39,7 +39,7 @@ type Schema struct {
 	MaxLength  *int64             `json:"maxLength"`
 	Properties map[string]*Schema `json:"properties"`
 	Items      *Schema            `json:"items"`
-	// Ref and AllOf point to other schemas of the document. Resolve puts these in their place.
+	// Ref and AllOf refer to other schemas of the document. Resolve replaces them by these.
 	Ref   string    `json:"$ref"`
 	AllOf []*Schema `json:"allOf"`
 }
@@ -68,8 +68,8 @@ func OfCRD(file string) (*Schema, error) {
 	return definition.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
 }
 
-// OfDocument takes a schema out of an OpenAPI v3 document, as the API server publishes it under /openapi/v3, with all that it
-// points to.
+// OfDocument returns a schema of an OpenAPI v3 document, as the API server publishes it under /openapi/v3, with all schemas that it
+// refers to.
 func OfDocument(document []byte, name string) (*Schema, error) {
 	var published struct {
 		Components struct {
@@ -89,8 +89,8 @@ func OfDocument(document []byte, name string) (*Schema, error) {
 	return schemas[name], nil
 }
 
-// resolve puts the schemas that children of a schema point to in their place. Each is resolved on its own, so that one which
-// contains itself does no harm.
+// resolve replaces references in the children of a schema by the schemas themselves. It doesn't descend into these, so recursive
+// schemas are allowed.
 func resolve(schema *Schema, schemas map[string]*Schema) {
 	for name, property := range schema.Properties {
 		schema.Properties[name] = target(property, schemas)
@@ -103,7 +103,7 @@ func resolve(schema *Schema, schemas map[string]*Schema) {
 	}
 }
 
-// resolveInline goes on where a child is written in place.
+// resolveInline continues in a child that is not a reference.
 func resolveInline(resolved, written *Schema, schemas map[string]*Schema) {
 	if resolved == written {
 		resolve(written, schemas)

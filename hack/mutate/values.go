@@ -23,8 +23,7 @@ import (
 	"strings"
 )
 
-// replacement is what a field may become as a whole: nothing, something empty, something at or beyond a limit, or something of
-// another type.
+// replacement returns a new value for a field as a whole: none, an empty one, one at or beyond a limit, or one of another type.
 func (m Mutator) replacement(schema *Schema, value any) any {
 	candidates := []any{nil}
 	candidates = append(candidates, schema.Enum...)
@@ -80,7 +79,7 @@ func texts(schema *Schema) []any {
 	return candidates
 }
 
-// sample is a value that the schema allows at first sight, or nearly so.
+// sample returns a value that the schema allows, or nearly so.
 func (m Mutator) sample(schema *Schema) any {
 	switch {
 	case len(schema.Enum) > 0:
