@@ -28,30 +28,30 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 )
 
-const certsHelp = `%[1]s holds a serving certificate (tls.crt, tls.key) and the authority that signed it (ca.crt), for %[2]s.
+const certsHelp = `%[1]s has a serving certificate (tls.crt, tls.key) and its authority (ca.crt), for %[2]s.
 
 Run the manager with it:
   go run . --kubeconfig=<file> --webhook-cert-dir=%[1]s
-Have the API server call it there: in the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration, replace
+To make the API server call it, in the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration replace
 clientConfig.service by clientConfig.url, https://<one of these names>:1443 and the path of the service, and set
 clientConfig.caBundle to
   base64 <%[1]s/ca.crt | tr -d '\n'
 `
 
-// certs makes a serving certificate, unless there is one for all the hosts, and says what to do with it.
+// certs creates a serving certificate, unless there is one for all the hosts, and explains its use.
 func certs(dir, hosts string, out io.Writer) error {
 	names := append([]string{"localhost", "127.0.0.1"}, strings.FieldsFunc(hosts, func(r rune) bool { return r == ',' || r == ' ' })...)
 	if _, err := cluster.NewServingCert(dir, names[2:]...); err != nil {
 		return err
 	}
 	if err := checkServingCert(filepath.Join(dir, "tls.crt"), names); err != nil {
-		return fmt.Errorf("%w; remove the folder %s to have a new one made", err, dir)
+		return fmt.Errorf("%w; remove the folder %s to create a new one", err, dir)
 	}
 	fmt.Fprintf(out, certsHelp, dir, strings.Join(names, ", "))
 	return nil
 }
 
-// checkServingCert checks whether a certificate is good for some names.
+// checkServingCert returns an error unless a certificate is valid for some names.
 func checkServingCert(path string, names []string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func checkServingCert(path string, names []string) error {
 	}
 	block, _ := pem.Decode(content)
 	if block == nil {
-		return fmt.Errorf("%s is no certificate", path)
+		return fmt.Errorf("%s is not a certificate", path)
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// down stops what up has started in the folder and removes what it has written there.
+// down stops everything that up started in the folder and removes its files.
 func down(ctx context.Context, dir string, out io.Writer) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -61,7 +61,7 @@ func down(ctx context.Context, dir string, out io.Writer) error {
 	return nil
 }
 
-// stopEverything stops the manager, the test server and then the control plane, and returns the names of what ran.
+// stopEverything stops the manager, the test server and then the control plane, and returns the names of the stopped ones.
 func stopEverything(ctx context.Context, dir string) ([]string, error) {
 	var stopped []string
 	for _, name := range []string{operator.Name, serverName} {
@@ -81,7 +81,7 @@ func stopEverything(ctx context.Context, dir string) ([]string, error) {
 	return append(stopped, parts...), err
 }
 
-// removeState removes what up writes, and the folder unless others have put something there.
+// removeState removes the files of up, and the folder if it is empty then.
 func removeState(dir string) error {
 	if err := cluster.RemoveState(dir); err != nil {
 		return err

@@ -38,15 +38,15 @@ const usage = `Usage: go run ./hack/local <command> [flags]
 Commands:
   assets        find or build the programs of the control plane and print their folder
   kubectl-path  the same, and print the path of kubectl
-  certs         make a certificate for a manager that is debugged on this machine
-  up            start a control plane and the manager in the background; running it again is safe
-  down          stop what up has started and remove its data
+  certs         create a certificate for a manager that is debugged on this machine
+  up            start a control plane and the manager in the background; may be repeated
+  down          stop them and remove their data
 
 "go run ./hack/local <command> -h" lists the flags of a command.
 `
 
 func main() {
-	ctrl.SetLogger(logr.Discard()) // the library would complain about having none
+	ctrl.SetLogger(logr.Discard()) // controller-runtime warns if there is none
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	stop()
@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string) error {
 	case "certs":
 		flags := newFlags(name)
 		dir := flags.String("dir", "certs", "`folder` to write to")
-		hosts := flags.String("hosts", "", "names and addresses of this machine besides localhost, with commas between")
+		hosts := flags.String("hosts", "", "names and addresses of this machine besides localhost, separated by commas")
 		if err := parse(flags, args); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string) error {
 		return up(ctx, options, os.Stdout, os.Stderr)
 	case "down":
 		flags := newFlags(name)
-		dir := flags.String("dir", defaultDir, "the state `folder` that up was given")
+		dir := flags.String("dir", defaultDir, "state `folder` of up")
 		if err := parse(flags, args); err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func newFlags(name string) *flag.FlagSet {
 	return flags
 }
 
-// parse parses flags and refuses anything else.
+// parse parses flags and rejects other arguments.
 func parse(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -36,13 +36,13 @@ type upOptions struct {
 	dir, config string
 	manager     string
 	managerArgs []string
-	// server is the program of the test server, empty where none is wanted.
+	// server is the program of the test server, empty for none.
 	server string
-	// ports are the numbers chosen for portSettings, in their order.
+	// ports are the chosen ports, in the order of portSettings.
 	ports []int
 }
 
-// portSetting is a port of up that a flag or an environment variable can change.
+// portSetting is a port of up that can be changed by a flag or an environment variable.
 type portSetting struct {
 	flag, variable string
 	number         int
@@ -80,21 +80,21 @@ func portSettings() []portSetting {
 	}
 }
 
-// parseUp reads the flags of up; environment variables change the ports' defaults.
+// parseUp parses the flags of up; environment variables change the ports' defaults.
 func parseUp(args []string, getenv func(string) string) (*upOptions, error) {
 	options := &upOptions{ports: make([]int, len(portSettings()))}
 	flags := newFlags("up")
 	flags.StringVar(&options.dir, "dir", defaultDir, "state `folder`: data, keys, kubeconfig, logs, process ids")
 	flags.StringVar(&options.config, "config", "config/local", "kustomization `folder` to install")
-	flags.StringVar(&options.manager, "manager", "", "the manager's `program` (required)")
-	flags.StringVar(&options.server, "server", "", "the AlterShield test server's `program`; empty for none")
-	managerArgs := flags.String("manager-args", "", "more `flags` for the manager, in one string; quotes keep blanks")
+	flags.StringVar(&options.manager, "manager", "", "`program` of the manager (required)")
+	flags.StringVar(&options.server, "server", "", "`program` of the AlterShield test server; empty for none")
+	managerArgs := flags.String("manager-args", "", "more `flags` for the manager, in one string; quotes preserve blanks")
 	for i, setting := range portSettings() {
 		number := setting.number
 		if value := getenv(setting.variable); value != "" {
 			var err error
 			if number, err = strconv.Atoi(value); err != nil {
-				return nil, fmt.Errorf("environment variable %s: %q isn't a port number", setting.variable, value)
+				return nil, fmt.Errorf("environment variable %s: %q is not a port number", setting.variable, value)
 			}
 		}
 		flags.IntVar(&options.ports[i], setting.flag, number, "`port` of "+setting.what+"; also $"+setting.variable)
@@ -105,7 +105,7 @@ func parseUp(args []string, getenv func(string) string) (*upOptions, error) {
 	return options, options.complete(flags, *managerArgs)
 }
 
-// complete checks the flags and reads what they hold.
+// complete validates the flags and completes the options.
 func (o *upOptions) complete(flags *flag.FlagSet, managerArgs string) error {
 	if o.manager == "" {
 		flags.Usage()
@@ -115,7 +115,7 @@ func (o *upOptions) complete(flags *flag.FlagSet, managerArgs string) error {
 	for i, setting := range portSettings() {
 		port := o.ports[i]
 		if port < 1 || port > 65535 {
-			return fmt.Errorf("--%s: %d isn't a port number from 1 to 65535", setting.flag, port)
+			return fmt.Errorf("--%s: %d is not a port number from 1 to 65535", setting.flag, port)
 		}
 		if other, taken := owner[port]; taken {
 			return fmt.Errorf("--%s and --%s are both %d: they must differ", other, setting.flag, port)
@@ -139,11 +139,11 @@ func (o *upOptions) clusterPorts() cluster.Ports {
 	}
 }
 
-// splitArgs splits a line into arguments at blanks; single and double quotes keep blanks, as in a shell.
+// splitArgs splits a line into arguments at blanks; single and double quotes preserve blanks, as in a shell.
 func splitArgs(line string) ([]string, error) {
 	var args []string
 	var arg strings.Builder
-	var quote rune // the quote we are inside of
+	var quote rune // the open quote
 	inside := false
 	for _, r := range line {
 		switch {
@@ -165,7 +165,7 @@ func splitArgs(line string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("the quote %c isn't closed in: %s", quote, line)
+		return nil, fmt.Errorf("the quote %c is not closed in: %s", quote, line)
 	}
 	if inside {
 		args = append(args, arg.String())

@@ -43,7 +43,7 @@ func TestSplitArgs(t *testing.T) {
 	for _, line := range []string{`--a "x`, `'`, `a'b"c`} {
 		t.Run(line, func(t *testing.T) {
 			_, err := splitArgs(line)
-			NewWithT(t).Expect(err).To(MatchError(ContainSubstring("isn't closed")))
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring("is not closed")))
 		})
 	}
 }
@@ -67,9 +67,9 @@ func TestParseUpRefuses(t *testing.T) {
 	}{
 		"no manager":          {nil, "", "--manager is required"},
 		"an argument":         {[]string{"--manager=m", "x"}, "", `unexpected argument "x"; -h lists the flags`},
-		"port 0":              {[]string{"--manager=m", "--probe-port=0"}, "", "--probe-port: 0 isn't a port number from 1 to 65535"},
+		"port 0":              {[]string{"--manager=m", "--probe-port=0"}, "", "--probe-port: 0 is not a port number from 1 to 65535"},
 		"the same port":       {[]string{"--manager=m", "--probe-port=1443"}, "", "--webhook-port and --probe-port are both 1443: they must differ"},
-		"a port with letters": {nil, "http", `environment variable LOCAL_PROBE_PORT: "http" isn't a port number`},
+		"a port with letters": {nil, "http", `environment variable LOCAL_PROBE_PORT: "http" is not a port number`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parseUp(c.args, func(key string) string {

@@ -31,20 +31,20 @@ import (
 )
 
 const (
-	// serverName names the test server's process in the state folder.
+	// serverName is the name of the test server's process in the state folder.
 	serverName = "altershield"
-	// tokenFile is in the state folder: what the manager and the test server share.
+	// tokenFile is the file in the state folder with the shared token of the manager and the test server.
 	tokenFile = "altershield-token"
 
 	loopback = "127.0.0.1"
 
 	serverHelp = `
-The AlterShield test server is at %s (log: %s). To let the third batch of each release fail:
+The AlterShield test server is at %s (log: %s). To make the third batch of each release fail:
   curl -d '{"name":"error rate","message":"5xx above 1%%","stage":"POST","batch":2,"verdict":"FAIL"}' %s/test/rules
 `
 )
 
-// startServer starts the test server, in place of one that may run, or stops that one where none is wanted.
+// startServer starts the test server, instead of a running one, or only stops that one if none is wanted.
 func startServer(ctx context.Context, options *upOptions, progress io.Writer) error {
 	old, err := process.Find(options.dir, serverName)
 	if err != nil {
@@ -72,7 +72,7 @@ func startServer(ctx context.Context, options *upOptions, progress io.Writer) er
 	return err
 }
 
-// serverArgs are the flags that lead the manager to the test server.
+// serverArgs returns the manager's flags for the test server.
 func (o *upOptions) serverArgs() []string {
 	if o.server == "" {
 		return nil

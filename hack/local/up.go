@@ -34,10 +34,10 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// lockFile is in the state folder.
+// lockFile is a file in the state folder.
 const lockFile = "up.lock"
 
-// up brings up what isn't up: the control plane, what the kustomization says, and always a fresh manager.
+// up starts everything that isn't running: the control plane, the objects of the kustomization, and always a new manager.
 func up(ctx context.Context, options *upOptions, out, progress io.Writer) error {
 	var err error
 	if options.dir, err = filepath.Abs(options.dir); err != nil {
@@ -74,13 +74,13 @@ func up(ctx context.Context, options *upOptions, out, progress io.Writer) error 
 		return err
 	}
 	if err := startManager(ctx, options, plane, progress); err != nil {
-		return fmt.Errorf("%w\nthe control plane stays up: mend this and run up again, or run down", err)
+		return fmt.Errorf("%w\nthe control plane keeps running: fix this and run up again, or run down", err)
 	}
 	fmt.Fprintf(out, `
-The control plane and the manager are up. To use them, paste:
+The control plane and the manager are up. To use them, run:
   export KUBECONFIG=%s
   export PATH=%s:"$PATH"
-Logs: tail -F %s (others are beside it). Stop and remove everything: make down
+Logs: tail -F %s (the others are in the same folder). To stop and remove everything: make down
 `, quote(plane.Kubeconfig()), quote(programs.Dir), quote(process.LogPath(options.dir, operator.Name)))
 	if options.server != "" {
 		fmt.Fprintf(out, serverHelp, options.serverURL(), quote(process.LogPath(options.dir, serverName)), options.serverURL())
@@ -88,14 +88,14 @@ Logs: tail -F %s (others are beside it). Stop and remove everything: make down
 	return nil
 }
 
-// takeTurn keeps two commands from working on the same state folder at once.
+// takeTurn prevents two commands from using the same state folder at once.
 func takeTurn(ctx context.Context, dir string, progress io.Writer) (release func(), err error) {
 	return lock.Acquire(ctx, filepath.Join(dir, lockFile), func() {
-		fmt.Fprintf(progress, "another command works on %s; waiting for it\n", dir)
+		fmt.Fprintf(progress, "another command uses %s; waiting for it\n", dir)
 	})
 }
 
-// checkPorts refuses ports that others use, before anything starts.
+// checkPorts returns an error if ports are in use, before anything starts.
 func checkPorts(options *upOptions) error {
 	var wanted []cluster.Port
 	for i, setting := range portSettings() {
@@ -107,7 +107,7 @@ func checkPorts(options *upOptions) error {
 			return err
 		}
 		if owner != nil && mentions(owner.Argv(), options.ports[i]) {
-			continue // it is ours already
+			continue // used by an earlier start
 		}
 		wanted = append(wanted, cluster.Port{
 			Number: options.ports[i], For: setting.what, Setting: setting.variable + "=<port> or --" + setting.flag,
@@ -116,7 +116,7 @@ func checkPorts(options *upOptions) error {
 	return cluster.CheckPorts(wanted...)
 }
 
-// mentions tells whether a command line has a flag that ends with the port.
+// mentions reports whether a command line has a flag that ends with the port.
 func mentions(argv []string, port int) bool {
 	number := strconv.Itoa(port)
 	return slices.ContainsFunc(argv, func(arg string) bool {
@@ -133,14 +133,14 @@ func startPlane(ctx context.Context, options *upOptions, programs assets.Assets,
 		return nil, err
 	}
 	if plane.Started() == 0 {
-		fmt.Fprintln(progress, "the control plane is up already")
+		fmt.Fprintln(progress, "the control plane is already up")
 	} else {
 		fmt.Fprintf(progress, "the control plane is up, in %s\n", time.Since(begin).Round(100*time.Millisecond))
 	}
 	return plane, nil
 }
 
-// startManager installs the kustomization and starts the manager, in place of the one that may run.
+// startManager installs the kustomization and starts the manager, instead of a running one.
 func startManager(ctx context.Context, options *upOptions, plane *cluster.Cluster, progress io.Writer) error {
 	fmt.Fprintf(progress, "installing %s\n", options.config)
 	manager, err := operator.Install(ctx, plane, operator.Options{
@@ -161,7 +161,7 @@ func startManager(ctx context.Context, options *upOptions, plane *cluster.Cluste
 	return manager.Start(ctx)
 }
 
-// quote makes a path safe to paste into a shell.
+// quote quotes a path for a shell.
 func quote(path string) string {
 	if !strings.ContainsAny(path, " \t'\"\\$`&;()<>|*?[]#~") {
 		return path

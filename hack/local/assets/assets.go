@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package assets finds the programs of a local control plane and of real nodes, and builds from Go modules those that
-// are missing.
+// Package assets finds the programs of a local control plane and of real nodes, and builds missing ones from Go modules.
 package assets
 
 import (
@@ -46,10 +45,10 @@ const (
 	Crane      = "crane"
 )
 
-// kubernetesVersion names the folder in the store; hack/controlplane/kubernetes/go.mod has the same.
+// kubernetesVersion is the version of hack/controlplane/kubernetes/go.mod; it names the folder in the store.
 const kubernetesVersion = "1.36.3"
 
-// containerdVersion is what nodes say that they run; hack/controlplane/containerd/go.mod has the same.
+// containerdVersion is the version that nodes report, that of hack/controlplane/containerd/go.mod.
 const containerdVersion = "2.2.1"
 
 // Assets is a folder with all the programs.
@@ -60,7 +59,7 @@ type Assets struct {
 // Path returns the path of a program.
 func (a Assets) Path(name string) string { return filepath.Join(a.Dir, name) }
 
-// missing lists those among the programs that aren't there.
+// missing returns the programs that don't exist.
 func (a Assets) missing(wanted []program) []program {
 	var missing []program
 	for _, p := range wanted {
@@ -72,14 +71,14 @@ func (a Assets) missing(wanted []program) []program {
 	return missing
 }
 
-// Ensure finds the programs of a control plane with fake nodes. It returns the folder $KUBEBUILDER_ASSETS if all are there;
-// otherwise setup-envtest's own store, after building what that lacks, which takes minutes and is told to out. It may run
-// several times at once.
+// Ensure finds the programs of a control plane with fake nodes. It returns the folder $KUBEBUILDER_ASSETS if it has all of them,
+// otherwise setup-envtest's own store, after building the missing ones, which takes minutes and prints its progress to out. It is
+// safe for concurrent use by several processes.
 func Ensure(ctx context.Context, out io.Writer) (Assets, error) {
 	return ensure(ctx, out, append(controlPlane(), kwok()))
 }
 
-// EnsureNode does the same for the programs of a control plane with real nodes.
+// EnsureNode does the same with the programs of a control plane with real nodes.
 func EnsureNode(ctx context.Context, out io.Writer) (Assets, error) {
 	return ensure(ctx, out, append(controlPlane(), node()...))
 }
@@ -102,7 +101,7 @@ func ensure(ctx context.Context, out io.Writer, wanted []program) (Assets, error
 		return store, nil
 	}
 	if err := os.MkdirAll(store.Dir, 0o755); err != nil {
-		return Assets{}, fmt.Errorf("make the store of control plane programs: %w", err)
+		return Assets{}, fmt.Errorf("create the store of control plane programs: %w", err)
 	}
 	release, err := lock.Acquire(ctx, filepath.Join(store.Dir, ".lock"), func() {
 		fmt.Fprintln(out, "another command is building the control plane; waiting for it")
@@ -129,7 +128,7 @@ func storeDir(goos, goarch string, getenv func(string) string) (string, error) {
 	case goos != "darwin" && home != "":
 		base = filepath.Join(home, ".local", "share", "kubebuilder-envtest")
 	default:
-		return "", fmt.Errorf("can't tell where to keep the control plane programs: set HOME, or KUBEBUILDER_ASSETS to a folder that has them")
+		return "", fmt.Errorf("no folder for the control plane programs: set HOME, or KUBEBUILDER_ASSETS to a folder that has them")
 	}
 	return filepath.Join(base, "k8s", kubernetesVersion+"-"+goos+"-"+goarch), nil
 }

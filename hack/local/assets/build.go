@@ -30,13 +30,13 @@ import (
 )
 
 const (
-	// progressEvery is how often a build says that it goes on.
+	// progressEvery is the interval between two lines of progress of a build.
 	progressEvery = 10 * time.Second
-	// scratchPrefix starts the names of the folders programs are built in.
+	// scratchPrefix is the prefix of the folders in which programs are built.
 	scratchPrefix = ".build-"
 )
 
-// program is a program of the control plane or of a node, and how to build it.
+// program is a program of the control plane or of a node, with its build.
 type program struct {
 	name string
 	// module is the folder under hack/controlplane whose go.mod pins the source.
@@ -47,11 +47,11 @@ type program struct {
 	tags string
 	// variables are set by the linker.
 	variables []string
-	// takes says roughly how long the first build takes on a small machine.
+	// takes is about how long the first build takes on a small machine.
 	takes string
 }
 
-// kubernetes is a command of Kubernetes; the long builds share most of their packages with the first of them.
+// kubernetes returns a command of Kubernetes; the long builds share most of their packages with the first one.
 func kubernetes(name, takes string) program {
 	const version = "k8s.io/component-base/version."
 	return program{name: name, module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, takes: takes, variables: []string{
@@ -62,7 +62,7 @@ func kubernetes(name, takes string) program {
 	}}
 }
 
-// controlPlane lists the programs of a control plane.
+// controlPlane returns the programs of a control plane.
 func controlPlane() []program {
 	return []program{
 		{name: Etcd, module: "etcd", pkg: "go.etcd.io/etcd/server/v3", takes: "half a minute"},
@@ -73,12 +73,12 @@ func controlPlane() []program {
 	}
 }
 
-// kwok plays fake nodes.
+// kwok returns KWOK, which simulates fake nodes.
 func kwok() program {
 	return program{name: KWOK, module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", takes: "a minute"}
 }
 
-// node lists the programs of real nodes; crane is their registry.
+// node returns the programs of real nodes; crane is their registry.
 func node() []program {
 	return []program{
 		kubernetes(Kubelet, "1 to 2 minutes"),
@@ -90,18 +90,18 @@ func node() []program {
 	}
 }
 
-// containerd is a command of containerd, without the snapshotters that need C libraries or kernel modules.
+// containerd returns a command of containerd, without the snapshotters that need C libraries or kernel modules.
 func containerd(name, takes string) program {
 	const module = "github.com/containerd/containerd/v2/"
 	return program{name: name, module: "containerd", pkg: module + "cmd/" + name, takes: takes,
 		tags: "no_btrfs,no_devmapper,no_zfs", variables: []string{module + "version.Version=v" + containerdVersion}}
 }
 
-// build builds what is missing; only the holder of the store's lock may call it.
+// build builds the missing programs; only the holder of the store's lock may call it.
 func (a Assets) build(ctx context.Context, out io.Writer, wanted []program) error {
 	missing := a.missing(wanted)
 	if len(missing) == 0 {
-		return nil // whoever held the lock before has built it all
+		return nil // the previous holder of the lock has built everything
 	}
 	sources, err := sourcesDir(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (a Assets) build(ctx context.Context, out io.Writer, wanted []program) erro
 	}
 	for _, dir := range abandoned {
 		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("clear away an interrupted build: %w", err)
+			return fmt.Errorf("remove an interrupted build: %w", err)
 		}
 	}
 	fmt.Fprintf(out, "building %d programs of Kubernetes from Go modules into %s (once)\n", len(missing), a.Dir)
@@ -126,13 +126,13 @@ func (a Assets) build(ctx context.Context, out io.Writer, wanted []program) erro
 	return nil
 }
 
-// buildOne builds a program beside its place and moves it there whole.
+// buildOne builds a program in another folder and moves it into place when it is complete.
 func (a Assets) buildOne(ctx context.Context, out io.Writer, label, source string, p program) error {
 	fmt.Fprintf(out, "%s: building, takes about %s the first time\n", label, p.takes)
 	begin := time.Now()
 	scratch, err := os.MkdirTemp(a.Dir, scratchPrefix)
 	if err != nil {
-		return fmt.Errorf("make a folder to build in: %w", err)
+		return fmt.Errorf("create a folder to build in: %w", err)
 	}
 	defer os.RemoveAll(scratch)
 	built := filepath.Join(scratch, p.name)
@@ -150,7 +150,7 @@ func (a Assets) buildOne(ctx context.Context, out io.Writer, label, source strin
 	return nil
 }
 
-// compile runs a build and says every while that it goes on.
+// compile runs a build and prints progress.
 func (a Assets) compile(ctx context.Context, out io.Writer, label string, cmd *exec.Cmd) error {
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
@@ -166,7 +166,7 @@ func (a Assets) compile(ctx context.Context, out io.Writer, label string, cmd *e
 		select {
 		case err := <-done:
 			if ctx.Err() != nil {
-				return fmt.Errorf("%s: %w; what is built is kept, run the command again to go on", label, ctx.Err())
+				return fmt.Errorf("%s: %w; finished builds are kept, run the command again to continue", label, ctx.Err())
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w\n%s\nfailed command: %s\nIf modules couldn't be downloaded, check GOPROXY (go env GOPROXY) "+
@@ -180,19 +180,19 @@ func (a Assets) compile(ctx context.Context, out io.Writer, label string, cmd *e
 	}
 }
 
-// goBuild is the command that builds a program.
+// goBuild returns the command that builds a program.
 func goBuild(ctx context.Context, source, target string, p program) *exec.Cmd {
 	ldflags := "-s -w"
 	for _, variable := range p.variables {
 		ldflags += " -X " + variable
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-C", source, "-trimpath", "-tags", p.tags, "-ldflags", ldflags, "-o", target, p.pkg)
-	// What a caller may have set for builds of its own mustn't reach this one; without cgo no C compiler is needed.
+	// The caller's settings for other builds must not affect this one; without cgo no C compiler is needed.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	return cmd
 }
 
-// sourcesDir finds hack/controlplane of the module that the command runs in.
+// sourcesDir returns the folder hack/controlplane of the current module.
 func sourcesDir(ctx context.Context) (string, error) {
 	gomod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {

@@ -32,10 +32,10 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 )
 
-// tokenSeconds is the life of a service account token: a manager in the background has no kubelet to renew it.
+// tokenSeconds is the lifetime of a service account token: a manager in the background has no kubelet to renew it.
 const tokenSeconds = int64(365 * 24 * time.Hour / time.Second)
 
-// Config returns the configuration of a client that may do everything, without a rate limit.
+// Config returns the configuration of a client with all permissions, without a rate limit.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
 
 // Kubeconfig returns the path of the administrator's kubeconfig.
@@ -44,7 +44,7 @@ func (c *Cluster) Kubeconfig() string { return c.path("kubeconfig") }
 // NodeKubeconfig returns the path of the kubeconfig of a real node's kubelet.
 func (c *Cluster) NodeKubeconfig(node string) string { return c.path(pki, node+".kubeconfig") }
 
-// ProxyKubeconfig returns the path of kube-proxy's kubeconfig; there is one only with real nodes.
+// ProxyKubeconfig returns the path of kube-proxy's kubeconfig, which only exists with real nodes.
 func (c *Cluster) ProxyKubeconfig() string { return c.path(pki, assets.KubeProxy+".kubeconfig") }
 
 // AuthorityFile returns the path of the certificate of the authority that signed all clients' certificates.
@@ -53,7 +53,7 @@ func (c *Cluster) AuthorityFile() string { return c.path(pki, "ca.crt") }
 // Kubectl returns the path of kubectl.
 func (c *Cluster) Kubectl() string { return c.options.Assets.Path(assets.Kubectl) }
 
-// ServiceAccountConfig returns the configuration of a client with the rights of a service account.
+// ServiceAccountConfig returns the configuration of a client with the permissions of a service account.
 func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	token, err := c.serviceAccountToken(ctx, namespace, name)
 	if err != nil {
@@ -64,16 +64,16 @@ func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name stri
 	return config, nil
 }
 
-// APIEndpoint is where a client reaches the API server.
+// APIEndpoint is the address at which a client reaches the API server.
 type APIEndpoint struct {
-	// URL has to begin with https: clients send no token to any other.
+	// URL must begin with https: clients send no token over plain HTTP.
 	URL string
-	// CABundle is the PEM certificate of the authority that signed the endpoint's.
+	// CABundle is the PEM certificate of the authority that signed the certificate of the endpoint.
 	CABundle []byte
 }
 
-// ServiceAccountKubeconfig writes a kubeconfig with the rights of a service account. It names the API server itself, unless
-// the client is to go through something else.
+// ServiceAccountKubeconfig writes a kubeconfig with the permissions of a service account. It has the address of the API server,
+// or that of the endpoint if it isn't nil.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name, path string, through *APIEndpoint) error {
 	token, err := c.serviceAccountToken(ctx, namespace, name)
 	if err != nil {
@@ -88,25 +88,25 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name,
 func (c *Cluster) serviceAccountToken(ctx context.Context, namespace, name string) (string, error) {
 	clients, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
-		return "", fmt.Errorf("make a client: %w", err)
+		return "", fmt.Errorf("create a client: %w", err)
 	}
 	seconds := tokenSeconds
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
 	request, err = clients.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("ask for a token of service account %s/%s (is it among the installed objects?): %w", namespace, name, err)
+		return "", fmt.Errorf("request a token of service account %s/%s (is it among the installed objects?): %w", namespace, name, err)
 	}
 	return request.Status.Token, nil
 }
 
-// writeCredentials makes what the parts of the control plane need to trust each other, unless an earlier start has.
+// writeCredentials creates the keys and certificates of the control plane, unless an earlier start has.
 func (c *Cluster) writeCredentials() error {
 	authority := c.path(pki, "ca.crt")
 	if _, err := os.Stat(authority); err == nil {
 		return nil
 	}
 	if err := os.MkdirAll(c.path(pki), 0o700); err != nil {
-		return fmt.Errorf("make the folder of keys: %w", err)
+		return fmt.Errorf("create the folder of keys: %w", err)
 	}
 	ca, err := newAuthority("altershield-local-ca")
 	if err != nil {
@@ -127,14 +127,14 @@ func (c *Cluster) writeCredentials() error {
 			return err
 		}
 	}
-	// Last: its presence says that everything else is there.
+	// Written last: its presence means that all others exist.
 	return writeFiles(map[string][]byte{authority: certPEM(ca.cert.Raw)})
 }
 
-// user is a client of the API server that shows a certificate.
+// user is a client of the API server with a certificate.
 type user struct{ file, name, group string }
 
-// users lists them; the first is the administrator.
+// users returns all of them; the first is the administrator.
 func (c *Cluster) users() []user {
 	users := []user{
 		{file: "admin", name: "admin", group: "system:masters"},

@@ -32,7 +32,7 @@ import (
 	"time"
 )
 
-// certValidity is how long certificates of a local cluster are good for.
+// certValidity is the lifetime of certificates of a local cluster.
 const certValidity = 10 * 365 * 24 * time.Hour
 
 // authority signs certificates.
@@ -42,8 +42,8 @@ type authority struct {
 }
 
 // NewServingCert writes tls.crt and tls.key for a server on this machine (127.0.0.1, localhost, and the further names and
-// addresses in hosts) into a folder, and returns the PEM certificate of the authority that signed them, for its clients;
-// ca.crt holds it too. What an earlier call has written is kept, so that a server that uses it goes on being trusted.
+// addresses in hosts) to a folder, and returns the PEM certificate of the authority that signed them, for its clients;
+// it is also written to ca.crt. Files of an earlier call are kept, so that clients continue to trust a server that uses them.
 func NewServingCert(dir string, hosts ...string) (caPEM []byte, err error) {
 	caFile := filepath.Join(dir, "ca.crt")
 	if caPEM, err := os.ReadFile(caFile); err == nil {
@@ -60,11 +60,11 @@ func NewServingCert(dir string, hosts ...string) (caPEM []byte, err error) {
 		return nil, err
 	}
 	caPEM = certPEM(ca.cert.Raw)
-	// Last: its presence says that the others are there.
+	// Written last: its presence means that the others exist.
 	return caPEM, writeFiles(map[string][]byte{caFile: caPEM})
 }
 
-// newAuthority makes a self-signed authority.
+// newAuthority creates a self-signed authority.
 func newAuthority(name string) (*authority, error) {
 	key, err := newKey()
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *authority) writeServing(certFile, keyFile string, hosts ...string) erro
 	return writeFiles(map[string][]byte{certFile: cert, keyFile: key})
 }
 
-// client makes a client certificate: the API server takes the common name for the user, the organization for the group.
+// client creates a client certificate: the API server uses the common name as user, and the organization as group.
 func (a *authority) client(user, group string) (cert, key []byte, err error) {
 	name := pkix.Name{CommonName: user}
 	if group != "" {
@@ -126,7 +126,7 @@ func (a *authority) client(user, group string) (cert, key []byte, err error) {
 	return a.issue(template)
 }
 
-// issue makes a key and has its certificate signed; both are PEM.
+// issue creates a key and a signed certificate for it; both are PEM.
 func (a *authority) issue(template *x509.Certificate) (cert, key []byte, err error) {
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	private, err := newKey()
@@ -194,7 +194,7 @@ func keyPEM(key crypto.Signer) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// writeFiles writes files that only their owner may read: keys, and what belongs to them.
+// writeFiles writes files that only their owner may read, such as keys.
 func writeFiles(contents map[string][]byte) error {
 	for path, content := range contents {
 		if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Package cluster runs a real Kubernetes control plane as processes on this machine: etcd, kube-apiserver,
-// kube-controller-manager and kube-scheduler. Its nodes are fake, with pods played by KWOK, and then all listens on
-// 127.0.0.1; or they are real and started by others.
+// kube-controller-manager and kube-scheduler. With fake nodes, whose pods KWOK simulates, everything listens on
+// 127.0.0.1. Real nodes are started by the caller.
 package cluster
 
 import (
@@ -36,34 +36,34 @@ import (
 )
 
 const (
-	// defaultNodes is how many fake nodes a cluster has unless told otherwise.
+	// defaultNodes is the default number of fake nodes.
 	defaultNodes = 4
 	// startTimeout bounds a start on a slow machine; a start takes about ten seconds.
 	startTimeout = 5 * time.Minute
-	// stopGrace is how long a part gets to end by itself.
+	// stopGrace is how long a part may take to exit.
 	stopGrace = 10 * time.Second
 )
 
-// Options say what cluster to start.
+// Options configure a cluster.
 type Options struct {
-	// Dir holds everything the cluster writes: data, keys, logs, process ids. Start continues with what it finds there.
+	// Dir holds all files of the cluster: data, keys, logs, process ids. Start reuses existing ones.
 	Dir string
 	// Assets are the programs to run.
 	Assets assets.Assets
-	// Ports to listen on; zero stands for any free port.
+	// Ports to listen on; zero means any free port.
 	Ports Ports
 	// Nodes is the number of fake nodes, 4 if zero.
 	Nodes int
-	// Real is for a cluster of real nodes, which the caller starts; nil for one of fake nodes.
+	// Real configures a cluster of real nodes, which the caller starts; nil means fake nodes.
 	Real *RealNodes
 	// Detached lets the cluster outlive the command that starts it.
 	Detached bool
 	// AuditLog writes every write request to Dir/audit.log, a JSON object a line.
 	AuditLog bool
-	// AuditReadsOf is a user whose other requests are written to the audit log, too.
+	// AuditReadsOf is a user whose reads are written to the audit log, too.
 	AuditReadsOf string
-	// AuditObjects has the audit log hold what was written, too: whole Deployments, ChangeWorkloads and ChangePods of whoever
-	// wrote them, and whatever else AuditReadsOf wrote. A log of an hour may reach its largest size, one gigabyte.
+	// AuditObjects adds the written objects to the audit log: whole Deployments, ChangeWorkloads and ChangePods of all users, and
+	// all objects written by AuditReadsOf. The log of an hour may reach its maximum size of one gigabyte.
 	AuditObjects bool
 	// Log receives a line for each step; nil for none.
 	Log io.Writer
@@ -71,8 +71,8 @@ type Options struct {
 
 // RealNodes are the nodes of a cluster without fake ones.
 type RealNodes struct {
-	// Address is where the nodes and their pods reach the API server, not a loopback one. It listens on all addresses
-	// of the machine, so the caller should run it in a network of its own.
+	// Address is the address at which the nodes and their pods reach the API server, other than loopback. The API server listens on
+	// all addresses of the machine, so the caller should run it in a network of its own.
 	Address string
 	// Names are the nodes' names; each gets credentials.
 	Names []string
@@ -83,12 +83,12 @@ type Cluster struct {
 	options   Options
 	admin     *rest.Config
 	processes []*process.Process // in the order of their start
-	started   []*process.Process // those among them that Start has started
+	started   []*process.Process // those started by Start
 }
 
-// Start starts the parts of a cluster and waits until it can run pods; with real nodes, until nodes can join. Parts that run
-// already with the same command line are kept, so that starting again in the same folder with the same ports brings back
-// only what is missing. If a part fails, everything this call has started is stopped again; logs are left in the folder.
+// Start starts the parts of a cluster and waits until it can run pods; with real nodes, until nodes can join. It keeps running
+// parts with the same command line, so that another start in the same folder with the same ports starts only the missing
+// ones. If a part fails, all parts started by this call are stopped; their logs stay in the folder.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -120,7 +120,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	return c, nil
 }
 
-// StopIn stops the cluster that an earlier command started in a folder and returns the names of the parts it stopped.
+// StopIn stops the cluster that an earlier command started in a folder, and returns the names of the stopped parts.
 func StopIn(ctx context.Context, dir string) ([]string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -141,7 +141,7 @@ func StopIn(ctx context.Context, dir string) ([]string, error) {
 	return names, stopAll(ctx, running)
 }
 
-// RemoveState removes what a cluster has written to its folder, except what others have put there.
+// RemoveState removes the files of a cluster from its folder, but not those of others.
 func RemoveState(dir string) error {
 	for _, entry := range []string{etcdData, pki, volumePlugins, stagesFile, schedulerFile, auditPolicyFile, auditLog, "kubeconfig", process.LogsDir, process.PidsDir} {
 		if err := os.RemoveAll(filepath.Join(dir, entry)); err != nil {
@@ -154,13 +154,13 @@ func RemoveState(dir string) error {
 // Stop stops every part, the last started first. The folder stays.
 func (c *Cluster) Stop(ctx context.Context) error { return stopAll(ctx, c.processes) }
 
-// Started tells how many parts Start has started; the others ran already.
+// Started returns the number of parts started by Start; the others were already running.
 func (c *Cluster) Started() int { return len(c.started) }
 
 // AuditLog returns the path of the audit log.
 func (c *Cluster) AuditLog() string { return c.path(auditLog) }
 
-// Usage is what the parts of the control plane have used since they were started, by their names.
+// Usage returns the resource usage of the parts of the control plane since their start, by name.
 func (c *Cluster) Usage() (map[string]process.Usage, error) {
 	used := map[string]process.Usage{}
 	for _, p := range c.processes {
@@ -173,11 +173,11 @@ func (c *Cluster) Usage() (map[string]process.Usage, error) {
 	return used, nil
 }
 
-// Alive returns an error that tells which part has died, if any has.
+// Alive returns an error if a part has died.
 func (c *Cluster) Alive() error {
 	for _, p := range c.processes {
 		if !p.Alive() {
-			return p.Failure(errors.New("it has ended"))
+			return p.Failure(errors.New("it has exited"))
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// patience is for a machine that does other things too.
+// patience is long enough for a busy machine.
 const patience = 2 * time.Minute
 
 func TestCluster(t *testing.T) {
@@ -58,7 +58,7 @@ func TestCluster(t *testing.T) {
 	g.Expect(options.Ports.pick()).To(Succeed())
 	cluster, err := Start(t.Context(), options)
 	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = cluster.Stop(t.Context()) }) // if the test fails before it has stopped the cluster
+	t.Cleanup(func() { _ = cluster.Stop(t.Context()) }) // in case the test fails before it stops the cluster
 	clients, err := kubernetes.NewForConfig(cluster.Config())
 	g.Expect(err).NotTo(HaveOccurred())
 
@@ -78,7 +78,7 @@ func TestCluster(t *testing.T) {
 		g.Expect(cluster.StopPart(t.Context(), "kube-apiserver")).To(Succeed())
 		_, err := clients.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
 		g.Expect(err).To(MatchError(ContainSubstring("connection refused")))
-		g.Expect(cluster.StopPart(t.Context(), "kube-apiserver")).To(MatchError(ContainSubstring("it doesn't run")))
+		g.Expect(cluster.StopPart(t.Context(), "kube-apiserver")).To(MatchError(ContainSubstring("it is not running")))
 		g.Expect(cluster.StartPart(t.Context(), "kube-apiserver")).To(Succeed())
 		_, err = clients.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
 		g.Expect(err).NotTo(HaveOccurred())
@@ -111,7 +111,7 @@ func TestStartFailsWithItsReasonAndLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	_, err = Start(t.Context(), Options{Dir: dir, Assets: programs, Ports: Ports{APIServer: taken}, Log: t.Output()})
 	g.Expect(err).To(MatchError(And(
-		ContainSubstring("kube-apiserver: it has ended"),
+		ContainSubstring("kube-apiserver: it has exited"),
 		ContainSubstring(process.LogPath(dir, assets.APIServer)),
 		ContainSubstring("address already in use"))))
 	g.Expect(StopIn(t.Context(), dir)).To(BeEmpty())
@@ -240,13 +240,13 @@ func crashesAPodOnDemand(t *testing.T, clients kubernetes.Interface) {
 	g.Expect(story.next(ctx, patience)).To(Equal("Running; ready; setup Completed; sleep runs after Error 1, restarts: 2"))
 }
 
-// story is what happens to a pod.
+// story is the sequence of states of a pod.
 type story struct {
 	events <-chan watch.Event
 	last   string
 }
 
-// follow creates a pod and tells its story. The pod is deleted at the end of the test, and has to go then.
+// follow creates a pod and returns its story. The pod is deleted at the end of the test, which must succeed.
 func follow(t *testing.T, clients kubernetes.Interface, pod *corev1.Pod) *story {
 	g := NewWithT(t)
 	pods := clients.CoreV1().Pods(metav1.NamespaceDefault)
@@ -263,7 +263,7 @@ func follow(t *testing.T, clients kubernetes.Interface, pod *corev1.Pod) *story 
 	return &story{events: watcher.ResultChan()}
 }
 
-// next waits for the pod's status to say something else of its containers. It is empty if it doesn't within the timeout.
+// next waits for a change of the pod's status and returns it. It returns "" after the timeout.
 func (s *story) next(ctx context.Context, timeout time.Duration) string {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -284,7 +284,7 @@ func (s *story) next(ctx context.Context, timeout time.Duration) string {
 	}
 }
 
-// says puts a pod's status into words that are the same for each pod of its name.
+// says describes a pod's status, independently of the pod's name.
 func says(pod *corev1.Pod) string {
 	words := []string{string(pod.Status.Phase)}
 	if !readySince(*pod).IsZero() {

@@ -35,7 +35,7 @@ const (
 	loopback = "127.0.0.1"
 	// serviceRange holds the addresses of Services; the first is the API server's.
 	serviceRange, apiServerService = "10.96.0.0/16", "10.96.0.1"
-	// kubeletClient names the certificate that the API server shows to kubelets.
+	// kubeletClient is the name of the certificate that the API server presents to kubelets.
 	kubeletClient = "apiserver-kubelet-client"
 	// Names in the cluster's folder.
 	etcdData        = "etcd"
@@ -50,7 +50,7 @@ const (
 //go:embed stages
 var stages embed.FS
 
-// auditPolicy logs who wrote what, and all that one user asks for, without bodies but for those that further rules ask for.
+// auditPolicy logs the metadata of all writes, and of all requests of one user. Further rules add bodies.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -63,7 +63,7 @@ rules:
 - level: None
 `
 
-// auditObjects logs whole Deployments, records and statuses of pods, and all that one user writes but Events.
+// auditObjects logs whole Deployments, records and statuses of pods, and everything that one user writes, except Events.
 const auditObjects = `- level: RequestResponse
   verbs: [create, update, patch, delete]
   resources:
@@ -83,16 +83,16 @@ type component struct {
 	name string
 	args []string
 	env  []string
-	// health is the URL that answers 200 once the part is ready; empty if there is none.
+	// health is the URL that answers 200 once the part is ready, "" if there is none.
 	health string
 }
 
-// componentNames lists the parts in the order of their start.
+// componentNames returns the names of the parts in the order of their start.
 func componentNames() []string {
 	return []string{assets.Etcd, assets.APIServer, assets.ControllerManager, assets.Scheduler, assets.KWOK}
 }
 
-// components lists the parts in the order of their start.
+// components returns the parts in the order of their start.
 func (c *Cluster) components() []component {
 	parts := []component{c.etcd(), c.apiServer(), c.controllerManager(), c.scheduler()}
 	if c.options.Real == nil {
@@ -130,7 +130,7 @@ func (c *Cluster) apiServer() component {
 		"--service-account-key-file=" + c.path(pki, "service-accounts.pub"),
 		"--service-account-signing-key-file=" + c.path(pki, "service-accounts.key"),
 		"--authorization-mode=Node,RBAC",
-		// Some distributions have it on: it asks for permissions on finalizers that nothing else shows to be missing.
+		// Some distributions enable it: it requires permissions on finalizers whose absence nothing else shows.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--allow-privileged=true",
 		"--max-requests-inflight=3000",
@@ -147,13 +147,13 @@ func (c *Cluster) apiServer() component {
 	return component{name: assets.APIServer, health: c.serverURL() + "/readyz", args: args}
 }
 
-// nodesArgs are the arguments of the API server that depend on what nodes there are.
+// nodesArgs returns the arguments of the API server that depend on the kind of nodes.
 func (c *Cluster) nodesArgs() []string {
 	if c.options.Real == nil {
 		return []string{
 			"--bind-address=" + loopback,
 			"--advertise-address=" + loopback,
-			// A loopback address can't be an endpoint of the Service "kubernetes"; nothing in a fake pod would use it.
+			// A loopback address can't be an endpoint of the Service "kubernetes"; fake pods don't use it anyway.
 			"--endpoint-reconciler-type=none",
 		}
 	}
@@ -167,7 +167,7 @@ func (c *Cluster) nodesArgs() []string {
 	}
 }
 
-// addresses are those at which the API server is reached besides loopback.
+// addresses returns the addresses of the API server besides loopback.
 func (c *Cluster) addresses() []string {
 	if c.options.Real == nil {
 		return nil
@@ -186,7 +186,7 @@ func (c *Cluster) controllerManager() component {
 		"--root-ca-file=" + c.path(pki, "ca.crt"),
 		"--service-account-private-key-file=" + c.path(pki, "service-accounts.key"),
 		"--use-service-account-credentials=true",
-		// It makes this folder, and the usual one is the machine's.
+		// It creates this folder; the default one belongs to the machine.
 		"--flex-volume-plugin-dir=" + c.path(volumePlugins),
 		"--leader-elect=false",
 		"--kube-api-qps=500",
@@ -207,7 +207,7 @@ func (c *Cluster) scheduler() component {
 	}}
 }
 
-// schedulerConfig is the scheduler's configuration: its rate limit has no flag that lasts.
+// schedulerConfig returns the scheduler's configuration: its flag for the rate limit is deprecated.
 func (c *Cluster) schedulerConfig() string {
 	return fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -217,12 +217,12 @@ clientConnection: {kubeconfig: %q, qps: 500, burst: 1000}
 }
 
 func (c *Cluster) kwok() component {
-	// The variable keeps it from reading a configuration of the user's own.
+	// The variable prevents it from reading the user's own configuration.
 	return component{name: assets.KWOK, env: []string{"KWOK_WORKDIR=" + c.options.Dir}, args: []string{
 		"--kubeconfig=" + c.path(pki, assets.KWOK+".kubeconfig"),
 		"--config=" + c.path(stagesFile),
 		"--manage-all-nodes=true",
-		// Without leases the node controller takes every node for lost after 40 s.
+		// Without leases the node controller marks every node as unreachable after 40 s.
 		"--node-lease-duration-seconds=40",
 		"--cidr=10.128.0.0/9",
 		"--server-address=",
@@ -230,7 +230,7 @@ func (c *Cluster) kwok() component {
 	}}
 }
 
-// writeState writes the files the parts read.
+// writeState writes the files that the parts read.
 func (c *Cluster) writeState() error {
 	if err := os.MkdirAll(c.options.Dir, 0o700); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (c *Cluster) writeState() error {
 	})
 }
 
-// auditRules is the audit policy.
+// auditRules returns the audit policy.
 func (c *Cluster) auditRules() string {
 	objects := ""
 	if c.options.AuditObjects {
@@ -261,7 +261,7 @@ func (c *Cluster) auditRules() string {
 	return fmt.Sprintf(auditPolicy, objects, c.options.AuditReadsOf)
 }
 
-// joinStages puts the stage files into one.
+// joinStages joins the stage files.
 func joinStages() ([]byte, error) {
 	var all []byte
 	files, err := fs.Glob(stages, "stages/*.yaml")
@@ -278,11 +278,11 @@ func joinStages() ([]byte, error) {
 	return all, nil
 }
 
-// startComponents starts the parts that don't run yet, each once the one before is ready.
+// startComponents starts the parts that don't run yet, each once the previous one is ready.
 func (c *Cluster) startComponents(ctx context.Context) error {
 	client, err := rest.HTTPClientFor(c.admin)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	for _, part := range c.components() {
 		if err := c.ensureRunning(ctx, part); err != nil {
@@ -298,7 +298,7 @@ func (c *Cluster) startComponents(ctx context.Context) error {
 	return nil
 }
 
-// ensureRunning starts a part unless it runs with these very arguments.
+// ensureRunning starts a part unless it runs with the same arguments.
 func (c *Cluster) ensureRunning(ctx context.Context, part component) error {
 	argv := append([]string{c.options.Assets.Path(part.name)}, part.args...)
 	p, err := process.Find(c.options.Dir, part.name)
@@ -310,7 +310,7 @@ func (c *Cluster) ensureRunning(ctx context.Context, part component) error {
 		return nil
 	}
 	if p != nil {
-		c.logf("%s runs with other settings: stopping it", part.name)
+		c.logf("%s runs with other arguments: stopping it", part.name)
 		if err := p.Stop(ctx, stopGrace); err != nil {
 			return err
 		}

@@ -36,13 +36,13 @@ import (
 )
 
 const (
-	// fieldOwner is who owns the fields of installed objects.
+	// fieldOwner is the owner of the fields of installed objects.
 	fieldOwner = "altershield-local"
 	// establishTimeout bounds the wait for the API server to serve a new kind.
 	establishTimeout = time.Minute
 )
 
-// WebhookEndpoint is where the webhooks of a manager outside the cluster listen.
+// WebhookEndpoint is the address of the webhooks of a manager outside the cluster.
 type WebhookEndpoint struct {
 	// Host is an address on this machine, 127.0.0.1 if empty.
 	Host string
@@ -52,7 +52,7 @@ type WebhookEndpoint struct {
 }
 
 // Install builds a kustomization and applies its objects: namespaces and CustomResourceDefinitions first, webhook
-// configurations, pointed at the endpoint, last.
+// configurations, redirected to the endpoint, last.
 func (c *Cluster) Install(ctx context.Context, kustomization string, webhook WebhookEndpoint) error {
 	objects, err := manifests.Build(exec.CommandContext(ctx, c.Kubectl(), "kustomize", kustomization), kustomization)
 	if err != nil {
@@ -65,10 +65,10 @@ func (c *Cluster) Install(ctx context.Context, kustomization string, webhook Web
 	}
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
 
-	// The client learns about new kinds as they come.
+	// The client discovers new kinds as they are created.
 	writer, err := client.New(c.Config(), client.Options{})
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	for _, object := range objects {
 		apply := client.ApplyConfigurationFromUnstructured(object)
@@ -94,7 +94,7 @@ func rank(object *unstructured.Unstructured) int {
 	case kind == definitionKind:
 		return 1
 	case isWebhookConfiguration(kind):
-		return 3 // the API server calls them as soon as they are there
+		return 3 // the API server calls the webhooks as soon as these exist
 	default:
 		return 2
 	}
@@ -104,7 +104,7 @@ func isWebhookConfiguration(kind string) bool {
 	return kind == "MutatingWebhookConfiguration" || kind == "ValidatingWebhookConfiguration"
 }
 
-// pointWebhooks rewrites a webhook configuration so that the API server calls the endpoint, each webhook at the path it had.
+// pointWebhooks redirects a webhook configuration to the endpoint, each webhook with its own path.
 func pointWebhooks(object *unstructured.Unstructured, endpoint WebhookEndpoint) error {
 	if !isWebhookConfiguration(object.GetKind()) {
 		return nil
@@ -116,7 +116,7 @@ func pointWebhooks(object *unstructured.Unstructured, endpoint WebhookEndpoint) 
 	for i := range webhooks {
 		webhook, ok := webhooks[i].(map[string]any)
 		if !ok {
-			return fmt.Errorf("%s %s: webhook %d isn't an object", object.GetKind(), object.GetName(), i)
+			return fmt.Errorf("%s %s: webhook %d is not an object", object.GetKind(), object.GetName(), i)
 		}
 		path, err := webhookPath(webhook)
 		if err != nil {
@@ -138,7 +138,7 @@ func (e WebhookEndpoint) url(path string) string {
 	return "https://" + net.JoinHostPort(host, strconv.Itoa(e.Port)) + path
 }
 
-// webhookPath is the path of a webhook's service or URL; "/" is what the API server calls if a service names none.
+// webhookPath returns the path of a webhook's service or URL; the API server uses "/" if a service has none.
 func webhookPath(webhook map[string]any) (string, error) {
 	raw, found, err := unstructured.NestedString(webhook, "clientConfig", "url")
 	if err != nil {
@@ -177,6 +177,6 @@ func (c *Cluster) awaitEstablished(ctx context.Context, reader client.Reader, de
 				return nil
 			}
 		}
-		return errors.New("it isn't established")
+		return errors.New("it is not established")
 	})
 }

@@ -40,7 +40,7 @@ func TestCheckPortsNamesEachTakenPort(t *testing.T) {
 	err = CheckPorts(Port{Number: taken, For: "the API server", Setting: "A=<port>"}, Port{Number: free},
 		Port{Number: taken, For: "etcd", Setting: "B=<port>"})
 	g.Expect(err).To(MatchError(MatchRegexp(
-		`^port %[1]d, for the API server, can't be used \(.*in use\): .* with A=<port>\nport %[1]d, for etcd, .* with B=<port>$`, taken)))
+		`^port %[1]d, for the API server, is not available \(.*in use\): .* with A=<port>\nport %[1]d, for etcd, .* with B=<port>$`, taken)))
 }
 
 func TestPickKeepsChosenPortsAndFindsDifferentOnes(t *testing.T) {
@@ -99,7 +99,7 @@ func TestPointWebhooksLeavesOtherObjectsAlone(t *testing.T) {
 func TestPointWebhooksRefusesWhatIsNone(t *testing.T) {
 	g := NewWithT(t)
 	object := one(g, "kind: ValidatingWebhookConfiguration\nmetadata: {name: v}\nwebhooks: [x]")
-	g.Expect(pointWebhooks(object, WebhookEndpoint{})).To(MatchError("ValidatingWebhookConfiguration v: webhook 0 isn't an object"))
+	g.Expect(pointWebhooks(object, WebhookEndpoint{})).To(MatchError("ValidatingWebhookConfiguration v: webhook 0 is not an object"))
 }
 
 func TestRankIsTheOrderOfInstallation(t *testing.T) {

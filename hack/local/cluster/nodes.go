@@ -28,11 +28,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// startNodes creates the fake nodes and waits until pods can run: nodes ready, default service account there.
+// startNodes creates the fake nodes and waits until they are ready and the default service account exists.
 func (c *Cluster) startNodes(ctx context.Context) error {
 	clients, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	c.logf("waiting for %d nodes", c.options.Nodes)
 	for i := range c.options.Nodes {
@@ -45,16 +45,16 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 	return c.await(ctx, "nodes and the default service account", ready(clients, c.options.Nodes))
 }
 
-// NodesReady returns nil once the real nodes have joined and pods can run on all of them; an error tells what is missing.
+// NodesReady returns nil once the real nodes have joined and pods can run on all of them, otherwise the reason.
 func (c *Cluster) NodesReady(ctx context.Context) error {
 	clients, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	return ready(clients, len(c.options.Real.Names))(ctx)
 }
 
-// ready is the condition that so many nodes are there and pods can run on all of them.
+// ready returns a condition that holds once the given number of nodes exist and pods can run on all of them.
 func ready(clients kubernetes.Interface, count int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		nodes, err := clients.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
@@ -62,11 +62,11 @@ func ready(clients kubernetes.Interface, count int) func(context.Context) error 
 			return err
 		}
 		if len(nodes.Items) < count {
-			return fmt.Errorf("%d of %d nodes are there", len(nodes.Items), count)
+			return fmt.Errorf("there are %d of %d nodes", len(nodes.Items), count)
 		}
 		for _, node := range nodes.Items {
 			if !accepts(&node) {
-				return fmt.Errorf("node %s isn't ready", node.Name)
+				return fmt.Errorf("node %s is not ready", node.Name)
 			}
 		}
 		_, err = clients.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
@@ -74,7 +74,7 @@ func ready(clients kubernetes.Interface, count int) func(context.Context) error 
 	}
 }
 
-// accepts tells whether the scheduler may place pods on the node.
+// accepts reports whether the scheduler may place pods on the node.
 func accepts(node *corev1.Node) bool {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {

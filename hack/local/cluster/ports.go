@@ -26,33 +26,33 @@ import (
 )
 
 const (
-	// Free ports are picked from below the range from which kernels hand out ports for outgoing connections, so that no
-	// connection takes one between its choice and its use.
+	// Free ports are chosen below the range that kernels use for outgoing connections, so that no connection takes a port
+	// between its choice and its use.
 	lowestPort, highestPort = 10000, 29999
-	// portAttempts is how many ports are tried before giving up.
+	// portAttempts is the number of ports that are tried.
 	portAttempts = 200
 )
 
-// Ports are the TCP ports of a control plane, all on 127.0.0.1. Zero stands for any free port.
+// Ports are the TCP ports of a control plane, all on 127.0.0.1. Zero means any free port.
 type Ports struct {
 	APIServer, EtcdClient, EtcdPeer, ControllerManager, Scheduler int
 }
 
-// Port is a port that something wants to listen on.
+// Port is a port to listen on.
 type Port struct {
 	Number int
-	// For says what listens there.
+	// For is the program that listens there.
 	For string
-	// Setting says how to choose another one, for example "APISERVER_PORT".
+	// Setting changes the port, such as "APISERVER_PORT".
 	Setting string
 }
 
-// CheckPorts returns an error with a line for each port that can't be listened on.
+// CheckPorts returns an error with a line for each port that is not available.
 func CheckPorts(ports ...Port) error {
 	var taken []string
 	for _, port := range ports {
 		if err := listenable(port.Number); err != nil {
-			taken = append(taken, fmt.Sprintf("port %d, for %s, can't be used (%v): stop what uses it, or choose another with %s",
+			taken = append(taken, fmt.Sprintf("port %d, for %s, is not available (%v): stop the program that uses it, or choose another port with %s",
 				port.Number, port.For, err, port.Setting))
 		}
 	}
@@ -62,7 +62,7 @@ func CheckPorts(ports ...Port) error {
 	return nil
 }
 
-// FreePorts replaces each zero by a free port that no other of the ports has.
+// FreePorts replaces each zero by a free port that is not among the others.
 func FreePorts(ports ...*int) error {
 	used := map[int]bool{}
 	for _, port := range ports {
@@ -71,7 +71,7 @@ func FreePorts(ports ...*int) error {
 	for _, port := range ports {
 		for attempt := 0; *port == 0; attempt++ {
 			if attempt == portAttempts {
-				return fmt.Errorf("no free port among %d tried from %d to %d", portAttempts, lowestPort, highestPort)
+				return fmt.Errorf("no free port after %d attempts from %d to %d", portAttempts, lowestPort, highestPort)
 			}
 			candidate := lowestPort + rand.IntN(highestPort-lowestPort+1)
 			if !used[candidate] && listenable(candidate) == nil {
@@ -93,7 +93,7 @@ func (p *Ports) pick() error {
 	return FreePorts(&p.APIServer, &p.EtcdClient, &p.EtcdPeer, &p.ControllerManager, &p.Scheduler)
 }
 
-// listenable returns why nothing can listen on a port, nil where it is free.
+// listenable returns an error if nothing can listen on a port.
 func listenable(port int) error {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
 	if err != nil {

@@ -60,7 +60,7 @@ func TestClusterForFakeNodesStaysOnLoopback(t *testing.T) {
 	g.Expect(certificate(t, read(t, c.path(pki, "apiserver.crt"))).VerifyHostname("10.96.0.1")).NotTo(Succeed())
 }
 
-// names are the names of the parts.
+// names returns the names of the parts.
 func (c *Cluster) names() []string {
 	var names []string
 	for _, part := range c.components() {

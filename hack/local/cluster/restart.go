@@ -27,15 +27,15 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// partGrace is how long a part gets to end by itself. The API server would wait for its watches, which don't end by themselves; what
-// else it was asked is answered in that time.
+// partGrace is how long a part may take to exit. The API server would wait for its watches, which don't end by themselves; it answers
+// all other requests in that time.
 const partGrace = 3 * time.Second
 
-// StopPart asks a part of the cluster, such as kube-apiserver, to end, as an upgrade of it would. The rest goes on without it.
+// StopPart stops a part of the cluster, such as kube-apiserver, as an upgrade would. The others keep running.
 func (c *Cluster) StopPart(ctx context.Context, name string) error {
 	found := slices.IndexFunc(c.processes, func(p *process.Process) bool { return p.Name == name })
 	if found < 0 {
-		return fmt.Errorf("stop %s: it doesn't run", name)
+		return fmt.Errorf("stop %s: it is not running", name)
 	}
 	if err := c.processes[found].Stop(ctx, partGrace); err != nil {
 		return fmt.Errorf("stop %s: %w", name, err)
@@ -44,7 +44,7 @@ func (c *Cluster) StopPart(ctx context.Context, name string) error {
 	return nil
 }
 
-// StartPart starts a part that was stopped, with its data and at its address, and waits until it is ready.
+// StartPart starts a stopped part with its data and at its address, and waits until it is ready.
 func (c *Cluster) StartPart(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -55,12 +55,12 @@ func (c *Cluster) StartPart(ctx context.Context, name string) error {
 	}
 	client, err := rest.HTTPClientFor(c.admin)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	if err := c.ensureRunning(ctx, parts[found]); err != nil {
 		return err
 	}
-	// What starts first is stopped last.
+	// The first started is the last stopped.
 	order := componentNames()
 	slices.SortStableFunc(c.processes, func(a, b *process.Process) int {
 		return slices.Index(order, a.Name) - slices.Index(order, b.Name)

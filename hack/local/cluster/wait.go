@@ -25,10 +25,10 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// pollEvery is how often something awaited is looked at.
+// pollEvery is the interval at which conditions are polled.
 const pollEvery = 100 * time.Millisecond
 
-// answerTimeout bounds a single question, so that the death of a part is seen even if something else holds its port and
+// answerTimeout bounds a single request, so that the death of a part is noticed even if another program holds its port and
 // doesn't answer.
 const answerTimeout = 5 * time.Second
 
@@ -52,7 +52,7 @@ func (c *Cluster) await(ctx context.Context, what string, holds func(context.Con
 	}
 }
 
-// answersOK is the condition that a URL answers with status 200.
+// answersOK returns a condition that holds if a URL answers with status 200.
 func answersOK(client *http.Client, url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeout)

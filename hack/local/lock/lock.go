@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package lock makes commands that work on the same files take turns.
+// Package lock makes commands that use the same files take turns.
 package lock
 
 import (
@@ -27,11 +27,11 @@ import (
 	"time"
 )
 
-// pollEvery is how often a lock that is held is tried again.
+// pollEvery is the interval between two attempts to acquire a lock.
 const pollEvery = 200 * time.Millisecond
 
-// Acquire takes the lock of a file, which it makes if need be, and returns what gives it back. While another process
-// holds it, waiting is called once and the lock is tried until the context ends. The kernel gives back the locks of a
+// Acquire locks a file, which it creates if necessary, and returns a function that releases it. While another process
+// holds the lock, waiting is called once and the lock is tried until the context ends. The kernel releases the locks of a
 // process that dies.
 func Acquire(ctx context.Context, path string, waiting func()) (release func(), err error) {
 	tick := time.NewTicker(pollEvery)
@@ -39,10 +39,10 @@ func Acquire(ctx context.Context, path string, waiting func()) (release func(), 
 	for told := false; ; {
 		file, err := try(path)
 		if err != nil {
-			return nil, fmt.Errorf("take lock %s: %w", path, err)
+			return nil, fmt.Errorf("acquire lock %s: %w", path, err)
 		}
 		if file != nil {
-			return func() { _ = file.Close() }, nil // closing gives the lock back
+			return func() { _ = file.Close() }, nil // closing releases the lock
 		}
 		if !told {
 			waiting()
@@ -76,7 +76,7 @@ func try(path string) (*os.File, error) {
 	return nil, err
 }
 
-// stillAt tells whether the path still is this file: whoever held the lock before may have removed it, and the next
+// stillAt reports whether the path is still this file: the previous holder of the lock may have removed it, and the next
 // command would lock another file.
 func stillAt(path string, file *os.File) bool {
 	ours, err := file.Stat()

@@ -28,10 +28,10 @@ import (
 func TestAcquireGivesCommandsTurns(t *testing.T) {
 	g := NewWithT(t)
 	path := filepath.Join(t.TempDir(), "new", "lock")
-	release, err := Acquire(t.Context(), path, func() { t.Error("nobody holds the lock") })
+	release, err := Acquire(t.Context(), path, func() { t.Error("the lock is free") })
 	g.Expect(err).NotTo(HaveOccurred())
 
-	// The second waits; meanwhile the first removes the lock's file, as down does, and gives the lock back.
+	// The second waits; meanwhile the first removes the lock's file, as down does, and releases the lock.
 	secondRelease, err := Acquire(t.Context(), path, func() {
 		g.Expect(os.Remove(path)).To(Succeed())
 		release()

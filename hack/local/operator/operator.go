@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package operator runs the operator's manager beside a local control plane, with the rights of its service account.
+// Package operator runs the operator's manager beside a local control plane, with the permissions of its service account.
 package operator
 
 import (
@@ -32,38 +32,38 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// The manager's service account, as config/ names it.
+// The manager's service account, as named in config/.
 const (
 	Namespace      = "altershieldoperator-system"
 	ServiceAccount = "altershieldoperator-controller-manager"
-	// User is the name that the API server knows the manager by.
+	// User is the user name of the manager at the API server.
 	User = "system:serviceaccount:" + Namespace + ":" + ServiceAccount
 )
 
 const (
-	// Name names the manager's process in the state folder.
+	// Name is the name of the manager's process in the state folder.
 	Name = "manager"
-	// Names of files in the state folder. A kubeconfig has the name of its manager before it.
+	// Names of files in the state folder. The name of a kubeconfig begins with that of its manager.
 	kubeconfigSuffix = ".kubeconfig"
 	servingCerts     = "serving-certs"
 
 	loopback = "127.0.0.1"
-	// readyTimeout is how long the manager gets to be ready, readyPoll how often it is asked.
+	// readyTimeout is how long the manager may take to be ready, readyPoll the polling interval.
 	readyTimeout = 60 * time.Second
 	readyPoll    = 100 * time.Millisecond
 )
 
-// Grace is how long the manager gets to end by itself.
+// Grace is how long the manager may take to exit.
 const Grace = 30 * time.Second
 
-// Ports are the TCP ports of the manager on 127.0.0.1. Zero stands for any free port.
+// Ports are the TCP ports of the manager on 127.0.0.1. Zero means any free port.
 type Ports struct {
 	Webhook, Metrics, Probe, Callback int
 }
 
-// Options say what to run.
+// Options configure a manager.
 type Options struct {
-	// Name tells one manager of a state folder from another, Name if empty.
+	// Name distinguishes managers in a state folder. The default is Name.
 	Name string
 	// Dir is the state folder, the one of the control plane.
 	Dir string
@@ -78,7 +78,7 @@ type Options struct {
 	Ports  Ports
 	// Front is the port at which the API server calls the webhooks, that of the manager if zero.
 	Front int
-	// Through is what the manager reaches the API server through, nil for nothing. The API server's own calls don't take it.
+	// Through is a proxy between the manager and the API server, nil for none. The API server's own calls don't use it.
 	Through *cluster.APIEndpoint
 	// Detached lets the manager outlive the command that starts it.
 	Detached bool
@@ -91,7 +91,7 @@ type Operator struct {
 	process *process.Process
 }
 
-// Install installs the kustomization and makes the manager's certificate and kubeconfig, but doesn't start it.
+// Install installs the kustomization and creates the manager's certificate and kubeconfig, but doesn't start the manager.
 func Install(ctx context.Context, plane *cluster.Cluster, options Options) (*Operator, error) {
 	if err := options.Ports.pick(); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func Install(ctx context.Context, plane *cluster.Cluster, options Options) (*Ope
 	return &Operator{options: options, argv: argv(options, kubeconfig, certs)}, nil
 }
 
-// Start starts the manager, in place of one that may run, and waits until it is ready.
+// Start starts the manager, instead of a running one, and waits until it is ready.
 func (o *Operator) Start(ctx context.Context) error {
 	old, err := process.Find(o.options.Dir, o.options.Name)
 	if err != nil {
@@ -135,13 +135,13 @@ func (o *Operator) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop asks the manager to end.
+// Stop stops the manager gracefully.
 func (o *Operator) Stop(ctx context.Context) error { return o.process.Stop(ctx, Grace) }
 
-// Kill ends the manager where it stands, without a chance to finish anything.
+// Kill kills the manager at once.
 func (o *Operator) Kill(ctx context.Context) error { return o.process.Kill(ctx) }
 
-// Ended is an error with the end of its log if the manager has ended and neither Stop nor Kill was called for it.
+// Ended returns an error with the end of the log if the manager has exited without Stop or Kill.
 func (o *Operator) Ended() error {
 	if o.process == nil {
 		return nil
@@ -149,7 +149,7 @@ func (o *Operator) Ended() error {
 	return o.process.Ended()
 }
 
-// Pid is the id of its process, zero if it was never started.
+// Pid returns the process id, zero if the manager was never started.
 func (o *Operator) Pid() int {
 	if o.process == nil {
 		return 0
@@ -157,29 +157,29 @@ func (o *Operator) Pid() int {
 	return o.process.Pid()
 }
 
-// Usage is what the manager has used since it was started.
+// Usage returns the resource usage of the manager since its start.
 func (o *Operator) Usage() (process.Usage, error) { return o.process.Usage() }
 
-// MetricsAddress is where the manager serves its metrics, over TLS.
+// MetricsAddress returns the address of the metrics, which are served over TLS.
 func (o *Operator) MetricsAddress() string {
 	return net.JoinHostPort(loopback, strconv.Itoa(o.options.Ports.Metrics))
 }
 
-// Options are what the manager was installed with, and the ports that were chosen.
+// Options returns the options of Install, with the chosen ports.
 func (o *Operator) Options() Options { return o.options }
 
-// CallbackURL is where the manager takes the callbacks of AlterShield Server.
+// CallbackURL returns the URL for callbacks of AlterShield Server.
 func (o *Operator) CallbackURL() string { return o.RouterURL() + "/openapi/altershield/callback" }
 
-// RouterURL is where the manager answers over plain HTTP.
+// RouterURL returns the URL of the router, which is plain HTTP.
 func (o *Operator) RouterURL() string {
 	return "http://" + net.JoinHostPort(loopback, strconv.Itoa(o.options.Ports.Callback))
 }
 
-// Files are the names of what Install writes to the state folder for a manager without a name.
+// Files returns the names of the files that Install writes to the state folder for a manager without a name.
 func Files() []string { return []string{Name + kubeconfigSuffix, servingCerts} }
 
-// LogPath is where the manager writes its log.
+// LogPath returns the path of the manager's log.
 func (o *Operator) LogPath() string { return process.LogPath(o.options.Dir, o.options.Name) }
 
 func (p *Ports) pick() error {
@@ -198,7 +198,7 @@ func argv(options Options, kubeconfig, certs string) []string {
 	}, options.Args...)
 }
 
-// awaitReady waits until the manager says that it is ready.
+// awaitReady waits until the manager is ready.
 func (o *Operator) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -211,11 +211,11 @@ func (o *Operator) awaitReady(ctx context.Context) error {
 			return nil
 		}
 		if !o.process.Alive() {
-			return o.process.Failure(errors.New("it has ended before it was ready"))
+			return o.process.Failure(errors.New("it has exited before it was ready"))
 		}
 		select {
 		case <-ctx.Done():
-			return o.process.Failure(fmt.Errorf("it isn't ready after %s: %w", readyTimeout, err))
+			return o.process.Failure(fmt.Errorf("it is not ready after %s: %w", readyTimeout, err))
 		case <-tick.C:
 		}
 	}

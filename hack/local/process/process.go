@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package process runs programs in the background and finds them again from another command: each has a log file and a
-// file with its process id and its command line, so that a recycled process id is never taken for ours.
+// Package process runs programs in the background and finds them again from another command. Each has a log file, and a
+// file with its process id and its command line, so that another process with a reused id is never mistaken for it.
 package process
 
 import (
@@ -40,19 +40,19 @@ const (
 	PidsDir = "pids"
 	// tailLines is how much of a log an error shows.
 	tailLines = 20
-	// pollEvery is how often a process that isn't our child is looked at while it stops.
+	// pollEvery is the interval at which a process that isn't a child is polled while it stops.
 	pollEvery = 20 * time.Millisecond
-	// killGrace is how long the kernel gets to end a process after SIGKILL.
+	// killGrace is how long the kernel may take to end a process after SIGKILL.
 	killGrace = 10 * time.Second
 )
 
-// Spec says what to run.
+// Spec configures a process.
 type Spec struct {
 	// Dir is the state folder: logs go to Dir/logs/Name.log, process ids to Dir/pids/Name.pid.
 	Dir string
 	// Name is unique within Dir.
 	Name string
-	// Argv is the program's path and its arguments. It should mention Dir: the command line is what tells our process
+	// Argv is the program's path and its arguments. It should contain Dir: the command line distinguishes the process
 	// from another one with the same process id.
 	Argv []string
 	// Env is added to the environment, as NAME=value.
@@ -61,13 +61,13 @@ type Spec struct {
 	Detached bool
 }
 
-// Process is a program started by Start, in this command or in an earlier one.
+// Process is a program that was started by Start, in this command or in an earlier one.
 type Process struct {
 	Name string
 	dir  string
 	pid  int
 	argv []string
-	// exited is closed when our child has ended; nil if the process was started by an earlier command.
+	// exited is closed when the child has exited; nil if the process was started by an earlier command.
 	exited <-chan struct{}
 }
 
@@ -84,7 +84,7 @@ func Start(spec Spec) (*Process, error) {
 	}
 	defer log.Close()
 
-	cmd := exec.Command(spec.Argv[0], spec.Argv[1:]...) //nolint:noctx // it outlives whoever starts it; Stop ends it
+	cmd := exec.Command(spec.Argv[0], spec.Argv[1:]...) //nolint:noctx // it outlives the caller; Stop ends it
 	cmd.Dir = spec.Dir
 	cmd.Env = append(os.Environ(), spec.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -96,32 +96,32 @@ func Start(spec Spec) (*Process, error) {
 	p := &Process{Name: spec.Name, dir: spec.Dir, pid: cmd.Process.Pid, argv: spec.Argv, exited: exited}
 	record := strconv.Itoa(p.pid) + "\n" + strings.Join(p.argv, "\n") + "\n"
 	if err := os.WriteFile(pidPath(spec.Dir, spec.Name), []byte(record), 0o600); err != nil {
-		// A process that nothing remembers could never be stopped.
+		// A process without a record could never be stopped.
 		return nil, errors.Join(fmt.Errorf("record the process id of %s: %w", spec.Name, err), p.Stop(context.Background(), 0))
 	}
 	return p, nil
 }
 
-// startAndReap starts the command and waits for its end in the background.
+// startAndReap starts the command and waits in the background until it exits.
 func startAndReap(cmd *exec.Cmd) (<-chan struct{}, error) {
 	started := make(chan error, 1)
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
-		// The kernel sends the parent death signal when the thread that forked ends, not when the process ends: this
-		// thread has to stay as long as the child.
+		// The kernel sends the parent death signal when the thread that forked exits, not when the process exits: this
+		// thread has to live as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // how a process ended is told by its log
+			_ = cmd.Wait() // the log shows how a process ended
 		}
 	}()
 	return exited, <-started
 }
 
-// Find returns the process of that name started in the folder, or nil if it doesn't run (any more).
+// Find returns the process of that name started in the folder, or nil if it isn't running.
 func Find(dir, name string) (*Process, error) {
 	pid, argv, err := readRecord(pidPath(dir, name))
 	if errors.Is(err, os.ErrNotExist) {
@@ -134,40 +134,40 @@ func Find(dir, name string) (*Process, error) {
 	if p.Alive() {
 		return p, nil
 	}
-	// One that is just ending still holds its ports.
+	// A process that is just exiting still holds its ports.
 	if !p.awaitEnd(context.Background(), killGrace) {
-		return nil, fmt.Errorf("%s (process %d) doesn't come to its end; end it by hand", name, pid)
+		return nil, fmt.Errorf("%s (process %d) doesn't exit; kill it by hand", name, pid)
 	}
 	return nil, nil
 }
 
-// Argv is the command line the process was started with.
+// Argv returns the command line of the process.
 func (p *Process) Argv() []string { return p.argv }
 
-// Pid is the process id.
+// Pid returns the process id.
 func (p *Process) Pid() int { return p.pid }
 
-// Usage is what a process has used.
+// Usage is the resource usage of a process.
 type Usage struct {
-	// CPU is the processor time since its start, its own and the kernel's for it.
+	// CPU is the processor time since its start, in user and kernel mode.
 	CPU time.Duration
-	// Memory is what it holds in memory now, in bytes, Peak the most that it ever held.
+	// Memory is its resident memory in bytes, Peak the maximum so far.
 	Memory, Peak int64
 }
 
-// Usage tells what the process has used; on systems other than Linux it is an error.
+// Usage returns the resource usage of the process; it returns an error on systems other than Linux.
 func (p *Process) Usage() (Usage, error) {
 	usage, err := readUsage(p.pid)
 	if err != nil {
-		return Usage{}, fmt.Errorf("read what %s (process %d) has used: %w", p.Name, p.pid, err)
+		return Usage{}, fmt.Errorf("read the resource usage of %s (process %d): %w", p.Name, p.pid, err)
 	}
 	return usage, nil
 }
 
-// Alive tells whether the process runs and is still the one that was started.
+// Alive reports whether the process is running and is still the one that was started.
 func (p *Process) Alive() bool { return p.state() == running }
 
-// Ended is an error with the end of the log if the process has ended and neither Stop nor Kill was called for it.
+// Ended returns an error with the end of the log if the process has exited without Stop or Kill.
 func (p *Process) Ended() error {
 	if p.state() != gone {
 		return nil
@@ -176,17 +176,17 @@ func (p *Process) Ended() error {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("tell whether %s was stopped: %w", p.Name, err)
+		return fmt.Errorf("find out whether %s was stopped: %w", p.Name, err)
 	}
-	return p.Failure(errors.New("it has ended by itself"))
+	return p.Failure(errors.New("it has exited by itself"))
 }
 
-// state is how far a process is on its way to its end.
+// state is the state of a process.
 type state int
 
 const (
 	gone state = iota
-	// ending: it does nothing more, but its files and ports may still be open.
+	// ending: it no longer runs, but its files and ports may still be open.
 	ending
 	running
 )
@@ -203,10 +203,10 @@ func (p *Process) state() state {
 	}
 }
 
-// Stop asks the process to end, kills it after the grace time or when the context ends, and forgets its process id.
+// Stop asks the process to exit, kills it after the grace time or when the context ends, and removes its process id file.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
 	if p.Alive() {
-		_ = syscall.Kill(p.pid, syscall.SIGTERM) // it may have ended meanwhile; awaitEnd tells
+		_ = syscall.Kill(p.pid, syscall.SIGTERM) // it may have exited meanwhile; awaitEnd notices
 	}
 	if p.awaitEnd(ctx, grace) {
 		return p.forget()
@@ -214,25 +214,25 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
 	return p.Kill(ctx)
 }
 
-// Kill ends the process at once and forgets its process id.
+// Kill kills the process at once and removes its process id file.
 func (p *Process) Kill(ctx context.Context) error {
 	if p.Alive() {
-		_ = syscall.Kill(p.pid, syscall.SIGKILL) // it may have ended meanwhile; awaitEnd tells
+		_ = syscall.Kill(p.pid, syscall.SIGKILL) // it may have exited meanwhile; awaitEnd notices
 	}
 	if !p.awaitEnd(context.WithoutCancel(ctx), killGrace) {
-		return fmt.Errorf("%s (process %d) is still there %s after it was killed; end it by hand", p.Name, p.pid, killGrace)
+		return fmt.Errorf("%s (process %d) still exists %s after it was killed; end it by hand", p.Name, p.pid, killGrace)
 	}
 	return p.forget()
 }
 
 func (p *Process) forget() error {
 	if err := os.Remove(pidPath(p.dir, p.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("forget the process id of %s: %w", p.Name, err)
+		return fmt.Errorf("remove the process id of %s: %w", p.Name, err)
 	}
 	return nil
 }
 
-// awaitEnd waits for the end of the process and tells whether it came within the limit.
+// awaitEnd waits until the process has exited, and reports whether it did within the limit.
 func (p *Process) awaitEnd(ctx context.Context, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -248,13 +248,13 @@ func (p *Process) awaitEnd(ctx context.Context, limit time.Duration) bool {
 	return true
 }
 
-// Failure adds to an error what a person needs to see why the process failed: the last lines of its log and its path.
+// Failure adds the path and the last lines of the process's log to an error.
 func (p *Process) Failure(cause error) error {
 	path := LogPath(p.dir, p.Name)
 	return fmt.Errorf("%s: %w; the last lines of %s:\n%s", p.Name, cause, path, tail(path))
 }
 
-// LogPath is where the process of that name writes its log.
+// LogPath returns the path of the log of a process.
 func LogPath(dir, name string) string { return filepath.Join(dir, LogsDir, name+".log") }
 
 func pidPath(dir, name string) string { return filepath.Join(dir, PidsDir, name+".pid") }
@@ -268,12 +268,12 @@ func readRecord(path string) (pid int, argv []string, err error) {
 	lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
 	pid, err = strconv.Atoi(lines[0])
 	if err != nil || pid <= 1 || len(lines) < 2 {
-		return 0, nil, fmt.Errorf("%s doesn't hold a process id and a command line; remove it if its process is gone", path)
+		return 0, nil, fmt.Errorf("%s has no process id and command line; remove it if its process is gone", path)
 	}
 	return pid, lines[1:], nil
 }
 
-// tail returns the last lines of a log, indented, or why there are none.
+// tail returns the last lines of a log, indented, or the reason why there are none.
 func tail(path string) string {
 	file, err := os.Open(path)
 	if err != nil {

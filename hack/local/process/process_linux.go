@@ -24,8 +24,8 @@ import (
 	"syscall"
 )
 
-// attributes keeps a child from the terminal's signals, so that Ctrl-C reaches only the command, which then stops its
-// children in order; a detached one outlives the command, any other dies with it, even if the command is killed.
+// attributes shield a child from the terminal's signals, so that Ctrl-C reaches only the command, which then stops its
+// children in order. A detached child outlives the command; any other dies with it, even if the command is killed.
 func attributes(detached bool) *syscall.SysProcAttr {
 	if detached {
 		return &syscall.SysProcAttr{Setsid: true}
@@ -33,10 +33,10 @@ func attributes(detached bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// commLength is how many bytes of a program's name the kernel keeps with a process.
+// commLength is how many bytes of a program's name the kernel keeps for a process.
 const commLength = 15
 
-// look tells the state of the process that was started with a command line: gone, if its id is another's now.
+// look returns the state of the process that was started with a command line: gone if another process has its id now.
 func look(pid int, argv []string) state {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
@@ -51,8 +51,8 @@ func look(pid int, argv []string) state {
 	return running
 }
 
-// lookEnding tells whether a process without a command line is that program on its way out. The kernel takes its memory,
-// and with it the command line, before it closes its files.
+// lookEnding returns the state of a process without a command line, which may be the program while it exits: the kernel releases
+// its memory, and with it the command line, before it closes its files.
 func lookEnding(pid int, program string) state {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 	"syscall"
 )
 
-// attributes keeps a child from the terminal's signals, so that Ctrl-C reaches only the command, which then stops its
-// children in order; a detached one outlives the command.
+// attributes shield a child from the terminal's signals, so that Ctrl-C reaches only the command, which then stops its
+// children in order; a detached child outlives the command.
 func attributes(detached bool) *syscall.SysProcAttr {
 	if detached {
 		return &syscall.SysProcAttr{Setsid: true}
@@ -35,7 +35,7 @@ func attributes(detached bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
-// look tells the state of the process that was started with a command line: gone, if its id is another's now.
+// look returns the state of the process that was started with a command line: gone if another process has its id now.
 func look(pid int, argv []string) state {
 	line, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil || strings.TrimSpace(string(line)) != strings.Join(argv, " ") {
@@ -44,4 +44,4 @@ func look(pid int, argv []string) state {
 	return running
 }
 
-func readUsage(int) (Usage, error) { return Usage{}, errors.New("only Linux tells that") }
+func readUsage(int) (Usage, error) { return Usage{}, errors.New("supported on Linux only") }

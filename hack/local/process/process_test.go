@@ -30,14 +30,14 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// patience is for a machine that does other things too.
+// patience is long enough for a busy machine.
 const patience = time.Minute
 
-// roleVariable makes the test program play a process to be managed.
+// roleVariable makes the test program play a managed process.
 const roleVariable = "PROCESS_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	// A program that listens for a signal may wait for ever: without that, and without cgo, Go calls it a deadlock.
+	// A program that listens for a signal may wait forever: otherwise, without cgo, Go reports a deadlock.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1)
 	switch os.Getenv(roleVariable) {
 	case "wait":
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start starts the test program in a role and waits for its first words.
+// start starts the test program in a role and waits for its first output.
 func start(t *testing.T, dir, role string) *Process {
 	g := NewWithT(t)
 	p, err := Start(Spec{Dir: dir, Name: role, Argv: []string{os.Args[0], "-dir=" + dir}, Env: []string{roleVariable + "=" + role}})
@@ -115,7 +115,7 @@ func TestEndedTellsOnlyOfAnEndThatNobodyAskedFor(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
 	failed := start(t, dir, "fail")
-	g.Eventually(failed.Ended).WithTimeout(patience).Should(MatchError(HavePrefix("fail: it has ended by itself; the last lines of")))
+	g.Eventually(failed.Ended).WithTimeout(patience).Should(MatchError(HavePrefix("fail: it has exited by itself; the last lines of")))
 	asked := start(t, dir, "wait")
 	g.Expect(asked.Ended()).To(Succeed())
 	g.Expect(asked.Stop(t.Context(), patience)).To(Succeed())
@@ -131,7 +131,7 @@ func TestFindFailsAtADamagedRecord(t *testing.T) {
 			g.Expect(os.Mkdir(filepath.Join(dir, PidsDir), 0o700)).To(Succeed())
 			g.Expect(os.WriteFile(pidPath(dir, "x"), []byte(content), 0o600)).To(Succeed())
 			_, err := Find(dir, "x")
-			g.Expect(err).To(MatchError(ContainSubstring("doesn't hold a process id and a command line")))
+			g.Expect(err).To(MatchError(ContainSubstring("has no process id and command line")))
 		})
 	}
 }

@@ -24,10 +24,10 @@ import (
 	"time"
 )
 
-// ticksPerSecond is the unit in which Linux counts the time of processes, on every architecture that Go runs on.
+// ticksPerSecond is the unit of process times on Linux, the same on every architecture that Go supports.
 const ticksPerSecond = 100
 
-// readUsage reads what a process has used since its start.
+// readUsage reads the resource usage of a process since its start.
 func readUsage(pid int) (Usage, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -40,9 +40,9 @@ func readUsage(pid int) (Usage, error) {
 	return parseUsage(string(stat), string(status))
 }
 
-// parseUsage reads the files stat and status of a process in /proc.
+// parseUsage parses the files stat and status of a process in /proc.
 func parseUsage(stat, status string) (Usage, error) {
-	// The name, in parentheses, may hold spaces; the times are the 12th and the 13th field behind it.
+	// The name, in parentheses, may contain spaces; the times are the 12th and the 13th field after it.
 	_, rest, _ := strings.Cut(stat, ") ")
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
