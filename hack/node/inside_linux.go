@@ -44,12 +44,12 @@ const (
 	// startTimeout bounds the start on a slow machine; it takes about ten seconds.
 	startTimeout = 10 * time.Minute
 	pollEvery    = 100 * time.Millisecond
-	// commandGrace is how long the command gets to end after a signal.
+	// commandGrace is how long the command may take to exit after a signal.
 	commandGrace = 30 * time.Second
 )
 
-// inside starts the cluster, in the namespaces, and runs the command. When it returns, the namespaces end with all that is
-// in them, so nothing needs to be stopped.
+// inside starts the cluster, in the namespaces, and runs the command. When it returns, the namespaces end with all their
+// processes, so nothing has to be stopped.
 func inside(ctx context.Context, dir string) (exitCode int, err error) {
 	var p plan
 	content, err := os.ReadFile(filepath.Join(dir, planFile))
@@ -72,7 +72,7 @@ func inside(ctx context.Context, dir string) (exitCode int, err error) {
 	return exitCode, err
 }
 
-// startCluster starts everything and waits until pods can run and Services answer. It returns what has to go on running.
+// startCluster starts everything and waits until pods can run and Services answer. It returns the processes that have to keep running.
 func startCluster(ctx context.Context, p plan) (*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -152,9 +152,9 @@ func startRegistry(ctx context.Context, p plan) (*process.Process, error) {
 	return running, nil
 }
 
-// runCommand runs the command with the terminal, if there is one, and returns its exit code.
+// runCommand runs the command, with the terminal if there is one, and returns its exit code.
 func runCommand(ctx context.Context, p plan) (exitCode int, err error) {
-	// Before the command is looked for: it may be kubectl.
+	// Set before the command is looked up: it may be kubectl.
 	if err := os.Setenv("PATH", p.Assets.Dir+":"+os.Getenv("PATH")); err != nil {
 		return 0, err
 	}
@@ -173,19 +173,19 @@ func runCommand(ctx context.Context, p plan) (exitCode int, err error) {
 	return exitCode, nil
 }
 
-// running is what the cluster consists of.
+// running are the parts of the cluster.
 type running struct {
 	plane *cluster.Cluster
 	// parts are the processes besides the control plane's.
 	parts []*process.Process
 }
 
-// dead tells which parts have ended and why.
+// dead returns an error with the parts that have exited, and their logs.
 func (r *running) dead() error {
 	failures := []error{r.plane.Alive()}
 	for _, part := range r.parts {
 		if !part.Alive() {
-			failures = append(failures, part.Failure(errors.New("it has ended")))
+			failures = append(failures, part.Failure(errors.New("it has exited")))
 		}
 	}
 	return errors.Join(failures...)
@@ -214,7 +214,7 @@ func listening(network, address string) func(context.Context) error {
 	}
 }
 
-// serviceAnswers is the condition that the API server answers at its Service's address.
+// serviceAnswers returns a condition that holds if the API server answers at the address of its Service.
 func serviceAnswers(plane *cluster.Cluster) func(context.Context) error {
 	return func(ctx context.Context) error {
 		config := plane.Config()

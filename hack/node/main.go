@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Command node runs a command beside a Kubernetes cluster with real nodes, on this machine and in namespaces of its own,
-// so that nothing of the cluster is left when the command ends.
+// so that nothing of the cluster remains when the command exits.
 package main
 
 import (
@@ -50,10 +50,10 @@ const (
 	roleCluster = "cluster-in-namespaces"
 )
 
-// maxNodes is how many nodes there may be: their addresses come from one range.
+// maxNodes is the maximum number of nodes: their addresses come from one range.
 const maxNodes = 9
 
-// failed is the exit code when it isn't the command that has failed.
+// failed is the exit code of failures other than the command's.
 const failed = 125
 
 func main() {
@@ -70,13 +70,13 @@ func main() {
 	os.Exit(code)
 }
 
-// options say what to run.
+// options are the command to run and the number of nodes.
 type options struct {
 	Nodes   int
 	Command []string
 }
 
-// parse reads the command line; help goes to out.
+// parse parses the command line; the usage goes to out.
 func parse(args []string, out io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("node", flag.ContinueOnError)
@@ -85,16 +85,16 @@ func parse(args []string, out io.Writer) (options, error) {
 		fmt.Fprint(out, usage)
 		flags.PrintDefaults()
 	}
-	flags.IntVar(&o.Nodes, "nodes", 2, "how many `nodes` the cluster has")
+	flags.IntVar(&o.Nodes, "nodes", 2, "number of `nodes` of the cluster")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	o.Command = flags.Args()
 	if len(o.Command) == 0 {
-		return o, errors.New("no command given; -h tells more")
+		return o, errors.New("no command given; -h shows the usage")
 	}
 	if o.Nodes < 1 || o.Nodes > maxNodes {
-		return o, fmt.Errorf("--nodes=%d: there can be 1 to %d nodes", o.Nodes, maxNodes)
+		return o, fmt.Errorf("--nodes=%d: expected 1 to %d", o.Nodes, maxNodes)
 	}
 	return o, nil
 }

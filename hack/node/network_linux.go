@@ -31,7 +31,7 @@ import (
 
 // Addresses in the network of the cluster. It is a namespace of its own, so they can't collide with the machine's.
 const (
-	// hostAddress is where pods reach the API server, the registry and what the command starts.
+	// hostAddress is the address at which pods reach the API server, the registry and the servers of the command.
 	hostAddress    = "10.240.0.1"
 	apiServerPort  = 6443
 	registryPort   = "5000"
@@ -44,7 +44,7 @@ const (
 	registryAddress = hostAddress + ":" + registryPort
 )
 
-// nodes lists the nodes of the plan.
+// nodes returns the nodes of the plan.
 func (p plan) nodes() []worker.Node {
 	var nodes []worker.Node
 	for i := range p.Nodes {
@@ -67,11 +67,11 @@ func (p plan) names() []string {
 	return names
 }
 
-// workers are what all nodes share.
+// workers returns the options of all nodes.
 func (p plan) workers() worker.Options {
 	runc, err := exec.LookPath(preflight.Runc)
 	if err != nil {
-		runc = preflight.Runc // removed since the preflight; containerd will tell
+		runc = preflight.Runc // removed since the preflight check; containerd will report it
 	}
 	return worker.Options{
 		Dir: p.Dir, Assets: p.Assets, Registry: registryAddress, PauseImage: registryAddress + "/" + pauseImage,
@@ -79,13 +79,13 @@ func (p plan) workers() worker.Options {
 	}
 }
 
-// setUpNetwork gives the new network namespace its addresses. They are on the loopback interface, as nothing else is
-// there: pods get a cable each.
+// setUpNetwork gives the new network namespace its addresses. They are on the loopback interface, the only one:
+// each pod gets a virtual Ethernet pair.
 func setUpNetwork(ctx context.Context, nodes []worker.Node) error {
 	commands := [][]string{
 		{"link", "set", "lo", "up"},
 		{"address", "add", hostAddress + "/32", "dev", "lo"},
-		// kube-proxy changes the destination of what goes to a Service, but without a route nothing goes anywhere.
+		// kube-proxy changes the destination of packets to a Service, but they need a route first.
 		{"route", "add", serviceRange, "dev", "lo", "src", hostAddress},
 	}
 	for _, node := range nodes {
@@ -103,12 +103,12 @@ func setUpNetwork(ctx context.Context, nodes []worker.Node) error {
 	return nil
 }
 
-// forgetProxies forgets the proxies of the machine's network, which nothing in the cluster's network can reach.
+// forgetProxies unsets the proxy variables: the cluster's network can't reach the machine's proxies.
 func forgetProxies() error {
 	for _, variable := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"} {
 		for _, name := range []string{variable, strings.ToLower(variable)} {
 			if err := os.Unsetenv(name); err != nil {
-				return fmt.Errorf("forget the proxy: %w", err)
+				return fmt.Errorf("unset the proxy: %w", err)
 			}
 		}
 	}

@@ -34,7 +34,7 @@ import (
 const (
 	planFile = "plan.json"
 	auditLog = "audit.log"
-	// keptDir is where the logs of the last run that failed are kept.
+	// keptDir is the folder with the logs of the last failed run.
 	keptDir = "last-failure"
 	// sources are the packages of the programs in the first images.
 	sources = "github.com/traas-stack/altershield-operator/hack/node/"
@@ -42,7 +42,7 @@ const (
 	pause   = "pause"
 )
 
-// plan is what the outside tells the inside of the namespaces.
+// plan is passed to the inside of the namespaces.
 type plan struct {
 	options
 	// Dir is the folder of the run, Cgroup its control group.
@@ -50,7 +50,7 @@ type plan struct {
 	Assets      assets.Assets
 }
 
-// run does what the role asks for; without a role it is the outside.
+// run runs the role of the first argument, by default the outside.
 func run(ctx context.Context, args []string) (exitCode int, err error) {
 	if len(args) == 2 && args[0] == roleInit {
 		if err := isolate.Mount(args[1]); err != nil {
@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string) (exitCode int, err error) {
 
 // outside prepares the machine, runs the inside, and cleans up.
 func outside(ctx context.Context, o options) (exitCode int, err error) {
-	// Where root's PATH may not lead.
+	// These may be missing in root's PATH.
 	if err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin"); err != nil {
 		return 0, err
 	}
@@ -126,7 +126,7 @@ func enter(ctx context.Context, run *isolate.Run, p plan) (exitCode int, err err
 	return isolate.Enter(ctx, roleInit, p.Dir)
 }
 
-// buildImagePrograms builds the programs of the first images; here, as there is no module proxy in the namespaces.
+// buildImagePrograms builds the programs of the first images outside of the namespaces, which have no access to a module proxy.
 func buildImagePrograms(ctx context.Context, dir string) error {
 	for _, name := range []string{busybox, pause} {
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", imageProgram(dir, name), sources+name)
@@ -140,7 +140,7 @@ func buildImagePrograms(ctx context.Context, dir string) error {
 
 func imageProgram(dir, name string) string { return filepath.Join(dir, "images", name) }
 
-// keepLogs moves the logs of a run that failed to where they outlive it, in place of those of the run that failed before.
+// keepLogs moves the logs of a failed run to a place where they outlive it, and removes those of the last failed one.
 func keepLogs(from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return fmt.Errorf("keep the logs: %w", err)

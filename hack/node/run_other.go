@@ -25,7 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/node/preflight"
 )
 
-// run tells that there are no real nodes here.
+// run returns an error: real nodes require Linux.
 func run(_ context.Context, args []string) (exitCode int, err error) {
 	if _, err := parse(args, os.Stderr); err != nil {
 		return 0, err

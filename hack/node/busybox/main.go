@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command busybox plays those parts of BusyBox that samples and tests need, as a static program: the image of that name
-// holds it as /bin/busybox and as /bin/<part>. It differs in one thing: it ends at once when it is told to, where the
+// Command busybox implements those parts of BusyBox that samples and tests need, as a static program: the image of that name
+// has it as /bin/busybox and as /bin/<part>. There is one difference: it exits at once on SIGTERM, where the
 // real one as process 1 waits for SIGKILL.
 package main
 
@@ -36,7 +36,7 @@ import (
 	"time"
 )
 
-// terminated is the exit code of a program that SIGTERM has ended.
+// terminated is the exit code of a program that was ended by SIGTERM.
 const terminated = 128 + int(syscall.SIGTERM)
 
 func main() {
@@ -59,7 +59,7 @@ func main() {
 	}
 }
 
-// run plays a part.
+// run runs a part.
 func run(part string, args []string, out io.Writer) error {
 	switch part {
 	case "true":
@@ -78,7 +78,7 @@ func run(part string, args []string, out io.Writer) error {
 	case "httpd":
 		return httpd(args)
 	}
-	return fmt.Errorf("not played here; there are true, false, echo, cat, sleep, wget and httpd")
+	return fmt.Errorf("not implemented; there are true, false, echo, cat, sleep, wget and httpd")
 }
 
 func cat(files []string, out io.Writer) error {
@@ -94,7 +94,7 @@ func cat(files []string, out io.Writer) error {
 	return nil
 }
 
-// sleep waits as long as its arguments say together, in seconds unless they have a unit.
+// sleep waits for the sum of its arguments, in seconds unless they have a unit.
 func sleep(args []string) error {
 	var total time.Duration
 	for _, arg := range args {
@@ -114,13 +114,13 @@ func sleep(args []string) error {
 	return nil
 }
 
-// wget writes what a URL answers to the standard output; an answer that isn't a success is an error.
+// wget writes the answer of a URL to the standard output. It returns an error unless the answer is a success.
 func wget(args []string, out io.Writer) error {
 	header := http.Header{}
 	transport := &tls.Config{}
 	flags := flag.NewFlagSet("wget", flag.ContinueOnError)
-	flags.Bool("q", true, "be quiet, always")
-	flags.String("O", "-", "only the standard output is played")
+	flags.Bool("q", true, "quiet (always on)")
+	flags.String("O", "-", "only the standard output is supported")
 	flags.BoolVar(&transport.InsecureSkipVerify, "no-check-certificate", false, "trust every server")
 	seconds := flags.Int("T", 10, "time limit in `seconds`")
 	flags.Func("header", "`header: value` to send", func(line string) error {
@@ -151,10 +151,10 @@ func wget(args []string, out io.Writer) error {
 	return err
 }
 
-// httpd serves a folder until it is ended.
+// httpd serves a folder until it is stopped.
 func httpd(args []string) error {
 	flags := flag.NewFlagSet("httpd", flag.ContinueOnError)
-	flags.Bool("f", true, "stay in the foreground, always")
+	flags.Bool("f", true, "stay in the foreground (always on)")
 	port := flags.String("p", "80", "`port` to listen on")
 	dir := flags.String("h", ".", "`folder` to serve")
 	if err := flags.Parse(args); err != nil {

@@ -30,14 +30,14 @@ import (
 )
 
 const (
-	// cgroupPrefix starts the names of the control groups of runs, at the top of every hierarchy.
+	// cgroupPrefix is the prefix of the runs' control groups, at the top of every hierarchy.
 	cgroupPrefix = "altershield-node-"
-	// cgroupGrace is how long the kernel gets to take the last processes out of a control group.
+	// cgroupGrace is how long the kernel may take to remove the last processes from a control group.
 	cgroupGrace = 10 * time.Second
 	cgroupPoll  = 50 * time.Millisecond
 )
 
-// hierarchies lists where control groups are mounted, of version 1 and 2, in the mountinfo of a process.
+// hierarchies returns the mount points of control groups, of version 1 and 2, in the mountinfo of a process.
 func hierarchies(mountinfo string) []string {
 	var mounts []string
 	for line := range strings.Lines(mountinfo) {
@@ -54,7 +54,7 @@ func hierarchies(mountinfo string) []string {
 	return mounts
 }
 
-// Hierarchies lists the folders where this machine's control groups are mounted.
+// Hierarchies returns the folders where this machine's control groups are mounted.
 func Hierarchies() ([]string, error) {
 	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -62,12 +62,12 @@ func Hierarchies() ([]string, error) {
 	}
 	mounts := hierarchies(string(mountinfo))
 	if len(mounts) == 0 {
-		return nil, errors.New("no control groups are mounted (mount says none of type cgroup or cgroup2): nodes can't run here")
+		return nil, errors.New("no control groups are mounted (mount shows none of type cgroup or cgroup2): nodes can't run here")
 	}
 	return mounts, nil
 }
 
-// MakeCgroups makes a control group below the run's, as node-1, in every hierarchy and with all controllers.
+// MakeCgroups creates a control group below that of the run, such as node-1, in every hierarchy and with all controllers.
 func (r *Run) MakeCgroups(name string) error {
 	if err := r.rememberControllers(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func makeCgroup(parent, dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// Version 1: a new group has no CPU and no memory node, and nothing can run in it.
+	// In version 1 a new group has no CPU and no memory node, so nothing can run in it.
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		from, to := filepath.Join(parent, file), filepath.Join(dir, file)
 		own, err := os.ReadFile(to)
@@ -113,7 +113,7 @@ func versionTwo(dir string) bool {
 	return err == nil
 }
 
-// handDownControllers gives the groups below a group all its controllers; in version 1 they have them anyway.
+// handDownControllers enables all controllers of a group for the groups below it; in version 1 they have them anyway.
 func handDownControllers(dir string) error {
 	if !versionTwo(dir) {
 		return nil
@@ -125,17 +125,17 @@ func handDownControllers(dir string) error {
 	for controller := range strings.FieldsSeq(string(controllers)) {
 		err := os.WriteFile(filepath.Join(dir, subtreeControl), []byte("+"+controller), 0)
 		if errors.Is(err, syscall.EBUSY) {
-			return fmt.Errorf("pass controller %s on from %s, as processes run right in it (in a container: start it with the "+
+			return fmt.Errorf("enable controller %s below %s, in which processes run directly (in a container: start it with the "+
 				"machine's cgroup namespace, --cgroupns=host): %w", controller, dir, err)
 		}
 		if err != nil {
-			return fmt.Errorf("pass controller %s on from %s: %w", controller, dir, err)
+			return fmt.Errorf("enable controller %s below %s: %w", controller, dir, err)
 		}
 	}
 	return nil
 }
 
-// removeCgroups removes the control groups at the top of every hierarchy whose name matches, and what is below them.
+// removeCgroups removes the control groups at the top of every hierarchy whose name matches, with all below them.
 func (r *Run) removeCgroups(pattern string) error {
 	var failures []error
 	for _, mount := range r.hierarchies {
@@ -148,7 +148,7 @@ func (r *Run) removeCgroups(pattern string) error {
 	return errors.Join(failures...)
 }
 
-// removeCgroup removes a control group and those below it, the deepest first. Their files go with them.
+// removeCgroup removes a control group and those below it, the deepest first. Their files disappear with them.
 func removeCgroup(top string) error {
 	var dirs []string
 	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {

@@ -53,7 +53,7 @@ func TestMakeCgroupOfVersion1GetsTheProcessorsOfItsParent(t *testing.T) {
 	cpuset := t.TempDir()
 	write(t, filepath.Join(cpuset, "cpuset.cpus"), "0-1\n")
 	write(t, filepath.Join(cpuset, "cpuset.mems"), "0\n")
-	// The kernel would make these files with the group.
+	// The kernel would create these files with the group.
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		write(t, filepath.Join(cpuset, "group", file), "\n")
 	}
@@ -70,16 +70,16 @@ func TestMakeCgroupsOfVersion2GetAllControllersForTheTimeOfARun(t *testing.T) {
 	write(t, control, "cpu memory\n")
 	run, err := Begin(t.TempDir(), []string{unified})
 	g.Expect(err).NotTo(HaveOccurred())
-	// The kernel would make this file with the group; the group at the top has none of that name to copy from.
+	// The kernel would create this file with the group; the top group has no such file to copy.
 	write(t, filepath.Join(unified, run.Cgroup, "cpuset.cpus"), "\n")
 
 	g.Expect(run.MakeCgroups("node-1")).To(Succeed())
-	g.Expect(os.ReadFile(control)).To(BeEquivalentTo("+pids")) // the last that was given
-	write(t, control, "cpu memory pids\n")                     // as the kernel says then
+	g.Expect(os.ReadFile(control)).To(BeEquivalentTo("+pids")) // the last one enabled
+	write(t, control, "cpu memory pids\n")                     // as the kernel then shows it
 	g.Expect(run.MakeCgroups("node-2")).To(Succeed())
 	write(t, control, "cpu memory pids\n")
 
-	g.Expect(os.Remove(filepath.Join(unified, run.Cgroup, "cpuset.cpus"))).To(Succeed()) // it goes with the group
+	g.Expect(os.Remove(filepath.Join(unified, run.Cgroup, "cpuset.cpus"))).To(Succeed()) // the kernel removes it with the group
 	g.Expect(run.End()).To(Succeed())
 	g.Expect(os.ReadFile(control)).To(BeEquivalentTo("-pids"))
 }
@@ -91,7 +91,7 @@ func TestAddedControllers(t *testing.T) {
 	g.Expect(added("cpu memory\n", "cpu\n")).To(BeEmpty())
 }
 
-// write writes a file and makes its folder.
+// write writes a file and creates its folder.
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

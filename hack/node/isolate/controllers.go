@@ -28,14 +28,14 @@ import (
 )
 
 const (
-	// subtreeControl lists the controllers that a group of version 2 gives to the groups below it.
+	// subtreeControl lists the controllers that a group of version 2 enables for the groups below it.
 	subtreeControl = "cgroup.subtree_control"
-	// controllersPrefix starts the names of the files that remember what it said.
+	// controllersPrefix is the prefix of the files that keep its earlier content.
 	controllersPrefix = "controllers-of-"
 )
 
-// rememberControllers remembers which controllers each hierarchy of version 2 gave to its groups before the first run: nodes
-// need more of them than most machines give.
+// rememberControllers stores the controllers that each hierarchy of version 2 had enabled before the first run: nodes need more of
+// them than most machines enable.
 func (r *Run) rememberControllers() error {
 	for _, mount := range r.hierarchies {
 		if !versionTwo(mount) {
@@ -47,7 +47,7 @@ func (r *Run) rememberControllers() error {
 		}
 		file := r.controllersFile(mount)
 		if _, err := os.Stat(file); err == nil {
-			continue // by a run that goes on
+			continue // stored by a run that is still active
 		}
 		if err := os.WriteFile(file, given, 0o600); err != nil {
 			return fmt.Errorf("remember the controllers of %s: %w", mount, err)
@@ -56,7 +56,7 @@ func (r *Run) rememberControllers() error {
 	return nil
 }
 
-// giveBackControllers takes back the controllers that runs have given to groups, once no run needs them.
+// giveBackControllers disables the controllers that runs have enabled, once no run needs them.
 func (r *Run) giveBackControllers() error {
 	for _, mount := range r.hierarchies {
 		file := r.controllersFile(mount)
@@ -65,17 +65,17 @@ func (r *Run) giveBackControllers() error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("take back the controllers of %s: %w", mount, err)
+			return fmt.Errorf("restore the controllers of %s: %w", mount, err)
 		}
 		control := filepath.Join(mount, subtreeControl)
 		now, err := os.ReadFile(control)
 		if err != nil {
-			return fmt.Errorf("take back the controllers of %s: %w", mount, err)
+			return fmt.Errorf("restore the controllers of %s: %w", mount, err)
 		}
 		for _, controller := range added(string(before), string(now)) {
-			// One that another program's groups use by now can't be taken back, and shouldn't.
+			// A controller that the groups of another program use by now can't be disabled, and shouldn't.
 			if err := os.WriteFile(control, []byte("-"+controller), 0); err != nil && !errors.Is(err, syscall.EBUSY) {
-				return fmt.Errorf("take back controller %s of %s: %w", controller, mount, err)
+				return fmt.Errorf("disable controller %s of %s: %w", controller, mount, err)
 			}
 		}
 		if err := os.Remove(file); err != nil {
@@ -85,7 +85,7 @@ func (r *Run) giveBackControllers() error {
 	return nil
 }
 
-// added lists the words that are in one list but not in the one before.
+// added returns the words that are in the second list only.
 func added(before, now string) []string {
 	old := strings.Fields(before)
 	return slices.DeleteFunc(strings.Fields(now), func(word string) bool { return slices.Contains(old, word) })

@@ -24,14 +24,14 @@ import (
 	"syscall"
 )
 
-// covered are folders whose paths are built into containerd, mount, libcni and kubelet; each is covered by a folder of the
+// covered returns folders whose paths are built into containerd, mount, libcni and kubelet; each is covered by a folder of the
 // run.
 func covered() []string {
 	return []string{"/run/containerd", "/run/mount", "/var/lib/cni", "/var/lib/kubelet", "/var/log/containers"}
 }
 
-// machineSettings are the settings under /proc/sys that kubelet changes and that no namespace has of its own. Each is
-// covered by a file of the run, so that kubelet writes there and the machine keeps its settings.
+// machineSettings returns the settings under /proc/sys that the kubelet changes and that no namespace has of its own. Each is
+// covered by a file of the run, so that the kubelet changes the file and not the machine.
 func machineSettings() []string {
 	return []string{
 		"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",
@@ -39,7 +39,7 @@ func machineSettings() []string {
 	}
 }
 
-// PrepareMounts makes what Mount needs outside of the run's namespaces.
+// PrepareMounts creates the files for Mount outside of the run's namespaces.
 func (r *Run) PrepareMounts() error {
 	for _, path := range covered() {
 		if err := os.MkdirAll(cover(r.Dir, path), 0o700); err != nil {
@@ -49,14 +49,14 @@ func (r *Run) PrepareMounts() error {
 	return r.MakeMountPoints(covered()...)
 }
 
-// cover is where a covered path really is.
+// cover returns the real path of a covered path.
 func cover(dir, path string) string {
 	return filepath.Join(dir, "covers", strings.ReplaceAll(strings.Trim(path, "/"), "/", "-"))
 }
 
-// Mount arranges the file system of the run whose folder is given; only in a mount namespace of its own.
+// Mount mounts the file system of the run in the given folder. Call it in a separate mount namespace only.
 func Mount(dir string) error {
-	// Nothing mounted from here on is to reach the machine.
+	// No mount from here on may propagate to the machine.
 	if err := mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func Mount(dir string) error {
 			return err
 		}
 	}
-	// Pods may ask for mounts that spread between them and the node.
+	// Pods may request mounts that propagate between them and the node.
 	return mount("", "/", "", syscall.MS_REC|syscall.MS_SHARED)
 }
 

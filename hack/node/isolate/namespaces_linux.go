@@ -28,15 +28,15 @@ import (
 	"time"
 )
 
-// endGrace is how long the inside of the namespaces gets to end by itself once it is told to.
+// endGrace is how long the inside of the namespaces may take to exit after SIGTERM.
 const endGrace = 60 * time.Second
 
-// signalBase plus a signal is the exit code of what the signal ended.
+// signalBase plus the number of a signal is the exit code of a process ended by it.
 const signalBase = 128
 
 // Enter runs this program again with other arguments, as process 1 of new network, mount and process id namespaces, and
-// waits for its end. However it ends, and however we end, every process in the namespaces is gone then, and with them the
-// namespaces. When the context ends, it is asked to end with SIGTERM.
+// waits until it exits. However it or this process ends, every process in the namespaces is gone then, and with them the
+// namespaces. When the context ends, it gets SIGTERM.
 func Enter(ctx context.Context, args ...string) (code int, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -50,7 +50,7 @@ func Enter(ctx context.Context, args ...string) (code int, err error) {
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = endGrace
-	// The kernel sends the parent death signal when the thread that forked ends: it has to stay as long as the child.
+	// The kernel sends the parent death signal when the thread that forked exits: it has to live as long as the child.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -59,8 +59,8 @@ func Enter(ctx context.Context, args ...string) (code int, err error) {
 	return ExitCode(cmd.Wait())
 }
 
-// Init is process 1 of the namespaces: it runs this program once more with other arguments, passes signals on to it, and
-// reaps whatever is orphaned. It returns the exit code.
+// Init is process 1 of the namespaces: it runs this program once more with other arguments, forwards signals to it, and
+// reaps orphans. It returns the exit code.
 func Init(args ...string) (code int, err error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -72,7 +72,7 @@ func Init(args ...string) (code int, err error) {
 	}
 	go func() {
 		for range signals {
-			_ = child.Signal(syscall.SIGTERM) // it may have ended meanwhile
+			_ = child.Signal(syscall.SIGTERM) // it may have exited meanwhile
 		}
 	}()
 	for {
@@ -88,8 +88,8 @@ func Init(args ...string) (code int, err error) {
 	}
 }
 
-// ExitCode turns what running a command returned into its exit code, as shells do; an error is left if there is none. One
-// that succeeded although it was told to end counts as interrupted.
+// ExitCode returns the exit code for the error of a command, as shells do, or the error if there is none. A command
+// that succeeded after an interruption counts as interrupted.
 func ExitCode(err error) (int, error) {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

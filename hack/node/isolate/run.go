@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package isolate keeps what a cluster of real nodes does to a machine in namespaces that end with it, and clears away
-// the rest: control groups, mount points and the state folder, also those of runs that were killed.
+// Package isolate confines a cluster of real nodes to namespaces that end with it, and removes everything else that it leaves on
+// the machine: control groups, mount points and the state folder, also those of killed runs.
 package isolate
 
 import (
@@ -28,18 +28,18 @@ import (
 	"syscall"
 )
 
-// Base is the folder for the state of all runs. It is short, as paths of sockets may have 107 characters.
+// Base is the folder for the state of all runs. It is short because the paths of sockets are limited to 107 characters.
 const Base = "/var/lib/altershield-node"
 
 const (
 	lockFile = "lock"
-	// mountPointsFile lists the folders that were made to mount something there, one a line.
+	// mountPointsFile lists the created mount points, one per line.
 	mountPointsFile = "mount-points"
-	// runPrefix starts the names of the folders of runs.
+	// runPrefix is the prefix of the folders of runs.
 	runPrefix = "run-"
 )
 
-// Run is one run of the command. Several may go on at once.
+// Run is one run of the command. Several may be active at once.
 type Run struct {
 	// Dir is the folder of the run.
 	Dir string
@@ -48,15 +48,15 @@ type Run struct {
 
 	base        string
 	hierarchies []string
-	// lock is held shared as long as the run goes on: whoever gets it alone knows that all that runs left is debris.
+	// lock is held shared during the run: a process that gets it exclusively may remove everything that runs have left.
 	lock *os.File
 }
 
-// Begin clears away what killed runs have left, unless another run goes on, and makes the folder of a new one below base.
+// Begin removes the remains of killed runs, unless another run is active, and creates the folder of a new run below base.
 // Its control groups will be at the top of each of the hierarchies.
 func Begin(base string, hierarchies []string) (*Run, error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder for the state of nodes: %w", err)
+		return nil, fmt.Errorf("create the folder for the state of nodes: %w", err)
 	}
 	lock, err := os.OpenFile(filepath.Join(base, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -75,13 +75,13 @@ func (r *Run) begin() error {
 	}
 	var err error
 	if r.Dir, err = os.MkdirTemp(r.base, runPrefix); err != nil {
-		return fmt.Errorf("make the folder of the run: %w", err)
+		return fmt.Errorf("create the folder of the run: %w", err)
 	}
 	r.Cgroup = "/" + cgroupPrefix + strings.TrimPrefix(filepath.Base(r.Dir), runPrefix)
 	return nil
 }
 
-// End removes what the run has made; all its processes must have ended.
+// End removes everything that the run has created; all its processes must have exited.
 func (r *Run) End() error {
 	return errors.Join(
 		r.removeCgroups(filepath.Base(r.Cgroup)),
@@ -90,7 +90,7 @@ func (r *Run) End() error {
 		r.lock.Close())
 }
 
-// MakeMountPoints makes folders to mount something there, and remembers those that weren't there before.
+// MakeMountPoints creates folders as mount points, and records those that didn't exist before.
 func (r *Run) MakeMountPoints(paths ...string) error {
 	for _, path := range paths {
 		if _, err := os.Stat(path); err == nil {
@@ -98,17 +98,17 @@ func (r *Run) MakeMountPoints(paths ...string) error {
 		}
 		list, err := os.OpenFile(filepath.Join(r.base, mountPointsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return fmt.Errorf("remember mount point %s: %w", path, err)
+			return fmt.Errorf("record mount point %s: %w", path, err)
 		}
 		_, err = fmt.Fprintln(list, path)
 		if err := errors.Join(err, list.Close(), os.MkdirAll(path, 0o755)); err != nil {
-			return fmt.Errorf("make mount point %s: %w", path, err)
+			return fmt.Errorf("create mount point %s: %w", path, err)
 		}
 	}
 	return nil
 }
 
-// sweepIfAlone removes what runs have left, unless another one goes on, which will do it.
+// sweepIfAlone removes the remains of runs, unless another run is active, which will do it.
 func (r *Run) sweepIfAlone() error {
 	err := syscall.Flock(int(r.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -126,7 +126,7 @@ func (r *Run) sweepIfAlone() error {
 	return errors.Join(failures...)
 }
 
-// removeMountPoints removes the remembered mount points that are empty; something else may use the others by now.
+// removeMountPoints removes the recorded mount points that are empty; others may be in use by now.
 func (r *Run) removeMountPoints() error {
 	list := filepath.Join(r.base, mountPointsFile)
 	content, err := os.ReadFile(list)

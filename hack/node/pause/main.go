@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command pause holds the namespaces of a pod: it does nothing until it is told to end, and reaps orphans of the pod.
+// Command pause holds the namespaces of a pod: it waits for a signal to exit, and reaps orphans of the pod.
 package main
 
 import (

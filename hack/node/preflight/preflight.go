@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package preflight tells whether a machine can run real nodes, and what to do if it can't.
+// Package preflight checks whether a machine can run real nodes, and says what to do if it can't.
 package preflight
 
 import (
@@ -31,19 +31,19 @@ import (
 	"strings"
 )
 
-// Facts are what matters about a machine and the user.
+// Facts are the relevant facts about a machine and the user.
 type Facts struct {
 	// OS is the operating system, as Go names it.
 	OS string
 	// UID is the effective user id.
 	UID int
-	// Capabilities are the effective ones, a bit each.
+	// Capabilities are the effective ones, one bit each.
 	Capabilities uint64
-	// Packages are the Debian packages that are missing.
+	// Packages are the missing Debian packages.
 	Packages []string
 }
 
-// capability is one that nodes can't do without.
+// capability is a capability that nodes require.
 type capability struct {
 	name string
 	bit  uint
@@ -53,13 +53,13 @@ func capabilities() []capability {
 	return []capability{{"CAP_NET_ADMIN", 12}, {"CAP_SYS_CHROOT", 18}, {"CAP_SYS_ADMIN", 21}, {"CAP_MKNOD", 27}}
 }
 
-// Problem returns an error with all that can't be mended by installing packages, or nil.
+// Problem returns an error with all obstacles other than missing packages, or nil.
 func (f Facts) Problem() error {
 	if f.OS != "linux" {
-		return fmt.Errorf("real nodes need Linux, and this is %s: run it in a virtual machine; make demo and make test need no Linux", f.OS)
+		return fmt.Errorf("real nodes require Linux, and this is %s: use a virtual machine; make demo and make test work without Linux", f.OS)
 	}
 	if f.UID != 0 {
-		return errors.New("real nodes need root, as they make namespaces, mounts and control groups: run it as root, for example by sudo -E")
+		return errors.New("real nodes require root, because they create namespaces, mounts and control groups: run it as root, for example with sudo -E")
 	}
 	var missing []string
 	for _, c := range capabilities() {
@@ -68,12 +68,12 @@ func (f Facts) Problem() error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("root lacks %s here: in a container, start that with --privileged", strings.Join(missing, ", "))
+		return fmt.Errorf("root lacks %s here: in a container, start it with --privileged", strings.Join(missing, ", "))
 	}
 	return nil
 }
 
-// Look finds out the facts.
+// Look returns the facts about this machine.
 func Look() (Facts, error) {
 	facts := Facts{OS: runtime.GOOS, UID: os.Geteuid()}
 	if facts.OS != "linux" {
@@ -90,7 +90,7 @@ func Look() (Facts, error) {
 	return facts, nil
 }
 
-// effective reads the effective capabilities from the status of a process.
+// effective returns the effective capabilities in the status of a process.
 func effective(status []byte) (uint64, error) {
 	_, rest, _ := bytes.Cut(status, []byte("\nCapEff:"))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
@@ -110,7 +110,7 @@ const (
 	ip     = "ip"
 )
 
-// missingPackages lists the packages whose program isn't found.
+// missingPackages returns the packages whose program isn't found.
 func missingPackages(find func(program string) (string, error)) []string {
 	var missing []string
 	for _, p := range []struct{ program, name string }{
@@ -123,13 +123,13 @@ func missingPackages(find func(program string) (string, error)) []string {
 	return missing
 }
 
-// Install installs the missing packages by apt-get.
+// Install installs the missing packages with apt-get.
 func (f Facts) Install(ctx context.Context, out io.Writer) error {
 	if len(f.Packages) == 0 {
 		return nil
 	}
 	names := strings.Join(f.Packages, " ")
-	byHand := "install the Debian packages " + names + " by hand, or what your system calls them (CNI plugins in " + filepath.Dir(Plugin) + ")"
+	byHand := "install the Debian packages " + names + ", or their equivalents on your system, by hand (CNI plugins in " + filepath.Dir(Plugin) + ")"
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("%s are missing and there is no apt-get here: %s", names, byHand)
 	}
@@ -138,7 +138,7 @@ func (f Facts) Install(ctx context.Context, out io.Writer) error {
 	if apt(ctx, install) == nil {
 		return nil
 	}
-	// The lists of packages may be missing or old.
+	// The lists of packages may be missing or outdated.
 	if err := apt(ctx, []string{"update"}); err != nil {
 		return fmt.Errorf("%w\n%s", err, byHand)
 	}

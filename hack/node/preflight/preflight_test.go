@@ -24,7 +24,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// all are all capabilities that there are.
+// all has every capability.
 const all = 0x1ffffffffff
 
 func TestProblem(t *testing.T) {
@@ -35,7 +35,7 @@ func TestProblem(t *testing.T) {
 		"a fit machine":               {Facts{OS: "linux", Capabilities: all}, ""},
 		"without CAP_SYS_RESOURCE":    {Facts{OS: "linux", Capabilities: all &^ (1 << 24)}, ""},
 		"missing packages come later": {Facts{OS: "linux", Capabilities: all, Packages: []string{"runc"}}, ""},
-		"macOS":                       {Facts{OS: "darwin"}, "need Linux, and this is darwin"},
+		"macOS":                       {Facts{OS: "darwin"}, "require Linux, and this is darwin"},
 		"another user":                {Facts{OS: "linux", UID: 1000}, "sudo"},
 		"an unprivileged container":   {Facts{OS: "linux", Capabilities: 0xa80425fb}, "root lacks CAP_NET_ADMIN, CAP_SYS_ADMIN here"},
 	} {

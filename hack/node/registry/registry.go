@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package registry runs a registry that nodes pull all their images from, and fills it with the first of them.
+// Package registry runs a registry from which nodes pull all their images, and pushes the first ones to it.
 package registry
 
 import (
@@ -41,21 +41,21 @@ const (
 	pollEvery    = 20 * time.Millisecond
 )
 
-// Image is one to be made of one program.
+// Image is an image of one program.
 type Image struct {
 	// Program is the path of a static program.
 	Program string
-	// Paths are where the image has it, from the root; the first is the entrypoint.
+	// Paths are the paths of the program in the image, without the leading slash; the first is the entrypoint.
 	Paths []string
-	// References are the names it gets, without the registry's address; an image of Docker Hub is there as library/<name>:<tag>.
+	// References are the names of the image, without the registry's address; an image of Docker Hub is library/<name>:<tag>.
 	References []string
 }
 
-// Start starts a registry that listens on address, as host:port, and keeps its content in the state folder.
+// Start starts a registry that listens on address, as host:port, and stores its content in the state folder.
 func Start(ctx context.Context, dir, address string, programs assets.Assets) (*process.Process, error) {
 	content := filepath.Join(dir, name)
 	if err := os.MkdirAll(content, 0o700); err != nil {
-		return nil, fmt.Errorf("make the registry's folder: %w", err)
+		return nil, fmt.Errorf("create the registry's folder: %w", err)
 	}
 	running, err := process.Start(process.Spec{Dir: dir, Name: name, Argv: []string{
 		programs.Path(assets.Crane), "registry", "serve", "--address=" + address, "--disk=" + content,
@@ -85,15 +85,15 @@ func answers(ctx context.Context, url string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// Push makes an image and pushes it to the registry at address under all its names.
+// Push creates an image and pushes it to the registry at address under all its names.
 func Push(ctx context.Context, dir, address string, programs assets.Assets, image Image) error {
 	layer, err := os.CreateTemp(dir, "layer-*.tar")
 	if err != nil {
-		return fmt.Errorf("make a layer: %w", err)
+		return fmt.Errorf("create a layer: %w", err)
 	}
 	defer os.Remove(layer.Name())
 	if err := writeLayer(layer, image); err != nil {
-		return fmt.Errorf("make a layer of %s: %w", image.Program, err)
+		return fmt.Errorf("create a layer of %s: %w", image.Program, err)
 	}
 	first := address + "/" + image.References[0]
 	commands := [][]string{
@@ -105,7 +105,7 @@ func Push(ctx context.Context, dir, address string, programs assets.Assets, imag
 	}
 	for _, args := range commands {
 		crane := exec.CommandContext(ctx, programs.Path(assets.Crane), args...)
-		crane.Env = append(os.Environ(), "DOCKER_CONFIG="+dir) // not the user's
+		crane.Env = append(os.Environ(), "DOCKER_CONFIG="+dir) // not the user's configuration
 		if output, err := crane.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w\n%s", crane, err, output)
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
-// containerdConfig lets two containerds live side by side, on a machine that may lack CAP_SYS_RESOURCE.
+// containerdConfig allows several containerds on one machine, which may lack CAP_SYS_RESOURCE.
 func containerdConfig(o Options, n Node) string {
 	return fmt.Sprintf(`version = 3
 root = %q
@@ -64,13 +64,13 @@ state = %q
 		o.Plugins, o.path(n, "cni"), o.Runc)
 }
 
-// registryHosts takes every image from one registry, and doesn't fall back to the one in the image's name.
+// registryHosts redirects every image to one registry, without a fallback to the one in the image's name.
 func registryHosts(registry string) string {
 	return fmt.Sprintf("server = %[1]q\n\n[host.%[1]q]\n  capabilities = [\"pull\", \"resolve\"]\n", "http://"+registry)
 }
 
-// networkConfig connects each pod by a cable of its own, so that all traffic between pods is routed and passes kube-proxy's
-// rules; on a bridge the answers of a Service's pods would pass by them.
+// networkConfig connects each pod by a virtual Ethernet pair, so that all traffic between pods is routed and passes kube-proxy's
+// rules; on a bridge the answers of a Service's pods would bypass them.
 func networkConfig(o Options, n Node) string {
 	return fmt.Sprintf(`{
   "cniVersion": "1.0.0",
@@ -83,7 +83,7 @@ func networkConfig(o Options, n Node) string {
 `, o.path(n, "addresses"), n.PodRange)
 }
 
-// kubeletConfig keeps kubelet's files in the node's folder, and keeps it from evicting pods because the machine's disk is full.
+// kubeletConfig keeps the kubelet's files in the node's folder, and prevents evictions because of the machine's full disk.
 func kubeletConfig(o Options, n Node) string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -116,8 +116,8 @@ imageGCLowThresholdPercent: 99
 		filepath.Join(o.Dir, process.LogsDir, n.Name+"-pods"), o.path(n, "volume-plugins"), o.DNS)
 }
 
-// proxyConfig leaves the settings of connection tracking alone: they are the whole machine's. It masquerades all, as one
-// kube-proxy for all nodes knows of pods that call themselves by their Service on its own node only.
+// proxyConfig doesn't change the settings of connection tracking, which affect the whole machine. It masquerades everything, because
+// the only kube-proxy would otherwise miss pods on other nodes that call themselves through their Service.
 func proxyConfig(o Options, n Node, kubeconfig string) string {
 	return fmt.Sprintf(`apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration

@@ -26,7 +26,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 )
 
-// shared is what the nodes of a test share.
+// shared returns the options of all nodes in a test.
 func shared() Options {
 	return Options{
 		Dir: "/state", Assets: assets.Assets{Dir: "/store"}, Registry: "10.240.0.1:5000", PauseImage: "10.240.0.1:5000/pause:local",

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package worker runs real nodes: a containerd and a kubelet for each, and one kube-proxy for all, as they share a network.
+// Package worker runs real nodes: a containerd and a kubelet for each, and one kube-proxy for all, because they share a network.
 package worker
 
 import (
@@ -30,28 +30,28 @@ import (
 type Node struct {
 	// Name is the node's name in the cluster.
 	Name string
-	// Address is the node's own, where its kubelet listens.
+	// Address is the node's own address, on which its kubelet listens.
 	Address string
-	// PodRange are the addresses of its pods, as 10.244.1.0/24.
+	// PodRange is the range of addresses of its pods, such as 10.244.1.0/24.
 	PodRange string
-	// Cgroup is the path of the control group, made before, that all its pods are below.
+	// Cgroup is the path of the existing control group of all its pods.
 	Cgroup string
 }
 
-// Options are what all nodes share.
+// Options are those of all nodes.
 type Options struct {
 	// Dir is the state folder: each node has a folder of its own in it.
 	Dir    string
 	Assets assets.Assets
-	// Registry is the host:port where every image is pulled from, whatever registry its name has.
+	// Registry is the host:port from which every image is pulled, whatever registry its name has.
 	Registry string
-	// PauseImage is the image that holds a pod's namespaces.
+	// PauseImage is the image for a pod's namespaces.
 	PauseImage string
-	// Authority is the path of the certificate of the authority that the API server's client certificate is signed by.
+	// Authority is the path of the certificate of the authority that signed the API server's client certificate.
 	Authority string
-	// DNS is the address that pods ask for names.
+	// DNS is the address of the name server of pods.
 	DNS string
-	// PodRange are the addresses of the pods of all nodes.
+	// PodRange is the range of addresses of the pods of all nodes.
 	PodRange string
 	// Runc is the path of runc, Plugins the folder of the CNI plugins.
 	Runc, Plugins string
@@ -61,7 +61,7 @@ type Options struct {
 func containerdName(node Node) string { return node.Name + "-containerd" }
 func kubeletName(node Node) string    { return node.Name + "-kubelet" }
 
-// StartContainerd starts the node's container runtime; kubelet waits for it.
+// StartContainerd starts the node's container runtime; the kubelet waits for it.
 func StartContainerd(o Options, n Node) (*process.Process, error) {
 	err := writeFiles(map[string]string{
 		o.path(n, "containerd.toml"):                   containerdConfig(o, n),
@@ -74,7 +74,7 @@ func StartContainerd(o Options, n Node) (*process.Process, error) {
 	return process.Start(process.Spec{
 		Dir: o.Dir, Name: containerdName(n),
 		Argv: []string{o.Assets.Path(assets.Containerd), "--config=" + o.path(n, "containerd.toml")},
-		// It looks for its shim there.
+		// It looks for its shim in the PATH.
 		Env: []string{"PATH=" + o.Assets.Dir + ":" + os.Getenv("PATH")},
 	})
 }
@@ -104,7 +104,7 @@ func StartProxy(o Options, n Node, kubeconfig string) (*process.Process, error) 
 	return process.Start(process.Spec{Dir: o.Dir, Name: assets.KubeProxy, Argv: []string{o.Assets.Path(assets.KubeProxy), "--config=" + config}})
 }
 
-// Socket is where the node's container runtime listens.
+// Socket returns the path of the socket of the node's container runtime.
 func Socket(o Options, n Node) string { return o.path(n, "containerd.sock") }
 
 func (o Options) path(n Node, elements ...string) string {
