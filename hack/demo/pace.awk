@@ -1,5 +1,5 @@
-# Turns a recording of the demo (asciicast v2) into one to watch: it keeps the scenes in the variable scenes, where 0 is
-# what comes before the first, leaves time to read each output, and breaks lines that are longer than the variable width.
+# Prepares a recording of the demo (asciicast v2) for viewing: it keeps the scenes listed in the variable scenes, where 0 is
+# the text before the first one, leaves time to read each output, and breaks lines longer than the variable width.
 NR == 1 {
 	print
 	next
@@ -40,7 +40,7 @@ function show(text, wait) {
 	time += wait
 }
 
-# broken breaks a line at spaces if there are any. What follows is indented.
+# broken breaks a line, at spaces if possible. Continuation lines are indented.
 function broken(line, result, at) {
 	gsub(/\\"/, "\001", line)
 	while (length(line) > width) {

@@ -214,7 +214,7 @@ func hasTheRightPermissions(ctx context.Context) {
 		Reason:     "A verdict that overtakes the id of its check makes the operator ask for it, which is chance here.",
 	}, audit.Exception{
 		Permission: grant.Permission{Resource: "events", Verb: "list"},
-		Reason:     "It is asked for when pods of a stuck release aren't scheduled: here all are.",
+		Reason:     "It is used when pods of a stuck release aren't scheduled: here all are.",
 	})
 	Expect(audit.Unused(granted, asked, exceptions)).To(BeEmpty())
 	figure("%d requests of the operator, none forbidden; each of %d permissions used or excepted with a reason", len(asked), len(granted))

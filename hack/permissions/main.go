@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Command permissions writes the page that lists every permission of the operator with its reason. It reads the manifests of
-// an installation from its standard input, and the reasons from the code and the manifests that it is told.
+// an installation from its standard input, and the reasons from the given files and folders with code and manifests.
 package main
 
 import (
@@ -43,7 +43,7 @@ func main() {
 	var opts options
 	flag.StringVar(&opts.account.Namespace, "namespace", "altershieldoperator-system", "Namespace of the operator's ServiceAccount.")
 	flag.StringVar(&opts.account.Name, "service-account", "altershieldoperator-controller-manager", "Name of the operator's ServiceAccount.")
-	flag.StringVar(&opts.prefix, "prefix", "altershieldoperator-", "What kustomize puts before the names of roles.")
+	flag.StringVar(&opts.prefix, "prefix", "altershieldoperator-", "Prefix that kustomize adds to the names of roles.")
 	flag.StringVar(&opts.out, "out", "", "File to write.")
 	flag.Parse()
 	opts.dirs = flag.Args()
@@ -79,16 +79,16 @@ func run(opts options, manifests io.Reader) error {
 	return os.WriteFile(opts.out, []byte(text), 0o644)
 }
 
-// write returns the page. The error says what has no reason, and whatever else is wrong with the permissions.
+// write returns the page, or an error with all permissions without a reason and other problems.
 func write(objects grant.Objects, reasons []reason, account types.NamespacedName, prefix string) (string, error) {
 	own, others := objects.Of(account), objects.Others(account)
 	if len(own) == 0 {
-		return "", fmt.Errorf("the manifests give ServiceAccount %s no permission: is that its name?", account)
+		return "", fmt.Errorf("the manifests grant ServiceAccount %s no permission: is that its name?", account)
 	}
 	rows, problems := explain(append(own, others...), reasons, prefix)
 	problems = append(problems, grant.Twice(own)...)
 	if len(problems) > 0 {
-		return "", errors.New("the permissions in config/rbac and the comments about them don't agree:\n  " + strings.Join(problems, "\n  "))
+		return "", errors.New("the permissions in config/rbac don't match the comments about them:\n  " + strings.Join(problems, "\n  "))
 	}
 	return page(account, rows[:len(own)], rows[len(own):]), nil
 }

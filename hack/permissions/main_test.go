@@ -103,10 +103,10 @@ func TestReadReasonsTakesTheCommentsAboveMarkersAndRules(t *testing.T) {
 
 func TestReadReasonsRefusesMarkersThatCanNotBeUsed(t *testing.T) {
 	for marker, want := range map[string]string{
-		"// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get":               "say in a comment above it what the permission is for",
-		"// Reads.\n// +kubebuilder:rbac:groups=apps,resources=deployments":              "it gives no permission",
+		"// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get":               "explain the purpose of the permission in a comment above it",
+		"// Reads.\n// +kubebuilder:rbac:groups=apps,resources=deployments":              "it grants no permission",
 		"// Reads.\n// +kubebuilder:rbac:groups=apps,resource=deployments,verbs=get":     `unknown argument "resource=deployments"`,
-		"// Reads.\n\n// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list": "say in a comment above it",
+		"// Reads.\n\n// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list": "explain the purpose of the permission in a comment above it",
 	} {
 		t.Run(marker, func(t *testing.T) {
 			_, err := readReasons(fstest.MapFS{"a.go": {Data: []byte("package a\n\n" + marker + "\n")}})
@@ -124,13 +124,13 @@ func TestExplainNeedsGrantsAndReasonsToMeet(t *testing.T) {
 		want    []string
 	}{
 		"they do":               {[]reason{{pods, role, "Reads.", "a.go"}, {pods, role, "Reads, too.", "b.go"}}, nil},
-		"a grant has no reason": {nil, []string{"get pods (ClusterRole altershieldoperator-manager-role) is granted, and no comment says why"}},
+		"a grant has no reason": {nil, []string{"get pods (ClusterRole altershieldoperator-manager-role) is granted without a reason in a comment"}},
 		"a reason is for another role": {[]reason{{pods, grant.Role{Kind: "Role", Name: "manager-role"}, "Reads.", "a.go"}}, []string{
-			"a.go says why Role manager-role gives get pods, which it doesn't",
-			"get pods (ClusterRole altershieldoperator-manager-role) is granted, and no comment says why",
+			"a.go explains why Role manager-role grants get pods, which it doesn't",
+			"get pods (ClusterRole altershieldoperator-manager-role) is granted without a reason in a comment",
 		}},
 		"a reason is for nothing": {[]reason{{pods, role, "Reads.", "a.go"}, {nodes, role, "Reads.", "a.go"}}, []string{
-			"a.go says why ClusterRole manager-role gives get nodes, which it doesn't"}},
+			"a.go explains why ClusterRole manager-role grants get nodes, which it doesn't"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -191,28 +191,28 @@ func TestRunWritesARowForEachPermission(t *testing.T) {
 	where := "`" + filepath.ToSlash(opts.dirs[0]) + "/pod`: "
 	g.Expect(tables).To(Equal(`In the whole cluster
 
-Given by ClusterRole ` + "`altershieldoperator-manager-role`" + `.
+Granted by ClusterRole ` + "`altershieldoperator-manager-role`" + `.
 
-| API group | Resource | Verb | What for |
+| API group | Resource | Verb | Purpose |
 |---|---|---|---|
 | core | pods | patch | ` + where + `Labels finished pods. It patches them. |
 | apps | deployments/status | get | ` + where + `Labels finished pods. It patches them. |
 | apps | replicasets | get | ` + where + `Labels finished pods. It patches them. |
 
-## In the namespace ` + "`system`" + ` alone
+## In the namespace ` + "`system`" + ` only
 
-Given by Role ` + "`altershieldoperator-manager-role`" + `.
+Granted by Role ` + "`altershieldoperator-manager-role`" + `.
 
-| API group | Resource | Verb | What for |
+| API group | Resource | Verb | Purpose |
 |---|---|---|---|
 | example.com | settings, only ` + "`a`" + ` | create | ` + where + `Creates settings. |
 
-## What others get
+## Roles for others
 
-These roles come with the operator and are not its own. The roles ` + "`uninstall`" + ` are those of the Helm chart's pre-delete hook
-and exist only while a release is uninstalled.
+These roles are installed with the operator, which doesn't use them. The roles ` + "`uninstall`" + ` are those of the Helm chart's
+pre-delete hook and exist only while a release is uninstalled.
 
-| Role | API group | Resource | Verb | What for |
+| Role | API group | Resource | Verb | Purpose |
 |---|---|---|---|---|
 | ClusterRole ` + "`altershieldoperator-reader`" + ` |  | ` + "`/metrics`" + ` | get | For those \| who scrape. |
 `))
@@ -225,11 +225,11 @@ func TestRunWritesNoPageWhereSomethingIsWrong(t *testing.T) {
 		want      string
 	}{
 		"a permission without a reason": {map[string]string{"pod/add.go": code}, installed,
-			"get /metrics (ClusterRole altershieldoperator-reader) is granted, and no comment says why"},
+			"get /metrics (ClusterRole altershieldoperator-reader) is granted without a reason in a comment"},
 		"a permission that is granted twice": {map[string]string{"pod/add.go": code, "reader.yaml": reader},
 			strings.ReplaceAll(installed, "verbs: [create]}", "verbs: [create]}\n- {apiGroups: [\"\"], resources: [pods], verbs: [patch]}"),
 			"patch pods in namespace system (Role altershieldoperator-manager-role) is granted twice"},
-		"no manifests": {nil, "", "the manifests give ServiceAccount system/operator no permission"},
+		"no manifests": {nil, "", "the manifests grant ServiceAccount system/operator no permission"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -28,24 +28,24 @@ import (
 )
 
 const intro = `<!-- Made by make generate from the manifests and from the comments above their rules. Don't edit. -->
-# What the operator may do
+# Permissions
 
-This page lists every permission of the operator's ServiceAccount ` + "`%s`" + `, and what each is for.
-There is no other: ` + "`make verify`" + ` fails where a permission has no reason, or a reason no permission. ` + "`make test`" + ` fails
-where the API server answers the operator with 403, ` + "`make test-full`" + ` where the operator never asks for what it is granted. The few permissions
-that no request may show are listed with their reasons in ` + "`hack/permissions/audit`" + `.
+This page lists every permission of the operator's ServiceAccount ` + "`%s`" + `, with its purpose.
+There are no others: ` + "`make verify`" + ` fails if a permission has no reason, or a reason no permission. ` + "`make test`" + ` fails
+if the API server answers the operator with 403, ` + "`make test-full`" + ` if the operator never uses a permission. The few permissions
+that may remain unused are listed with their reasons in ` + "`hack/permissions/audit`" + `.
 
-Besides, the operator asks the API server once for its own user name, as every user may.
+In addition, the operator asks the API server once for its own user name, as every user may.
 `
 
 const othersIntro = `
-## What others get
+## Roles for others
 
-These roles come with the operator and are not its own. The roles ` + "`uninstall`" + ` are those of the Helm chart's pre-delete hook
-and exist only while a release is uninstalled.
+These roles are installed with the operator, which doesn't use them. The roles ` + "`uninstall`" + ` are those of the Helm chart's
+pre-delete hook and exist only while a release is uninstalled.
 `
 
-// page shows the permissions of a ServiceAccount, and those that the installation has for others.
+// page returns the page with the permissions of a ServiceAccount, and those of the installation's other roles.
 func page(account types.NamespacedName, own, others []explained) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, intro, account)
@@ -53,16 +53,16 @@ func page(account types.NamespacedName, own, others []explained) string {
 		rows := slices.DeleteFunc(slices.Clone(own), func(row explained) bool { return row.Namespace != namespace })
 		title := "In the whole cluster"
 		if namespace != "" {
-			title = fmt.Sprintf("In the namespace `%s` alone", namespace)
+			title = fmt.Sprintf("In the namespace `%s` only", namespace)
 		}
-		fmt.Fprintf(&text, "\n## %s\n\nGiven by %s.\n\n", title, roles(rows))
-		text.WriteString("| API group | Resource | Verb | What for |\n|---|---|---|---|\n")
+		fmt.Fprintf(&text, "\n## %s\n\nGranted by %s.\n\n", title, roles(rows))
+		text.WriteString("| API group | Resource | Verb | Purpose |\n|---|---|---|---|\n")
 		for _, row := range rows {
 			fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", group(row.Permission), object(row.Permission), row.Verb, why(row.Reasons))
 		}
 	}
 	if len(others) > 0 {
-		text.WriteString(othersIntro + "\n| Role | API group | Resource | Verb | What for |\n|---|---|---|---|---|\n")
+		text.WriteString(othersIntro + "\n| Role | API group | Resource | Verb | Purpose |\n|---|---|---|---|---|\n")
 	}
 	for _, row := range others {
 		fmt.Fprintf(&text, "| %s `%s` | %s | %s | %s | %s |\n", row.Role.Kind, row.Role.Name, group(row.Permission), object(row.Permission), row.Verb, why(row.Reasons))
@@ -70,7 +70,7 @@ func page(account types.NamespacedName, own, others []explained) string {
 	return text.String()
 }
 
-// namespaces are those of the grants, in order: the one that stands for all comes first.
+// namespaces returns the namespaces of the grants, sorted, so that "" for all comes first.
 func namespaces(rows []explained) []string {
 	var found []string
 	for _, row := range rows {
@@ -109,7 +109,7 @@ func object(permission grant.Permission) string {
 	return permission.Resource
 }
 
-// why lists the reasons, those of the code with the package that has them.
+// why joins the reasons, those of the code with their package.
 func why(reasons []reason) string {
 	var texts []string
 	for _, reason := range reasons {

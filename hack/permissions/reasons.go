@@ -35,22 +35,22 @@ import (
 
 const (
 	marker = "+kubebuilder:rbac:"
-	// markedRole is the role that controller-gen makes of the markers, unless they name another.
+	// markedRole is the role that controller-gen generates from markers without a role of their own.
 	markedRole = "manager-role"
 )
 
-// reason says why a role gives a permission.
+// reason is the reason why a role grants a permission.
 type reason struct {
 	grant.Permission
 	Role grant.Role
-	// Text is one sentence or more.
+	// Text is one or more sentences.
 	Text string
-	// File is where it is written, from the root of the repository.
+	// File is the file with the text, relative to the root of the repository.
 	File string
 }
 
-// readReasons finds the reasons in the Go files (the comment above the markers of a permission) and in the manifests (the
-// comment above a rule, or else the one above the role) of a file tree.
+// readReasons reads the reasons in the Go files (the comment above the markers of a permission) and in the manifests (the
+// comment above a rule, or else above its role) of a file tree.
 func readReasons(tree fs.FS) ([]reason, error) {
 	var found []reason
 	err := fs.WalkDir(tree, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func readReasons(tree fs.FS) ([]reason, error) {
 	return found, err
 }
 
-// ofMarkers reads the markers of a Go file. Markers that follow each other share the text above them.
+// ofMarkers reads the markers in a Go file. Consecutive markers share the text above them.
 func ofMarkers(path string, content []byte) ([]reason, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, content, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -100,7 +100,7 @@ func ofMarkers(path string, content []byte) ([]reason, error) {
 				return nil, fmt.Errorf("marker %q: %w", line, err)
 			}
 			if len(text) == 0 {
-				return nil, fmt.Errorf("marker %q: say in a comment above it what the permission is for", line)
+				return nil, fmt.Errorf("marker %q: explain the purpose of the permission in a comment above it", line)
 			}
 			for _, permission := range grant.Permissions(rule) {
 				found = append(found, reason{permission, role, strings.Join(text, " "), path})
@@ -110,7 +110,7 @@ func ofMarkers(path string, content []byte) ([]reason, error) {
 	return found, nil
 }
 
-// parseMarker reads the arguments of a marker, as in groups=apps,resources=deployments,verbs=get;list.
+// parseMarker parses the arguments of a marker, such as groups=apps,resources=deployments,verbs=get;list.
 func parseMarker(arguments string) (grant.Role, rbacv1.PolicyRule, error) {
 	role, rule := grant.Role{Kind: "ClusterRole", Name: markedRole}, rbacv1.PolicyRule{}
 	for argument := range strings.SplitSeq(arguments, ",") {
@@ -136,19 +136,19 @@ func parseMarker(arguments string) (grant.Role, rbacv1.PolicyRule, error) {
 		}
 	}
 	if len(grant.Permissions(rule)) == 0 {
-		return role, rule, errors.New("it gives no permission")
+		return role, rule, errors.New("it grants no permission")
 	}
 	return role, rule, nil
 }
 
-// manifest is what is read of a role.
+// manifest is the part of a role that is read.
 type manifest struct {
 	Kind     string
 	Metadata struct{ Name string }
 	Rules    []yaml.Node
 }
 
-// ofManifests reads the roles of a YAML file. A role without any comment has its reasons elsewhere.
+// ofManifests reads the roles in a YAML file. A role without any comment has its reasons elsewhere.
 func ofManifests(path string, content []byte) ([]reason, error) {
 	var found []reason
 	decoder := yaml.NewDecoder(strings.NewReader(string(content)))
@@ -187,7 +187,7 @@ func ofManifests(path string, content []byte) ([]reason, error) {
 	}
 }
 
-// commentOf is the comment above a node: the parser hangs it on the node, or on the first that the node begins with.
+// commentOf returns the comment above a node: the parser attaches it to the node, or to the first node in it.
 func commentOf(node *yaml.Node) string {
 	var lines []string
 	for ; ; node = node.Content[0] {
@@ -221,8 +221,8 @@ type explained struct {
 	Reasons []reason
 }
 
-// explain gives each grant its reasons. The sentences say what has none, and which reason is for nothing that is granted.
-// Names of roles are compared without the prefix that kustomize puts before them.
+// explain joins grants with their reasons. The problems are grants without a reason, and reasons without a grant.
+// Names of roles are compared without the prefix that kustomize adds.
 func explain(granted []grant.Grant, reasons []reason, prefix string) (rows []explained, problems []string) {
 	used := make([]bool, len(reasons))
 	for _, given := range granted {
@@ -235,13 +235,13 @@ func explain(granted []grant.Grant, reasons []reason, prefix string) (rows []exp
 			}
 		}
 		if len(row.Reasons) == 0 {
-			problems = append(problems, fmt.Sprintf("%s is granted, and no comment says why", given))
+			problems = append(problems, fmt.Sprintf("%s is granted without a reason in a comment", given))
 		}
 		rows = append(rows, row)
 	}
 	for i, candidate := range reasons {
 		if !used[i] {
-			problems = append(problems, fmt.Sprintf("%s says why %s gives %s, which it doesn't", candidate.File, candidate.Role, candidate.Permission))
+			problems = append(problems, fmt.Sprintf("%s explains why %s grants %s, which it doesn't", candidate.File, candidate.Role, candidate.Permission))
 		}
 	}
 	slices.Sort(problems)

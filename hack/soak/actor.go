@@ -40,7 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
 
-// Keys of pod templates that the fake nodes know.
+// Keys of pod templates for the fake nodes.
 const (
 	readyAfterAnnotation = "local.altershield.io/ready-after"
 	noteAnnotation       = "note"
@@ -52,14 +52,14 @@ const (
 	bootTimeout   = 5 * time.Minute
 )
 
-// errNothing means that an action found nothing to act on.
-var errNothing = errors.New("nothing there")
+// errNothing means that there is no object for an action.
+var errNothing = errors.New("there is no object for the action")
 
-// actor does what a plan says, and logs a line for each action.
+// actor runs the actions of a plan, and logs a line for each.
 type actor struct {
 	lab      *lab.Lab
 	managers *managers
-	// intruder is a client of a user who may release but not override.
+	// intruder is the client of a user who may release but not override.
 	intruder client.Client
 	log      io.Writer
 	seed     uint64
@@ -68,7 +68,7 @@ type actor struct {
 	done map[plan.Kind]map[string]int
 }
 
-// play does the actions of a plan until the context ends. An error is one that the soak can't go on with.
+// play runs the actions of a plan until the context ends. It returns an error only if the soak can't continue.
 func (a *actor) play(ctx context.Context, actions []plan.Action) error {
 	for _, action := range actions {
 		if !pause(ctx, action.Pause) {
@@ -95,7 +95,7 @@ func (a *actor) play(ctx context.Context, actions []plan.Action) error {
 	return nil
 }
 
-// pause waits, and says whether it waited to the end.
+// pause waits, and reports whether it waited to the end.
 func pause(ctx context.Context, delay time.Duration) bool {
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
@@ -107,20 +107,20 @@ func pause(ctx context.Context, delay time.Duration) bool {
 	}
 }
 
-// outcome says what came of an action: a word, and after a colon what else there is to say.
+// outcome describes the result of an action: a word, followed by details after a colon.
 func outcome(err error) string {
 	switch message := fmt.Sprint(err); {
 	case err == nil:
 		return "done"
 	case errors.Is(err, errNothing), apierrors.IsNotFound(err):
-		return "nothing there"
+		return "no object"
 	case strings.Contains(message, "is suspended"), strings.Contains(message, "refuses this version"), strings.Contains(message, "only the operator writes"),
 		strings.Contains(message, "refuses version"), strings.Contains(message, "names who set"):
 		return "denied"
 	case strings.Contains(message, "failed calling webhook"):
 		return "no webhook"
 	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
-		return "in the way"
+		return "conflict"
 	default:
 		return "failed: " + message
 	}
@@ -150,12 +150,12 @@ func (a *actor) act(ctx context.Context, action plan.Action) error {
 	}
 	change := changeOf(action)
 	if change == nil {
-		return fmt.Errorf("nobody knows how to %s", action.Kind)
+		return fmt.Errorf("unknown action %s", action.Kind)
 	}
 	return patch(ctx, a.lab.Kube, deployment(action), change)
 }
 
-// changeOf is the merge patch of an action that is one of a Deployment.
+// changeOf returns the merge patch of an action on a Deployment.
 func changeOf(action plan.Action) map[string]any {
 	spec := func(name string, value any) map[string]any {
 		return map[string]any{"spec": map[string]any{name: value}}
@@ -184,7 +184,7 @@ func changeOf(action plan.Action) map[string]any {
 	return nil
 }
 
-// template is a merge patch of a pod template.
+// template returns a merge patch of a pod template.
 func template(wanted plan.Template) map[string]any {
 	orNone := func(text string) any {
 		if text == "" {
@@ -225,7 +225,7 @@ func (a *actor) configure(ctx context.Context, name string, spec map[string]any)
 	return patch(ctx, a.lab.Kube, setting, map[string]any{"spec": spec})
 }
 
-// misbehave lets the server find something, or fail.
+// misbehave adds a rule or a fault to the server.
 func (a *actor) misbehave(action plan.Action) {
 	switch action.Kind {
 	case plan.Clear:
@@ -250,7 +250,7 @@ func (a *actor) misbehave(action plan.Action) {
 	}
 }
 
-// disturb restarts what the operator needs, or one of its managers.
+// disturb restarts a component of the cluster, or one of the managers.
 func (a *actor) disturb(ctx context.Context, action plan.Action) error {
 	if action.Kind == plan.Restart {
 		return a.managers.restart(ctx, action.Name == plan.Leader, action.Text == "SIGKILL")

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command soak lets a random actor live with the operator for a while, on a real control plane with fake nodes and a test server,
-// and checks all the time what must always hold. It exits with 1 if something was violated.
+// Command soak runs a random actor together with the operator for a while, on a real control plane with fake nodes and a test server,
+// and continuously checks invariants. It exits with 1 if one was violated.
 package main
 
 import (
@@ -34,16 +34,16 @@ import (
 
 func main() {
 	options := options{}
-	flag.DurationVar(&options.duration, "duration", 30*time.Minute, "how long the actor acts, but for what its actions take; it is the plan's length, so the same seed and duration make the same actions")
-	flag.Uint64Var(&options.seed, "seed", 0, "seed of the actions; 0: of the time")
-	flag.StringVar(&options.manager, "manager", "bin/manager-soak", "the manager's `program`")
+	flag.DurationVar(&options.duration, "duration", 30*time.Minute, "how long the actor acts, not counting the duration of its actions; the same seed and duration yield the same actions")
+	flag.Uint64Var(&options.seed, "seed", 0, "seed of the actions; 0: derived from the time")
+	flag.StringVar(&options.manager, "manager", "bin/manager-soak", "`program` of the manager")
 	flag.StringVar(&options.config, "config", "hack/soak/config", "kustomization `folder` to install")
 	flag.StringVar(&options.out, "out", "bin/soak", "`folder` for the logs of the actor and of the manager")
 	flag.Parse()
 	if options.seed == 0 {
 		options.seed = uint64(time.Now().UnixNano())
 	}
-	ctrl.SetLogger(logr.Discard()) // the warnings of denials
+	ctrl.SetLogger(logr.Discard()) // denials cause warnings
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, options, os.Stdout); err != nil {
@@ -52,5 +52,5 @@ func main() {
 	}
 }
 
-// errViolated means that something was violated.
+// errViolated means that an invariant was violated.
 var errViolated = errors.New("an invariant was violated")

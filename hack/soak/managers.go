@@ -35,9 +35,9 @@ import (
 )
 
 const (
-	// keepEvery is how often managers are looked at, and backWithin how long one may take to be back, an outage included.
+	// keepEvery is the interval at which managers are checked, backWithin how long one may take to be back, including an outage.
 	keepEvery, backWithin = time.Second, 3 * time.Minute
-	// lostLease is how a manager says that it ends because another one may lead.
+	// lostLease is the message with which a manager exits if another one may lead.
 	lostLease = "leader election lost"
 )
 
@@ -46,16 +46,16 @@ type managers struct {
 	lab   *lab.Lab
 	log   io.Writer
 	watch *watch
-	// pprof is where they serve their profiles, by name.
+	// pprof has the addresses of their profiles, by name.
 	pprof map[string]string
 
-	// mu is held while one is stopped or started.
+	// mu is held while a manager is stopped or started.
 	mu sync.Mutex
-	// absent is since when managers are wanted back.
+	// absent has the times since when managers should be back.
 	absent map[*operator.Operator]time.Time
 }
 
-// start starts two.
+// start starts two managers.
 func (m *managers) start(ctx context.Context) error {
 	m.absent = map[*operator.Operator]time.Time{}
 	names := []string{"manager-1", "manager-2"}
@@ -71,7 +71,7 @@ func (m *managers) start(ctx context.Context) error {
 	})
 }
 
-// restart restarts the one that leads, or the one that doesn't.
+// restart restarts the leader or the other one.
 func (m *managers) restart(ctx context.Context, leads, kill bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +91,7 @@ func (m *managers) restart(ctx context.Context, leads, kill bool) error {
 		}
 		return manager.Start(ctx)
 	}
-	return errNothing // after a SIGKILL it takes some time until one leads
+	return errNothing // after a SIGKILL it takes a while until one leads
 }
 
 func (m *managers) end(ctx context.Context, manager *operator.Operator, leads, kill bool) error {
@@ -104,7 +104,7 @@ func (m *managers) end(ctx context.Context, manager *operator.Operator, leads, k
 	return manager.Stop(ctx)
 }
 
-// keep brings managers back that have lost their lease, as a kubelet would, until the context ends.
+// keep restarts managers that have lost their lease, as a kubelet would, until the context ends.
 func (m *managers) keep(ctx context.Context) error {
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
@@ -126,7 +126,7 @@ func (m *managers) keep(ctx context.Context) error {
 	}
 }
 
-// revive starts a manager that has ended. The error says that it can't be had back, or should not have ended.
+// revive restarts a manager that has exited. It returns an error if it can't, or if the manager should not have exited.
 func (m *managers) revive(ctx context.Context, manager *operator.Operator) error {
 	name := manager.Options().Name
 	if ended := manager.Ended(); ended != nil {
@@ -141,9 +141,9 @@ func (m *managers) revive(ctx context.Context, manager *operator.Operator) error
 	if !absent {
 		return nil
 	}
-	if err := manager.Start(ctx); err != nil { // it can't while the API server is away
+	if err := manager.Start(ctx); err != nil { // fails while the API server is down
 		if time.Since(since) > backWithin {
-			return fmt.Errorf("%s doesn't come back: %w", name, err)
+			return fmt.Errorf("%s doesn't restart: %w", name, err)
 		}
 		return nil
 	}
@@ -151,7 +151,7 @@ func (m *managers) revive(ctx context.Context, manager *operator.Operator) error
 	return nil
 }
 
-// measure asks the managers for their goroutines, and for their heaps after a garbage collection.
+// measure returns the goroutines of the managers, and their heaps after a garbage collection.
 func (m *managers) measure(ctx context.Context) ([]invariant.Process, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -176,7 +176,7 @@ func (m *managers) measureOne(ctx context.Context, manager *operator.Operator) (
 	}
 	for _, name := range []string{"go_goroutines", "go_memstats_heap_alloc_bytes", "leader_election_master_status"} {
 		if len(metrics[name].GetMetric()) == 0 {
-			return invariant.Process{}, fmt.Errorf("%s doesn't tell %s", manager.Options().Name, name)
+			return invariant.Process{}, fmt.Errorf("%s has no metric %s", manager.Options().Name, name)
 		}
 	}
 	gauge := func(name string) float64 { return metrics[name].GetMetric()[0].GetGauge().GetValue() }
@@ -186,7 +186,7 @@ func (m *managers) measureOne(ctx context.Context, manager *operator.Operator) (
 	}, nil
 }
 
-// keepProfiles writes down what the goroutines are and what the heaps consist of at a reading.
+// keepProfiles stores the profiles of goroutines and heaps at a measurement.
 func (m *managers) keepProfiles(ctx context.Context, folder string, reading int) error {
 	for name, address := range m.pprof {
 		for profile, file := range map[string]string{
@@ -205,7 +205,7 @@ func (m *managers) keepProfiles(ctx context.Context, folder string, reading int)
 	return nil
 }
 
-// crashes keeps the logs of the managers in a folder, and looks there for panics and data races.
+// crashes copies the logs of the managers to a folder, and looks for panics and data races in them.
 func (m *managers) crashes(folder string) (invariant.Result, error) {
 	var result invariant.Result
 	for _, manager := range m.lab.Replicas {

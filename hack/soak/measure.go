@@ -35,13 +35,13 @@ import (
 )
 
 const (
-	// idleFor is longer than the manager keeps connections that nobody uses: to AlterShield Server 90 seconds, to its own endpoints a minute.
+	// idleFor is longer than the manager keeps idle connections: 90 seconds to AlterShield Server, a minute to its own endpoints.
 	idleFor      = 100 * time.Second
 	measureEvery = 5 * time.Second
 )
 
-// measured measures the managers after a part. The second time they get as long as connections may be idle to be as they were the
-// first time.
+// measured measures the managers after a part. The second measurement is repeated until they are flat or idle connections are
+// closed.
 func (s *soak) measured(ctx context.Context) (processes []invariant.Process, err error) {
 	err = wait.PollUntilContextTimeout(ctx, measureEvery, idleFor, true, func(ctx context.Context) (bool, error) {
 		read, err := s.managers.measure(ctx)
@@ -52,12 +52,12 @@ func (s *soak) measured(ctx context.Context) (processes []invariant.Process, err
 		return len(s.report.process) == 0 || len(invariant.Flat(s.report.process[0], read).Violations) == 0, nil
 	})
 	if wait.Interrupted(err) {
-		err = ctx.Err() // the last reading counts
+		err = ctx.Err() // the last measurement counts
 	}
 	return processes, errors.Join(err, s.managers.keepProfiles(ctx, s.options.out, len(s.report.process)+1))
 }
 
-// crashes are the lines of the manager's log that tell of a panic or a data race.
+// crashes returns the lines of a manager's log that report a panic or a data race.
 func crashes(path string) (invariant.Result, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -77,7 +77,7 @@ func crashes(path string) (invariant.Result, error) {
 	return result, lines.Err()
 }
 
-// names are those of the objects in a list.
+// names returns the names of the objects in a list.
 func names(list client.ObjectList) ([]string, error) {
 	var left []string
 	err := meta.EachListItem(list, func(item runtime.Object) error {

@@ -37,7 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
 
-// meddle changes or deletes what the operator and the cluster made of a Deployment.
+// meddle changes or deletes objects that the operator and the cluster have created for a Deployment.
 func (a *actor) meddle(ctx context.Context, action plan.Action) error {
 	of := []client.ListOption{client.InNamespace(action.Namespace), client.MatchingLabels{appv1alpha1.LabelDeploymentName: action.Name}}
 	switch action.Kind {
@@ -77,7 +77,7 @@ func pointers[T any, P interface {
 	return objects
 }
 
-// deleteOne deletes the object at a place, counted around.
+// deleteOne deletes the object at an index, modulo their number.
 func (a *actor) deleteOne(ctx context.Context, objects []client.Object, at int, err error) error {
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (a *actor) deleteOne(ctx context.Context, objects []client.Object, at int, 
 	return a.lab.Kube.Delete(ctx, objects[at%len(objects)])
 }
 
-// evict fails a pod that isn't over yet. It stays as it is, and its ReplicaSet makes another one.
+// evict fails a pod that isn't over yet. It stays as it is, and its ReplicaSet creates another one.
 func (a *actor) evict(ctx context.Context, action plan.Action) error {
 	var list corev1.PodList
 	err := a.lab.Kube.List(ctx, &list, client.InNamespace(action.Namespace), client.MatchingLabels{"app": action.Name})
@@ -112,7 +112,7 @@ func (a *actor) evict(ctx context.Context, action plan.Action) error {
 	return a.lab.Kube.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
-// failNewest sets a bad verdict by hand, as the documents do.
+// failNewest sets a bad verdict by hand, as documented.
 func (a *actor) failNewest(ctx context.Context, batches []appv1alpha1.ChangePod) error {
 	if len(batches) == 0 {
 		return errNothing
@@ -145,7 +145,7 @@ func (a *actor) setVerdict(ctx context.Context, batch appv1alpha1.ChangePod, ver
 	return a.lab.Kube.Status().Patch(ctx, &batch, client.MergeFrom(before))
 }
 
-// intrude tries to release as somebody who may not override a suspension. Where nothing is suspended that is a release like any.
+// intrude tries to release as a user who may not override a suspension. If nothing is suspended, that is an ordinary release.
 func (a *actor) intrude(ctx context.Context, action plan.Action) error {
 	var present appsv1.Deployment
 	if err := a.intruder.Get(ctx, client.ObjectKeyFromObject(deployment(action)), &present); err != nil {

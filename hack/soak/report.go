@@ -30,16 +30,16 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
 
-// report is what a soak came to.
+// report is the result of a soak.
 type report struct {
 	actions  map[plan.Kind]map[string]int
 	releases map[string]int
 	results  []named
-	// process are the managers after each part.
+	// process are the measurements of the managers after each part.
 	process [][]invariant.Process
 }
 
-// violations counts them.
+// violations returns the number of violations.
 func (r *report) violations() int {
 	var count int
 	for _, result := range r.results {
@@ -50,7 +50,7 @@ func (r *report) violations() int {
 
 func (r *report) write(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nACTION\tTIMES\tWHAT CAME OF IT")
+	fmt.Fprintln(table, "\nACTION\tTIMES\tRESULT")
 	total := 0
 	for _, kind := range slices.Sorted(maps.Keys(r.actions)) {
 		times, came := 0, []string{}
@@ -79,7 +79,7 @@ func (r *report) write(out io.Writer) error {
 	return table.Flush()
 }
 
-// describe shows what a manager takes now and took before, unless that was another process or in another role.
+// describe prints the resource usage of a manager, and the former one of the same process in the same role.
 func describe(out io.Writer, now invariant.Process, former *invariant.Process) {
 	name, goroutines, heap := now.Name, "-", "-"
 	if now.Leads {
@@ -92,7 +92,7 @@ func describe(out io.Writer, now invariant.Process, former *invariant.Process) {
 	fmt.Fprintf(out, "%s: heap after a collection\t%s\t%d KiB\n", name, heap, now.Heap>>10)
 }
 
-// outcomes counts releases by what they came to in the end.
+// outcomes counts releases by their final outcome.
 func outcomes(writes []history.Write, operator string) map[string]int {
 	type release struct {
 		workload string

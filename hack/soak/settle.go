@@ -31,8 +31,8 @@ import (
 )
 
 const (
-	// settleDeadline is twice the longest that the operator waits for a verdict, restDeadline twice the longest that it puts off a
-	// write, and goneDeadline thrice what a deletion may wait for the server.
+	// settleDeadline is twice the longest wait of the operator for a verdict, restDeadline twice the longest delay of a
+	// write, and goneDeadline three times as long as a deletion may wait for the server.
 	settleDeadline, restDeadline, goneDeadline = 16 * time.Minute, 4 * time.Minute, 3 * time.Minute
 	// restWindow is how long nothing may be written.
 	restWindow = 20 * time.Second
@@ -70,7 +70,7 @@ func (s *soak) rest(ctx context.Context) invariant.Result {
 	begin := time.Now()
 	return invariant.Result{Observations: 1, Violations: s.await(ctx, restDeadline, func() ([]string, error) {
 		if time.Since(begin) < restWindow {
-			return []string{"the time to rest isn't over"}, nil
+			return []string{"the quiet period isn't over"}, nil
 		}
 		writes, system := s.watch.until(time.Now())
 		for i, write := range writes {
@@ -111,7 +111,7 @@ func (s *soak) drain(ctx context.Context) invariant.Result {
 	return result
 }
 
-// await asks every second until nothing is in the way any more, and returns what was at the deadline.
+// await polls every second until there are no obstacles, and returns those at the deadline.
 func (s *soak) await(ctx context.Context, deadline time.Duration, obstacles func() ([]string, error)) []string {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()

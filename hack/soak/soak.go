@@ -38,7 +38,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
 )
 
-// The namespaces: two with the webhooks alone, one with the policies beside them, one that isn't opted in.
+// The namespaces: two with the webhooks only, one with the policies as well, one that isn't opted in.
 const (
 	guarded = "soak-guarded"
 	outside = "soak-outside"
@@ -47,10 +47,10 @@ const (
 func optedIn() []string { return []string{"soak-one", "soak-two", guarded} }
 
 const (
-	// administrator is who acts, intruder a service account that may release but not override.
+	// administrator is the user of the actor, intruder a service account that may release but not override.
 	administrator = "admin"
 	intruder      = "soak-intruder"
-	// stuckAfter is how long the pods of a release get to run: shorter than the default, so that many go back.
+	// stuckAfter is how long the pods of a release may take to run: shorter than the default, so that many are rolled back.
 	stuckAfter = "15s"
 )
 
@@ -60,14 +60,14 @@ type options struct {
 	manager, config, out string
 }
 
-// soak is a lab, and who acts and watches there.
+// soak is a lab with its actor and its watch.
 type soak struct {
 	options options
 	lab     *lab.Lab
 	actor   *actor
 	watch   *watch
 	log     io.Writer
-	// managers are those that the operator consists of.
+	// managers are the replicas of the operator.
 	managers *managers
 	report   report
 }
@@ -82,7 +82,7 @@ func run(ctx context.Context, options options, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	s := &soak{options: options, log: file}
-	fmt.Fprintf(out, "Soaking for %s with seed %d. Every action is in %s.\n", options.duration, options.seed, file.Name())
+	fmt.Fprintf(out, "Soaking for %s with seed %d. The actions are logged to %s.\n", options.duration, options.seed, file.Name())
 	s.lab, err = lab.Open(ctx, lab.Options{Manager: options.manager, Config: options.config, AuditObjects: true, Log: file})
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func run(ctx context.Context, options options, out io.Writer) (err error) {
 	return nil
 }
 
-// prepare starts server and managers, and makes namespaces and the intruder.
+// prepare starts the server and the managers, and creates the namespaces and the intruder.
 func (s *soak) prepare(ctx context.Context) error {
 	if err := s.lab.Serve(ctx, altershield.Options{}); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *soak) prepare(ctx context.Context) error {
 	return nil
 }
 
-// intruderClient is that of a user who may release, and no more.
+// intruderClient returns the client of a user who may only patch Deployments.
 func (s *soak) intruderClient(ctx context.Context) (client.Client, error) {
 	account := metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: intruder}
 	for _, object := range []client.Object{
@@ -157,7 +157,7 @@ func (s *soak) intruderClient(ctx context.Context) (client.Client, error) {
 		},
 	} {
 		if err := s.lab.Kube.Create(ctx, object); err != nil {
-			return nil, fmt.Errorf("make the intruder: %w", err)
+			return nil, fmt.Errorf("create the intruder: %w", err)
 		}
 	}
 	config, err := s.lab.Plane.ServiceAccountConfig(ctx, account.Namespace, account.Name)
@@ -168,7 +168,7 @@ func (s *soak) intruderClient(ctx context.Context) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: s.lab.Kube.Scheme()})
 }
 
-// live plays both parts of the soak under the eyes of the watch: one with restarts of managers, and one without, at both ends of
+// live plays both parts of the soak under watch: one with restarts of managers, and one without, at both ends of
 // which they are measured.
 func (s *soak) live(ctx context.Context, out io.Writer) error {
 	acting, stopActing := context.WithCancel(ctx)
@@ -181,7 +181,7 @@ func (s *soak) live(ctx context.Context, out io.Writer) error {
 	go func() {
 		err := s.managers.keep(watching)
 		if err != nil {
-			stopActing() // there is no operator to act on
+			stopActing() // without the operator actions are pointless
 		}
 		kept <- err
 	}()
@@ -205,8 +205,8 @@ func (s *soak) live(ctx context.Context, out io.Writer) error {
 	return s.conclude(ctx)
 }
 
-// part plays a plan, lets everything settle, rest and go, and measures the managers. What was violated ends it, as what comes then
-// would say nothing.
+// part plays a plan, waits until everything has settled, rested and is deleted, and measures the managers. A violation ends it,
+// because it makes all later results meaningless.
 func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Writer) error {
 	actions := plan.New(options)
 	fmt.Fprintf(out, "%s: %d actions; restarts of managers: %t\n", time.Now().Format(time.TimeOnly), len(actions), options.Restarts)
@@ -219,7 +219,7 @@ func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Wr
 		name  string
 		check func(context.Context) invariant.Result
 	}{
-		{"every release comes to an end, or says what it waits for", s.settle},
+		{"every release ends, or reports what it waits for", s.settle},
 		{"at rest the operator writes nothing", s.rest},
 		{"nothing is left of deleted Deployments", s.drain},
 	} {
@@ -236,7 +236,7 @@ func (s *soak) part(ctx, acting context.Context, options plan.Options, out io.Wr
 	return err
 }
 
-// conclude judges the whole history, and keeps the managers' logs; where something was violated, the cluster's logs, too.
+// conclude checks the whole history, and keeps the managers' logs; after a violation also the logs of the cluster.
 func (s *soak) conclude(ctx context.Context) error {
 	drained := len(s.report.process) == 2
 	results := s.watch.judge(time.Now(), drained)
@@ -258,7 +258,7 @@ func (s *soak) conclude(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// keepAll copies a folder of the lab in place of what an earlier soak kept.
+// keepAll copies a folder of the lab, and removes the copy of an earlier soak.
 func keepAll(from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return fmt.Errorf("keep logs: %w", err)
@@ -269,7 +269,7 @@ func keepAll(from, to string) error {
 	return nil
 }
 
-// keep copies a file of the lab, which goes with it.
+// keep copies a file of the lab, which will be removed with the lab.
 func keep(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {

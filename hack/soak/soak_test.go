@@ -41,9 +41,9 @@ func TestOutcomeIsOneOfAFewWords(t *testing.T) {
 	denied := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Message: `admission webhook "vdeployment.kb.io" denied the request: deployment sleep is suspended`}}
 	g.Expect(outcome(nil)).To(Equal("done"))
 	g.Expect(outcome(denied)).To(Equal("denied"))
-	g.Expect(outcome(errNothing)).To(Equal("nothing there"))
-	g.Expect(outcome(apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "x"))).To(Equal("nothing there"))
-	g.Expect(outcome(apierrors.NewAlreadyExists(schema.GroupResource{Resource: "pods"}, "x"))).To(Equal("in the way"))
+	g.Expect(outcome(errNothing)).To(Equal("no object"))
+	g.Expect(outcome(apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "x"))).To(Equal("no object"))
+	g.Expect(outcome(apierrors.NewAlreadyExists(schema.GroupResource{Resource: "pods"}, "x"))).To(Equal("conflict"))
 	g.Expect(outcome(errors.New(`failed calling webhook "mdeployment.kb.io"`))).To(Equal("no webhook"))
 	g.Expect(outcome(errors.New("something else"))).To(Equal("failed: something else"))
 }
@@ -124,6 +124,6 @@ func TestSettledOnceARunningReleaseNamesWhatItWaitsFor(t *testing.T) {
 	g.Expect(settled(2, "Running", "DeploymentPaused")).To(BeEmpty())
 	g.Expect(settled(2, "TimeOutPreThreshold", "ThresholdTimeout")).To(BeEmpty())
 	g.Expect(settled(2, "Running", "Verifying")).To(ContainSubstring("is Running: Verifying"))
-	g.Expect(settled(1, "Success", "AllPodsPassed")).To(ContainSubstring("is at release 2, its ChangeWorkload at 1"))
+	g.Expect(settled(1, "Success", "AllPodsPassed")).To(ContainSubstring("is at release 2, the spec of its ChangeWorkload at 1"))
 	g.Expect(invariant.Settled(deployment, nil)).To(ContainSubstring("has no ChangeWorkload of release 2"))
 }

@@ -30,30 +30,30 @@ import (
 )
 
 const (
-	// readEvery is how often the audit log is read, judgeEvery how often what was read is judged.
+	// readEvery is the interval at which the audit log is read, judgeEvery the interval at which the history is checked.
 	readEvery, judgeEvery = time.Second, 15 * time.Second
-	// orderLag is how long a write may come to the audit log after a later one.
+	// orderLag is how much later than a following one a write may appear in the audit log.
 	orderLag = 5 * time.Second
-	// queuesDone is what the operator may need for what waits once it sees everything: a manager that says that it is ready does.
+	// queuesDone is how long the operator may need for its queues once it sees everything, which is when a manager is ready.
 	queuesDone = 10 * time.Second
 )
 
-// resources are what the operator watches.
+// resources returns the resources that the operator watches.
 func resources() []string {
 	return []string{"namespaces", "deployments", "replicasets", "pods", "changeworkloads", "changepods", "opsconfiginfoes"}
 }
 
-// named is what a checker came to, by the name of what it checks.
+// named is the result of a checker, with its name.
 type named struct {
 	name string
 	invariant.Result
 }
 
-// watch keeps the history of the cluster and judges it as it grows.
+// watch keeps the history of the cluster and checks it as it grows.
 type watch struct {
 	server *altershield.Server
 	log    io.Writer
-	// violated is called when something was violated.
+	// violated is called at a violation.
 	violated func()
 
 	mu      sync.Mutex
@@ -65,7 +65,7 @@ type watch struct {
 	lame map[int]lameness
 }
 
-// lameness is what the operator lacks since a moment: a leader and, where it could see nothing, all its views.
+// lameness is the reason why the operator can't act, since a time: it lacks a leader or, if it could see nothing, any of its views.
 type lameness struct {
 	since time.Time
 	blind bool
@@ -108,7 +108,7 @@ func (w *watch) read() error {
 	return err
 }
 
-// later is the later of two moments, zero if one of them is.
+// later returns the later of two times, zero if one of them is.
 func later(a, b time.Time) time.Time {
 	if a.IsZero() || b.After(a) || b.IsZero() {
 		return b
@@ -116,18 +116,18 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// leaderless notes that the leader goes, and gone that it has: the operator can't act until another one leads.
+// leaderless records the loss of the leader, and gone that it has exited: the operator can't act until another one leads.
 func (w *watch) leaderless() (gone func()) {
 	return w.down(func(at int) { w.lame[at] = lameness{since: time.Now()} })
 }
 
-// outage notes that the API server goes, and gone that it has: the operator can't act until it sees everything again, and somebody
+// outage records an outage of the API server, and gone its end: the operator can't act until it sees everything again, and one
 // leads.
 func (w *watch) outage() (gone func()) {
 	return w.down(func(at int) { w.lame[at] = lameness{since: time.Now(), blind: true} })
 }
 
-// down notes an interval without an end, and returns what gives it one.
+// down records an interval without an end, and returns a function that ends it.
 func (w *watch) down(end func(at int)) func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,7 +140,7 @@ func (w *watch) down(end func(at int)) func() {
 	}
 }
 
-// until are the writes up to a moment, in their order.
+// until returns the writes up to a time, sorted.
 func (w *watch) until(moment time.Time) ([]history.Write, invariant.System) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +151,7 @@ func (w *watch) until(moment time.Time) ([]history.Write, invariant.System) {
 	return writes, system
 }
 
-// judge checks what is to be checked of the history up to a moment.
+// judge checks all invariants on the history up to a time.
 func (w *watch) judge(moment time.Time, allEnded bool) []named {
 	writes, system := w.until(moment)
 	var orders []altershield.Order
@@ -163,7 +163,7 @@ func (w *watch) judge(moment time.Time, allEnded bool) []named {
 	return []named{
 		{"the history has no gap", invariant.Complete(writes)},
 		{"a suspended Deployment takes no unauthorised release", invariant.Suspension(writes, system)},
-		{"a Success has enough living passed pods, and none unpassed", invariant.Success(writes, system)},
+		{"a Success has enough live passed pods, and no failed ones", invariant.Success(writes, system)},
 		{"no pod is restarted or deleted by the operator", invariant.Pods(writes, system)},
 		{"nothing is written outside opted-in namespaces", invariant.Scope(writes, system)},
 		{"release numbers never go back", invariant.Releases(writes, system)},
@@ -173,7 +173,7 @@ func (w *watch) judge(moment time.Time, allEnded bool) []named {
 	}
 }
 
-// tell logs violations, each once.
+// tell logs each violation once.
 func (w *watch) tell(results []named) {
 	var found bool
 	for _, result := range results {

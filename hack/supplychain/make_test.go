@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package supplychain tests the targets of the Makefile that judge what is linked into the manager.
+// Package supplychain tests the targets of the Makefile that check the modules linked into the manager.
 package supplychain
 
 import (
@@ -25,7 +25,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// The databases of others can't be asked in a test: this one has a flaw of os.OpenFile, and one of strings.ToUpper that was
+// Tests can't use public databases: this one has a vulnerability of os.OpenFile, and one of strings.ToUpper that was
 // fixed long ago.
 func TestMakeVulncheckFailsForWhatIsCalledAndNotFixed(t *testing.T) {
 	g := NewWithT(t)

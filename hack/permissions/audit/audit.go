@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package audit compares what a user asked a Kubernetes API server for with what RBAC grants it.
+// Package audit compares the requests of a user to a Kubernetes API server with the user's RBAC permissions.
 package audit
 
 import (
@@ -38,17 +38,17 @@ const ownGroup = "app.ops.cloud.alipay.com"
 // admissionGroup is the API group of webhook configurations.
 const admissionGroup = "admissionregistration.k8s.io"
 
-// maxLine is the longest line of an audit log at level Metadata, in bytes.
+// maxLine is the maximum length of a line in an audit log at level Metadata, in bytes.
 const maxLine = 1 << 20
 
-// Read returns the requests of one user in an audit log: JSON, an event a line, in the order of the log. The log must have
-// every request of that user, at level Metadata at least.
+// Read returns the requests of one user in an audit log, which has a JSON event per line, in the order of the log. The log must have
+// every request of that user, at least at level Metadata.
 func Read(log io.Reader, user string) ([]auditv1.Event, error) {
 	var found []auditv1.Event
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, maxLine)
 	for number := 1; lines.Scan(); number++ {
-		if !bytes.Contains(lines.Bytes(), []byte(user)) { // most lines are of others, and decoding them takes long
+		if !bytes.Contains(lines.Bytes(), []byte(user)) { // skips most lines without decoding them, which is slow
 			continue
 		}
 		var event auditv1.Event
@@ -65,8 +65,8 @@ func Read(log io.Reader, user string) ([]auditv1.Event, error) {
 	return found, nil
 }
 
-// Forbidden says in a sentence each what was answered with 403, and how often. It leaves out what was refused because a
-// namespace or a CustomResourceDefinition is being deleted: no permission would change that.
+// Forbidden returns a sentence for each kind of request that was answered with 403, with the number of times. It leaves out rejections
+// because a namespace or a CustomResourceDefinition is being deleted: no permission would change these.
 func Forbidden(requests []auditv1.Event) []string {
 	counts := map[string]int{}
 	for _, request := range requests {
@@ -108,27 +108,27 @@ func resource(object *auditv1.ObjectReference) string {
 	return object.Resource + "/" + object.Subresource
 }
 
-// Exception is a permission that is needed although no request may show it.
+// Exception is a permission that is needed although the requests may not show it.
 type Exception struct {
 	grant.Permission
-	// Reason is a sentence.
+	// Reason is a sentence that explains it.
 	Reason string
 }
 
-// Exceptions are the permissions of the operator that no request may show, or only one that chance makes.
+// Exceptions returns the permissions of the operator that its requests never show, or only by chance.
 func Exceptions() []Exception {
-	const enforced = "The admission plugin OwnerReferencesPermissionEnforcement asks for it when an object with this owner is created."
+	const enforced = "The admission plugin OwnerReferencesPermissionEnforcement requires it when an object with this owner is created."
 	return []Exception{
 		{grant.Permission{Group: "apps", Resource: "deployments/finalizers", Verb: "update"}, enforced},
 		{grant.Permission{Group: ownGroup, Resource: "changeworkloads/finalizers", Verb: "update"}, enforced},
 		{
 			grant.Permission{Group: ownGroup, Resource: "changepods", Verb: "delete"},
-			"It is asked for when a ChangePod that a deleted release left is in the way, and neither removed yet nor in the cache.",
+			"It is used when a ChangePod left by a deleted release is in the way, and is neither deleted yet nor in the cache.",
 		},
 	}
 }
 
-// StreamedLists are the permissions that only older API servers are asked for: newer ones stream the first list of a watch.
+// StreamedLists returns the permissions that only older API servers require: newer ones stream the first list of a watch.
 func StreamedLists() []Exception {
 	var exceptions []Exception
 	for resource, group := range map[string]string{
@@ -138,18 +138,18 @@ func StreamedLists() []Exception {
 	} {
 		exceptions = append(exceptions, Exception{
 			grant.Permission{Group: group, Resource: resource, Verb: "list"},
-			"API servers that don't stream the first list of a watch are asked for it.",
+			"API servers that don't stream the first list of a watch require it.",
 		})
 	}
 	return exceptions
 }
 
-// SelfManagedCertificate are the permissions that only an operator asks for that makes the certificate of its webhooks itself.
+// SelfManagedCertificate returns the permissions that the operator uses only if it issues the certificate of its webhooks itself.
 func SelfManagedCertificate() []Exception {
 	const (
 		secret        = "webhook-server-cert"
 		configuration = "altershieldoperator-%s-webhook-configuration"
-		reason        = "It is asked for with --webhook-cert-secret."
+		reason        = "It is used with --webhook-cert-secret."
 	)
 	exceptions := []Exception{{grant.Permission{Resource: "secrets", Name: secret, Verb: "update"}, reason}}
 	for _, verb := range []string{"get", "list", "watch"} {
@@ -167,14 +167,14 @@ func SelfManagedCertificate() []Exception {
 	return exceptions
 }
 
-// Unused says in a sentence each what is granted and was never asked for, but for the exceptions; and which exception is for
-// something that isn't granted.
+// Unused returns a sentence for each granted permission that was never used and is not an exception, and for each exception
+// that is not granted.
 func Unused(granted []grant.Grant, requests []auditv1.Event, exceptions []Exception) []string {
 	var sentences []string
 	for _, grant := range granted {
 		used := slices.ContainsFunc(requests, func(request auditv1.Event) bool { return needs(request, grant) })
 		if !used && !slices.ContainsFunc(exceptions, func(e Exception) bool { return e.Permission == grant.Permission }) {
-			sentences = append(sentences, fmt.Sprintf("%s is granted and was never asked for", grant))
+			sentences = append(sentences, fmt.Sprintf("%s is granted and was never used", grant))
 		}
 	}
 	for _, exception := range exceptions {
@@ -185,7 +185,7 @@ func Unused(granted []grant.Grant, requests []auditv1.Event, exceptions []Except
 	return sentences
 }
 
-// needs reports whether a grant allows a request. A wildcard allows nothing here: what is granted by it can't be told.
+// needs reports whether a request uses a grant. A wildcard is never used: the permissions behind it are unknown.
 func needs(request auditv1.Event, granted grant.Grant) bool {
 	object := request.ObjectRef
 	switch {

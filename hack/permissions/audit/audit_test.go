@@ -28,7 +28,7 @@ import (
 
 const operator = "system:serviceaccount:system:operator"
 
-// Lines as an API server of Kubernetes 1.36 writes them, shortened.
+// Lines of the audit log of Kubernetes 1.36, shortened.
 const log = `
 {"stage":"ResponseComplete","requestURI":"/api/v1/pods?watch=true","verb":"watch","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"pods","apiVersion":"v1"},"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-11-21T19:03:41.742925Z"}
 {"stage":"ResponseComplete","requestURI":"/api/v1/namespaces/a/secrets/s","verb":"get","user":{"username":"system:admin"},"objectRef":{"resource":"secrets","namespace":"a","name":"system:serviceaccount:system:operator","apiVersion":"v1"},"responseStatus":{"code":403}}
@@ -102,7 +102,7 @@ func TestUnusedLeavesOutWhatARequestNeeds(t *testing.T) {
 				g.Expect(unused).To(BeEmpty())
 				return
 			}
-			g.Expect(unused).To(ConsistOf(test.granted.String() + " is granted and was never asked for"))
+			g.Expect(unused).To(ConsistOf(test.granted.String() + " is granted and was never used"))
 		})
 	}
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package grant tells what RBAC lets a user do, one verb on one resource at a time.
+// Package grant lists the RBAC permissions of a user, by verb and resource.
 package grant
 
 import (
@@ -26,30 +26,30 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Permission is one verb on one resource, or on one URL of the API server that is no resource.
+// Permission is one verb on one resource, or on one non-resource URL of the API server.
 type Permission struct {
 	// Group is the API group, empty for the core group.
 	Group string
 	// Resource may have a subresource, as in deployments/status.
 	Resource string
-	// Name is the only object that the permission is for; empty for all.
+	// Name is the only object of the permission; empty for all.
 	Name string
-	// URL is set in place of a resource.
+	// URL is set instead of a resource.
 	URL  string
 	Verb string
 }
 
-// Role names the ClusterRole or Role that gives a permission.
+// Role is the ClusterRole or Role that grants a permission.
 type Role struct {
 	// Kind is ClusterRole or Role.
 	Kind, Name string
 }
 
-// Grant is a permission that a role gives.
+// Grant is a permission granted by a role.
 type Grant struct {
 	Permission
 	Role Role
-	// Namespace is the only one that the permission is for; empty for all, and for what is in no namespace.
+	// Namespace is the only namespace of the permission; empty for all namespaces and for cluster-scoped objects.
 	Namespace string
 }
 
@@ -80,7 +80,7 @@ func (g Grant) String() string {
 	return fmt.Sprintf("%s%s (%s)", g.Permission, where, g.Role)
 }
 
-// Permissions are those of a rule.
+// Permissions returns the permissions of a rule.
 func Permissions(rule rbacv1.PolicyRule) []Permission {
 	names := rule.ResourceNames
 	if len(names) == 0 {
@@ -102,13 +102,13 @@ func Permissions(rule rbacv1.PolicyRule) []Permission {
 	return found
 }
 
-// Twice says in a sentence each what is granted although another role, or a wider rule, gives it already.
+// Twice returns a sentence for each permission that another role, or a wider rule, grants as well.
 func Twice(granted []Grant) []string {
 	var sentences []string
 	for i, grant := range granted {
 		for j, other := range granted {
 			if i != j && other.includes(grant) && (j < i || !grant.includes(other)) {
-				sentences = append(sentences, fmt.Sprintf("%s is granted twice: %s gives it, too", grant, other.Role))
+				sentences = append(sentences, fmt.Sprintf("%s is granted twice: %s grants it, too", grant, other.Role))
 				break
 			}
 		}
@@ -116,7 +116,7 @@ func Twice(granted []Grant) []string {
 	return sentences
 }
 
-// includes reports whether whoever has g needs no other.
+// includes reports whether g makes the other grant redundant.
 func (g Grant) includes(other Grant) bool {
 	return g.Group == other.Group && g.Resource == other.Resource && g.URL == other.URL && g.Verb == other.Verb &&
 		(g.Name == "" || g.Name == other.Name) && (g.Namespace == "" || g.Namespace == other.Namespace)

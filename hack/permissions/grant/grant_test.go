@@ -161,9 +161,9 @@ func TestTwiceFindsWhatIsGrantedTwice(t *testing.T) {
 		want    []string
 	}{
 		"nothing twice":            {[]grant.Grant{wide, other}, nil},
-		"by two roles":             {[]grant.Grant{wide, same}, []string{"get pods (ClusterRole same) is granted twice: ClusterRole wide gives it, too"}},
-		"in a namespace as well":   {[]grant.Grant{within, wide}, []string{"get pods in namespace system (Role within) is granted twice: ClusterRole wide gives it, too"}},
-		"for one object as well":   {[]grant.Grant{one, wide}, []string{"get pods leader (ClusterRole one) is granted twice: ClusterRole wide gives it, too"}},
+		"by two roles":             {[]grant.Grant{wide, same}, []string{"get pods (ClusterRole same) is granted twice: ClusterRole wide grants it, too"}},
+		"in a namespace as well":   {[]grant.Grant{within, wide}, []string{"get pods in namespace system (Role within) is granted twice: ClusterRole wide grants it, too"}},
+		"for one object as well":   {[]grant.Grant{one, wide}, []string{"get pods leader (ClusterRole one) is granted twice: ClusterRole wide grants it, too"}},
 		"in two namespaces, apart": {[]grant.Grant{within, {Permission: pods, Namespace: "other"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ type Objects struct {
 	RoleBindings        []rbacv1.RoleBinding
 }
 
-// Decode reads the RBAC objects of a stream of manifests and skips all others.
+// Decode decodes the RBAC objects in a stream of manifests and skips all others.
 func Decode(stream io.Reader) (Objects, error) {
 	objects, err := manifests.Decode(stream)
 	if err != nil {
@@ -93,8 +93,8 @@ func List(ctx context.Context, reader client.Reader) (Objects, error) {
 	return Objects{clusterRoles.Items, roles.Items, clusterRoleBindings.Items, roleBindings.Items}, nil
 }
 
-// Of lists what the bindings that name a ServiceAccount give it, in a fixed order: not what Kubernetes gives to all users, or
-// to all ServiceAccounts.
+// Of returns the grants of the bindings that name a ServiceAccount, in a stable order. It leaves out those of all users or
+// of all ServiceAccounts.
 func (o Objects) Of(account types.NamespacedName) []Grant {
 	var granted []Grant
 	for _, binding := range o.ClusterRoleBindings {
@@ -110,7 +110,7 @@ func (o Objects) Of(account types.NamespacedName) []Grant {
 	return sorted(granted)
 }
 
-// Others lists what the roles would give that are not bound to a ServiceAccount, in a fixed order.
+// Others returns the grants of the roles that are not bound to a ServiceAccount, in a stable order.
 func (o Objects) Others(account types.NamespacedName) []Grant {
 	bound := map[source]bool{}
 	for _, grant := range o.Of(account) {
@@ -132,7 +132,7 @@ func (o Objects) Others(account types.NamespacedName) []Grant {
 	return sorted(others)
 }
 
-// source tells a role from another of the same name.
+// source identifies a role.
 type source struct {
 	Role
 	namespace string
@@ -145,7 +145,7 @@ func (g Grant) source() source {
 	return source{g.Role, g.Namespace}
 }
 
-// names reports whether a binding, in a namespace or in none, is for a ServiceAccount.
+// names reports whether a binding, in a namespace or cluster-wide, names a ServiceAccount.
 func names(subjects []rbacv1.Subject, account types.NamespacedName, namespace string) bool {
 	for _, subject := range subjects {
 		if subject.Kind != rbacv1.ServiceAccountKind || subject.Name != account.Name {
@@ -158,7 +158,7 @@ func names(subjects []rbacv1.Subject, account types.NamespacedName, namespace st
 	return false
 }
 
-// grants are those of a role in a namespace, or everywhere if that is empty.
+// grants returns the grants of a role in a namespace, or in all if that is empty.
 func (o Objects) grants(role rbacv1.RoleRef, namespace string) []Grant {
 	var rules []rbacv1.PolicyRule
 	for _, candidate := range o.ClusterRoles {

@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package history reads what was written to a cluster from its audit log: each write with its author and, of Deployments and of
-// the operator's records, with what it made of the object. Unlike a watch the log has no gap where the API server restarts, and
-// no two writes in one event.
+// Package history reads the writes to a cluster from its audit log: each write with its author and, for Deployments and the
+// operator's records, with the resulting object. Unlike a watch, the log has no gap when the API server restarts, and
+// never merges two writes into one event.
 package history
 
 import (
@@ -25,42 +25,42 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Write is a write that was admitted.
+// Write is an admitted write.
 type Write struct {
-	// Revision orders the writes: it is the resourceVersion that a write came to; a deletion has that of the write before it.
+	// Revision orders the writes: it is the resulting resourceVersion; a deletion has that of the previous write.
 	Revision int64
 	Time     time.Time
-	// User made it, by Verb, of Resource and Subresource.
+	// User, Verb, Resource and Subresource are those of the request.
 	User, Verb, Resource, Subresource string
 	Namespace, Name                   string
-	// Touched are the fields that a patch of the operator's names, such as "metadata.labels".
+	// Touched are the fields named by a patch of the operator, such as "metadata.labels".
 	Touched []string
-	// One of them at most is set: what the object is by now.
+	// At most one of them is set: the resulting object.
 	Deployment *Deployment
 	Workload   *Workload
 	Batch      *Batch
 	Pod        *Pod
-	// Ended is the UID of an object that was deleted, or of a record that is about to go.
+	// Ended is the UID of an object that was deleted, or of a record with a deletion timestamp.
 	Ended string
 }
 
-// Deployment is what matters of a Deployment.
+// Deployment has the relevant fields of a Deployment.
 type Deployment struct {
 	UID string
-	// Version and Release are what the operator says of its template, Template is a hash of the template itself.
+	// Version and Release are those recorded by the operator, Template is a hash of the template itself.
 	Version, Template string
 	Release           int64
-	// Generation counts the changes of its spec.
+	// Generation is the generation of its spec.
 	Generation int64
-	// Suspended reports whether it has the label suspend, MayPass that it has ignored-suspend, or that the write brought it.
+	// Suspended reports whether it has the label suspend, MayPass whether it has ignored-suspend, or the write set it.
 	Suspended, MayPass bool
-	// Ignored is the release that ignored a suspension last.
+	// Ignored is the last release that ignored a suspension.
 	Ignored appv1alpha1.IgnoredSuspend
 	// Rollbacks are its rollbacks, newest first.
 	Rollbacks []appv1alpha1.Rollback
 }
 
-// Workload is what matters of a ChangeWorkload.
+// Workload has the relevant fields of a ChangeWorkload.
 type Workload struct {
 	UID, Deployment, App, Version string
 	Release, Observed             int64
@@ -70,7 +70,7 @@ type Workload struct {
 	Desired, Passed int32
 }
 
-// Batch is what matters of a ChangePod.
+// Batch has the relevant fields of a ChangePod.
 type Batch struct {
 	UID, Workload string
 	Release       int64
@@ -79,8 +79,8 @@ type Batch struct {
 	Done bool
 }
 
-// Pod is what matters of a pod.
+// Pod has the relevant fields of a pod.
 type Pod struct {
-	// Over reports whether it is Failed or Succeeded: it runs no more, and isn't deleted either.
+	// Over reports whether it is Failed or Succeeded: it no longer runs, but isn't deleted.
 	Over bool
 }

@@ -42,7 +42,7 @@ import (
 
 // Reader reads an audit log as it grows.
 type Reader struct {
-	// Path is the log's, Operator the user that the operator is.
+	// Path is the path of the log, Operator the operator's user.
 	Path, Operator string
 	read           int64
 	revision       int64
@@ -50,7 +50,7 @@ type Reader struct {
 	led            time.Time
 }
 
-// Led is when a manager wrote the lease last, if that was after a moment, else zero: it leads by then.
+// Led returns when a manager wrote the lease last, if that was after the given time, else zero: it leads by then.
 func (r *Reader) Led(after time.Time) time.Time {
 	if r.led.After(after) {
 		return r.led
@@ -58,14 +58,14 @@ func (r *Reader) Led(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// Sees is when the last of the watches of all these resources began that each manager has opened after a moment, zero if one of
-// them is missing. Watches of an API server that was killed have no end in its log.
+// Sees returns when the last of the watches of all these resources began that each manager has opened after the given time, zero if
+// one of them is missing. Watches of a killed API server have no end in its log.
 func (r *Reader) Sees(resources []string, after time.Time) time.Time {
 	return r.watches.since(resources, after)
 }
 
-// Next returns the writes that were logged since the last call, in the order of the log, which isn't quite that of their
-// revisions. A line that is not whole yet comes with the next call.
+// Next returns the writes that were logged since the last call, in the order of the log, which may differ from that of their
+// revisions. An incomplete line is returned by the next call.
 func (r *Reader) Next() ([]Write, error) {
 	log, err := os.Open(r.Path)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *Reader) Next() ([]Write, error) {
 	for line := range bytes.Lines(whole) {
 		write, counts, err := r.parse(line)
 		if err != nil {
-			return nil, fmt.Errorf("read the audit log %s behind byte %d: %w", r.Path, r.read, err)
+			return nil, fmt.Errorf("read the audit log %s after byte %d: %w", r.Path, r.read, err)
 		}
 		if counts {
 			writes = append(writes, write)
@@ -94,7 +94,7 @@ func (r *Reader) Next() ([]Write, error) {
 	return writes, nil
 }
 
-// parse reads a line; counts is false for what wrote nothing.
+// parse parses a line; counts is false if it isn't a write.
 func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 	var event auditv1.Event
 	if err := json.Unmarshal(line, &event); err != nil {
@@ -129,7 +129,7 @@ func (r *Reader) parse(line []byte) (write Write, counts bool, err error) {
 	return write, true, nil
 }
 
-// wrote reports whether a request was one to write, and was granted.
+// wrote reports whether a request was an admitted write.
 func wrote(event *auditv1.Event) bool {
 	switch event.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
@@ -140,7 +140,7 @@ func wrote(event *auditv1.Event) bool {
 		event.ResponseStatus.Code < http.StatusBadRequest && !strings.Contains(event.RequestURI, "dryRun=")
 }
 
-// take takes what the log has of the object.
+// take copies the object in the log, if there is one.
 func (w *Write) take(event *auditv1.Event) error {
 	if event.ResponseObject == nil {
 		return nil
@@ -170,7 +170,7 @@ func (w *Write) take(event *auditv1.Event) error {
 	case kind == "Deployment":
 		w.Deployment, err = deploymentOf(object, event)
 	case w.Ended != "":
-	case object.GetDeletionTimestamp() != nil: // what is written to a record while it goes says nothing of its release
+	case object.GetDeletionTimestamp() != nil: // writes to a record during its deletion are irrelevant for its release
 		w.Ended = string(object.GetUID())
 	case kind == "ChangeWorkload":
 		w.Workload, err = workloadOf(content)
@@ -180,7 +180,7 @@ func (w *Write) take(event *auditv1.Event) error {
 	return err
 }
 
-// endedBy is the UID of a deleted object, which the answer has in one of two ways.
+// endedBy returns the UID of a deleted object, which the answer has in one of two ways.
 func endedBy(answer *unstructured.Unstructured) string {
 	if answer.GetKind() == "Status" {
 		uid, _, _ := unstructured.NestedString(answer.Object, "details", "uid")
@@ -253,14 +253,14 @@ func batchOf(content map[string]any) (*Batch, error) {
 	return taken, nil
 }
 
-// touched names the fields that a merge patch or a JSON patch changes, two levels deep.
+// touched returns the fields changed by a merge patch or a JSON patch, two levels deep.
 func touched(patch []byte) ([]string, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(patch), []byte("[")) {
 		return touchedByOperations(patch)
 	}
 	var fields map[string]any
 	if err := json.Unmarshal(patch, &fields); err != nil {
-		return nil, fmt.Errorf("a patch: %w", err)
+		return nil, fmt.Errorf("merge patch: %w", err)
 	}
 	var names []string
 	for name, value := range fields {
@@ -282,7 +282,7 @@ func touchedByOperations(patch []byte) ([]string, error) {
 		Path      string `json:"path"`
 	}
 	if err := json.Unmarshal(patch, &operations); err != nil {
-		return nil, errors.Join(errors.New("a JSON patch"), err)
+		return nil, errors.Join(errors.New("JSON patch"), err)
 	}
 	var names []string
 	for _, operation := range operations {

@@ -24,11 +24,11 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// credential is what an API server says of the token that a request came with: each manager has one of its own.
+// credential is the API server's annotation for the token of a request: each manager has a token of its own.
 const credential = "authentication.kubernetes.io/credential-id"
 
-// watches are those of the operator that are open, by manager and resource. One that is told at once that it is too late ends as soon
-// as it begins, and after an API server was away the next attempt may be a minute off.
+// watches are the open watches of the operator, by manager and resource. A watch with an expired resource version ends as soon
+// as it begins, and after an outage of the API server the next attempt may take a minute.
 type watches map[string]map[string]openWatch
 
 type openWatch struct {

@@ -25,7 +25,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// watched is a line that tells of a watch.
+// watched returns the line of a watch.
 func watched(stage, id, user, resource string, second int) string {
 	return fmt.Sprintf(`{"stage":%q,"auditID":%q,"verb":"watch","requestURI":"/api","user":{"username":%q},"objectRef":{"resource":%q},`+
 		`"responseStatus":{"code":200},"stageTimestamp":"2026-11-21T10:00:%02d.000000Z"}`+"\n", stage, id, user, resource, second)

@@ -26,7 +26,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 )
 
-// began is when every history begins.
+// began is the start of every history.
 var began = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func system() invariant.System {
@@ -35,7 +35,7 @@ func system() invariant.System {
 	}
 }
 
-// story is a history in the making.
+// story builds a history.
 type story struct {
 	writes []history.Write
 	now    time.Time
@@ -57,7 +57,7 @@ func (s *story) write(write history.Write) *story {
 	return s
 }
 
-// deployment is a write that leaves the Deployment cart as it says. Its template is that of its version, unless it says otherwise.
+// deployment adds a write with the resulting Deployment cart. Its template is that of its version by default.
 func (s *story) deployment(user string, is history.Deployment) *story {
 	is.UID = "cart"
 	if is.Template == "" {
@@ -66,14 +66,14 @@ func (s *story) deployment(user string, is history.Deployment) *story {
 	return s.write(history.Write{User: user, Verb: "patch", Resource: "deployments", Name: "cart", Deployment: &is})
 }
 
-// record is a write of the operator that leaves the ChangeWorkload of a version of cart so.
+// record adds a write of the operator with the resulting ChangeWorkload of a version of cart.
 func (s *story) record(version string, release int64, status appv1alpha1.ChangeWorkloadPhase, reason string, desired, passed int32) *story {
 	return s.write(history.Write{User: "operator", Verb: "patch", Resource: "changeworkloads", Subresource: "status", Name: "cart--x--" + version,
 		Workload: &history.Workload{UID: "cw-" + version, Deployment: "cart", App: "cart", Version: version, Release: release, Observed: release,
 			Status: status, Verified: reason, Desired: desired, Passed: passed}})
 }
 
-// batch is a write that leaves a ChangePod of a version of cart so.
+// batch adds a write with the resulting ChangePod of a version of cart.
 func (s *story) batch(verb, name, version string, release int64, done bool, pods, failed []string) *story {
 	return s.write(history.Write{User: "operator", Verb: verb, Resource: "changepods", Name: name,
 		Batch: &history.Batch{UID: name, Workload: "cw-" + version, Release: release, Pods: pods, Failed: failed, Done: done}})

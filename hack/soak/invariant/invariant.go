@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package invariant says what must hold of everything that was written to a cluster while the operator ran. The checkers are
-// pure: they judge a history and look at nothing else.
+// Package invariant checks invariants of all writes to a cluster while the operator runs. The checkers are
+// pure functions of a history.
 package invariant
 
 import (
@@ -26,11 +26,11 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
-// Result is what a checker came to.
+// Result is the result of a checker.
 type Result struct {
-	// Observations is how often the invariant could have been violated.
+	// Observations is the number of times that the invariant could have been violated.
 	Observations int
-	// Violations say what violated it, a sentence each.
+	// Violations has a sentence for each violation.
 	Violations []string
 }
 
@@ -38,24 +38,24 @@ func (r *Result) violated(format string, args ...any) {
 	r.Violations = append(r.Violations, fmt.Sprintf(format, args...))
 }
 
-// System is what a checker has to know of the cluster.
+// System is the context of a history.
 type System struct {
-	// Operator is the user that the operator is.
+	// Operator is the operator's user.
 	Operator string
-	// OptedIn are the namespaces under change control, Own is the operator's.
+	// OptedIn are the namespaces under change control, Own is the operator's namespace.
 	OptedIn []string
 	Own     string
-	// Guarded are the namespaces in which nobody but Overriders may ignore a suspension.
+	// Guarded are the namespaces in which only Overriders may ignore a suspension.
 	Guarded, Overriders []string
-	// Down are the times at which the API server or the operator was stopped, and what it takes to catch up after that. What the
-	// operator didn't do meanwhile isn't held against it.
+	// Down are the times at which the API server or the operator was stopped or had to catch up. The operator is not expected to
+	// act during these.
 	Down []Interval
 }
 
-// Interval is a stretch of time. One without an end lasts.
+// Interval is an interval of time. Without an end it lasts.
 type Interval struct{ From, To time.Time }
 
-// awake is how much of the time between two moments the operator had to act.
+// awake returns how much time the operator had to act between two times.
 func (s System) awake(from, to time.Time) time.Duration {
 	left := to.Sub(from)
 	for _, down := range slices.SortedFunc(slices.Values(s.Down), func(a, b Interval) int { return a.From.Compare(b.From) }) {
@@ -68,13 +68,13 @@ func (s System) awake(from, to time.Time) time.Duration {
 		}
 		if end.After(begin) {
 			left -= end.Sub(begin)
-			from = end // what the next one shares with it doesn't count twice
+			from = end // an overlap with the next one counts once
 		}
 	}
 	return left
 }
 
-// Sort puts writes in the order in which they were made.
+// Sort sorts writes in the order in which they were made.
 func Sort(writes []history.Write) {
 	slices.SortStableFunc(writes, func(a, b history.Write) int {
 		switch {

@@ -25,7 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
-// Releases reports whether a Deployment counts its releases without going back: a changed template is the next one, and nothing else is.
+// Releases reports whether a Deployment never reuses release numbers: a changed template is the next release, and nothing else is.
 func Releases(writes []history.Write, system System) Result {
 	var result Result
 	before := map[string]*history.Deployment{}
@@ -34,7 +34,7 @@ func Releases(writes []history.Write, system System) Result {
 		if workload := write.Workload; workload != nil {
 			result.Observations++
 			if workload.Release < highest[workload.UID] || workload.Observed > workload.Release {
-				result.violated("it is of release %d and speaks of %d after %d: ChangeWorkload %s",
+				result.violated("its spec has release %d and its status release %d, after release %d: ChangeWorkload %s",
 					workload.Release, workload.Observed, highest[workload.UID], at(write))
 			}
 			highest[workload.UID] = max(workload.Release, highest[workload.UID])
@@ -54,13 +54,13 @@ func Releases(writes []history.Write, system System) Result {
 			expected++
 		}
 		if next.Release != expected {
-			result.violated("release %d follows release %d where %d is due: Deployment %s", next.Release, old.Release, expected, at(write))
+			result.violated("release %d follows release %d, expected %d: Deployment %s", next.Release, old.Release, expected, at(write))
 		}
 	}
 	return result
 }
 
-// Complete reports whether no change of a Deployment's spec is missing in the history, which the other checkers rely on.
+// Complete reports whether the history has every change of a Deployment's spec, which the other checkers rely on.
 func Complete(writes []history.Write) Result {
 	var result Result
 	last := map[string]int64{}
@@ -78,7 +78,7 @@ func Complete(writes []history.Write) Result {
 	return result
 }
 
-// Batches reports whether the batches of a release cover no pod twice, but for those of a batch that a user deleted.
+// Batches reports whether each pod is in only one batch of a release, not counting batches deleted by users.
 func Batches(writes []history.Write, system System) Result {
 	var result Result
 	type place struct {
@@ -109,7 +109,7 @@ func Batches(writes []history.Write, system System) Result {
 	return result
 }
 
-// Records reports whether a release is recorded once, unless a user deletes its record.
+// Records reports whether each release is recorded once, unless a user deletes its record.
 func Records(writes []history.Write, system System) Result {
 	var result Result
 	type release struct {
@@ -136,8 +136,8 @@ func Records(writes []history.Write, system System) Result {
 	return result
 }
 
-// Orders reports whether no release has more orders at the server than records, as each record of a release is ordered once. Where
-// nothing is left that could end an order, each was ended, unless it was never taken.
+// Orders reports whether no release has more orders at the server than records, because each record of a release is ordered once. If
+// no object is left that could end an order, all orders must have been ended, unless they were never accepted.
 func Orders(writes []history.Write, orders []altershield.Order, allEnded bool) Result {
 	result := Result{Observations: len(orders)}
 	records := map[string]map[string]bool{}
@@ -164,7 +164,7 @@ func Orders(writes []history.Write, orders []altershield.Order, allEnded bool) R
 	return result
 }
 
-// releaseOf reads <cluster>/<namespace>/<deployment>/<hash>/<release>.
+// releaseOf parses <cluster>/<namespace>/<deployment>/<hash>/<release>.
 func releaseOf(order string) string {
 	parts := strings.Split(order, "/")
 	if len(parts) != 5 {

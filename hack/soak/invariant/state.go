@@ -28,7 +28,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Settled says why the present release of a Deployment is neither over nor says what it waits for; empty if it is or does.
+// Settled returns the reason why the current release of a Deployment is neither over nor says what it waits for, "" if it is or does.
 func Settled(deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorkload) string {
 	release := decide.ReleaseOf(deployment)
 	name := deployment.Namespace + "/" + deployment.Name
@@ -38,7 +38,7 @@ func Settled(deployment *appsv1.Deployment, workloads []appv1alpha1.ChangeWorklo
 			continue
 		}
 		if workload.Spec.Release != release.Number || workload.Status.ObservedRelease != release.Number {
-			return fmt.Sprintf("Deployment %s is at release %d, its ChangeWorkload at %d and %d", name, release.Number,
+			return fmt.Sprintf("Deployment %s is at release %d, the spec of its ChangeWorkload at %d and the status at %d", name, release.Number,
 				workload.Spec.Release, workload.Status.ObservedRelease)
 		}
 		return unsettled(name, workload)
@@ -63,27 +63,26 @@ func unsettled(name string, workload *appv1alpha1.ChangeWorkload) string {
 		verified.Reason, verified.Message)
 }
 
-// Process is what a manager takes of its machine.
+// Process is the resource usage of a manager.
 type Process struct {
-	// Name is the manager's, Pid its process, and Leads says that it leads: one that doesn't does less.
+	// Name is the manager's name, Pid its process id, and Leads reports whether it leads: the others do less.
 	Name  string
 	Pid   int
 	Leads bool
 
 	Goroutines int
-	// Heap is in bytes, after a garbage collection.
+	// Heap is the size in bytes after a garbage collection.
 	Heap int64
 }
 
 const (
-	// Goroutines may differ by what is under way at the moment, such as an idle connection.
+	// Goroutines may vary with the current work, such as idle connections.
 	moreGoroutines = 10
-	// The heap may grow by a part of what it was and by these bytes: what tables and pools keep once they were full.
+	// The heap may grow by a fraction of its former size plus these bytes, for tables and pools that stay allocated.
 	heapPart, moreHeap = 4, 4 << 20
 )
 
-// Former is the earlier reading that a reading can be compared with: of the same process in the same role. It is nil where there is
-// none.
+// Former returns the earlier measurement to compare with: that of the same process in the same role, or nil.
 func (p Process) Former(before []Process) *Process {
 	at := slices.IndexFunc(before, func(former Process) bool {
 		return former.Name == p.Name && former.Pid == p.Pid && former.Leads == p.Leads
@@ -94,7 +93,7 @@ func (p Process) Former(before []Process) *Process {
 	return &before[at]
 }
 
-// Flat reports whether managers take no more after their work than before, with the same objects there: none.
+// Flat reports whether managers use no more after their work than before, without objects at both times.
 func Flat(before, after []Process) Result {
 	var result Result
 	for _, now := range after {
@@ -107,7 +106,7 @@ func Flat(before, after []Process) Result {
 			result.violated("%s: %d goroutines before and %d after", now.Name, former.Goroutines, now.Goroutines)
 		}
 		if now.Heap > former.Heap+former.Heap/heapPart+moreHeap {
-			result.violated("%s: a heap of %d KiB before and of %d KiB after", now.Name, former.Heap>>10, now.Heap>>10)
+			result.violated("%s: a heap of %d KiB before and %d KiB after", now.Name, former.Heap>>10, now.Heap>>10)
 		}
 	}
 	return result

@@ -23,33 +23,33 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
-// verified is a release at Success, and what is held against it.
+// verified is a release at Success, with its bad verdicts.
 type verified struct {
 	write    history.Write
 	workload *history.Workload
-	// failed is a batch of it with a bad verdict, since when both hold.
+	// failed is a batch of it with a bad verdict, and the time since when both exist.
 	failed *history.Batch
 	since  time.Time
 }
 
-// seen is a batch, and since when it has a bad verdict.
+// seen is a batch, with the time of its bad verdict.
 type seen struct {
 	*history.Batch
 	failed time.Time
 }
 
-// success is what the checker of Success remembers.
+// success is the state of the checker of Success.
 type success struct {
 	Result
 	system  System
 	at      map[string]*verified       // by the UID of the ChangeWorkload
 	batches map[string]map[string]seen // by that and the UID of the ChangePod
-	over    map[string]time.Time       // by the namespace and name of a pod: since when it lives no more
+	over    map[string]time.Time       // the end of pods, by namespace and name
 }
 
-// Success reports whether a release is at Success only while none of its pods has a bad verdict, but for the moment that a verdict takes
-// to be seen; and that it comes there with as many passed pods as the Deployment wants, each in a batch whose check has ended, and
-// each alive: neither Failed, as an evicted one, nor Succeeded, nor deleted.
+// Success reports whether a release is at Success only while none of its pods has a bad verdict, except for the moment until a verdict
+// is seen; and whether it gets there with as many passed pods as the Deployment wants, each in a batch whose check has ended, and
+// each alive: neither Failed, like an evicted one, nor Succeeded, nor deleted.
 func Success(writes []history.Write, system System) Result {
 	s := success{system: system, at: map[string]*verified{}, batches: map[string]map[string]seen{}, over: map[string]time.Time{}}
 	var last time.Time
@@ -73,7 +73,7 @@ func Success(writes []history.Write, system System) Result {
 	return s.Result
 }
 
-// see takes what is known of a batch.
+// see records a batch.
 func (s *success) see(write history.Write) {
 	batch := write.Batch
 	of := s.batches[batch.Workload]
@@ -92,7 +92,7 @@ func (s *success) see(write history.Write) {
 	s.blame(batch.Workload, write.Time)
 }
 
-// end notes a pod that lives no more.
+// end records the end of a pod.
 func (s *success) end(write history.Write) {
 	pod := write.Namespace + "/" + write.Name
 	gone := write.Verb == "delete" && write.Subresource == "" || write.Pod != nil && write.Pod.Over
@@ -101,7 +101,7 @@ func (s *success) end(write history.Write) {
 	}
 }
 
-// forget takes the verdicts of a deleted batch away, as that does.
+// forget removes the verdicts of a deleted batch.
 func (s *success) forget(batch string, now time.Time) {
 	for workload, of := range s.batches {
 		if _, known := of[batch]; known {
@@ -132,7 +132,7 @@ func (s *success) blame(workload string, now time.Time) {
 	}
 }
 
-// enter takes what is known of a release.
+// enter records a release.
 func (s *success) enter(write history.Write) {
 	workload := write.Workload
 	if workload.Status != "Success" || workload.Verified != "AllPodsPassed" || workload.Observed != workload.Release {
@@ -146,13 +146,13 @@ func (s *success) enter(write history.Write) {
 	s.Observations++
 	s.at[workload.UID] = &verified{write: write, workload: workload}
 	if passed := s.passed(write); workload.Passed < workload.Desired || passed < int(workload.Desired) {
-		s.violated("at Success with %d passed pods in its status and %d living ones in its batches of %d desired: ChangeWorkload %s",
+		s.violated("at Success with %d passed pods in its status and %d live ones in its batches, of %d desired: ChangeWorkload %s",
 			workload.Passed, passed, workload.Desired, at(write))
 	}
 	s.blame(workload.UID, write.Time)
 }
 
-// passed counts the living pods of a release whose check has ended and that no verdict failed, as far as that could be seen.
+// passed counts the living pods of a release whose check has ended without a bad verdict, as far as the operator could know.
 func (s *success) passed(write history.Write) int {
 	var passed int
 	for _, batch := range s.batches[write.Workload.UID] {

@@ -70,7 +70,7 @@ func TestSuccessCatchesOneWithoutEnoughLivingPods(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(then(pod("patch", "status", false), time.Minute)).To(BeEmpty())
 	g.Expect(then(pod("patch", "status", true), 5*time.Second)).To(BeEmpty(), "it may not have been seen")
-	g.Expect(then(pod("patch", "status", true), 6*time.Second)).To(ConsistOf(ContainSubstring("1 living ones in its batches of 2 desired")))
+	g.Expect(then(pod("patch", "status", true), 6*time.Second)).To(ConsistOf(ContainSubstring("1 live ones in its batches, of 2 desired")))
 	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Name: "y"}, 11*time.Second)).To(HaveLen(1))
 	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Name: "z"}, 11*time.Second)).To(BeEmpty())
 	g.Expect(then(history.Write{Verb: "delete", Resource: "pods", Name: "y", Namespace: "bank"}, 11*time.Second)).To(BeEmpty())

@@ -24,20 +24,20 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
-// While nothing is stopped the operator may act for cacheLag by what it saw before, and for podLag by pods that live no more: it need
-// not write anything to act on those.
+// While nothing is stopped, the operator may act on an old cache for cacheLag, and on dead pods for podLag, which is shorter because
+// acting on these needs no write.
 const cacheLag, podLag = 10 * time.Second, 5 * time.Second
 
-// outcome is what a version of a Deployment came to last.
+// outcome is the last outcome of a version of a Deployment.
 type outcome struct {
 	verified bool
-	// since is when it came to that.
+	// since is the time of the outcome.
 	since time.Time
 }
 
-// Suspension reports whether the template of a suspended Deployment changes only by a release that ignores the suspension and says so,
-// by the return to a verified version, or by a rollback of the operator; and that nobody but the operator suspends and frees
-// Deployments.
+// Suspension reports whether the template of a suspended Deployment changes only by a release that ignores the suspension and is
+// recorded as such, by a return to a verified version, or by a rollback of the operator; and whether only the operator suspends
+// Deployments and ends suspensions.
 func Suspension(writes []history.Write, system System) Result {
 	var result Result
 	before := map[string]*history.Deployment{}
@@ -72,7 +72,7 @@ func Suspension(writes []history.Write, system System) Result {
 	return result
 }
 
-// settle keeps what a release came to.
+// settle records the outcome of a release.
 func settle(outcomes map[string]outcome, workload *history.Workload, now time.Time) {
 	key := workload.Deployment + workload.Version
 	known, found := outcomes[key]
@@ -88,7 +88,7 @@ func settle(outcomes map[string]outcome, workload *history.Workload, now time.Ti
 	}
 }
 
-// unauthorised says why nothing lets a release through a suspension, empty if something does.
+// unauthorised returns the reason why a release must not pass a suspension, "" if it may.
 func unauthorised(write history.Write, old, next *history.Deployment, came outcome, system System) string {
 	if write.User == system.Operator {
 		if recorded(next) {
@@ -101,7 +101,7 @@ func unauthorised(write history.Write, old, next *history.Deployment, came outco
 	}
 	switch {
 	case refused(old, next.Version, write.Time):
-		return "it was rolled back and is refused, and nothing lets it through"
+		return "it was rolled back and is quarantined, and nothing lets it through"
 	case came.since.IsZero():
 		return "it was never verified, and nothing lets it through"
 	case !came.verified && system.awake(came.since, write.Time) > cacheLag:
@@ -110,18 +110,18 @@ func unauthorised(write history.Write, old, next *history.Deployment, came outco
 	return ""
 }
 
-// unheard says why a release that ignores the suspension must not.
+// unheard returns the reason why a release must not ignore the suspension, "" if it may.
 func unheard(write history.Write, old, next *history.Deployment, system System) string {
 	switch {
 	case slices.Contains(system.Guarded, write.Namespace) && !slices.Contains(system.Overriders, write.User):
-		return "it ignores the suspension, which its user may not"
+		return "it ignores the suspension, but its user may not"
 	case !old.MayPass && !next.MayPass:
-		return "it is recorded as one that ignores the suspension, but nobody set ignored-suspend"
+		return "it is recorded as one that ignores the suspension, but ignored-suspend was not set"
 	}
 	return ""
 }
 
-// recorded reports whether a Deployment is where its newest rollback took it.
+// recorded reports whether a Deployment is at the target of its newest rollback.
 func recorded(deployment *history.Deployment) bool {
 	return len(deployment.Rollbacks) > 0 && deployment.Rollbacks[0].ToRelease == deployment.Release &&
 		deployment.Rollbacks[0].To == deployment.Version

@@ -26,7 +26,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 )
 
-// suspended is a Deployment that was verified as version a and is suspended at release 2, version b.
+// suspended returns the story of a Deployment that was verified as version a and is suspended at release 2, version b.
 func suspended() *story {
 	return newStory().
 		deployment("admin", history.Deployment{Version: "a", Release: 1}).
@@ -67,7 +67,7 @@ func TestSuspensionCatchesAnythingElse(t *testing.T) {
 		"a template under the old version": {
 			"admin", history.Deployment{Version: "b", Template: "other", Release: 3, Suspended: true}, "it failed its check"},
 		"a release with a record that nobody asked for": {
-			"admin", history.Deployment{Version: "c", Release: 3, Suspended: true, Ignored: ignoredBy("admin", "c", 3)}, "nobody set ignored-suspend"},
+			"admin", history.Deployment{Version: "c", Release: 3, Suspended: true, Ignored: ignoredBy("admin", "c", 3)}, "ignored-suspend was not set"},
 		"a release with somebody else's record": {
 			"dave", history.Deployment{Version: "c", Release: 3, Suspended: true, MayPass: true, Ignored: ignoredBy("admin", "c", 3)}, "never verified"},
 		"a release with an old record": {
@@ -89,7 +89,7 @@ func TestSuspensionTakesNoRefusedVersionForAVerifiedOne(t *testing.T) {
 	writes := suspended().
 		deployment("operator", history.Deployment{Version: "b", Release: 2, Suspended: true, Rollbacks: rollback("a", "b", 2)}).
 		deployment("dave", history.Deployment{Version: "a", Release: 3, Suspended: true, Rollbacks: rollback("a", "b", 2)}).writes
-	g.Expect(invariant.Suspension(writes, system()).Violations).To(ConsistOf(ContainSubstring("is refused")))
+	g.Expect(invariant.Suspension(writes, system()).Violations).To(ConsistOf(ContainSubstring("is quarantined")))
 }
 
 func TestSuspensionTakesNoVersionThatFailedLastForAVerifiedOne(t *testing.T) {
@@ -116,5 +116,5 @@ func TestSuspensionCatchesAUserWhoMayNotOverride(t *testing.T) {
 	}
 	g := NewWithT(t)
 	g.Expect(invariant.Suspension(repair("admin"), system()).Violations).To(BeEmpty())
-	g.Expect(invariant.Suspension(repair("dave"), system()).Violations).To(ConsistOf(ContainSubstring("which its user may not")))
+	g.Expect(invariant.Suspension(repair("dave"), system()).Violations).To(ConsistOf(ContainSubstring("but its user may not")))
 }

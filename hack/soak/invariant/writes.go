@@ -22,8 +22,8 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 )
 
-// Pods reports whether the operator by itself restarts and deletes no pod: it changes nothing of pods but labels, nothing of ReplicaSets,
-// and no pod template but by a rollback that it records in the same write.
+// Pods reports whether the operator itself neither restarts nor deletes pods: it changes only labels of pods, nothing of ReplicaSets,
+// and pod templates only by a rollback that it records in the same write.
 func Pods(writes []history.Write, system System) Result {
 	var result Result
 	templates := map[string]string{}
@@ -48,28 +48,28 @@ func Pods(writes []history.Write, system System) Result {
 	return result
 }
 
-// touched says what is wrong with a write of the operator, empty if nothing is.
+// touched returns the reason why the operator must not make a write, "" if it may.
 func touched(write history.Write) string {
 	patched := write.Verb == "patch" && write.Subresource == ""
 	switch {
 	case write.Resource == "pods" && (!patched || !onlyLabels(write.Touched)):
-		return "did more to a pod than to label it"
+		return "changed more of a pod than its labels"
 	case write.Resource == "replicasets":
 		return "wrote a ReplicaSet"
 	case write.Resource == "deployments" && !patched:
-		return "did more to a Deployment than to patch it"
+		return "did not only patch a Deployment"
 	}
 	return ""
 }
 
-// onlyLabels allows what a patch names for its own precondition.
+// onlyLabels also allows the fields of the patch's own precondition.
 func onlyLabels(touched []string) bool {
 	return slices.Contains(touched, "metadata.labels") && !slices.ContainsFunc(touched, func(field string) bool {
 		return field != "metadata.labels" && field != "metadata.resourceVersion" && field != "metadata.uid"
 	})
 }
 
-// Scope reports whether the operator writes nothing to namespaces that aren't opted in, but for its own.
+// Scope reports whether the operator writes only to opted-in namespaces and its own.
 func Scope(writes []history.Write, system System) Result {
 	var result Result
 	for _, write := range writes {
@@ -84,12 +84,12 @@ func Scope(writes []history.Write, system System) Result {
 	return result
 }
 
-// Rest is every write of the operator among those that were made while nothing happened: there must be none but of leases.
+// Rest reports every write of the operator at rest: there must be none, except of leases.
 func Rest(writes []history.Write, system System) Result {
 	result := Result{Observations: 1}
 	for _, write := range writes {
 		if write.User == system.Operator && write.Resource != "leases" {
-			result.violated("the operator wrote although nothing happened (%s %s): %s", write.Verb, write.Subresource, at(write))
+			result.violated("the operator wrote at rest (%s %s): %s", write.Verb, write.Subresource, at(write))
 		}
 	}
 	return result

@@ -84,11 +84,11 @@ func TestReleasesAreCountedOneByOne(t *testing.T) {
 	}
 	g.Expect(second(history.Deployment{Version: "b", Release: 2})).To(BeEmpty())
 	g.Expect(second(first)).To(BeEmpty())
-	g.Expect(second(history.Deployment{Version: "b", Release: 1})).To(ConsistOf(ContainSubstring("release 1 follows release 1 where 2 is due")))
+	g.Expect(second(history.Deployment{Version: "b", Release: 1})).To(ConsistOf(ContainSubstring("release 1 follows release 1, expected 2")))
 	g.Expect(second(history.Deployment{Version: "a", Release: 2})).To(HaveLen(1))
 	g.Expect(second(history.Deployment{Version: "b", Release: 3})).To(HaveLen(1))
 	back := newStory().record("a", 3, "Running", "", 1, 0).record("a", 2, "Running", "", 1, 0).writes
-	g.Expect(invariant.Releases(back, system()).Violations).To(ConsistOf(ContainSubstring("speaks of 2 after 3")))
+	g.Expect(invariant.Releases(back, system()).Violations).To(ConsistOf(ContainSubstring("its status release 2, after release 3")))
 }
 
 func TestRecordsCatchesAReleaseThatIsRecordedAgain(t *testing.T) {

@@ -23,10 +23,10 @@ import (
 	"time"
 )
 
-// pick takes one of some texts.
+// pick returns one of some texts.
 func (p *planner) pick(texts ...string) string { return texts[p.IntN(len(texts))] }
 
-// good is a template that no place has had yet.
+// good returns a new template for a place.
 func (p *planner) good(at *place) Template {
 	p.made++
 	template := Template{Note: strconv.Itoa(p.made)}
@@ -37,14 +37,14 @@ func (p *planner) good(at *place) Template {
 	return template
 }
 
-// earlier is a template of one of the last releases, good ones as far as the plan knows.
+// earlier returns the template of one of the last releases, which are good as far as the plan knows.
 func (p *planner) earlier(at *place) Template {
 	known := p.notes[at.namespace+at.name]
 	known = known[max(0, len(known)-5):]
 	return known[p.IntN(len(known))]
 }
 
-// stuck is a template whose pods don't start.
+// stuck returns a template whose pods don't start.
 func (p *planner) stuck() Template {
 	p.made++
 	return Template{Note: strconv.Itoa(p.made), Start: p.pick("never", "config-error", "init", "crash", "crash-at-once")}
@@ -64,7 +64,7 @@ func (p *planner) intrude(at *place) Action {
 	return Action{Kind: Intrude, Template: p.good(at), Text: p.pick(ways...)}
 }
 
-// episode is a few actions at one place that make a story.
+// episode returns a short sequence of related actions at one place.
 func (p *planner) episode(at *place) []Action {
 	if at.namespace == p.options.Outside {
 		return []Action{p.release(at), {Kind: Scale, Count: p.IntN(maxReplicas + 1)}}
@@ -83,7 +83,7 @@ func (p *planner) plain(at *place) []Action {
 	return []Action{p.release(at)}
 }
 
-// failed is a release with a bad verdict, what somebody tries then, and the way out.
+// failed returns a release with a bad verdict, attempts to release again, and a repair or rollback.
 func (p *planner) failed(at *place) []Action {
 	rule := Action{Kind: Rule, Text: p.pick("PRE FAIL", "POST FAIL", "PRE INCONC", "POST INCONC", "POST FAIL")}
 	story := []Action{rule, p.release(at), p.intrude(at), p.intrude(at)}
@@ -104,7 +104,7 @@ func (p *planner) wayOut(at *place) []Action {
 	return nil
 }
 
-// byHand leaves some time to act on the verdict before the next release.
+// byHand returns a verdict by hand, with time to act on it before the next release.
 func (p *planner) byHand(at *place) []Action {
 	return append([]Action{{Kind: Fail}, {Kind: Edit, Text: strconv.Itoa(p.IntN(100))}, p.intrude(at)}, p.wayOut(at)...)
 }
@@ -117,7 +117,7 @@ func (p *planner) stuckRelease(at *place) []Action {
 	return append(story, Action{Kind: Edit, Text: strconv.Itoa(p.IntN(100))}, Action{Kind: Edit, Text: strconv.Itoa(p.IntN(100))})
 }
 
-// hasty releases again before the release before is verified.
+// hasty returns a release before the previous one is verified.
 func (p *planner) hasty(at *place) []Action {
 	return []Action{p.release(at), p.release(at), {Kind: Release, Template: p.earlier(at)}}
 }
@@ -142,7 +142,7 @@ func (p *planner) removed(*place) []Action {
 	return []Action{{Kind: kinds[p.IntN(len(kinds))], Count: p.IntN(maxReplicas)}}
 }
 
-// evicted loses pods, most of them just checked, while the release takes its time.
+// evicted returns evictions of pods, most of them just checked, during a slow release.
 func (p *planner) evicted(at *place) []Action {
 	slow := p.good(at)
 	slow.ReadyAfter = "4-16s"
@@ -157,7 +157,7 @@ func (p *planner) recreated(at *place) []Action {
 	return []Action{{Kind: Delete, Text: p.pick("Background", "Foreground")}, p.create(at)}
 }
 
-// disturbance is something that happens to the cluster as a whole. Lost verdicts and the like don't come so late that the end
+// disturbance returns a disturbance of the whole cluster. Lost verdicts and the like don't come so late that the end
 // would have to wait for them, unless there is nothing but an end.
 func (p *planner) disturbance() (Action, bool) {
 	switch p.IntN(11) {

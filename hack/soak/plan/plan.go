@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package plan makes up what the actor of a soak does. A plan follows from its seed and its length alone: what comes of an action
-// doesn't change what comes next.
+// Package plan plans the actions of a soak. A plan depends on its seed and its length only: the result of an action
+// doesn't affect the next one.
 package plan
 
 import (
@@ -28,50 +28,50 @@ import (
 // Kind is a kind of action.
 type Kind string
 
-// The kinds of actions. Unless they say otherwise they are of an administrator.
+// The kinds of actions. By default they are those of an administrator.
 const (
 	// Create creates a Deployment with Count replicas, Delete deletes it with the propagation in Text.
 	Create Kind = "create"
 	Delete Kind = "delete"
 	// Release changes the template, Repair does so with ignored-suspend, Intrude as a user who may not override a suspension, in
-	// the way that Text names.
+	// the way named by Text.
 	Release Kind = "release"
 	Repair  Kind = "repair"
 	Intrude Kind = "intrude"
-	// Rollback asks for a rollback by annotation.
+	// Rollback requests a rollback by annotation.
 	Rollback Kind = "rollback"
 	// Scale sets the replicas to Count, Pause and Resume set spec.paused, Edit sets a label and an annotation to Text.
 	Scale  Kind = "scale"
 	Pause  Kind = "pause"
 	Resume Kind = "resume"
 	Edit   Kind = "edit"
-	// Fail gives the newest batch of the Deployment a bad verdict by hand, Withdraw takes all bad verdicts of it back.
+	// Fail gives the newest batch of the Deployment a bad verdict by hand, Withdraw withdraws all bad verdicts of the Deployment.
 	Fail     Kind = "fail"
 	Withdraw Kind = "withdraw"
-	// DeletePod, DeleteBatch and DeleteRecord delete one of the Deployment's pods, ChangePods, ChangeWorkloads: that at Count.
+	// DeletePod, DeleteBatch and DeleteRecord delete one of the Deployment's pods, ChangePods or ChangeWorkloads, with the index Count.
 	DeletePod    Kind = "delete-pod"
 	DeleteBatch  Kind = "delete-changepod"
 	DeleteRecord Kind = "delete-changeworkload"
-	// Evict fails one of the Deployment's pods as a kubelet does that evicts it: that at Count, from the newest on,
-	// and of those that are ready alone if Text is "ready".
+	// Evict fails one of the Deployment's pods as a kubelet does that evicts it, with the index Count from the newest on,
+	// and only among the ready ones if Text is "ready".
 	Evict Kind = "evict-pod"
-	// Rule has the server find what is in Text (stage and verdict) in the Deployment's next check.
+	// Rule adds a rule of the server for the Deployment's next check, with the stage and verdict in Text.
 	Rule Kind = "rule"
-	// Fault has the server misbehave Count times in the way that Text names, Clear ends all misbehaviour.
+	// Fault adds a fault of the server, Count times and named by Text; Clear removes all faults.
 	Fault Kind = "fault"
 	Clear Kind = "clear-faults"
-	// Setting sets the OpsConfigInfo Name to enable or not by Text, with the content Count if that isn't 0.
+	// Setting enables or disables the OpsConfigInfo Name by Text, with the content Count if that isn't 0.
 	Setting Kind = "setting"
-	// Restart restarts the manager that is in the role Name, by the signal in Text. Outage stops the API server for Delay.
+	// Restart restarts the manager in the role Name, with the signal in Text. Outage stops the API server for Delay.
 	Restart Kind = "restart-manager"
 	Outage  Kind = "restart-apiserver"
 )
 
-// Template is what a release puts into the pod template.
+// Template is the change that a release makes to the pod template.
 type Template struct {
-	// Note makes the template another one.
+	// Note makes the template unique.
 	Note string
-	// Start says how the pods fail to start, empty where they don't. ReadyAfter is when they are ready, empty for at once.
+	// Start is how the pods fail to start, empty if they don't. ReadyAfter is when they are ready, empty for at once.
 	Start, ReadyAfter string
 }
 
@@ -81,7 +81,7 @@ type Action struct {
 	// Pause is how long the actor waits before it.
 	Pause time.Duration
 	Kind  Kind
-	// Namespace and Name are the Deployment's, or empty.
+	// Namespace and Name are those of the Deployment, or empty.
 	Namespace, Name string
 	Template        Template
 	Text            string
@@ -89,7 +89,7 @@ type Action struct {
 	Delay           time.Duration
 }
 
-// String is a line for people.
+// String returns a log line.
 func (a Action) String() string {
 	parts := []string{fmt.Sprintf("#%d", a.Number), string(a.Kind)}
 	if a.Name != "" {
@@ -111,35 +111,35 @@ func (a Action) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Options say what to plan.
+// Options configure a plan.
 type Options struct {
 	Seed uint64
-	// Duration is how long the pauses of the plan take together.
+	// Duration is the sum of the pauses of the plan.
 	Duration time.Duration
-	// OptedIn are the namespaces under change control, Outside one that isn't. Of those, Guarded is the one in which a suspension
-	// can't be ignored by who may not.
+	// OptedIn are the namespaces under change control, Outside is one that isn't. Guarded is the opted-in namespace in which only
+	// users with the permission can ignore a suspension.
 	OptedIn          []string
 	Guarded, Outside string
-	// Restarts lets managers be restarted, and the API server be away for so long that the leader loses its lease.
+	// Restarts allows restarts of managers, and outages of the API server in which the leader loses its lease.
 	Restarts bool
 }
 
-// The roles of managers.
+// Roles of managers.
 const (
 	Leader  = "leader"
 	Standby = "standby"
 )
 
 const (
-	// perNamespace is how many Deployments a namespace has, maxReplicas how many pods one of them wants at most.
+	// perNamespace is the number of Deployments in a namespace, maxReplicas the maximum number of their pods.
 	perNamespace, maxReplicas = 4, 4
-	// The pause between two actions.
+	// Pauses between two actions.
 	minPause, maxPause = 100 * time.Millisecond, 900 * time.Millisecond
-	// verdictWait is how long a release waits for a verdict that got lost: two stages, until the poll.
+	// verdictWait is how long a release waits for a lost verdict: two stages, until the poll.
 	verdictWait = 4 * time.Minute
 )
 
-// New makes a plan.
+// New returns a plan.
 func New(options Options) []Action {
 	p := &planner{
 		options: options, Rand: rand.New(rand.NewPCG(options.Seed, uint64(len(options.OptedIn)))), notes: map[string][]Template{},
@@ -154,7 +154,7 @@ func New(options Options) []Action {
 	return p.actions
 }
 
-// place is where a Deployment is, and what is to come there.
+// place is a Deployment with its next actions.
 type place struct {
 	namespace, name string
 	coming          []Action
@@ -166,7 +166,7 @@ type planner struct {
 	places  []*place
 	actions []Action
 	planned time.Duration
-	// notes are the templates that were released at a place, and weren't meant to fail.
+	// notes are the released templates of a place that weren't meant to fail.
 	notes map[string][]Template
 	made  int
 }
@@ -179,7 +179,7 @@ func (p *planner) add(namespace string, count int) {
 	}
 }
 
-// next plans one action: of the cluster as a whole now and then, else the next of what is to come at some place.
+// next plans one action: occasionally one of the whole cluster, otherwise the next one at some place.
 func (p *planner) next() {
 	if p.IntN(14) == 0 {
 		if disturbance, due := p.disturbance(); due {

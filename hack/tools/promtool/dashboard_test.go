@@ -22,7 +22,7 @@ import (
 	"testing"
 )
 
-// source is the data source that users choose: the dashboard knows the name of none.
+// source is the data source, which users choose: the dashboard has no fixed one.
 const source = "${datasource}"
 
 type dashboard struct {

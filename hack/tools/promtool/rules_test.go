@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package promtool_test checks what config/prometheus ships: the alert rules, by promtool, and the dashboard.
+// Package promtool_test checks the files in config/prometheus: the alert rules, with promtool, and the dashboard.
 package promtool_test
 
 import (
@@ -34,10 +34,10 @@ import (
 
 const root = "../../.."
 
-// runbook is where the alerts say what to do; its file in the repository is docs/operate.md.
+// runbook is the page that explains the alerts, docs/operate.md.
 const runbook = "https://github.com/traas-stack/altershield-operator/blob/main/docs/operate.md"
 
-// prometheusRule is the custom resource of the Prometheus operator, as far as Prometheus itself reads it.
+// prometheusRule is the part of the Prometheus operator's custom resource that Prometheus itself reads.
 type prometheusRule struct {
 	Spec ruleGroups `json:"spec"`
 }
@@ -72,7 +72,7 @@ func TestRulesAreAcceptedByPromtool(t *testing.T) {
 	promtool(t, "check", "rules", "--lint=all", "--lint-fatal", file)
 }
 
-// Descriptions and links hold no values, so the tests of the rules needn't repeat them.
+// Descriptions and links have no values, so the tests of the rules needn't repeat them.
 func TestAlertsFireWhenTheyShould(t *testing.T) {
 	stripped := rules(t)
 	for _, group := range stripped.Groups {
@@ -130,10 +130,10 @@ func TestAlertsNameTheirSeverityAndWhatToDo(t *testing.T) {
 			t.Errorf("%s has the severity %q", rule.Alert, severity)
 		}
 		if rule.Annotations["summary"] == "" || rule.Annotations["description"] == "" {
-			t.Errorf("%s lacks a summary or a description", rule.Alert)
+			t.Errorf("%s has no summary or no description", rule.Alert)
 		}
 		if strings.Contains(rule.Annotations["description"], "{{") {
-			t.Errorf("the description of %s holds a value, which is not tested: put it into the summary", rule.Alert)
+			t.Errorf("the description of %s has a value, which is not tested: move it to the summary", rule.Alert)
 		}
 		if link := runbook + "#" + strings.ToLower(rule.Alert); rule.Annotations["runbook_url"] != link {
 			t.Errorf("%s links to %s, not to %s", rule.Alert, rule.Annotations["runbook_url"], link)
@@ -141,7 +141,7 @@ func TestAlertsNameTheirSeverityAndWhatToDo(t *testing.T) {
 	}
 	for alert, exists := range described {
 		if !exists {
-			t.Errorf("docs/operate.md describes %s, which is no alert", alert)
+			t.Errorf("docs/operate.md describes %s, which is not an alert", alert)
 		}
 	}
 }
@@ -152,10 +152,10 @@ func TestRulesAskForKnownMetrics(t *testing.T) {
 	}
 }
 
-// own are the metrics that the operator exposes. A spec of package controllers looks for each in a scrape.
+// own matches the metrics that the operator exposes. A spec of package controllers looks for each in a scrape.
 var own = regexp.MustCompile(`^(altershield|controller_runtime|workqueue|rest_client|leader_election|process)_`)
 
-// checkMetrics parses an expression and looks for metrics that neither the operator exposes nor anybody who is known to.
+// checkMetrics parses an expression and reports metrics that no known component exposes.
 func checkMetrics(t *testing.T, name, expression string) {
 	t.Helper()
 	foreign := []string{
@@ -176,12 +176,12 @@ func checkMetrics(t *testing.T, name, expression string) {
 	for _, selector := range parser.ExtractSelectors(parsed) {
 		at := slices.IndexFunc(selector, func(matcher *labels.Matcher) bool { return matcher.Name == labels.MetricName })
 		if at < 0 || !own.MatchString(selector[at].Value) && !slices.Contains(foreign, selector[at].Value) {
-			t.Errorf("%s: nobody is known to expose what is selected by %v", name, selector)
+			t.Errorf("%s: no known component exposes a metric selected by %v", name, selector)
 		}
 	}
 }
 
-// promtool runs what make check-alerts built.
+// promtool runs the promtool built by make check-alerts.
 func promtool(t *testing.T, args ...string) {
 	t.Helper()
 	output, err := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "promtool"), args...).CombinedOutput()

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command called calls what the database beside it takes for vulnerable.
+// Command called calls a function that the database beside it has as vulnerable.
 package main
 
 import "os"

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command uncalled calls what the database beside it takes for fixed.
+// Command uncalled calls a function that the database beside it has as fixed.
 package main
 
 import "strings"
