@@ -140,7 +140,7 @@ func (b *bench) tell(table io.Writer, file string) error {
 	if err := os.WriteFile(file, append(content, '\n'), 0o644); err != nil { //nolint:gosec // not a secret
 		return fmt.Errorf("writing the figures: %w", err)
 	}
-	fmt.Fprintf(table, "%s\n%d rounds; load average %.2f at the start; %s in all\n",
+	fmt.Fprintf(table, "%s\n%d rounds; load average %.2f at the start; %s in total\n",
 		b.report.Machine, b.report.Rounds, b.report.Machine.Load, b.report.Took)
 	return printTable(table, b.report.Figures)
 }

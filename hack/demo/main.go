@@ -61,7 +61,7 @@ func onCluster(ctx context.Context, kubeconfig, samples string, out io.Writer) e
 	if err := stage.play(ctx, append(walkthrough(), selfHealing()...)); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nEvery step went as documented. %s in all.\n", time.Since(begin).Round(time.Second))
+	fmt.Fprintf(out, "\nEvery step went as documented. %s in total.\n", time.Since(begin).Round(time.Second))
 	return nil
 }
 
@@ -79,7 +79,7 @@ func demo(ctx context.Context, manager, config, samples string, out io.Writer) (
 	defer func() {
 		err = errors.Join(err, l.Close(ctx))
 		if err == nil {
-			fmt.Fprintf(out, "\nEvery step went as documented. The cluster is gone. %s in all.\n", time.Since(begin).Round(time.Second))
+			fmt.Fprintf(out, "\nEvery step went as documented. The cluster is gone. %s in total.\n", time.Since(begin).Round(time.Second))
 		}
 	}()
 	stage := &stage{kubectl: l.Plane.Kubectl(), kubeconfig: l.Plane.Kubeconfig(), samples: samples, out: out}
