@@ -40,7 +40,6 @@ const ControlHelp = `Control endpoints:
                        verification of signatures on or off, 10 seconds later
 `
 
-// addControl adds the control endpoints.
 func (s *Server) addControl(mux *http.ServeMux) {
 	mux.HandleFunc("POST /test/rules", func(w http.ResponseWriter, r *http.Request) {
 		var rule Rule

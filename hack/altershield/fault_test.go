@@ -26,7 +26,6 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
-// submitted returns the number of orders.
 func (k *kit) submitted() int { return len(k.server.Orders()) }
 
 func TestFaultDownClosesTheConnection(t *testing.T) {

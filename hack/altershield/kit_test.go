@@ -112,12 +112,10 @@ func (k *kit) call(action, body string) answer {
 	return got
 }
 
-// submit submits an order and returns its id.
 func (k *kit) submit(order string) string {
 	return k.domain(k.call("submitChangeExecOrder", orderBody(order)))["orderId"].(string)
 }
 
-// start starts a batch and returns its node.
 func (k *kit) start(order string, batch int) string {
 	return k.domain(k.call("submitChangeExecBatchStartNotify", startBody(order, batch)))["nodeId"].(string)
 }
@@ -136,7 +134,6 @@ func (k *kit) poll(node, stage string) answer {
 	return k.call("retrieveChangeCheck", `{`+baseFields("o1")+`,"nodeId":"`+node+`","defenseStage":"`+stage+`"}`)
 }
 
-// domain returns the domain of a successful answer.
 func (k *kit) domain(got answer) map[string]any {
 	var envelope struct {
 		Success bool           `json:"success"`
@@ -147,7 +144,6 @@ func (k *kit) domain(got answer) map[string]any {
 	return envelope.Domain
 }
 
-// received waits for a callback and returns it.
 func (k *kit) received() callback {
 	var got callback
 	k.Eventually(k.callbacks).WithTimeout(patience).Should(Receive(&got))

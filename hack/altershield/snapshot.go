@@ -194,7 +194,6 @@ func (c Callback) String() string {
 	return line(fmt.Sprintf("callback %s %s  order %s  node %s  -> %s", c.Stage, c.Verdict, c.BizExecOrderID, c.NodeID, answer))
 }
 
-// line returns text on one line.
 func line(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ") }
 
 func dash(text string) string {

@@ -145,7 +145,6 @@ func (p *peer) during(ctx context.Context, l *lab.Lab, do func(*process.Process)
 	return nil
 }
 
-// fill creates the fleet of the peer.
 func (p *peer) fill(ctx context.Context, l *lab.Lab, rolled fleet) error {
 	if err := p.install(ctx, l); err != nil {
 		return err

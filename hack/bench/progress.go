@@ -27,8 +27,7 @@ import (
 // progress is the progress of releases that were made at once.
 type progress struct {
 	// note is the annotation of their templates.
-	note string
-	// deployments is the number of Deployments.
+	note        string
 	deployments int
 	// rolled has each Deployment whose rollout is complete, with the name of its ChangeWorkload, which is empty without the operator.
 	rolled map[string]string

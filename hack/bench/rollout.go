@@ -163,7 +163,6 @@ func (f fleet) follow(ctx context.Context, l *lab.Lab, controlled bool, note str
 	return took, nil
 }
 
-// next records the next event.
 func (p *progress) next(ctx context.Context, deployments, workloads <-chan watch.Event) error {
 	event, err := nextOf(ctx, deployments, workloads)
 	if err != nil {

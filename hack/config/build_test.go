@@ -61,7 +61,6 @@ func build(t *testing.T, dir string) []object {
 	return decode(t, output)
 }
 
-// read reads the objects in a file.
 func read(t *testing.T, path string) []object {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -138,7 +137,6 @@ func find(t *testing.T, objects []object, kind, name string) object {
 	return nil
 }
 
-// ofKind returns the objects of a kind.
 func ofKind(objects []object, kind string) []object {
 	var found []object
 	for _, candidate := range objects {

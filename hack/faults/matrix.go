@@ -53,7 +53,6 @@ type matrix struct {
 	references map[string]state.Reference
 }
 
-// result is the result of a plan.
 type result struct {
 	plan plan
 	// reached reports whether the planned fault was injected.
@@ -65,7 +64,6 @@ type result struct {
 	took  time.Duration
 }
 
-// run is an undisturbed run.
 type run struct {
 	scenario string
 	state    state.State

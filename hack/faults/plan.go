@@ -58,7 +58,6 @@ func (p plan) class() string {
 	return string(p.disturbance.View)
 }
 
-// parsePlan parses the name of a plan.
 func parsePlan(name string) (plan, error) {
 	first, last := strings.Index(name, "/"), strings.LastIndex(name, "/")
 	if first == last {

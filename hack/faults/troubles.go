@@ -201,7 +201,6 @@ func (s *stage) late(ctx context.Context) (time.Time, error) {
 	return last.Add(stuckAfter + beyond), err
 }
 
-// wait waits until a time.
 func wait(ctx context.Context, end time.Time) error {
 	timer := time.NewTimer(time.Until(end))
 	defer timer.Stop()

@@ -57,7 +57,6 @@ func ldflags(s stamp) string {
 	return fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s", s.version, s.commit)
 }
 
-// build builds the images of all platforms.
 func build(ctx context.Context, root string, opts options) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, platform := range opts.platforms {

@@ -161,7 +161,6 @@ func startManager(ctx context.Context, options *upOptions, plane *cluster.Cluste
 	return manager.Start(ctx)
 }
 
-// quote quotes a path for a shell.
 func quote(path string) string {
 	if !strings.ContainsAny(path, " \t'\"\\$`&;()<>|*?[]#~") {
 		return path

@@ -44,7 +44,6 @@ const (
 	registryAddress = hostAddress + ":" + registryPort
 )
 
-// nodes returns the nodes of the plan.
 func (p plan) nodes() []worker.Node {
 	var nodes []worker.Node
 	for i := range p.Nodes {

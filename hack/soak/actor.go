@@ -52,7 +52,6 @@ const (
 	bootTimeout   = 5 * time.Minute
 )
 
-// errNothing means that there is no object for an action.
 var errNothing = errors.New("there is no object for the action")
 
 // actor runs the actions of a plan, and logs a line for each.

@@ -52,5 +52,4 @@ func main() {
 	}
 }
 
-// errViolated means that an invariant was violated.
 var errViolated = errors.New("an invariant was violated")

@@ -55,7 +55,6 @@ type managers struct {
 	absent map[*operator.Operator]time.Time
 }
 
-// start starts two managers.
 func (m *managers) start(ctx context.Context) error {
 	m.absent = map[*operator.Operator]time.Time{}
 	names := []string{"manager-1", "manager-2"}

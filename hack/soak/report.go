@@ -39,7 +39,6 @@ type report struct {
 	process [][]invariant.Process
 }
 
-// violations returns the number of violations.
 func (r *report) violations() int {
 	var count int
 	for _, result := range r.results {

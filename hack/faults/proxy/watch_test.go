@@ -62,7 +62,6 @@ func three() <-chan string {
 	return next
 }
 
-// begin begins a watch.
 func (u *upstream) begin(t *testing.T, path string) *http.Response {
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.address+path, nil)
 	if err != nil {

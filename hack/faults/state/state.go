@@ -45,7 +45,7 @@ type Pattern struct {
 	Show string
 }
 
-// Value masks a text.
+// Value returns a text with everything masked.
 func (m Masks) Value(text string) string {
 	for _, name := range slices.Sorted(maps.Keys(m.Names)) {
 		text = strings.ReplaceAll(text, name, m.Names[name])

@@ -252,7 +252,6 @@ func (c *Cluster) writeState() error {
 	})
 }
 
-// auditRules returns the audit policy.
 func (c *Cluster) auditRules() string {
 	objects := ""
 	if c.options.AuditObjects {
@@ -261,7 +260,6 @@ func (c *Cluster) auditRules() string {
 	return fmt.Sprintf(auditPolicy, objects, c.options.AuditReadsOf)
 }
 
-// joinStages joins the stage files.
 func joinStages() ([]byte, error) {
 	var all []byte
 	files, err := fs.Glob(stages, "stages/*.yaml")

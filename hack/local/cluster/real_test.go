@@ -60,7 +60,6 @@ func TestClusterForFakeNodesStaysOnLoopback(t *testing.T) {
 	g.Expect(certificate(t, read(t, c.path(pki, "apiserver.crt"))).VerifyHostname("10.96.0.1")).NotTo(Succeed())
 }
 
-// names returns the names of the parts.
 func (c *Cluster) names() []string {
 	var names []string
 	for _, part := range c.components() {

@@ -181,7 +181,6 @@ func (p *Process) Ended() error {
 	return p.Failure(errors.New("it has exited by itself"))
 }
 
-// state is the state of a process.
 type state int
 
 const (

@@ -59,7 +59,6 @@ func main() {
 	}
 }
 
-// run runs a part.
 func run(part string, args []string, out io.Writer) error {
 	switch part {
 	case "true":

@@ -31,8 +31,7 @@ const cacheLag, podLag = 10 * time.Second, 5 * time.Second
 // outcome is the last outcome of a version of a Deployment.
 type outcome struct {
 	verified bool
-	// since is the time of the outcome.
-	since time.Time
+	since    time.Time
 }
 
 // Suspension reports whether the template of a suspended Deployment changes only by a release that ignores the suspension and is

@@ -23,7 +23,6 @@ import (
 	"time"
 )
 
-// pick returns one of some texts.
 func (p *planner) pick(texts ...string) string { return texts[p.IntN(len(texts))] }
 
 // good returns a new template for a place.
