@@ -111,7 +111,7 @@ func TestParseRefusesFlagsThatCanNotBeRight(t *testing.T) {
 		epoch string
 		fault string
 	}{
-		"nothing to do":          {args: nil, fault: "give --output or --push"},
+		"nothing to do":          {args: nil, fault: "--output or --push is required"},
 		"two things to do":       {args: []string{"--output", "a", "--push", "b"}, fault: "exclude each other"},
 		"a name with capitals":   {args: []string{"--output", "a", "--tag", "Operator:v1"}, fault: "the name of the image"},
 		"no platform":            {args: []string{"--output", "a", "--platforms", "linux/amd64,"}, fault: `"" is not a platform`},
