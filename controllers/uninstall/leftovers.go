@@ -116,7 +116,7 @@ func (l leftovers) String() string {
 	}
 	text.WriteString("\nThe following remains, without effect:\n")
 	fmt.Fprintf(&text, "  labels and annotations on %d Deployments and %d pods\n", l.deployments, l.pods)
-	fmt.Fprintf(&text, "  %d ControllerRevisions with pod templates of verified releases, deleted with their Deployments\n", l.revisions)
+	fmt.Fprintf(&text, "  %d ControllerRevisions with pod templates of verified releases, owned by their Deployments\n", l.revisions)
 	if len(l.namespaces) > 0 {
 		fmt.Fprintf(&text, "  the label %s on the namespaces %s\n", appv1alpha1.LabelOptIn, strings.Join(l.namespaces, ", "))
 	}
