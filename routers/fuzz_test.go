@@ -107,7 +107,7 @@ func isRecent(timestamp int64) bool {
 }
 
 // A request of a caller is rejected with a reason, or has valid names of objects.
-func FuzzAWish(f *testing.F) {
+func FuzzParseRollbackRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"namespace":"default","name":"sleep"}`, `{"namespace":"default","name":"sleep","version":"` + version + `"}`, `{"namespace":"a.b","name":"sleep"}`,
 		`{"namespace":"default","name":"sleep"}{}`, `{"Namespace":"default","NAME":"a.b"}`, `null`, `[]`, ``, "{\"namespace\":\"\xff\"}",

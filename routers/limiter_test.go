@@ -63,30 +63,30 @@ func genuineFrom(t *testing.T, b *bench, address string) (int, time.Duration) {
 	return code, time.Since(start)
 }
 
-func TestLobbyKeepsRoomForOtherAddresses(t *testing.T) {
+func TestLimiterKeepsPlacesForOtherAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 		release := make(chan struct{})
-		strangers := slow(t, b, "10.0.0.1", 200, release)
+		callers := slow(t, b, "10.0.0.1", 200, release)
 		code, took := genuineFrom(t, b, "10.0.0.2")
 		g.Expect(code).To(Equal(200), "one address never has it all")
 		g.Expect(took).To(BeZero())
 		close(release)
-		strangers.Wait()
+		callers.Wait()
 	})
 }
 
-func TestLobbyKeepsRoomForWhoWasGenuineBefore(t *testing.T) {
+func TestLimiterKeepsPlacesForTrustedAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 		code, _ := genuineFrom(t, b, "10.0.1.1")
 		g.Expect(code).To(Equal(200))
 		release := make(chan struct{})
-		var strangers []*sync.WaitGroup
+		var crowds []*sync.WaitGroup
 		for i := range 10 {
-			strangers = append(strangers, slow(t, b, fmt.Sprintf("10.0.0.%d", i), 20, release))
+			crowds = append(crowds, slow(t, b, fmt.Sprintf("10.0.0.%d", i), 20, release))
 		}
 		code, took := genuineFrom(t, b, "10.0.1.1")
 		g.Expect(code).To(Equal(200))
@@ -95,13 +95,13 @@ func TestLobbyKeepsRoomForWhoWasGenuineBefore(t *testing.T) {
 		g.Expect(code).To(Equal(503), "it was not seen before")
 		g.Expect(took).To(Equal(3 * time.Second))
 		close(release)
-		for _, callers := range strangers {
+		for _, callers := range crowds {
 			callers.Wait()
 		}
 	})
 }
 
-func TestLobbyForgetsAnAddress(t *testing.T) {
+func TestLimiterForgetsAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		limiter := newLimiter()
@@ -159,18 +159,18 @@ func TestRefuseDoesNotReadTheBody(t *testing.T) {
 	}
 }
 
-func TestRefuseTakesNoRoom(t *testing.T) {
+func TestRefuseTakesNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 		release := make(chan struct{})
-		strangers := slow(t, b, "10.0.0.1", 20, release)
+		callers := slow(t, b, "10.0.0.1", 20, release)
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, callbackPath, strings.NewReader("{}"))
 		request.RemoteAddr = "10.0.0.1:1"
 		start := time.Now()
 		g.Expect(b.serveHTTP(request).Code).To(Equal(401))
 		g.Expect(time.Since(start)).To(BeZero())
 		close(release)
-		strangers.Wait()
+		callers.Wait()
 	})
 }

@@ -26,7 +26,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestReadWishRefusesWhatMakesNoSense(t *testing.T) {
+func TestReadRollbackRequestRefusesInvalidRequests(t *testing.T) {
 	const small, shape = "the rollback request is larger than 4 KiB", "the request is malformed: it must be a JSON object with string fields"
 	long := `{"namespace":"default","name":"sleep"}`
 	for _, row := range []struct {

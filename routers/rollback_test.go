@@ -234,7 +234,7 @@ func TestRollBackFailsWhereTheDeploymentCanNotBeRead(t *testing.T) {
 	}
 }
 
-func TestRollbacksTakeUpTheRoomOfUsers(t *testing.T) {
+func TestRollbacksTakeUpThePlacesOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		b := newBench(t, (&reviews{}).funcs(), changePod("PostSubmitted", ""))

@@ -133,17 +133,17 @@ func TestRouterTurnsARequestOfTooManyAwayAfterThreeSeconds(t *testing.T) {
 	})
 }
 
-func TestRouterCountsTheWaitForRoomAsTimeOfTheRequest(t *testing.T) {
+func TestRouterCountsTheWaitForAPlaceAsTimeOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		space := newLimiter()
+		limiter := newLimiter()
 		var left []func()
 		for i := range 64 {
-			release, _ := space.unauthenticated.acquire(fmt.Sprint(i))
+			release, _ := limiter.unauthenticated.acquire(fmt.Sprint(i))
 			left = append(left, release)
 		}
 		routing := newRouter(map[string]route{
-			"/slow": {method: "GET", limiter: space, timeout: 8 * time.Second, handle: func(_ http.ResponseWriter, request *http.Request, _ func()) (int, any) {
+			"/slow": {method: "GET", limiter: limiter, timeout: 8 * time.Second, handle: func(_ http.ResponseWriter, request *http.Request, _ func()) (int, any) {
 				<-request.Context().Done()
 				return 200, reply{Success: true}
 			}},
@@ -157,24 +157,24 @@ func TestRouterCountsTheWaitForRoomAsTimeOfTheRequest(t *testing.T) {
 	})
 }
 
-func TestRouterFreesTheRoomOfACallerWhoIsKnown(t *testing.T) {
+func TestRouterFreesThePlaceOfAnAuthenticatedCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		release := make(chan struct{})
-		space := newLimiter()
+		limiter := newLimiter()
 		routing := newRouter(map[string]route{
-			"/known": {method: "GET", limiter: space, handle: func(_ http.ResponseWriter, _ *http.Request, authenticated func()) (int, any) {
+			"/authenticated": {method: "GET", limiter: limiter, handle: func(_ http.ResponseWriter, _ *http.Request, authenticated func()) (int, any) {
 				authenticated()
 				<-release
 				return 200, reply{Success: true}
 			}},
 		})
-		codes := crowd(t, routing, 1000, "/known")
+		codes := crowd(t, routing, 1000, "/authenticated")
 		close(release)
 		g.Expect(codes()).To(HaveEach(200))
-		g.Expect(space.unauthenticated.places).To(BeEmpty())
-		g.Expect(space.trusted.places).To(BeEmpty())
-		g.Expect(space.unauthenticated.shares).To(BeEmpty())
+		g.Expect(limiter.unauthenticated.places).To(BeEmpty())
+		g.Expect(limiter.trusted.places).To(BeEmpty())
+		g.Expect(limiter.unauthenticated.shares).To(BeEmpty())
 	})
 }
 

@@ -62,7 +62,7 @@ func cause(rollback *appv1alpha1.Rollback) string {
 	case rollback.User != "":
 		return rollback.User + " asked for it"
 	}
-	return "a user asked for it"
+	return "an unknown user asked for it"
 }
 
 func refusedUntil(rollback *appv1alpha1.Rollback) string {

@@ -158,7 +158,7 @@ func TestRefusalSentenceGivesTheReason(t *testing.T) {
 		{"as its pods didn't run", `"reason":"PodsNotRunning"`, "its pods didn't run"},
 		{"as its pods failed", `"reason":"PodsFailed"`, "its pods failed their check"},
 		{"as a user asked", `"reason":"Requested","user":"bob"`, "bob asked for it"},
-		{"as an unknown user asked", `"reason":"Requested"`, "a user asked for it"},
+		{"as an unknown user asked", `"reason":"Requested"`, "an unknown user asked for it"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
