@@ -209,7 +209,7 @@ var _ = Describe("A release that can't start", func() {
 		backAtFirst(ctx, namespace)
 		output, err := patchSleep(ctx, namespace, `{"metadata":{"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}},"spec":{"template":{"spec":{"containers":[{"name":"sleep","image":"busybox:missing"}]}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
-		Expect(output).To(ContainSubstring("deployment sleep takes version " + bad + " again"))
+		Expect(output).To(ContainSubstring("deployment sleep: version " + bad + " was rolled back before and is released again"))
 		Expect(released(ctx, namespace)()).To(Equal(bad))
 		losePatience(ctx, func() {
 			// On a slow machine even the pods of the rollback exceed such a short limit.
