@@ -25,6 +25,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 func (r *Rollback) observe(ctx context.Context, object client.Object) (Observation, error) {
@@ -81,11 +82,11 @@ func (r *Rollback) observePods(ctx context.Context, object client.Object, worklo
 	if revision == nil || unseen {
 		return nil
 	}
-	pods, err := index.PodsOf(ctx, r.Client, object.GetNamespace(), revision.Owner)
+	pods, err := index.PodsOf(ctx, r.Client, object.GetNamespace(), revision.Pods)
 	if err != nil {
 		return err
 	}
-	batches, err := index.ChangePodsOf(ctx, r.Client, object.GetNamespace(), decide.ChangeWorkloadName(object.GetName(), seen.Release.Version))
+	batches, err := index.ChangePodsOf(ctx, r.Client, object.GetNamespace(), workload.RecordName(r.Kind, object.GetName(), seen.Release.Version))
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func patchPause(kind workload.Kind, from, to marks) []jsonpatch.Operation {
 	if !canPause || from.paused == to.paused {
 		return nil
 	}
-	change := pauser.Resume(from.object)
+	change := pauser.Resume(from.object, to.originals)
 	if to.paused {
 		change = pauser.Pause(from.object)
 	}

@@ -75,5 +75,5 @@ func (a *accounts) reportRefusal(known client.Object, version string) {
 	if refused == nil {
 		return
 	}
-	a.recorder.Record(events.ReleaseRefused(a.kind.GroupVersionKind(), known, refused.Version, refusalSentence(known.GetName(), refused)))
+	a.recorder.Record(events.ReleaseRefused(a.kind, known, refused.Version, refusalSentence(known.GetName(), refused)))
 }

@@ -42,7 +42,7 @@ func ownedLabels() []string {
 func ownedAnnotations() []string {
 	return []string{
 		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationIgnoredSuspendRemoved,
-		appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks,
+		appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks,
 	}
 }
 
@@ -61,6 +61,8 @@ type marks struct {
 	templateLabels map[string]string
 	template       podtemplate.Template
 	paused         bool
+	// originals are the fields that a pause of the operator overwrote, in JSON.
+	originals string
 	// object is the object with the marks.
 	object client.Object
 	// knownAs is the earlier version of the template, if another build of the operator computed it. It is empty if there is none, or
@@ -151,6 +153,7 @@ func (m marks) clone() marks {
 		templateLabels: cloneOrNew(m.templateLabels),
 		template:       m.template,
 		paused:         m.paused,
+		originals:      m.originals,
 		object:         m.object,
 		knownAs:        m.knownAs,
 	}
@@ -160,8 +163,9 @@ func (m marks) clone() marks {
 func (m *marks) resume(old marks) {
 	held, known := old.annotations[appv1alpha1.AnnotationHeld]
 	delete(m.annotations, appv1alpha1.AnnotationHeld)
+	delete(m.annotations, appv1alpha1.AnnotationHeldFrom)
 	if known && old.paused && !strings.HasSuffix(held, appv1alpha1.HeldOverridden) {
-		m.paused = false
+		m.paused, m.originals = false, old.annotations[appv1alpha1.AnnotationHeldFrom]
 	}
 }
 

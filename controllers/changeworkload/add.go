@@ -123,9 +123,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			&appv1alpha1.ChangeWorkload{}, handler.OnlyControllerOwner()), hasFailed), builder.WithPredicates(verdictChanged()))
 	for _, kind := range r.Kinds {
 		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload), builder.WithPredicates(releaseChanged()))
-		if layered, ok := kind.(workload.Layered); ok {
-			controlled.Watches(layered.Layer(), handler.EnqueueRequestsFromMapFunc(r.ofRevision), builder.WithPredicates(scope.Created()))
-		}
+	}
+	for _, layer := range r.Kinds.Layers() {
+		controlled.Watches(layer, handler.EnqueueRequestsFromMapFunc(r.ofRevision), builder.WithPredicates(scope.Created()))
 	}
 	return controlled.
 		Watches(&corev1.Pod{}, debounce.Handler(handler.EnqueueRequestsFromMapFunc(r.ofRevision), debounce.Never),

@@ -32,6 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // maxBatchesAtOnce limits the batches of one reconcile, so that a verdict does not wait for those of thousands of pods.
@@ -58,8 +59,9 @@ func (r *Reconciler) steer(
 		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held}
 	case decision.Override:
 		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held + appv1alpha1.HeldOverridden}
+		change.Unannotate = originals(scene.owner)
 	case decision.Resume, decision.Lift && scene.Hold != decide.NotHeld:
-		change.Unannotate = []string{appv1alpha1.AnnotationHeld}
+		change.Unannotate = append(originals(scene.owner), appv1alpha1.AnnotationHeld)
 	}
 	if change.IsEmpty() {
 		return false, nil
@@ -75,6 +77,14 @@ func (r *Reconciler) steer(
 		ctrl.LoggerFrom(ctx).Info("Suspension lifted", events.Of(workload, appv1alpha1.ReasonLifted)...)
 	}
 	return !written, err
+}
+
+// originals returns the annotation with what a hold overwrote, where there is one to remove.
+func originals(owner client.Object) []string {
+	if _, present := owner.GetAnnotations()[appv1alpha1.AnnotationHeldFrom]; !present {
+		return nil
+	}
+	return []string{appv1alpha1.AnnotationHeldFrom}
 }
 
 // mayResume reports whether a pause may end. Where it ends because the namespace was opted out, the API server has to confirm this: the
@@ -114,7 +124,7 @@ func (r *Reconciler) openBatches(
 	number := decision.Status.LastChangePod
 	for _, pods := range decision.Batches[:min(len(decision.Batches), maxBatchesAtOnce)] {
 		number++
-		changePod, err := r.newChangePod(workload, number, pods)
+		changePod, err := r.newChangePod(scene.kind, workload, number, pods)
 		if err != nil {
 			return opened, err
 		}
@@ -136,27 +146,21 @@ func (r *Reconciler) openBatches(
 }
 
 func (r *Reconciler) newChangePod(
-	workload *appv1alpha1.ChangeWorkload, number int64, pods []appv1alpha1.PodSummary,
+	kind workload.Kind, record *appv1alpha1.ChangeWorkload, number int64, pods []appv1alpha1.PodSummary,
 ) (*appv1alpha1.ChangePod, error) {
+	labels := workload.RecordLabels(kind, record.Spec.AppName, record.Spec.Reversion)
+	labels[appv1alpha1.LabelBatchOf] = decide.BatchOfLabel(record.UID, record.Spec.Release)
 	changePod := &appv1alpha1.ChangePod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: workload.Namespace,
-			Name:      decide.ChangePodName(workload.Name, number),
-			Labels: map[string]string{
-				appv1alpha1.LabelVersion:        workload.Spec.Reversion,
-				appv1alpha1.LabelDeploymentName: decide.LabelValue(workload.Spec.AppName),
-				appv1alpha1.LabelBatchOf:        decide.BatchOfLabel(workload.UID, workload.Spec.Release),
-			},
-		},
+		ObjectMeta: metav1.ObjectMeta{Namespace: record.Namespace, Name: decide.ChangePodName(record.Name, number), Labels: labels},
 		Spec: appv1alpha1.ChangePodSpec{
-			ChangeWorkloadID: workload.Name,
-			Release:          workload.Spec.Release,
+			ChangeWorkloadID: record.Name,
+			Release:          record.Spec.Release,
 			PodInfos:         pods,
 		},
 	}
 	changePod.Spec.CreateTime, changePod.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
-	if err := controllerutil.SetControllerReference(workload, changePod, r.Client.Scheme()); err != nil {
-		return nil, fmt.Errorf("making ChangeWorkload %s the owner of ChangePod %s/%s: %w", workload.Name, changePod.Namespace, changePod.Name, err)
+	if err := controllerutil.SetControllerReference(record, changePod, r.Client.Scheme()); err != nil {
+		return nil, fmt.Errorf("making ChangeWorkload %s the owner of ChangePod %s/%s: %w", record.Name, changePod.Namespace, changePod.Name, err)
 	}
 	return changePod, nil
 }

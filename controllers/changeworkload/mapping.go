@@ -26,6 +26,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // ofRevision maps a Pod, or an object between a workload and its pods, to the ChangeWorkload of the present release. It skips those of
@@ -41,7 +42,7 @@ func (r *Reconciler) ofRevision(ctx context.Context, object client.Object) []rec
 	}
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{
 		Namespace: owner.Object.GetNamespace(),
-		Name:      decide.ChangeWorkloadName(owner.Object.GetName(), owner.Version),
+		Name:      workload.RecordName(owner.Kind, owner.Object.GetName(), owner.Version),
 	}}}
 }
 

@@ -128,7 +128,7 @@ func (r *Reconciler) observeSettings(ctx context.Context, result *scene) (err er
 // observeBatches reads the ChangePods of the release and the highest number so far. ChangePods of an earlier object of the same name
 // count for the number only.
 func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records, result *scene) error {
-	changePods, err := records.batches(ctx, workload)
+	changePods, err := records.batches(ctx, result.kind, workload)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 		return nil
 	}
 	result.Unseen = unseen
-	pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, revision.Owner)
+	pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, revision.Pods)
 	if err != nil {
 		return err
 	}

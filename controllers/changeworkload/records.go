@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -36,7 +35,7 @@ import (
 // records reads the records of the releases of a workload. The results are shared: don't modify them.
 type records interface {
 	// batches returns the ChangePods of this ChangeWorkload, including those of an earlier object of its name.
-	batches(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error)
+	batches(ctx context.Context, kind workload.Kind, record *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error)
 	// workloads returns the ChangeWorkloads of the workload that was released.
 	workloads(ctx context.Context, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error)
 }
@@ -44,8 +43,8 @@ type records interface {
 // cachedRecords reads from the cache.
 type cachedRecords struct{ cache client.Reader }
 
-func (r cachedRecords) batches(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error) {
-	return index.ChangePodsOf(ctx, r.cache, workload.Namespace, workload.Name)
+func (r cachedRecords) batches(ctx context.Context, _ workload.Kind, record *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error) {
+	return index.ChangePodsOf(ctx, r.cache, record.Namespace, record.Name)
 }
 
 func (r cachedRecords) workloads(ctx context.Context, _ workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error) {
@@ -55,17 +54,14 @@ func (r cachedRecords) workloads(ctx context.Context, _ workload.Kind, owner cli
 // liveRecords reads from the API server, by labels, as that has no indexes.
 type liveRecords struct{ api client.Reader }
 
-func (r liveRecords) batches(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error) {
+func (r liveRecords) batches(ctx context.Context, kind workload.Kind, record *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error) {
 	var list appv1alpha1.ChangePodList
-	err := r.api.List(ctx, &list, client.InNamespace(workload.Namespace), client.MatchingLabels{
-		appv1alpha1.LabelVersion:        workload.Spec.Reversion,
-		appv1alpha1.LabelDeploymentName: decide.LabelValue(workload.Spec.AppName),
-	})
+	err := r.api.List(ctx, &list, client.InNamespace(record.Namespace), workload.RecordLabels(kind, record.Spec.AppName, record.Spec.Reversion))
 	if err != nil {
-		return nil, fmt.Errorf("listing the ChangePods of ChangeWorkload %s/%s: %w", workload.Namespace, workload.Name, err)
+		return nil, fmt.Errorf("listing the ChangePods of ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
 	}
 	return slices.DeleteFunc(list.Items, func(changePod appv1alpha1.ChangePod) bool {
-		return changePod.Spec.ChangeWorkloadID != workload.Name
+		return changePod.Spec.ChangeWorkloadID != record.Name
 	}), nil
 }
 

@@ -32,7 +32,7 @@ func TestLiveRecordsAreThoseThatTheCacheWouldShow(t *testing.T) {
 	mislabelled.Name, mislabelled.Spec.ChangeWorkloadID = "web--x--"+version+"--x--7", "web--x--"+version
 	p := newPlane(t, append(sleepOf(1), own, ofBefore, ofAnother, batch, mislabelled), nil)
 	for _, records := range []records{cachedRecords{p.Client}, liveRecords{p.Live}} {
-		batches, err := records.batches(t.Context(), own)
+		batches, err := records.batches(t.Context(), kind.Kind{}, own)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(batches).To(HaveLen(1))
 		g.Expect(batches[0].Name).To(Equal("sleep--x--" + version + "--x--1"))

@@ -30,7 +30,7 @@ import (
 func TestStampedRevisionIsTheOldestThatCarriesTheVersion(t *testing.T) {
 	created := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	revision := func(owner, version string, number int64, age time.Duration) decide.Revision {
-		return decide.Revision{Owner: types.UID(owner), Version: version, Number: number, Created: created.Add(-age)}
+		return decide.Revision{Pods: decide.PodsOf{Owner: types.UID(owner)}, Version: version, Number: number, Created: created.Add(-age)}
 	}
 	for _, row := range []struct {
 		name      string
@@ -54,7 +54,7 @@ func TestStampedRevisionIsTheOldestThatCarriesTheVersion(t *testing.T) {
 				g.Expect(stamped).To(BeNil())
 				return
 			}
-			g.Expect(stamped.Owner).To(BeEquivalentTo(row.stamped))
+			g.Expect(stamped.Pods.Owner).To(BeEquivalentTo(row.stamped))
 		})
 	}
 }

@@ -19,6 +19,7 @@ package decide
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
@@ -46,14 +47,28 @@ type Revision struct {
 	Number int64
 	// Created is when the revision was first released.
 	Created time.Time
-	// Owner controls the pods.
-	Owner types.UID
+	// Pods finds the pods of the revision.
+	Pods PodsOf
 	// Healthy reports whether there are pods, all of them ready.
 	Healthy bool
 	// Failure is why pods can't be created, nil where they can be.
 	Failure *CreationFailure
 	// Template is the pod template; nil where the revision comes from the cache, which holds none.
 	Template podtemplate.Template
+}
+
+// PodsOf distinguishes the pods of one revision from others.
+type PodsOf struct {
+	// Owner controls the pods.
+	Owner types.UID
+	// Label is a label with the value Value on each of them; empty where Owner controls no others.
+	Label, Value string
+}
+
+// Match reports whether a pod is one of the revision.
+func (p PodsOf) Match(pod metav1.Object) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.UID == p.Owner && (p.Label == "" || pod.GetLabels()[p.Label] == p.Value)
 }
 
 // CreationFailure is why pods can't be created, a quota for example.

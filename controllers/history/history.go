@@ -26,7 +26,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -118,7 +117,7 @@ func (k *Keeper) writeAgain(ctx context.Context, live *unstructured.Unstructured
 	switch {
 	case existing.DeletionTimestamp != nil: // a finalizer may hold it for long
 		return fmt.Errorf("%w: ControllerRevision %s is still being deleted", ErrNotKept, key)
-	case !metav1.IsControlledBy(&existing, live):
+	case !isOwned(&existing, live):
 		if err := k.remove(ctx, &existing); err != nil {
 			return err
 		}

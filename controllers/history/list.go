@@ -27,7 +27,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -71,12 +70,12 @@ func (k *Keeper) Prune(ctx context.Context, kind workload.Kind, object client.Ob
 func (k *Keeper) owned(ctx context.Context, kind workload.Kind, object client.Object, options ...client.ListOption) ([]appsv1.ControllerRevision, error) {
 	var list appsv1.ControllerRevisionList
 	options = append(options, client.InNamespace(object.GetNamespace()),
-		client.MatchingLabels{appv1alpha1.LabelDeploymentName: decide.LabelValue(object.GetName())})
+		workload.RecordLabel(kind, object.GetName()))
 	if err := k.Live.List(ctx, &list, options...); err != nil {
 		return nil, fmt.Errorf("listing the ControllerRevisions of %s %s: %w", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
 	}
 	owned := slices.DeleteFunc(list.Items, func(revision appsv1.ControllerRevision) bool {
-		return !metav1.IsControlledBy(&revision, object) || revision.DeletionTimestamp != nil
+		return !isOwned(&revision, object) || revision.DeletionTimestamp != nil
 	})
 	slices.SortFunc(owned, func(a, b appsv1.ControllerRevision) int {
 		return cmp.Or(cmp.Compare(b.Revision, a.Revision), b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))

@@ -54,13 +54,10 @@ type Revision struct {
 func newRevision(kind workload.Kind, live *unstructured.Unstructured, release decide.Release) (*appsv1.ControllerRevision, error) {
 	revision := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: live.GetNamespace(),
-			Name:      decide.ChangeWorkloadName(live.GetName(), release.Version),
-			Labels: map[string]string{
-				appv1alpha1.LabelVersion:        release.Version,
-				appv1alpha1.LabelDeploymentName: decide.LabelValue(live.GetName()),
-			},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(live, live.GroupVersionKind())},
+			Namespace:       live.GetNamespace(),
+			Name:            workload.RecordName(kind, live.GetName(), release.Version),
+			Labels:          workload.RecordLabels(kind, live.GetName(), release.Version),
+			OwnerReferences: []metav1.OwnerReference{ownerReference(kind, live)},
 		},
 		Revision: release.Number,
 	}
@@ -86,6 +83,23 @@ func newRevision(kind workload.Kind, live *unstructured.Unstructured, release de
 		revision.Annotations = map[string]string{appv1alpha1.AnnotationReleasedBy: string(note)}
 	}
 	return revision, nil
+}
+
+// ownerReference makes a workload the owner of what is kept of it. Kinds whose own history are ControllerRevisions only own it: their
+// controllers release, relabel and prune the ControllerRevisions that they control.
+func ownerReference(kind workload.Kind, live *unstructured.Unstructured) metav1.OwnerReference {
+	owner := *metav1.NewControllerRef(live, live.GroupVersionKind())
+	if layered, ok := kind.(workload.Layered); ok {
+		if _, own := layered.Layer().(*appsv1.ControllerRevision); own {
+			owner.Controller = nil
+		}
+	}
+	return owner
+}
+
+// isOwned reports whether a workload owns a revision.
+func isOwned(revision *appsv1.ControllerRevision, owner metav1.Object) bool {
+	return slices.ContainsFunc(revision.OwnerReferences, func(reference metav1.OwnerReference) bool { return reference.UID == owner.GetUID() })
 }
 
 // sameContent reports whether two revisions of a version hold the same data. Their templates are equal, but they may stem from different

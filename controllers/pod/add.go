@@ -22,7 +22,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -64,7 +63,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	for _, kind := range r.Kinds {
 		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), builder.WithPredicates(minReadyChanged(kind)))
 		if layered, ok := kind.(workload.Layered); ok {
-			controlled.Watches(layered.Layer(), handler.EnqueueRequestsFromMapFunc(r.ofLayer), builder.WithPredicates(adopted()))
+			controlled.Watches(layered.Layer(), handler.EnqueueRequestsFromMapFunc(r.ofLayer(layered)), builder.WithPredicates(adopted()))
 		}
 	}
 	return controlled.
@@ -119,20 +118,22 @@ func (r *Reconciler) ofWorkload(kind workload.Kind) handler.MapFunc {
 		}
 		var result []reconcile.Request
 		for _, revision := range revisions {
-			result = append(result, r.ownedBy(ctx, object.GetNamespace(), revision.Owner)...)
+			result = append(result, r.ofRevision(ctx, object.GetNamespace(), revision)...)
 		}
 		return result
 	}
 }
 
-func (r *Reconciler) ofLayer(ctx context.Context, object client.Object) []reconcile.Request {
-	return r.ownedBy(ctx, object.GetNamespace(), object.GetUID())
+func (r *Reconciler) ofLayer(kind workload.Layered) handler.MapFunc {
+	return func(ctx context.Context, object client.Object) []reconcile.Request {
+		return r.ofRevision(ctx, object.GetNamespace(), kind.Revision(object))
+	}
 }
 
-func (r *Reconciler) ownedBy(ctx context.Context, namespace string, owner types.UID) []reconcile.Request {
-	pods, err := index.PodsOf(ctx, r.Client, namespace, owner)
+func (r *Reconciler) ofRevision(ctx context.Context, namespace string, revision decide.Revision) []reconcile.Request {
+	pods, err := index.PodsOf(ctx, r.Client, namespace, revision.Pods)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the pods of a revision", "namespace", namespace, "owner", owner)
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the pods of a revision", "namespace", namespace, "owner", revision.Pods.Owner)
 		return nil
 	}
 	return requests(pods)

@@ -94,7 +94,7 @@ func TestRequestsAreForPodsWithoutALabel(t *testing.T) {
 		return names
 	}
 	g.Expect(asked(reconciler.ofWorkload(kind.Kind{})(t.Context(), deployment))).To(ConsistOf("default/own"))
-	g.Expect(asked(reconciler.ofLayer(t.Context(), replicaSet))).To(ConsistOf("default/own"))
+	g.Expect(asked(reconciler.ofLayer(kind.Kind{})(t.Context(), replicaSet))).To(ConsistOf("default/own"))
 	g.Expect(asked(reconciler.inNamespace(t.Context(), namespace))).To(ConsistOf("default/own", "default/others"))
 
 	reconciler.Client = interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
@@ -103,6 +103,6 @@ func TestRequestsAreForPodsWithoutALabel(t *testing.T) {
 		},
 	})
 	g.Expect(reconciler.ofWorkload(kind.Kind{})(t.Context(), deployment)).To(BeEmpty())
-	g.Expect(reconciler.ofLayer(t.Context(), replicaSet)).To(BeEmpty())
+	g.Expect(reconciler.ofLayer(kind.Kind{})(t.Context(), replicaSet)).To(BeEmpty())
 	g.Expect(reconciler.inNamespace(t.Context(), namespace)).To(BeEmpty())
 }

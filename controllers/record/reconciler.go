@@ -34,6 +34,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // leftoverWait is how long to wait for the garbage collector to remove the record of a deleted Deployment of the same name.
@@ -60,8 +61,8 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 	if err != nil || !optedIn {
 		return ctrl.Result{}, err
 	}
+	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: workload.RecordName(r.Kind, owner.GetName(), release.Version)}
 	var workload appv1alpha1.ChangeWorkload
-	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: decide.ChangeWorkloadName(owner.GetName(), release.Version)}
 	err = r.Client.Get(ctx, key, &workload)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -101,12 +102,7 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, key client
 	}
 	workload := &appv1alpha1.ChangeWorkload{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: key.Namespace,
-			Name:      key.Name,
-			Labels: map[string]string{
-				appv1alpha1.LabelVersion:        release.Version,
-				appv1alpha1.LabelDeploymentName: decide.LabelValue(owner.GetName()),
-			},
+			Namespace: key.Namespace, Name: key.Name, Labels: workload.RecordLabels(r.Kind, owner.GetName(), release.Version),
 		},
 		Spec: appv1alpha1.ChangeWorkloadSpec{
 			ChangeWorkloadID:  key.Name,

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -75,7 +74,7 @@ func (r *Roller) pods(ctx context.Context, namespace string, revision decide.Rev
 	var pods []corev1.Pod
 	for i := range list.Items {
 		pod := &list.Items[i]
-		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.UID == revision.Owner {
+		if revision.Pods.Match(pod) {
 			slim := scope.SlimPod(pod)
 			slim.Spec.NodeName = pod.Spec.NodeName
 			pods = append(pods, *slim)

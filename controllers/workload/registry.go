@@ -18,6 +18,8 @@ package workload
 
 import (
 	"context"
+	"reflect"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,6 +36,23 @@ func (r Registry) Objects() []client.Object {
 		objects = append(objects, kind.New())
 	}
 	return objects
+}
+
+// Layers returns an empty object of each type that is a layer of a kind.
+func (r Registry) Layers() []client.Object {
+	var layers []client.Object
+	for _, kind := range r {
+		layered, ok := kind.(Layered)
+		if !ok {
+			continue
+		}
+		layer := layered.Layer()
+		known := slices.ContainsFunc(layers, func(other client.Object) bool { return reflect.TypeOf(other) == reflect.TypeOf(layer) })
+		if !known { // kinds may share one
+			layers = append(layers, layer)
+		}
+	}
+	return layers
 }
 
 // Of returns the kind in an owner reference, of any version; nil if it isn't under change control.

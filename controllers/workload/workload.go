@@ -36,6 +36,9 @@ type Kind interface {
 	GroupVersionKind() schema.GroupVersionKind
 	// Resource returns the name of the resource.
 	Resource() string
+	// RecordName returns what the records of a workload are named after: the name of a Deployment, as documented, and
+	// <plural>.<name> for every other kind, so that workloads of the same name don't share records.
+	RecordName(workload string) string
 	// New returns an empty object, of the type in the cache.
 	New() client.Object
 	// NewList returns an empty list of such objects.
@@ -62,9 +65,9 @@ type Owner struct {
 	Version string
 }
 
-// Layered is a Kind with objects between a workload and its pods, one for each revision, which must be watched.
+// Layered is a Kind with an object for each revision of a workload, between it and its pods or beside them, whose events matter.
 type Layered interface {
-	// Layer returns an empty object of the layer.
+	// Layer returns an empty object of those.
 	Layer() client.Object
 	// Revision returns the revision of such an object.
 	Revision(object client.Object) decide.Revision
@@ -74,9 +77,13 @@ type Layered interface {
 type Pauser interface {
 	// Paused reports whether the rollout of a workload is paused. The object may be untyped.
 	Paused(workload client.Object) bool
-	// Pause and Resume return the operations that pause and resume the rollout of a workload.
+	// Pause returns what pauses the rollout of a workload.
 	Pause(workload client.Object) []Operation
-	Resume(workload client.Object) []Operation
+	// Originals returns in JSON the fields that Pause overwrites, empty where Resume needs none of them.
+	Originals(workload client.Object) string
+	// Resume returns what lets a paused rollout go on, by the originals from before the pause. There is no operation where the
+	// pause has been changed since.
+	Resume(workload client.Object, originals string) []Operation
 }
 
 // Restorer is a Kind whose own controller keeps earlier pod templates, which it reads from the API server. The objects may be untyped.

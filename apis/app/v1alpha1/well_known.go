@@ -54,6 +54,10 @@ const (
 	// shortened; the spec has the full name. Written by their creators.
 	LabelDeploymentName = "app.kubernetes.io/deployment-name"
 
+	// LabelWorkload names the workload on the ChangeWorkloads and ChangePods of every other kind, as <plural>.<name>, shortened like
+	// LabelDeploymentName. Written by their creators.
+	LabelWorkload = "altershield.defense.antgroup.com/workload"
+
 	// LabelBatchOf on a ChangePod holds the UID of its ChangeWorkload and the number of its release, as <uid>.<number>, so
 	// that one request deletes the batches of a release. Written by the ChangeWorkload reconciler when it opens a batch.
 	LabelBatchOf = "altershield.defense.antgroup.com/batch-of"
@@ -98,6 +102,9 @@ const (
 	// pause from a user's. HeldOverridden follows the number once a user has resumed that rollout. Written by the ChangeWorkload
 	// reconciler, dropped by the mutating webhook when a release begins.
 	AnnotationHeld = "altershield.defense.antgroup.com/held"
+	// AnnotationHeldFrom on a workload holds, in JSON, the fields that the operator overwrote to hold its rollout; none where the
+	// kind needs none to let it go on. Written and removed with AnnotationHeld.
+	AnnotationHeldFrom = "altershield.defense.antgroup.com/held-from"
 	// HeldOverridden means that a user resumed the rollout. It is not held again.
 	HeldOverridden = "-overridden"
 )

@@ -22,11 +22,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Event is one Event. The functions below make all of those that the operator writes.
@@ -199,15 +199,15 @@ func StuckAfterUnusable(workload client.Object, err error, threshold time.Durati
 
 // ReleaseRefused reports that a version that was rolled back was denied. Repetitions become one Event where both references are the
 // same, whatever the note: so that of the workload has no resourceVersion, and the other one names the ChangeWorkload of the version.
-func ReleaseRefused(kind schema.GroupVersionKind, workload client.Object, version, note string) Event {
-	apiVersion, name := kind.ToAPIVersionAndKind()
+func ReleaseRefused(kind workload.Kind, object client.Object, version, note string) Event {
+	apiVersion, name := kind.GroupVersionKind().ToAPIVersionAndKind()
 	return Event{
 		Regarding: &corev1.ObjectReference{
-			APIVersion: apiVersion, Kind: name, Namespace: workload.GetNamespace(), Name: workload.GetName(), UID: workload.GetUID(),
+			APIVersion: apiVersion, Kind: name, Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(),
 		},
 		Related: &corev1.ObjectReference{
-			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: workload.GetNamespace(),
-			Name: decide.ChangeWorkloadName(workload.GetName(), version),
+			APIVersion: appv1alpha1.GroupVersion.String(), Kind: "ChangeWorkload", Namespace: object.GetNamespace(),
+			Name: workload.RecordName(kind, object.GetName(), version),
 		},
 		Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseRefused, Action: actionAdmit, Note: note,
 	}

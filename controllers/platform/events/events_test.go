@@ -30,6 +30,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestEvent(t *testing.T) {
@@ -95,7 +96,7 @@ func TestEvent(t *testing.T) {
 			"Warning", "ReleaseNotRolledBack", "RollBack", "release 2, version b, was not rolled back: broken (cause of the rollback: bob asked for it)"},
 		{events.StuckAfterUnusable(workload, broken, 2*time.Minute), workload, nil, "Warning", "StuckAfterUnusable", "RollBack",
 			"broken; the setting stuck-rollback applies: 2m0s"},
-		{events.ReleaseRefused(appsv1.SchemeGroupVersion.WithKind("Deployment"), workload, "b", "refused"), reference, ofVersion,
+		{events.ReleaseRefused(deployment.Kind{}, workload, "b", "refused"), reference, ofVersion,
 			"Warning", "ReleaseRefused", "Admit", "refused"},
 		{events.ConfigRestored(setting), setting, nil, "Normal", "ConfigRestored", "Configure", "created with the default"},
 		{events.ConfigIgnored(setting, "no effect"), setting, nil, "Warning", "ConfigIgnored", "Configure", "no effect"},

@@ -50,13 +50,7 @@ const (
 
 // Setup registers the indexes for workloads of the kinds. Without them the queries of this package fail.
 func Setup(ctx context.Context, indexer client.FieldIndexer, kinds workload.Registry) error {
-	owned := []client.Object{&corev1.Pod{}, &appv1alpha1.ChangeWorkload{}}
-	for _, kind := range kinds {
-		if layered, ok := kind.(workload.Layered); ok {
-			owned = append(owned, layered.Layer())
-		}
-	}
-	for _, object := range owned {
+	for _, object := range append(kinds.Layers(), &corev1.Pod{}, &appv1alpha1.ChangeWorkload{}) {
 		if err := indexer.IndexField(ctx, object, byOwner, ownerUID); err != nil {
 			return fmt.Errorf("indexing %T by %s: %w", object, byOwner, err)
 		}
@@ -167,7 +161,7 @@ func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace stri
 func LiveChangeWorkloadsOf(ctx context.Context, live client.Reader, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
 	err := live.List(ctx, &list, client.InNamespace(owner.GetNamespace()),
-		client.MatchingLabels{appv1alpha1.LabelDeploymentName: decide.LabelValue(owner.GetName())})
+		workload.RecordLabel(kind, owner.GetName()))
 	if err != nil {
 		return nil, fmt.Errorf("listing the ChangeWorkloads of %s %s on the API server: %w", kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(owner), err)
 	}
@@ -176,14 +170,22 @@ func LiveChangeWorkloadsOf(ctx context.Context, live client.Reader, kind workloa
 	}), nil
 }
 
-// PodsOf lists the Pods that the object with this UID controls, such as a ReplicaSet. They are shared with the cache and must not be
-// changed.
-func PodsOf(ctx context.Context, reader client.Reader, namespace string, owner types.UID) ([]corev1.Pod, error) {
+// PodsOf lists the Pods of a revision. They are shared with the cache: don't modify them.
+func PodsOf(ctx context.Context, reader client.Reader, namespace string, revision decide.PodsOf) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	if err := Owned(ctx, reader, &list, namespace, owner); err != nil {
+	if err := Owned(ctx, reader, &list, namespace, revision.Owner); err != nil {
 		return nil, err
 	}
-	return list.Items, nil
+	if revision.Label == "" { // they are all of the revision
+		return list.Items, nil
+	}
+	var pods []corev1.Pod
+	for i := range list.Items {
+		if revision.Match(&list.Items[i]) {
+			pods = append(pods, list.Items[i])
+		}
+	}
+	return pods, nil
 }
 
 // ChangePodsOf lists the ChangePods that name this ChangeWorkload. Some may belong to a deleted object of the same name, until the

@@ -122,9 +122,12 @@ func (c Change) operations(object client.Object, kind workload.Kind) []workload.
 	// The generation changes only with the spec. The test keeps a user's pause or resumption in between.
 	operations = append(operations, workload.Operation{Op: "test", Path: "/metadata/generation", Value: object.GetGeneration()})
 	if c.Pause {
+		if originals := pauser.Originals(object); originals != "" {
+			operations = append(operations, workload.Operation{Op: "add", Path: AnnotationPath(appv1alpha1.AnnotationHeldFrom), Value: originals})
+		}
 		return append(operations, pauser.Pause(object)...)
 	}
-	return append(operations, pauser.Resume(object)...)
+	return append(operations, pauser.Resume(object, object.GetAnnotations()[appv1alpha1.AnnotationHeldFrom])...)
 }
 
 // AnnotationPath returns the JSON pointer of an annotation.

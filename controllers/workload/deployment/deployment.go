@@ -72,6 +72,9 @@ func (Kind) GroupVersionKind() schema.GroupVersionKind {
 // Resource returns "deployments".
 func (Kind) Resource() string { return "deployments" }
 
+// RecordName returns the name of the Deployment, as documented.
+func (Kind) RecordName(deployment string) string { return deployment }
+
 // New returns an empty Deployment.
 func (Kind) New() client.Object { return &appsv1.Deployment{} }
 
@@ -110,7 +113,7 @@ func (Kind) Revision(object client.Object) decide.Revision {
 		Version: replicaSet.Labels[appv1alpha1.LabelVersion],
 		Number:  math.MaxInt64, // not numbered yet: the newest
 		Created: replicaSet.CreationTimestamp.Time,
-		Owner:   replicaSet.UID,
+		Pods:    decide.PodsOf{Owner: replicaSet.UID},
 		Healthy: desired > 0 && replicaSet.Status.ReadyReplicas >= desired,
 	}
 	if number, err := strconv.ParseInt(replicaSet.Annotations[revisionAnnotation], 10, 64); err == nil {
@@ -181,7 +184,10 @@ func (Kind) Pause(client.Object) []workload.Operation {
 	return []workload.Operation{{Op: "add", Path: "/spec/paused", Value: true}}
 }
 
+// Originals returns nothing: only a rollout that isn't paused is paused.
+func (Kind) Originals(client.Object) string { return "" }
+
 // Resume removes spec.paused. With the value false the operator would own the field.
-func (Kind) Resume(client.Object) []workload.Operation {
+func (Kind) Resume(client.Object, string) []workload.Operation {
 	return []workload.Operation{{Op: "remove", Path: "/spec/paused"}}
 }

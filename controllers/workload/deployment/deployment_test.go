@@ -90,7 +90,7 @@ func TestKindRevision(t *testing.T) {
 		{"from before change control", replicaSet("", "6", nil, 0), decide.Revision{Number: 6}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			row.want.Owner, row.want.Created = "rs-1", now
+			row.want.Pods.Owner, row.want.Created = "rs-1", now
 			NewWithT(t).Expect(deployment.Kind{}.Revision(row.replicaSet)).To(Equal(row.want))
 		})
 	}
@@ -140,7 +140,7 @@ func TestKindPaused(t *testing.T) {
 	}
 	g := NewWithT(t)
 	g.Expect(deployment.Kind{}.Pause(nil)).To(Equal([]workload.Operation{{Op: "add", Path: "/spec/paused", Value: true}}))
-	g.Expect(deployment.Kind{}.Resume(nil)).To(Equal([]workload.Operation{{Op: "remove", Path: "/spec/paused"}}))
+	g.Expect(deployment.Kind{}.Resume(nil, "")).To(Equal([]workload.Operation{{Op: "remove", Path: "/spec/paused"}}))
 }
 
 func TestKindOwnerOf(t *testing.T) {
