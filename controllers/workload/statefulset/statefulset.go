@@ -1,0 +1,220 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package statefulset is the kind StatefulSet. Nothing else of the operator knows StatefulSets.
+package statefulset
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/controllerrevision"
+)
+
+// Writes the operator's labels and annotations on StatefulSets, and stops the rollout of a failed release.
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=patch
+// Sets the pod template of a StatefulSet back to an earlier one.
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=patch
+// Finds out whether a write was refused because the StatefulSet has moved on.
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
+// Reads a StatefulSet whole, to keep its pod template or to roll it back: the cache holds none.
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
+// Looks whether a StatefulSet is still there before its release is recorded or checked again: the cache may lag.
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
+// Reads which release a rollback on request is to leave.
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
+// Makes the StatefulSet the owner of its record and of its templates, where the admission plugin OwnerReferencesPermissionEnforcement
+// asks for this.
+// +kubebuilder:rbac:groups=apps,resources=statefulsets/finalizers,verbs=update
+
+// stopped is the partition at which no pod is updated. At a lower one, pods that a StatefulSet gains by scaling up would be of the new
+// revision.
+const stopped = math.MaxInt32
+
+// Kind is the kind StatefulSet. Its revisions are ControllerRevisions.
+type Kind struct{}
+
+var (
+	_ workload.Kind     = Kind{}
+	_ workload.Layered  = Kind{}
+	_ workload.Pauser   = Kind{}
+	_ workload.Restorer = Kind{}
+)
+
+// GroupVersionKind returns apps/v1 StatefulSet.
+func (Kind) GroupVersionKind() schema.GroupVersionKind {
+	return appsv1.SchemeGroupVersion.WithKind("StatefulSet")
+}
+
+// Resource returns "statefulsets".
+func (Kind) Resource() string { return "statefulsets" }
+
+// RecordName returns the name of the StatefulSet behind "statefulsets.".
+func (k Kind) RecordName(statefulSet string) string { return k.Resource() + "." + statefulSet }
+
+// New returns an empty StatefulSet.
+func (Kind) New() client.Object { return &appsv1.StatefulSet{} }
+
+// NewList returns an empty list of StatefulSets.
+func (Kind) NewList() client.ObjectList { return &appsv1.StatefulSetList{} }
+
+// TemplatePath returns spec.template.
+func (Kind) TemplatePath() []string { return []string{"spec", "template"} }
+
+// Layer returns an empty ControllerRevision.
+func (Kind) Layer() client.Object { return &appsv1.ControllerRevision{} }
+
+// Rollout reads how far a StatefulSet is with its pods. Pods below a partition that a user has set are not part of the release. Under a
+// strategy that the operator doesn't know the rollout is only watched, and never counts as one to be stopped.
+func (Kind) Rollout(object client.Object) decide.Rollout {
+	set, ok := object.(*appsv1.StatefulSet)
+	if !ok {
+		return decide.Rollout{}
+	}
+	rollout := decide.Rollout{
+		Desired:         ptr.Deref(set.Spec.Replicas, 1),
+		MinReadySeconds: set.Spec.MinReadySeconds,
+		Paused:          isStopped(set.Spec.UpdateStrategy),
+	}
+	if set.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
+		return rollout
+	}
+	if !rollout.Paused {
+		rollout.Desired = max(rollout.Desired-partitionOf(set.Spec.UpdateStrategy), 0)
+	}
+	rollout.Rolling = set.Status.UpdatedReplicas < min(rollout.Desired, set.Status.Replicas)
+	return rollout
+}
+
+// Revision reads a ControllerRevision.
+func (k Kind) Revision(object client.Object) decide.Revision { return k.revisions().Revision(object) }
+
+// Revisions lists the ControllerRevisions that a StatefulSet controls.
+func (k Kind) Revisions(ctx context.Context, cache client.Reader, statefulSet client.Object) ([]decide.Revision, error) {
+	return k.revisions().Revisions(ctx, cache, statefulSet)
+}
+
+// OwnerOf returns the StatefulSet of a ControllerRevision or of a pod.
+func (k Kind) OwnerOf(ctx context.Context, cache client.Reader, object client.Object) (*workload.Owner, error) {
+	return k.revisions().OwnerOf(ctx, cache, object)
+}
+
+// History lists the ControllerRevisions that a StatefulSet controls, with their templates.
+func (k Kind) History(ctx context.Context, live client.Reader, statefulSet client.Object) ([]decide.Revision, error) {
+	return k.revisions().History(ctx, live, statefulSet)
+}
+
+// Orphans lists the templates with a version that a deleted StatefulSet left.
+func (k Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]podtemplate.Template, error) {
+	return k.revisions().Orphans(ctx, live, created, version)
+}
+
+func (k Kind) revisions() controllerrevision.Set {
+	return controllerrevision.Set{
+		Kind:     k,
+		PodLabel: func(revision *appsv1.ControllerRevision) string { return revision.Name },
+		Healthy:  isHealthy,
+	}
+}
+
+// isHealthy reports whether a revision is the last one that was rolled out completely, and each of its remaining pods is ready. None
+// has to remain where a newer revision replaces them: a single replica has no old pod beside the new one.
+func isHealthy(object client.Object, revision string, pods controllerrevision.Pods) bool {
+	set, ok := object.(*appsv1.StatefulSet)
+	if !ok || set.Status.CurrentRevision != revision || pods.Ready < pods.There {
+		return false
+	}
+	desired := int(ptr.Deref(set.Spec.Replicas, 1))
+	return set.Status.UpdateRevision != revision || desired > 0 && pods.Ready >= desired
+}
+
+// Paused reports whether the controller of a StatefulSet updates no pod by itself: the partition is at its maximum, or the strategy is
+// OnDelete.
+func (Kind) Paused(object client.Object) bool { return isStopped(strategyOf(object)) }
+
+// Pause sets the partition to its maximum. Pods of the new revision stay; one that is deleted comes back as an old one.
+func (Kind) Pause(object client.Object) []workload.Operation {
+	if strategyOf(object).RollingUpdate == nil {
+		return []workload.Operation{{Op: "add", Path: "/spec/updateStrategy/rollingUpdate", Value: map[string]any{"partition": stopped}}}
+	}
+	return []workload.Operation{{Op: "add", Path: partitionPath, Value: stopped}}
+}
+
+const partitionPath = "/spec/updateStrategy/rollingUpdate/partition"
+
+// originals is what Pause overwrites.
+type originals struct {
+	Partition int32 `json:"partition"`
+}
+
+// Originals returns the partition, unless it is 0.
+func (Kind) Originals(object client.Object) string {
+	partition := partitionOf(strategyOf(object))
+	if partition == 0 {
+		return ""
+	}
+	known, _ := json.Marshal(originals{partition}) // a number always encodes
+	return string(known)
+}
+
+// Resume restores the partition, or sets it to 0 where no other is known.
+func (Kind) Resume(object client.Object, known string) []workload.Operation {
+	if partitionOf(strategyOf(object)) != stopped {
+		return nil
+	}
+	var before originals
+	if err := json.Unmarshal([]byte(known), &before); err != nil || before.Partition < 0 {
+		before = originals{}
+	}
+	return []workload.Operation{{Op: "replace", Path: partitionPath, Value: before.Partition}}
+}
+
+func isStopped(strategy appsv1.StatefulSetUpdateStrategy) bool {
+	return strategy.Type == appsv1.OnDeleteStatefulSetStrategyType || partitionOf(strategy) == stopped
+}
+
+func partitionOf(strategy appsv1.StatefulSetUpdateStrategy) int32 {
+	if strategy.RollingUpdate == nil {
+		return 0
+	}
+	return ptr.Deref(strategy.RollingUpdate.Partition, 0)
+}
+
+// strategyOf reads the update strategy of a StatefulSet, which may be untyped. It is empty where the API server wouldn't accept it.
+func strategyOf(object client.Object) appsv1.StatefulSetUpdateStrategy {
+	switch set := object.(type) {
+	case *appsv1.StatefulSet:
+		return set.Spec.UpdateStrategy
+	case *unstructured.Unstructured:
+		var strategy appsv1.StatefulSetUpdateStrategy
+		raw, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "updateStrategy")
+		if fields, ok := raw.(map[string]any); ok && runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &strategy) == nil {
+			return strategy
+		}
+	}
+	return appsv1.StatefulSetUpdateStrategy{}
+}
