@@ -70,7 +70,7 @@ func (s Set) Revisions(ctx context.Context, cache client.Reader, object client.O
 	if err := index.Owned(ctx, cache, &list, object.GetNamespace(), object.GetUID()); err != nil {
 		return nil, err
 	}
-	pods, err := index.PodsOf(ctx, cache, object.GetNamespace(), object.GetUID())
+	pods, err := index.PodsOf(ctx, cache, object.GetNamespace(), decide.PodsOf{Owner: object.GetUID()})
 	if err != nil {
 		return nil, err
 	}
