@@ -226,11 +226,11 @@ func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, trace
 }
 
 func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tracing.Tracer, operator string) error {
-	if err := webhooks.Watch(ctx, mgr.GetCache(), deployment.Kind{}); err != nil {
+	if err := webhooks.Watch(ctx, mgr.GetCache(), kinds()); err != nil {
 		return err
 	}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
-		Kind: deployment.Kind{}, Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Kinds: kinds(), Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: events.Recorder{Events: mgr.GetEventRecorder(controllers.Reporter)}, Tracer: tracer, Leaving: ctx.Done(),
 	}); err != nil {
 		return err

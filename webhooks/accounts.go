@@ -64,10 +64,16 @@ type accounts struct {
 
 func newAccounts(options Options, metrics *Metrics) *accounts {
 	return &accounts{
-		kind: options.Kind, cache: options.Reader, clock: options.Clock, recorder: options.Recorder, metrics: metrics, tracer: options.Tracer,
+		cache: options.Reader, clock: options.Clock, recorder: options.Recorder, metrics: metrics, tracer: options.Tracer,
 		all:     flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(overall, overallBurst, options.Clock),
 		limited: lru.New(maxLimited),
 	}
+}
+
+// of returns the accounts of one kind, which share the limits with those of all others.
+func (a accounts) of(kind workload.Kind) *accounts {
+	a.kind = kind
+	return &a
 }
 
 // known returns the Deployment of a request from the cache, shared with the cache. It returns nil if the cache has none with this name

@@ -83,7 +83,7 @@ func TestAccountsTakeOnlyWhatTheCacheConfirms(t *testing.T) {
 			validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, objects...))
 			seen := &recorder{}
 			validator.accounts.recorder.Events = seen
-			defaulter := &deploymentDefaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past}
+			defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past}
 			var old object
 			if row.old != nil {
 				old = deployment(t, row.old)
@@ -155,7 +155,7 @@ func TestAccountsAreLimited(t *testing.T) {
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, objects...))
 	clock := clocktesting.NewFakePassiveClock(now)
 	metrics := validator.accounts.metrics
-	validator.accounts = newAccounts(Options{Kind: kind.Kind{}, Reader: validator.accounts.cache, Clock: clock, Recorder: events.Recorder{Events: &recorder{}}}, metrics)
+	validator.accounts = newAccounts(Options{Reader: validator.accounts.cache, Clock: clock, Recorder: events.Recorder{Events: &recorder{}}}, metrics).of(kind.Kind{})
 	ask := func(name string, times int) {
 		request := requestOf(t, deployment(t, named(name)), deployment(t, named(name), repaired))
 		request.Name = name

@@ -28,6 +28,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -217,7 +218,7 @@ func raw(t testing.TB, deployment object) runtime.RawExtension {
 func requestOf(t testing.TB, old, updated object) admission.Request {
 	t.Helper()
 	request := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-		Operation: "UPDATE", Namespace: "default", Name: "sleep",
+		Operation: "UPDATE", Namespace: "default", Name: "sleep", Kind: metav1.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
 		UserInfo: authenticationv1.UserInfo{Username: "alice"}, OldObject: raw(t, old), Object: raw(t, updated),
 	}}
 	if old == nil {
@@ -265,13 +266,13 @@ func cached(t testing.TB, edits ...edit) *appsv1.Deployment {
 // accountsOf returns accounts with the reader as their cache.
 func accountsOf(t testing.TB, reader client.Reader) *accounts {
 	t.Helper()
-	options := Options{Kind: kind.Kind{}, Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Recorder: events.Recorder{Events: &recorder{}}}
-	return newAccounts(options, countingMetrics(t))
+	options := Options{Reader: reader, Clock: clocktesting.NewFakePassiveClock(now), Recorder: events.Recorder{Events: &recorder{}}}
+	return newAccounts(options, countingMetrics(t)).of(kind.Kind{})
 }
 
 // pastOf returns a past with the reader as its API server.
 func pastOf(live client.Reader, accounts *accounts) *past {
-	return newPast(Options{Kind: kind.Kind{}, Live: live, Clock: clocktesting.NewFakePassiveClock(now)}, accounts)
+	return newPast(Options{Live: live, Clock: clocktesting.NewFakePassiveClock(now)}, accounts).of(kind.Kind{})
 }
 
 func countingMetrics(t testing.TB) *Metrics {

@@ -56,7 +56,10 @@ func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspen
 	return nil
 }
 
-const takeOut = "remove it from the manifest that sets it: otherwise it lets every release through while the Deployment is suspended"
+// takeOut tells how to get rid of a label that a manifest sets.
+func takeOut(kind string) string {
+	return fmt.Sprintf("remove it from the manifest that sets it: otherwise it lets every release through while the %s is suspended", kind)
+}
 
 // labelAdvice warns if an update sets the label without being a release. A manifest with the label would set it again after each
 // release.
@@ -67,11 +70,11 @@ func labelAdvice(old, updated marks) []string {
 	key := appv1alpha1.LabelIgnoredSuspend
 	switch {
 	case decide.IsIgnoredSuspendSpent(old.annotations):
-		return []string{fmt.Sprintf("the label %s has no effect, since it was already used or removed at this release; %s", key, takeOut)}
+		return []string{fmt.Sprintf("the label %s has no effect, since it was already used or removed at this release; %s", key, takeOut(old.kind))}
 	case old.suspended():
-		return []string{fmt.Sprintf("the label %s lets the next release through; then %s", key, takeOut)}
+		return []string{fmt.Sprintf("the label %s lets the next release through; then %s", key, takeOut(old.kind))}
 	}
-	return []string{fmt.Sprintf("the label %s is removed again, since the Deployment isn't suspended; %s", key, takeOut)}
+	return []string{fmt.Sprintf("the label %s is removed again, since the %s isn't suspended; %s", key, old.kind, takeOut(old.kind))}
 }
 
 // spentAdvice explains how to get a release through if the label of the Deployment is spent.
@@ -79,6 +82,6 @@ func spentAdvice(old marks) []string {
 	if !old.hasSpentLabel() {
 		return nil
 	}
-	return []string{fmt.Sprintf("the label %s on the Deployment has no effect, since it was already used or removed at this release: "+
-		"remove it, then set it in the update that changes the pod template", appv1alpha1.LabelIgnoredSuspend)}
+	return []string{fmt.Sprintf("the label %s on the %s has no effect, since it was already used or removed at this release: "+
+		"remove it, then set it in the update that changes the pod template", appv1alpha1.LabelIgnoredSuspend, old.kind)}
 }

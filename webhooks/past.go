@@ -72,7 +72,13 @@ type past struct {
 
 func newPast(options Options, accounts *accounts) *past {
 	limiter := flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(liveReads, liveReadsBurst, options.Clock)
-	return &past{kind: options.Kind, live: boundedReader{options.Live, limiter}, accounts: accounts}
+	return &past{live: boundedReader{options.Live, limiter}, accounts: accounts}
+}
+
+// of returns the past of workloads of one kind, whose live reads share the limit with those of all others.
+func (p past) of(kind workload.Kind) *past {
+	p.kind, p.accounts = kind, p.accounts.of(kind)
+	return &p
 }
 
 // isVerified reports whether a suspended Deployment may return to a version. It reads live: the cache of this replica may lag
@@ -134,7 +140,7 @@ func (p *past) orphanVersion(ctx context.Context, namespace string, object *unst
 	orphans, err := restorer.Orphans(ctx, p.live, object, brought)
 	if err != nil {
 		if p.accounts.all.TryAccept() {
-			ctrl.LoggerFrom(ctx).Error(err, "Failed to read orphaned ReplicaSets: the created Deployment gets a new version, and pods that it adopts restart", "namespace", namespace)
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to read orphaned revisions: the created workload gets a new version, and pods that it adopts restart", "kind", p.kind.GroupVersionKind().Kind, "namespace", namespace)
 		}
 		return ""
 	}

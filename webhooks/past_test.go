@@ -32,8 +32,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-
-	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // counting counts the lists from a reader.
@@ -264,7 +262,7 @@ func TestBoundedReaderReadsNotTooOftenAndNotForLong(t *testing.T) {
 		}
 		return nil
 	}})
-	reader := newPast(Options{Kind: kind.Kind{}, Live: live, Clock: clock}, nil).live
+	reader := newPast(Options{Live: live, Clock: clock}, nil).live
 	for range 200 {
 		g.Expect(reader.List(t.Context(), &appsv1.ReplicaSetList{})).To(Succeed())
 	}

@@ -27,26 +27,27 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // refusalSentence gives the reason and the end of a version's quarantine. It is the same each time, and free of control
 // characters: the API server drops warnings with them.
-func refusalSentence(deployment string, rollback *appv1alpha1.Rollback) string {
+func refusalSentence(name string, rollback *appv1alpha1.Rollback) string {
 	return strings.Map(func(char rune) rune {
 		if unicode.IsControl(char) {
 			return ' '
 		}
 		return char
-	}, fmt.Sprintf("deployment %s refuses version %s: it was rolled back at %s because %s; it is refused until %s",
-		deployment, rollback.Version, rollback.Time.UTC().Format(time.RFC3339), cause(rollback), refusedUntil(rollback)))
+	}, fmt.Sprintf("%s refuses version %s: it was rolled back at %s because %s; it is refused until %s",
+		name, rollback.Version, rollback.Time.UTC().Format(time.RFC3339), cause(rollback), refusedUntil(rollback)))
 }
 
 // refusalAdvice lists the options after a denial.
-func refusalAdvice(rollback *appv1alpha1.Rollback) []string {
+func refusalAdvice(kind string, rollback *appv1alpha1.Rollback) []string {
 	return []string{
 		"to release something else, change the pod template: only this exact template is refused",
-		fmt.Sprintf("to let this version through, set the label %s=%s on the Deployment in the same update",
-			appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue),
+		fmt.Sprintf("to let this version through, set the label %s=%s on the %s in the same update",
+			appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue, kind),
 		"or wait until " + refusedUntil(rollback),
 	}
 }
@@ -75,5 +76,5 @@ func (a *accounts) reportRefusal(known client.Object, version string) {
 	if refused == nil {
 		return
 	}
-	a.recorder.Record(events.ReleaseRefused(a.kind, known, refused.Version, refusalSentence(known.GetName(), refused)))
+	a.recorder.Record(events.ReleaseRefused(a.kind, known, refused.Version, refusalSentence(workload.Phrase(a.kind, known.GetName()), refused)))
 }

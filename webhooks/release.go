@@ -56,6 +56,8 @@ type author struct {
 
 // marks are the parts of a workload that identify a release.
 type marks struct {
+	// kind is the kind of the workload.
+	kind           string
 	labels         map[string]string
 	annotations    map[string]string
 	templateLabels map[string]string
@@ -74,6 +76,7 @@ func newMarks(kind workload.Kind, object *unstructured.Unstructured) marks {
 	templateLabels, _, _ := unstructured.NestedStringMap(object.Object, append(kind.TemplatePath(), "metadata", "labels")...)
 	pauser, canPause := kind.(workload.Pauser)
 	return marks{
+		kind:           kind.GroupVersionKind().Kind,
 		paused:         canPause && pauser.Paused(object),
 		labels:         object.GetLabels(),
 		annotations:    object.GetAnnotations(),
@@ -148,6 +151,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 
 func (m marks) clone() marks {
 	return marks{
+		kind:           m.kind,
 		labels:         cloneOrNew(m.labels),
 		annotations:    cloneOrNew(m.annotations),
 		templateLabels: cloneOrNew(m.templateLabels),

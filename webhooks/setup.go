@@ -26,6 +26,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -43,6 +44,9 @@ import (
 const (
 	MutatePath   = "/mutate-apps-v1-deployment"
 	ValidatePath = "/validate-apps-v1-deployment"
+	// Paths for every other kind.
+	MutateKindPath   = "/mutate-kind"
+	ValidateKindPath = "/validate-kind"
 )
 
 // +kubebuilder:webhook:path=/mutate-apps-v1-deployment,mutating=true,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=create;update,versions=v1,name=mdeployment.kb.io,admissionReviewVersions=v1,reinvocationPolicy=IfNeeded,timeoutSeconds=10
@@ -50,8 +54,8 @@ const (
 
 // Options configures the webhooks.
 type Options struct {
-	// Kind is the kind of workload that they admit.
-	Kind workload.Kind
+	// Kinds are the kinds of workloads that they admit.
+	Kinds workload.Registry
 	// Reader reads from a cache with the objects of Watch and the indexes of package index.
 	Reader client.Reader
 	// Live reads from the API server, for irrevocable decisions and for objects that the cache doesn't hold.
@@ -69,8 +73,8 @@ type Options struct {
 }
 
 // Watch makes the cache hold the objects that the webhooks read, also on replicas that don't lead.
-func Watch(ctx context.Context, informers cache.Informers, kind workload.Kind) error {
-	for _, object := range []client.Object{&corev1.Namespace{}, kind.New(), &appv1alpha1.ChangeWorkload{}} {
+func Watch(ctx context.Context, informers cache.Informers, kinds workload.Registry) error {
+	for _, object := range append(kinds.Objects(), &corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}) {
 		if _, err := informers.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
@@ -86,16 +90,34 @@ func Register(server webhook.Server, options Options) error {
 	}
 	accounts := newAccounts(options, metrics)
 	past := newPast(options, accounts)
+	mutate := dispatcher{options.Kinds, func(kind workload.Kind) admission.Handler {
+		return &defaulter{kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind)}
+	}}
+	validate := dispatcher{options.Kinds, func(kind workload.Kind) admission.Handler {
+		return &validator{kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind)}
+	}}
 	log := boundedLog(options.Clock)
-	server.Register(MutatePath, closeOnShutdown{options.Leaving, &admission.Webhook{
-		Handler:        &deploymentDefaulter{kind: options.Kind, operator: options.Operator, clock: options.Clock, accounts: accounts, past: past},
-		LogConstructor: log,
-	}})
-	server.Register(ValidatePath, closeOnShutdown{options.Leaving, &admission.Webhook{
-		Handler:        &deploymentValidator{kind: options.Kind, operator: options.Operator, clock: options.Clock, accounts: accounts, past: past},
-		LogConstructor: log,
-	}})
+	for path, handler := range map[string]admission.Handler{
+		MutatePath: mutate, MutateKindPath: mutate, ValidatePath: validate, ValidateKindPath: validate,
+	} {
+		server.Register(path, closeOnShutdown{options.Leaving, &admission.Webhook{Handler: handler, LogConstructor: log}})
+	}
 	return nil
+}
+
+// dispatcher has each admission review answered by the handler for its kind of workload.
+type dispatcher struct {
+	kinds   workload.Registry
+	handler func(kind workload.Kind) admission.Handler
+}
+
+// Handle admits what is no workload under change control: a webhook configuration may still name a kind that was one.
+func (d dispatcher) Handle(ctx context.Context, request admission.Request) admission.Response {
+	kind := d.kinds.Named(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind})
+	if kind == nil {
+		return admission.Allowed("")
+	}
+	return d.handler(kind).Handle(ctx, request)
 }
 
 // boundedLog keeps untrusted input out of the log: the values of requests, and more than one line per second about requests that

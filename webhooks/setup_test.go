@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -48,10 +49,10 @@ func TestRegisterServesBothWebhooksUnderTheirDocumentedPaths(t *testing.T) {
 	refusing := all(stamped(versionOf123, "4"), rolledBack(leaving(versionOf1234, "4", refused)))
 	reader := readerOf(t, interceptor.Funcs{}, cached(t, refusing))
 	g.Expect(Register(served, Options{
-		Kind: kind.Kind{}, Reader: reader, Live: reader, Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
+		Kinds: workload.Registry{kind.Kind{}}, Reader: reader, Live: reader, Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
 		Recorder: events.Recorder{Events: seen}, Metrics: prometheus.NewRegistry(),
 	})).To(Succeed())
-	g.Expect(served.handlers).To(HaveLen(2))
+	g.Expect(served.handlers).To(HaveLen(4))
 	release := all(stamped(versionOf123, "4"), suspended)
 	request := requestOf(t, deployment(t, release), deployment(t, release, repaired))
 	g.Expect(served.handlers["/mutate-apps-v1-deployment"].Handle(t.Context(), request).Patches).NotTo(BeEmpty())

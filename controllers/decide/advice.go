@@ -27,7 +27,7 @@ import (
 
 // DenialAdvice returns the warnings beside a denial: the failed pods, where to see more, and how to release a repair. It takes the
 // ChangeWorkloads of the suspended Deployment, the version that it is at, and its rollbacks.
-func DenialAdvice(workloads []appv1alpha1.ChangeWorkload, version string, rollbacks []appv1alpha1.Rollback, now time.Time) []string {
+func DenialAdvice(kind string, workloads []appv1alpha1.ChangeWorkload, version string, rollbacks []appv1alpha1.Rollback, now time.Time) []string {
 	var advice []string
 	failed := Failed(workloads, version)
 	for _, workload := range newestFirst(workloads) {
@@ -39,8 +39,8 @@ func DenialAdvice(workloads []appv1alpha1.ChangeWorkload, version string, rollba
 			advice = append(advice, fmt.Sprintf("release %s is being checked; the suspension is lifted when it succeeds", version))
 		}
 	}
-	advice = append(advice, fmt.Sprintf("to let a repair through, set the label %s=%s on the Deployment in the same update",
-		appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue))
+	advice = append(advice, fmt.Sprintf("to let a repair through, set the label %s=%s on the %s in the same update",
+		appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue, kind))
 	verified := slices.DeleteFunc(verifiedVersions(workloads, version), func(version string) bool {
 		return RefusalOf(rollbacks, version, now) != nil
 	})

@@ -78,7 +78,7 @@ func TestDenialAdvice(t *testing.T) {
 			nil, version, []string{bypass}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(decide.DenialAdvice(row.workloads, row.version, nil, now)).To(Equal(row.advice))
+			NewWithT(t).Expect(decide.DenialAdvice("Deployment", row.workloads, row.version, nil, now)).To(Equal(row.advice))
 		})
 	}
 }
@@ -95,15 +95,15 @@ func TestDenialAdviceNamesNoRefusedVersion(t *testing.T) {
 	g := NewWithT(t)
 	workloads := []appv1alpha1.ChangeWorkload{other(version, 2, stored("Suspend", "False", "PodsFailed"), remembering(older, "b"))}
 	rollbacks := []appv1alpha1.Rollback{refusedUntil(rollback(older, 1, "b"), now.Add(time.Hour))}
-	g.Expect(decide.DenialAdvice(workloads, version, rollbacks, now)).To(ContainElement("going back to a verified version needs no label: b"))
-	g.Expect(decide.DenialAdvice(workloads, version, rollbacks, now.Add(time.Hour))).To(ContainElement(
+	g.Expect(decide.DenialAdvice("Deployment", workloads, version, rollbacks, now)).To(ContainElement("going back to a verified version needs no label: b"))
+	g.Expect(decide.DenialAdvice("Deployment", workloads, version, rollbacks, now.Add(time.Hour))).To(ContainElement(
 		"going back to a verified version needs no label: 0123456789abcdef0123456789abcdef, b"), "once its refusal is over")
 }
 
 func TestDenialAdviceHasNoEmptyReason(t *testing.T) {
 	g := NewWithT(t)
 	takenBack := other(version, 1, stored("Suspend", "False", "PodsFailed"))
-	for _, advice := range decide.DenialAdvice([]appv1alpha1.ChangeWorkload{takenBack}, repair, nil, now) {
+	for _, advice := range decide.DenialAdvice("Deployment", []appv1alpha1.ChangeWorkload{takenBack}, repair, nil, now) {
 		g.Expect(advice).NotTo(HavePrefix(" "), "an older release stays Suspend although no pod of it is failed any more")
 	}
 }

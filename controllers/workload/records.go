@@ -17,6 +17,8 @@ limitations under the License.
 package workload
 
 import (
+	"strings"
+
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -42,4 +44,9 @@ func RecordLabels(kind Kind, name, version string) client.MatchingLabels {
 	labels := RecordLabel(kind, name)
 	labels[appv1alpha1.LabelVersion] = version
 	return labels
+}
+
+// Phrase returns a workload as messages name it, such as "deployment sleep".
+func Phrase(kind Kind, name string) string {
+	return strings.ToLower(kind.GroupVersionKind().Kind) + " " + name
 }

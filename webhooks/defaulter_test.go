@@ -35,10 +35,10 @@ func mutate(t testing.TB, request admission.Request) admission.Response {
 	return defaulterOf(t, readerOf(t, interceptor.Funcs{})).Handle(t.Context(), request)
 }
 
-func defaulterOf(t testing.TB, reader client.Reader) *deploymentDefaulter {
+func defaulterOf(t testing.TB, reader client.Reader) *defaulter {
 	t.Helper()
 	accounts := accountsOf(t, reader)
-	return &deploymentDefaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
+	return &defaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
 }
 
 func TestDeploymentDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
@@ -165,22 +165,22 @@ func TestDeploymentDefaulterRefusesWhatItCanNotRead(t *testing.T) {
 			request := requestOf(t, nil, deployment(t))
 			request.Object = broken
 			return request
-		}, 400, "decoding the Deployment of the admission review"},
+		}, 400, "decoding the object of the admission review"},
 		{"malformed JSON of the old object", func() admission.Request {
 			request := requestOf(t, deployment(t), deployment(t))
 			request.OldObject = broken
 			return request
-		}, 400, "decoding the Deployment of the admission review"},
+		}, 400, "decoding the object of the admission review"},
 		{"an old object that is missing", func() admission.Request {
 			request := requestOf(t, deployment(t), deployment(t))
 			request.OldObject = runtime.RawExtension{}
 			return request
-		}, 400, "decoding the Deployment of the admission review"},
+		}, 400, "decoding the object of the admission review"},
 		{"a list", func() admission.Request {
 			request := requestOf(t, nil, deployment(t))
 			request.Object = runtime.RawExtension{Raw: []byte(`[]`)}
 			return request
-		}, 400, "decoding the Deployment of the admission review"},
+		}, 400, "decoding the object of the admission review"},
 		{"a template that has no version", func() admission.Request {
 			return requestOf(t, nil, deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec")))
 		}, 422, "deployment sleep: its release version can't be computed: spec.template.spec.terminationGracePeriodSeconds: the value must not be a string"},

@@ -37,10 +37,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// deploymentValidator denies releases of suspended Deployments and of quarantined versions. It admits updates that don't change
+// validator denies releases of suspended Deployments and of quarantined versions. It admits updates that don't change
 // the pod template, the operator's own rollbacks, releases with the label ignored-suspend, and during a suspension the return to
 // a verified version. Its only side effect, except in a dry run, is to report denials.
-type deploymentValidator struct {
+type validator struct {
 	kind workload.Kind
 	// operator is the user name of the operator, whose rollbacks are admitted.
 	operator string
@@ -49,10 +49,10 @@ type deploymentValidator struct {
 	past     *past
 }
 
-var _ admission.Handler = &deploymentValidator{}
+var _ admission.Handler = &validator{}
 
 // Handle answers an admission review.
-func (v *deploymentValidator) Handle(ctx context.Context, request admission.Request) admission.Response {
+func (v *validator) Handle(ctx context.Context, request admission.Request) admission.Response {
 	began := v.clock.Now()
 	if request.Operation != admissionv1.Update {
 		return admission.Allowed("")
@@ -83,8 +83,8 @@ func (v *deploymentValidator) Handle(ctx context.Context, request admission.Requ
 		return v.whileSuspended(ctx, asked)
 	case asked.refused != nil:
 		v.recordDenial(ctx, asked, decisionRefused, asked.refused.Release)
-		advice := append(refusalAdvice(asked.refused), spentAdvice(old)...)
-		return denied(fmt.Sprintf("deployment %s refuses this version", request.Name), refusalSentence(request.Name, asked.refused), advice...)
+		advice := append(refusalAdvice(old.kind, asked.refused), spentAdvice(old)...)
+		return denied(v.phrase(request)+" refuses this version", refusalSentence(v.phrase(request), asked.refused), advice...)
 	}
 	return admission.Allowed("")
 }
@@ -107,32 +107,37 @@ type release struct {
 	refused *appv1alpha1.Rollback
 }
 
+// phrase names the workload of a request.
+func (v *validator) phrase(request admission.Request) string {
+	return workload.Phrase(v.kind, request.Name)
+}
+
 // isOwnRollback reports whether the request comes from the operator and records a rollback.
-func (v *deploymentValidator) isOwnRollback(request admission.Request, old, updated marks) bool {
+func (v *validator) isOwnRollback(request admission.Request, old, updated marks) bool {
 	return request.UserInfo.Username == v.operator && updated.rollbackTo(decide.NextRelease(old.annotations)) != nil
 }
 
 // letThrough admits a release whose override the defaulter recorded.
-func (v *deploymentValidator) letThrough(ctx context.Context, request admission.Request, known client.Object, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
+func (v *validator) letThrough(ctx context.Context, request admission.Request, known client.Object, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
 	release := decide.Release{Version: record.Version, Number: record.Release}
 	if !old.suspended() {
 		v.accounts.take(ctx, decisionRefusalIgnored, request, known, release)
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
-			"deployment %s: version %s was rolled back before and is released again; the override is recorded for %s",
-			request.Name, record.Version, record.User))
+			"%s: version %s was rolled back before and is released again; the override is recorded for %s",
+			v.phrase(request), record.Version, record.User))
 	}
 	v.accounts.take(ctx, decisionIgnored, request, known, release)
-	warnings := []string{fmt.Sprintf("deployment %s stays suspended until this release is verified; the override is recorded for %s",
-		request.Name, record.User)}
+	warnings := []string{fmt.Sprintf("%s stays suspended until this release is verified; the override is recorded for %s",
+		v.phrase(request), record.User)}
 	if decide.IsIgnoredSuspendSpent(old.annotations) {
 		warnings = append(warnings, fmt.Sprintf("the label %s was also set at the previous release; %s",
-			appv1alpha1.LabelIgnoredSuspend, takeOut))
+			appv1alpha1.LabelIgnoredSuspend, takeOut(old.kind)))
 	}
 	return admission.Allowed("").WithWarnings(warnings...)
 }
 
 // whileSuspended admits only a verified version that isn't quarantined.
-func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release) admission.Response {
+func (v *validator) whileSuspended(ctx context.Context, asked release) admission.Response {
 	request := asked.request
 	workloads, err := v.workloads(ctx, asked)
 	if err != nil {
@@ -146,22 +151,22 @@ func (v *deploymentValidator) whileSuspended(ctx context.Context, asked release)
 		if verified {
 			v.accounts.take(ctx, decisionReturned, request, asked.known, asked.Release)
 			return admission.Allowed("").WithWarnings(fmt.Sprintf(
-				"deployment %s returns to a verified version and stays suspended until its pods are checked again",
-				request.Name))
+				"%s returns to a verified version and stays suspended until its pods are checked again",
+				v.phrase(request)))
 		}
 	}
 	v.recordDenial(ctx, asked, decisionDenied, decide.ReleaseNumber(asked.old.annotations))
-	advice := decide.DenialAdvice(workloads, asked.old.release().Version, asked.rollbacks, v.clock.Now())
+	advice := decide.DenialAdvice(asked.old.kind, workloads, asked.old.release().Version, asked.rollbacks, v.clock.Now())
 	if asked.refused != nil {
-		advice = append([]string{refusalSentence(request.Name, asked.refused)}, advice...)
+		advice = append([]string{refusalSentence(v.phrase(request), asked.refused)}, advice...)
 	}
 	// The documented sentence, which kubectl prints from reason and message.
-	suspended := fmt.Sprintf("deployment %s is suspended", request.Name)
+	suspended := v.phrase(request) + " is suspended"
 	return denied(suspended, suspended, append(advice, spentAdvice(asked.old)...)...)
 }
 
 // workloads returns the ChangeWorkloads of the Deployment. For an unconfirmed request it returns none, as they name pods.
-func (v *deploymentValidator) workloads(ctx context.Context, asked release) ([]appv1alpha1.ChangeWorkload, error) {
+func (v *validator) workloads(ctx context.Context, asked release) ([]appv1alpha1.ChangeWorkload, error) {
 	if asked.known == nil {
 		return nil, nil
 	}
@@ -170,7 +175,7 @@ func (v *deploymentValidator) workloads(ctx context.Context, asked release) ([]a
 
 // verifiedAs returns the version under which the cache shows the template of a release as verified, empty if it doesn't: the
 // version computed now, or the one that an earlier build of the operator computed for the same template.
-func (v *deploymentValidator) verifiedAs(ctx context.Context, asked release, workloads []appv1alpha1.ChangeWorkload) string {
+func (v *validator) verifiedAs(ctx context.Context, asked release, workloads []appv1alpha1.ChangeWorkload) string {
 	isOf := func(workload appv1alpha1.ChangeWorkload) bool { return workload.Spec.Reversion == asked.Version }
 	switch {
 	case asked.refused != nil:
@@ -191,7 +196,7 @@ func admittedRepair(old, updated marks) (appv1alpha1.IgnoredSuspend, bool) {
 }
 
 // recordDenial counts, logs, traces and reports a denial that is due to the release with the number because.
-func (v *deploymentValidator) recordDenial(ctx context.Context, asked release, made decision, because int64) {
+func (v *validator) recordDenial(ctx context.Context, asked release, made decision, because int64) {
 	if !v.accounts.take(ctx, made, asked.request, asked.known, asked.Release) {
 		return
 	}

@@ -34,10 +34,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// deploymentDefaulter stamps releases: it sets the version of a new or changed pod template, numbers the release, records its
+// defaulter stamps releases: it sets the version of a new or changed pod template, numbers the release, records its
 // author, consumes ignored-suspend, records the author of a rollback request, and restores the operator's keys. It has no side
 // effects, so a dry run is safe.
-type deploymentDefaulter struct {
+type defaulter struct {
 	kind workload.Kind
 	// operator is the user name of the operator, which may write its own keys.
 	operator string
@@ -46,10 +46,10 @@ type deploymentDefaulter struct {
 	past     *past
 }
 
-var _ admission.Handler = &deploymentDefaulter{}
+var _ admission.Handler = &defaulter{}
 
 // Handle answers an admission review.
-func (d *deploymentDefaulter) Handle(ctx context.Context, request admission.Request) admission.Response {
+func (d *defaulter) Handle(ctx context.Context, request admission.Request) admission.Response {
 	updated, err := decode(request.Object)
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
@@ -69,16 +69,16 @@ func (d *deploymentDefaulter) Handle(ctx context.Context, request admission.Requ
 }
 
 // create stamps a new Deployment. It accounts for nothing, as no cache confirms a new object.
-func (d *deploymentDefaulter) create(ctx context.Context, request admission.Request, created *unstructured.Unstructured, before marks) admission.Response {
+func (d *defaulter) create(ctx context.Context, request admission.Request, created *unstructured.Unstructured, before marks) admission.Response {
 	before.knownAs = d.past.orphanVersion(ctx, request.Namespace, created, before)
 	after, err := stampNew(before, request.UserInfo.Username, d.clock.Now())
 	if err != nil {
-		return unversioned(request, err)
+		return d.unversioned(request, err)
 	}
 	return admission.Patched("", patch(d.kind, before, after)...)
 }
 
-func (d *deploymentDefaulter) update(ctx context.Context, request admission.Request, oldObject *unstructured.Unstructured, before marks) admission.Response {
+func (d *defaulter) update(ctx context.Context, request admission.Request, oldObject *unstructured.Unstructured, before marks) admission.Response {
 	old, now := newMarks(d.kind, oldObject), d.clock.Now()
 	by := author{user: request.UserInfo.Username, isOperator: request.UserInfo.Username == d.operator}
 	isRelease := !before.template.Equal(old.template)
@@ -89,7 +89,7 @@ func (d *deploymentDefaulter) update(ctx context.Context, request admission.Requ
 	before.knownAs = d.refusedVersion(ctx, known, oldObject, before, now)
 	after, err := stampUpdate(old, before, by, now)
 	if err != nil {
-		return unversioned(request, err)
+		return d.unversioned(request, err)
 	}
 	if isRelease {
 		d.accounts.take(ctx, decisionStamped, request, known, after.release())
@@ -100,7 +100,7 @@ func (d *deploymentDefaulter) update(ctx context.Context, request admission.Requ
 
 // refusedVersion returns the version under which a release with the label ignored-suspend is quarantined, empty if it isn't. The
 // record of the override depends on it.
-func (d *deploymentDefaulter) refusedVersion(ctx context.Context, known client.Object, oldObject *unstructured.Unstructured, updated marks, now time.Time) string {
+func (d *defaulter) refusedVersion(ctx context.Context, known client.Object, oldObject *unstructured.Unstructured, updated marks, now time.Time) string {
 	old := newMarks(d.kind, oldObject)
 	if old.suspended() || old.hasSpentLabel() || !updated.beforeFirstCall(old).ignoresSuspension() || updated.template.Equal(old.template) {
 		return ""
@@ -115,8 +115,9 @@ func (d *deploymentDefaulter) refusedVersion(ctx context.Context, known client.O
 	return ""
 }
 
-func unversioned(request admission.Request, err error) admission.Response {
-	return admission.Errored(http.StatusUnprocessableEntity, fmt.Errorf("deployment %s: its release version can't be computed: %w", request.Name, err))
+func (d *defaulter) unversioned(request admission.Request, err error) admission.Response {
+	return admission.Errored(http.StatusUnprocessableEntity,
+		fmt.Errorf("%s: its release version can't be computed: %w", workload.Phrase(d.kind, request.Name), err))
 }
 
 // keptKeys warns a user whose update, without being a release, would have changed keys of the operator. It leaves out the keys
@@ -146,7 +147,7 @@ func keptKeys(old, updated, stamped marks) []string {
 func decode(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
 	object := map[string]any{}
 	if err := json.Unmarshal(raw.Raw, &object); err != nil { // this decoder keeps large integers exact
-		return nil, fmt.Errorf("decoding the Deployment of the admission review: %w", err)
+		return nil, fmt.Errorf("decoding the object of the admission review: %w", err)
 	}
 	return &unstructured.Unstructured{Object: object}, nil
 }

@@ -72,10 +72,10 @@ func changeWorkload(deployment, version, status, reason string) *appv1alpha1.Cha
 	return workload
 }
 
-func validatorOf(t testing.TB, reader client.Reader) *deploymentValidator {
+func validatorOf(t testing.TB, reader client.Reader) *validator {
 	t.Helper()
 	accounts := accountsOf(t, reader)
-	return &deploymentValidator{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
+	return &validator{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts)}
 }
 
 // recorder keeps the Events.
@@ -250,7 +250,7 @@ func TestAccountsCountAndLogDecisionsButNotThoseOfDryRuns(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), suspended)
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release)))
 	metrics := validator.accounts.metrics
-	defaulter := &deploymentDefaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past}
+	defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past}
 	next := requestOf(t, deployment(t, release), deployment(t, release, repaired))
 	scaled := requestOf(t, deployment(t, release), deployment(t, release, field(7, "replicas", "spec")))
 	rehearsed := next
