@@ -122,7 +122,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&appv1alpha1.ChangePod{}, debounce.Handler(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
 			&appv1alpha1.ChangeWorkload{}, handler.OnlyControllerOwner()), hasFailed), builder.WithPredicates(verdictChanged()))
 	for _, kind := range r.Kinds {
-		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload), builder.WithPredicates(releaseChanged()))
+		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload), builder.WithPredicates(releaseChanged(kind)))
 	}
 	for _, layer := range r.Kinds.Layers() {
 		controlled.Watches(layer, handler.EnqueueRequestsFromMapFunc(r.ofRevision), builder.WithPredicates(scope.Created()))
@@ -163,8 +163,17 @@ func isDone(changePod *appv1alpha1.ChangePod) bool {
 	return changePod.Status.Status == appv1alpha1.ChangePodExecuteDone
 }
 
-func releaseChanged() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+// releaseChanged passes changes of a workload's release and of the number of its pods, which for a DaemonSet is in the status.
+func releaseChanged(kind workload.Kind) predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+		predicate.Funcs{
+			CreateFunc: func(event.CreateEvent) bool { return false },
+			UpdateFunc: func(e event.UpdateEvent) bool {
+				return kind.Rollout(e.ObjectOld).Desired != kind.Rollout(e.ObjectNew).Desired
+			},
+			DeleteFunc:  func(event.DeleteEvent) bool { return false },
+			GenericFunc: func(event.GenericEvent) bool { return false },
+		})
 }
 
 // finishChanged passes pods that finish, and finished pods that are removed or evicted. Where pods are not labelled, it passes those that

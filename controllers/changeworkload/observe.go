@@ -68,15 +68,14 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	present := decide.ReleaseOf(result.owner)
 	result.Current, result.Superseded = present == release, present.Number > release.Number
 	result.RolledBack = decide.RollbackFrom(appv1alpha1.RollbacksOf(result.owner.GetAnnotations()), release)
-	rollout := result.kind.Rollout(result.owner)
-	result.Desired, result.Paused, result.Rolling = rollout.Desired, rollout.Paused, rollout.Rolling
-	result.Hold = decide.HoldOf(result.owner, rollout.Paused, workload.Spec.Release)
+	result.Kind, result.Rollout = result.kind.GroupVersionKind().Kind, result.kind.Rollout(result.owner)
+	result.Hold = decide.HoldOf(result.owner, result.Paused, workload.Spec.Release)
 	result.Suspended = decide.IsSuspended(result.owner)
 	result.Verifier = r.verifier()
 	if err := r.observeBatches(ctx, workload, records, result); err != nil {
 		return nil, err
 	}
-	result.finish.MinReadySeconds = rollout.MinReadySeconds
+	result.finish.MinReadySeconds = result.MinReadySeconds
 	if result.Current {
 		if err := r.observePods(ctx, workload, result); err != nil {
 			return nil, err

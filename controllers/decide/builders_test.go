@@ -166,7 +166,10 @@ func result(pod, verdict, message string) batchOption {
 
 // see is a controlled, current, running, unsuspended release while blocking is on.
 func see(desired int32, options ...seenOption) decide.Observation {
-	seen := decide.Observation{OptedIn: true, Current: true, Blocking: true, Desired: desired}
+	seen := decide.Observation{
+		OptedIn: true, Current: true, Blocking: true, Kind: "Deployment",
+		Rollout: decide.Rollout{Desired: desired, Resume: "run kubectl rollout resume"},
+	}
 	for _, option := range options {
 		option(&seen)
 	}

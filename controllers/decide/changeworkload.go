@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,20 +28,18 @@ import (
 
 // Observation is what was seen of a release and its Deployment.
 type Observation struct {
+	// Rollout is the state of the rollout.
+	Rollout
+	// Kind is the kind of the workload.
+	Kind string
 	// OptedIn reports whether the namespace is under change control.
 	OptedIn bool
 	// Current reports whether the Deployment is still at this release.
 	Current bool
 	// Superseded reports whether the Deployment is at a later release. Where it is at an earlier one, the cache is behind.
 	Superseded bool
-	// Desired is the number of desired pods.
-	Desired int32
-	// Paused reports whether the Deployment is paused.
-	Paused bool
 	// Unseen reports whether the template was changed without the webhooks: no further pod of this release is created.
 	Unseen bool
-	// Rolling reports whether pods of other versions are still being replaced.
-	Rolling bool
 	// Hold is the operator's hold on the rollout of this release.
 	Hold Hold
 	// Suspended reports whether releases of the Deployment are denied.
@@ -122,19 +121,19 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		if status.Status == appv1alpha1.ChangeWorkloadSuspend {
 			status.Status = appv1alpha1.ChangeWorkloadRunning // the verdict was withdrawn
 		}
-		keepUnverified(&status, appv1alpha1.ReasonSuperseded, "the Deployment has moved on to another release")
+		keepUnverified(&status, appv1alpha1.ReasonSuperseded, "the "+seen.Kind+" has moved on to another release")
 	case wasVerified(&status),
 		seen.Desired > 0 && len(tally.passed) >= int(seen.Desired):
 		decision.succeed(&status, workload, seen, tally)
 	case seen.Desired == 0:
 		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
 		setVerified(&status, metav1.ConditionUnknown, appv1alpha1.ReasonNoReplicas,
-			"the Deployment has no replicas; the release is checked once it is scaled up")
+			"the "+seen.Kind+" has no replicas; the release is checked once it is scaled up")
 	default:
 		status.Status = waitingPhase(status.Status)
 		decision.await(&status, workload, tally, seen, now)
 	}
-	setRolledBack(&status, seen.RolledBack)
+	setRolledBack(&status, seen)
 	decision.forget(&status, workload, seen)
 	decision.hold(seen, len(tally.failed) > 0)
 	switch {
@@ -202,7 +201,7 @@ func (d *Decision) suspend(
 		setSuspended(status, seen.Blocking || seen.Suspended, seen)
 		d.await(status, workload, tally, seen, now)
 	case !seen.Suspended && seen.Records > 0: // without kept records this one is about to be removed
-		endSuspended(status)
+		endSuspended(status, seen.Kind)
 	}
 }
 
@@ -250,8 +249,8 @@ func (d *Decision) await(
 	}
 	switch {
 	case seen.Paused:
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonDeploymentPaused,
-			"the Deployment is paused: run kubectl rollout resume to create the pods of this release")
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaused(seen.Kind),
+			fmt.Sprintf("the %s is paused: %s to create the pods of this release", seen.Kind, seen.Resume))
 	case status.Status == appv1alpha1.ChangeWorkloadTimeOutPreThreshold:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonThresholdTimeout, tally.timeout(workload, seen.Desired))
 	default:

@@ -172,7 +172,7 @@ func TestDecideKeepsTheHighestNumberOfAChangePod(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			workload := newWorkload()
 			workload.Status.LastChangePod = row.stored
-			decision := decide.Decide(workload, decide.Observation{OptedIn: true, Current: true, Desired: 5, LastNumber: row.seen}, now)
+			decision := decide.Decide(workload, decide.Observation{OptedIn: true, Current: true, Rollout: decide.Rollout{Desired: 5}, LastNumber: row.seen}, now)
 			NewWithT(t).Expect(decision.Status.LastChangePod).To(Equal(row.expected))
 		})
 	}

@@ -50,15 +50,15 @@ func keepUnverified(status *appv1alpha1.ChangeWorkloadStatus, reason, message st
 
 func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, seen Observation) {
 	if suspended {
-		message := "further releases of the Deployment are denied until a repair or a verified version succeeds"
+		message := "further releases of the " + seen.Kind + " are denied until a repair or a verified version succeeds"
 		if seen.Hold == Held {
-			message += "; its rollout is paused: run kubectl rollout resume to continue it anyway"
+			message += "; its rollout is paused: " + seen.Resume + " to continue it anyway"
 		}
 		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionTrue, appv1alpha1.ReasonPodsFailed, message)
 		return
 	}
 	setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonBlockingDisabled,
-		`the OpsConfigInfo "blocking" is off: further releases of the Deployment are not denied`)
+		`the OpsConfigInfo "blocking" is off: further releases of the `+seen.Kind+" are not denied")
 }
 
 func liftSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
@@ -69,10 +69,10 @@ func liftSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
 }
 
 // endSuspended ends the suspension by a release whose pods stay failed.
-func endSuspended(status *appv1alpha1.ChangeWorkloadStatus) {
+func endSuspended(status *appv1alpha1.ChangeWorkloadStatus, kind string) {
 	if meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionSuspended) {
 		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonLifted,
-			"the Deployment has moved on and is no longer suspended")
+			"the "+kind+" has moved on and is no longer suspended")
 	}
 }
 
@@ -83,13 +83,14 @@ func wasLifted(status *appv1alpha1.ChangeWorkloadStatus) bool {
 }
 
 // setRolledBack sets that the release was rolled back. The condition stays when the annotation of the Deployment drops the rollback.
-func setRolledBack(status *appv1alpha1.ChangeWorkloadStatus, rollback *appv1alpha1.Rollback) {
+func setRolledBack(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) {
+	rollback := seen.RolledBack
 	if rollback == nil {
 		return
 	}
 	setCondition(status, appv1alpha1.ConditionRolledBack, metav1.ConditionTrue, string(rollback.Reason), fmt.Sprintf(
-		"the Deployment went back to version %s (release %d) at %s: %s",
-		rollback.To, rollback.ToRelease, rollback.Time.UTC().Format(time.RFC3339), rollback.Message))
+		"the %s went back to version %s (release %d) at %s: %s",
+		seen.Kind, rollback.To, rollback.ToRelease, rollback.Time.UTC().Format(time.RFC3339), rollback.Message))
 }
 
 // setCondition leaves a new transition time empty: finish sets it to the time of the decision.

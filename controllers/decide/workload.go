@@ -35,6 +35,8 @@ type Rollout struct {
 	Rolling bool
 	// Paused reports whether the rollout is paused.
 	Paused bool
+	// Resume tells users how to let a paused rollout continue, such as "run kubectl rollout resume".
+	Resume string
 	// Recreate reports whether all older pods end before newer ones start.
 	Recreate bool
 }

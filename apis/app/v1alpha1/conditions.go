@@ -39,8 +39,6 @@ const (
 	ReasonVerifying = "Verifying"
 	// ReasonThresholdTimeout means that too few pods finished within waitTimeThreshold.
 	ReasonThresholdTimeout = "ThresholdTimeout"
-	// ReasonDeploymentPaused means that the Deployment is paused, so no pod of this release starts.
-	ReasonDeploymentPaused = "DeploymentPaused"
 	// ReasonSuperseded means that another release began before this one was verified.
 	ReasonSuperseded = "Superseded"
 	// ReasonTemplateUnseen means that the template changed without passing the webhooks. Its pods are not checked.
@@ -156,3 +154,7 @@ const (
 	// EventConfigIgnored on an OpsConfigInfo reports that it has no effect.
 	EventConfigIgnored = "ConfigIgnored"
 )
+
+// ReasonPaused returns the reason of ConditionVerified on a ChangeWorkload whose workload is paused, so that no pod of this release
+// starts: DeploymentPaused, StatefulSetPaused.
+func ReasonPaused(kind string) string { return kind + "Paused" }

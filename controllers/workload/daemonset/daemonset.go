@@ -92,6 +92,7 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 		Desired:         set.Status.DesiredNumberScheduled,
 		MinReadySeconds: set.Spec.MinReadySeconds,
 		Paused:          isStopped(set.Spec.UpdateStrategy),
+		Resume:          "set its update strategy to RollingUpdate",
 	}
 	if set.Status.ObservedGeneration == 0 {
 		rollout.Desired = 1

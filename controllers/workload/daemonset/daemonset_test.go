@@ -79,6 +79,7 @@ func TestKindRollout(t *testing.T) {
 			decide.Rollout{Desired: 5}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			row.want.Resume = "set its update strategy to RollingUpdate"
 			NewWithT(t).Expect(daemonset.Kind{}.Rollout(&appsv1.DaemonSet{Spec: row.spec, Status: row.status})).To(Equal(row.want))
 		})
 	}

@@ -98,6 +98,7 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 		MinReadySeconds: deployment.Spec.MinReadySeconds,
 		Rolling:         deployment.Status.Replicas > deployment.Status.UpdatedReplicas,
 		Paused:          deployment.Spec.Paused,
+		Resume:          "run kubectl rollout resume",
 		Recreate:        deployment.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType,
 	}
 }

@@ -56,6 +56,7 @@ func TestKindRollout(t *testing.T) {
 		{"with an old pod", appsv1.DeploymentSpec{}, appsv1.DeploymentStatus{Replicas: 6, UpdatedReplicas: 5}, decide.Rollout{Desired: 1, Rolling: true}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			row.want.Resume = "run kubectl rollout resume"
 			NewWithT(t).Expect(deployment.Kind{}.Rollout(&appsv1.Deployment{Spec: row.spec, Status: row.status})).To(Equal(row.want))
 		})
 	}

@@ -99,6 +99,10 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 		Desired:         ptr.Deref(set.Spec.Replicas, 1),
 		MinReadySeconds: set.Spec.MinReadySeconds,
 		Paused:          isStopped(set.Spec.UpdateStrategy),
+		Resume:          "set its partition to 0",
+	}
+	if set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		rollout.Resume = "delete its pods"
 	}
 	if set.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
 		return rollout

@@ -85,6 +85,10 @@ func TestKindRollout(t *testing.T) {
 			appsv1.StatefulSetStatus{Replicas: 5, UpdatedReplicas: 2}, decide.Rollout{Desired: 5}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			row.want.Resume = "set its partition to 0"
+			if row.spec.UpdateStrategy.Type == "OnDelete" {
+				row.want.Resume = "delete its pods"
+			}
 			NewWithT(t).Expect(statefulset.Kind{}.Rollout(&appsv1.StatefulSet{Spec: row.spec, Status: row.status})).To(Equal(row.want))
 		})
 	}

@@ -56,7 +56,7 @@ func unsettled(name string, workload *appv1alpha1.ChangeWorkload) string {
 		return fmt.Sprintf("release %d of Deployment %s has no condition Verified", workload.Spec.Release, name)
 	}
 	switch verified.Reason {
-	case appv1alpha1.ReasonDeploymentPaused, appv1alpha1.ReasonThresholdTimeout:
+	case appv1alpha1.ReasonPaused("Deployment"), appv1alpha1.ReasonThresholdTimeout:
 		return ""
 	}
 	return fmt.Sprintf("release %d of Deployment %s is %s: %s: %s", workload.Spec.Release, name, workload.Status.Status,
