@@ -113,7 +113,7 @@ type dispatcher struct {
 
 // Handle admits what is no workload under change control: a webhook configuration may still name a kind that was one.
 func (d dispatcher) Handle(ctx context.Context, request admission.Request) admission.Response {
-	kind := d.kinds.Named(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind})
+	kind := d.kinds.ByGroupKind(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind})
 	if kind == nil {
 		return admission.Allowed("")
 	}

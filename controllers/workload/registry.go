@@ -57,11 +57,11 @@ func (r Registry) Layers() []client.Object {
 
 // Of returns the kind in an owner reference, of any version; nil if it isn't under change control.
 func (r Registry) Of(owner *metav1.OwnerReference) Kind {
-	return r.Named(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind())
+	return r.ByGroupKind(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind())
 }
 
-// Named returns the kind of this name; nil where it isn't under change control.
-func (r Registry) Named(name schema.GroupKind) Kind {
+// ByGroupKind returns the kind of this name; nil where it isn't under change control.
+func (r Registry) ByGroupKind(name schema.GroupKind) Kind {
 	for _, kind := range r {
 		if kind.GroupVersionKind().GroupKind() == name {
 			return kind
