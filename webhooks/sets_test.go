@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
+)
+
+// set makes the Deployment of these tests a set of another kind.
+func set(kind string, strategy object) edit {
+	return all(field(kind, "kind"), without("strategy", "spec"), field(strategy, "updateStrategy", "spec"))
+}
+
+func TestDefaulterEndsTheHoldOfASetWithTheNextRelease(t *testing.T) {
+	const heldFrom = "altershield.defense.antgroup.com/held-from"
+	partition := func(number int64) object {
+		return object{"type": "RollingUpdate", "rollingUpdate": object{"partition": number}}
+	}
+	holding := all(stamped(versionOf123, "4"), suspended, held("4"))
+	for _, row := range []struct {
+		name         string
+		kind         workload.Kind
+		old, updated edit
+		path         string
+		value        any
+	}{
+		{"a StatefulSet gets the partition back that it had", statefulset.Kind{},
+			all(set("StatefulSet", partition(2147483647)), annotation(heldFrom, `{"partition":3}`)),
+			all(set("StatefulSet", partition(2147483647)), annotation(heldFrom, `{"partition":3}`)),
+			"replace /spec/updateStrategy/rollingUpdate/partition", int32(3)},
+		{"a StatefulSet without one gets 0", statefulset.Kind{},
+			set("StatefulSet", partition(2147483647)), set("StatefulSet", partition(2147483647)),
+			"replace /spec/updateStrategy/rollingUpdate/partition", int32(0)},
+		{"what the user removes is remembered all the same", statefulset.Kind{},
+			all(set("StatefulSet", partition(2147483647)), annotation(heldFrom, `{"partition":3}`)),
+			set("StatefulSet", partition(2147483647)),
+			"replace /spec/updateStrategy/rollingUpdate/partition", int32(3)},
+		{"a partition that comes with the release stays", statefulset.Kind{},
+			all(set("StatefulSet", partition(2147483647)), annotation(heldFrom, `{"partition":3}`)), set("StatefulSet", partition(1)), "", nil},
+		{"a DaemonSet gets RollingUpdate back", daemonset.Kind{},
+			set("DaemonSet", object{"type": "OnDelete"}), set("DaemonSet", object{"type": "OnDelete"}),
+			"replace /spec/updateStrategy/type", "RollingUpdate"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			old, updated := deployment(t, all(holding, row.old)), deployment(t, all(holding, row.updated, repaired, ignoring))
+			accounts := accountsOf(t, readerOf(t, interceptor.Funcs{})).of(row.kind)
+			patcher := &defaulter{kind: row.kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(row.kind)}
+			patch := operations(patcher.Handle(t.Context(), requestOf(t, old, updated)).Patches)
+			g.Expect(patch).To(HaveKey("remove /metadata/annotations/altershield.defense.antgroup.com~1held"))
+			if row.path == "" {
+				g.Expect(patch).NotTo(HaveKey(ContainSubstring("/spec/updateStrategy")))
+				return
+			}
+			g.Expect(patch).To(HaveKeyWithValue(row.path, BeEquivalentTo(row.value)))
+		})
+	}
+}
+
+func TestDispatcherAnswersByTheKindOfTheReview(t *testing.T) {
+	g := NewWithT(t)
+	var asked []string
+	dispatcher := dispatcher{workload.Registry{kind.Kind{}, statefulset.Kind{}}, func(kind workload.Kind) admission.Handler {
+		asked = append(asked, kind.GroupVersionKind().Kind)
+		return admission.MultiValidatingHandler()
+	}}
+	review := func(group, name string) admission.Response {
+		request := requestOf(t, deployment(t), deployment(t))
+		request.Kind = metav1.GroupVersionKind{Group: group, Version: "v1", Kind: name}
+		return dispatcher.Handle(t.Context(), request)
+	}
+	g.Expect(review("apps", "StatefulSet").Allowed).To(BeTrue())
+	g.Expect(review("apps", "Deployment").Allowed).To(BeTrue())
+	g.Expect(review("apps.kruise.io", "StatefulSet").Allowed).To(BeTrue(), "another group's")
+	g.Expect(review("apps", "DaemonSet").Allowed).To(BeTrue(), "not under change control")
+	g.Expect(asked).To(Equal([]string{"StatefulSet", "Deployment"}))
+}
