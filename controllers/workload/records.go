@@ -46,7 +46,8 @@ func RecordLabels(kind Kind, name, version string) client.MatchingLabels {
 	return labels
 }
 
-// Phrase returns a workload as messages name it, such as "deployment sleep".
-func Phrase(kind Kind, name string) string {
-	return strings.ToLower(kind.GroupVersionKind().Kind) + " " + name
-}
+// Noun returns a kind in lower case, as users write it: statefulset.
+func Noun(kind Kind) string { return strings.ToLower(kind.GroupVersionKind().Kind) }
+
+// Phrase names a workload in messages to users: statefulset web.
+func Phrase(kind Kind, name string) string { return Noun(kind) + " " + name }

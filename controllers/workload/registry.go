@@ -20,6 +20,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -64,6 +65,16 @@ func (r Registry) Of(owner *metav1.OwnerReference) Kind {
 func (r Registry) ByGroupKind(name schema.GroupKind) Kind {
 	for _, kind := range r {
 		if kind.GroupVersionKind().GroupKind() == name {
+			return kind
+		}
+	}
+	return nil
+}
+
+// Named returns the kind with a name in any case, of the kind or of its resource; nil if it isn't under change control.
+func (r Registry) Named(name string) Kind {
+	for _, kind := range r {
+		if strings.EqualFold(name, kind.GroupVersionKind().Kind) || strings.EqualFold(name, kind.Resource()) {
 			return kind
 		}
 	}

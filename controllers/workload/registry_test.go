@@ -30,6 +30,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 func TestRegistryOf(t *testing.T) {
@@ -51,6 +52,23 @@ func TestRegistryOf(t *testing.T) {
 		}
 		NewWithT(t).Expect(found).To(Equal(row.want), row.apiVersion+" "+row.kind)
 	}
+}
+
+func TestRegistryNamed(t *testing.T) {
+	g, kinds := NewWithT(t), workload.Registry{deployment.Kind{}, statefulset.Kind{}}
+	for _, name := range []string{"StatefulSet", "statefulset", "STATEFULSETS", "statefulsets"} {
+		g.Expect(kinds.Named(name)).To(Equal(statefulset.Kind{}), name)
+	}
+	g.Expect(kinds.Named("deployments")).To(Equal(deployment.Kind{}))
+	for _, name := range []string{"", "sts", "Pod", "statefulsets.apps"} {
+		g.Expect(kinds.Named(name)).To(BeNil(), name)
+	}
+}
+
+func TestPhrase(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(workload.Phrase(deployment.Kind{}, "sleep")).To(Equal("deployment sleep"))
+	g.Expect(workload.Phrase(statefulset.Kind{}, "default/web")).To(Equal("statefulset default/web"))
 }
 
 func TestRegistryObjectsAreOneOfEachKind(t *testing.T) {
