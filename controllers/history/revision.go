@@ -89,10 +89,8 @@ func newRevision(kind workload.Kind, live *unstructured.Unstructured, release de
 // controllers release, relabel and prune the ControllerRevisions that they control.
 func ownerReference(kind workload.Kind, live *unstructured.Unstructured) metav1.OwnerReference {
 	owner := *metav1.NewControllerRef(live, live.GroupVersionKind())
-	if layered, ok := kind.(workload.Layered); ok {
-		if _, own := layered.Layer().(*appsv1.ControllerRevision); own {
-			owner.Controller = nil
-		}
+	if workload.KeepsRevisions(kind) {
+		owner.Controller = nil
 	}
 	return owner
 }

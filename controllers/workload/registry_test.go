@@ -29,6 +29,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
@@ -69,6 +70,34 @@ func TestPhrase(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(workload.Phrase(deployment.Kind{}, "sleep")).To(Equal("deployment sleep"))
 	g.Expect(workload.Phrase(statefulset.Kind{}, "default/web")).To(Equal("statefulset default/web"))
+}
+
+func TestKeepsRevisions(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(workload.KeepsRevisions(deployment.Kind{})).To(BeFalse())
+	g.Expect(workload.KeepsRevisions(statefulset.Kind{})).To(BeTrue())
+	g.Expect(workload.KeepsRevisions(daemonset.Kind{})).To(BeTrue())
+	g.Expect(workload.HasData(deployment.Kind{}, &appsv1.Deployment{})).To(BeFalse())
+}
+
+func TestResumeCommand(t *testing.T) {
+	meta := metav1.ObjectMeta{Namespace: "shop", Name: "web"}
+	held := appsv1.StatefulSetUpdateStrategy{Type: "RollingUpdate", RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr.To[int32](2147483647)}}
+	for _, row := range []struct {
+		kind      workload.Kind
+		object    client.Object
+		originals string
+		want      string
+	}{
+		{deployment.Kind{}, &appsv1.Deployment{ObjectMeta: meta}, "", "kubectl -n shop rollout resume deployment/web"},
+		{statefulset.Kind{}, &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{UpdateStrategy: held}}, `{"partition":2}`,
+			`kubectl -n shop patch statefulset web --type=json -p '[{"op":"replace","path":"/spec/updateStrategy/rollingUpdate/partition","value":2}]'`},
+		{daemonset.Kind{}, &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: "OnDelete"}}}, "",
+			`kubectl -n shop patch daemonset web --type=json -p '[{"op":"replace","path":"/spec/updateStrategy/type","value":"RollingUpdate"}]'`},
+		{statefulset.Kind{}, &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: "OnDelete"}}}, "", ""},
+	} {
+		NewWithT(t).Expect(workload.ResumeCommand(row.kind, row.object, row.originals)).To(Equal(row.want))
+	}
 }
 
 func TestRegistryObjectsAreOneOfEachKind(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"context"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -92,6 +93,42 @@ type Restorer interface {
 	History(ctx context.Context, live client.Reader, workload client.Object) ([]decide.Revision, error)
 	// Orphans lists the templates with a version that a deleted workload left, for a workload created in its place.
 	Orphans(ctx context.Context, live client.Reader, workload client.Object, version string) ([]podtemplate.Template, error)
+}
+
+// PodJudged is a Layered Kind whose layer doesn't show the health of a revision: it depends on the pods of the revision, and on the
+// status of the workload.
+type PodJudged interface {
+	// HealthMayChange reports whether an update of a workload may change the health of its revisions.
+	HealthMayChange(before, after client.Object) bool
+}
+
+// Resumable is a Pauser whose rollouts kubectl resumes by a command of its own.
+type Resumable interface {
+	// ResumeSubcommand returns the subcommand of kubectl.
+	ResumeSubcommand() string
+}
+
+// Stateful is a Kind whose pods may have volumes of their own, with data that outlives them.
+type Stateful interface {
+	// HasData reports whether a workload gives its pods such volumes. The object may be untyped.
+	HasData(workload client.Object) bool
+}
+
+// HasData reports whether a workload gives its pods volumes of their own.
+func HasData(kind Kind, workload client.Object) bool {
+	stateful, ok := kind.(Stateful)
+	return ok && stateful.HasData(workload)
+}
+
+// KeepsRevisions reports whether the controller of a kind keeps its pod templates in ControllerRevisions. Pods of such a kind belong to
+// a revision by its template, version label included.
+func KeepsRevisions(kind Kind) bool {
+	layered, ok := kind.(Layered)
+	if !ok {
+		return false
+	}
+	_, keeps := layered.Layer().(*appsv1.ControllerRevision)
+	return keeps
 }
 
 // Template returns the pod template of an untyped workload.

@@ -52,10 +52,11 @@ import (
 type Kind struct{}
 
 var (
-	_ workload.Kind     = Kind{}
-	_ workload.Layered  = Kind{}
-	_ workload.Pauser   = Kind{}
-	_ workload.Restorer = Kind{}
+	_ workload.Kind      = Kind{}
+	_ workload.Layered   = Kind{}
+	_ workload.Pauser    = Kind{}
+	_ workload.PodJudged = Kind{}
+	_ workload.Restorer  = Kind{}
 )
 
 // GroupVersionKind returns apps/v1 DaemonSet.
@@ -137,6 +138,9 @@ func (k Kind) revisions() controllerrevision.Set {
 		},
 	}
 }
+
+// HealthMayChange returns false: the health of a revision depends on its pods alone.
+func (Kind) HealthMayChange(_, _ client.Object) bool { return false }
 
 // Paused reports whether the controller of a DaemonSet updates no pod by itself: the strategy is OnDelete.
 func (Kind) Paused(object client.Object) bool { return isStopped(strategyOf(object)) }

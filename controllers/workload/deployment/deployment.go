@@ -58,10 +58,11 @@ const revisionAnnotation = "deployment.kubernetes.io/revision"
 type Kind struct{}
 
 var (
-	_ workload.Kind     = Kind{}
-	_ workload.Layered  = Kind{}
-	_ workload.Pauser   = Kind{}
-	_ workload.Restorer = Kind{}
+	_ workload.Kind      = Kind{}
+	_ workload.Layered   = Kind{}
+	_ workload.Pauser    = Kind{}
+	_ workload.Resumable = Kind{}
+	_ workload.Restorer  = Kind{}
 )
 
 // GroupVersionKind returns apps/v1 Deployment.
@@ -192,3 +193,6 @@ func (Kind) Originals(client.Object) string { return "" }
 func (Kind) Resume(client.Object, string) []workload.Operation {
 	return []workload.Operation{{Op: "remove", Path: "/spec/paused"}}
 }
+
+// ResumeSubcommand returns "rollout resume".
+func (Kind) ResumeSubcommand() string { return "rollout resume" }

@@ -50,6 +50,9 @@ func slimStatefulSet(object any) (any, error) {
 	slim.Spec.Replicas = set.Spec.Replicas
 	slim.Spec.MinReadySeconds = set.Spec.MinReadySeconds
 	slim.Spec.UpdateStrategy = set.Spec.UpdateStrategy
+	if len(set.Spec.VolumeClaimTemplates) > 0 { // only whether there are any is read
+		slim.Spec.VolumeClaimTemplates = make([]corev1.PersistentVolumeClaim, 1)
+	}
 	slim.Status.Replicas = set.Status.Replicas
 	slim.Status.UpdatedReplicas = set.Status.UpdatedReplicas
 	slim.Status.CurrentRevision = set.Status.CurrentRevision

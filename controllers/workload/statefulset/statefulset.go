@@ -59,10 +59,12 @@ const stopped = math.MaxInt32
 type Kind struct{}
 
 var (
-	_ workload.Kind     = Kind{}
-	_ workload.Layered  = Kind{}
-	_ workload.Pauser   = Kind{}
-	_ workload.Restorer = Kind{}
+	_ workload.Kind      = Kind{}
+	_ workload.Layered   = Kind{}
+	_ workload.Pauser    = Kind{}
+	_ workload.PodJudged = Kind{}
+	_ workload.Restorer  = Kind{}
+	_ workload.Stateful  = Kind{}
 )
 
 // GroupVersionKind returns apps/v1 StatefulSet.
@@ -154,6 +156,26 @@ func isHealthy(object client.Object, revision string, pods controllerrevision.Po
 	}
 	desired := int(ptr.Deref(set.Spec.Replicas, 1))
 	return set.Status.UpdateRevision != revision || desired > 0 && pods.Ready >= desired
+}
+
+// HealthMayChange reports whether a StatefulSet completed a revision or began to roll out another.
+func (Kind) HealthMayChange(before, after client.Object) bool {
+	old, isOld := before.(*appsv1.StatefulSet)
+	updated, isNew := after.(*appsv1.StatefulSet)
+	return isOld && isNew && (old.Status.CurrentRevision != updated.Status.CurrentRevision || old.Status.UpdateRevision != updated.Status.UpdateRevision)
+}
+
+// HasData reports whether a StatefulSet has volumeClaimTemplates.
+func (Kind) HasData(object client.Object) bool {
+	switch set := object.(type) {
+	case *appsv1.StatefulSet:
+		return len(set.Spec.VolumeClaimTemplates) > 0
+	case *unstructured.Unstructured:
+		claims, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "volumeClaimTemplates")
+		list, _ := claims.([]any)
+		return len(list) > 0
+	}
+	return false
 }
 
 // Paused reports whether the controller of a StatefulSet updates no pod by itself: the partition is at its maximum, or the strategy is

@@ -282,6 +282,27 @@ func TestKindResumeAfterUsers(t *testing.T) {
 	}
 }
 
+func TestKindHealthMayChange(t *testing.T) {
+	g, kind, other := NewWithT(t), statefulset.Kind{}, web("web-a", "web-b")
+	other.Status.UpdatedReplicas++
+	g.Expect(kind.HealthMayChange(web("web-a", "web-b"), other)).To(BeFalse())
+	g.Expect(kind.HealthMayChange(web("web-a", "web-b"), web("web-b", "web-b"))).To(BeTrue())
+	g.Expect(kind.HealthMayChange(web("web-a", "web-a"), web("web-a", "web-b"))).To(BeTrue())
+	g.Expect(kind.HealthMayChange(&corev1.Pod{}, web("web-a", "web-b"))).To(BeFalse(), "of another kind")
+}
+
+func TestKindHasData(t *testing.T) {
+	g, set := NewWithT(t), web("", "")
+	g.Expect(workload.HasData(statefulset.Kind{}, set)).To(BeFalse())
+	set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
+	g.Expect(workload.HasData(statefulset.Kind{}, set)).To(BeTrue())
+	g.Expect(workload.HasData(statefulset.Kind{}, &corev1.Pod{})).To(BeFalse(), "of another kind")
+	raw := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+	g.Expect(workload.HasData(statefulset.Kind{}, raw)).To(BeFalse())
+	raw.Object["spec"] = map[string]any{"volumeClaimTemplates": []any{map[string]any{}}}
+	g.Expect(workload.HasData(statefulset.Kind{}, raw)).To(BeTrue())
+}
+
 func TestKindOwnerOf(t *testing.T) {
 	g, registry, cache := NewWithT(t), workload.Registry{statefulset.Kind{}}, indexed(t, web("", ""))
 	for name, object := range map[string]client.Object{"a pod": pod(0, "a", corev1.ConditionTrue), "a ControllerRevision": revision("a", 1)} {
@@ -330,6 +351,9 @@ func TestKindCacheKeepsWhatIsRead(t *testing.T) {
 		want := web("web-a", "web-b")
 		want.Generation, want.Annotations, want.Spec.Selector, want.Spec.MinReadySeconds = 7, map[string]string{"note": "b"}, nil, 3
 		want.Status.Replicas, want.Status.UpdatedReplicas = 3, 2
+		g.Expect(options.Transform(full.DeepCopy())).To(Equal(want))
+		full.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}, {ObjectMeta: metav1.ObjectMeta{Name: "log"}}}
+		want.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 		g.Expect(options.Transform(full)).To(Equal(want))
 		g.Expect(options.Transform(&appsv1.StatefulSet{})).To(Equal(&appsv1.StatefulSet{}))
 		tombstone := &struct{ Key string }{"default/web"}
