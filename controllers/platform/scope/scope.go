@@ -21,7 +21,7 @@ package scope
 import (
 	"context"
 	"fmt"
-	"maps"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,8 +66,14 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 			&appv1alpha1.OpsConfigInfo{}:  {},
 		},
 	}
+	known := map[reflect.Type]bool{}
 	for _, kind := range kinds {
-		maps.Copy(options.ByObject, kind.Cache(versioned))
+		for object, byObject := range kind.Cache(versioned) {
+			if of := reflect.TypeOf(object); !known[of] { // kinds may share a type, with the same options
+				known[of] = true
+				options.ByObject[object] = byObject
+			}
+		}
 	}
 	return options, nil
 }
