@@ -14,13 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package statemetrics provides metrics of the current state of Deployments and releases.
+// Package statemetrics provides metrics of the current state of workloads and releases.
 package statemetrics
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,6 +38,11 @@ import (
 // namespaceLabel is not "namespace", which Prometheus uses for the namespace of the scrape target.
 const namespaceLabel = "workload_namespace"
 
+const kindLabel = "kind"
+
+// deployments is the kind with a metric of its own, from before there were others.
+const deployments = "Deployment"
+
 // scrapeTimeout bounds a scrape while the cache isn't synced.
 const scrapeTimeout = time.Second
 
@@ -46,7 +52,7 @@ type Collector struct {
 	reader client.Reader
 	kinds  workload.Registry
 
-	suspended, suspendedSince, inProgress, inProgressSince *prometheus.Desc
+	suspended, deploymentsSuspended, suspendedSince, inProgress, inProgressSince *prometheus.Desc
 }
 
 // Setup registers a Collector and makes the cache hold the objects that it reads, also on replicas that don't lead.
@@ -64,12 +70,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer
 
 // New returns a Collector that reads from a cache.
 func New(reader client.Reader, kinds workload.Registry) *Collector {
-	describe := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(name, help, []string{namespaceLabel}, nil)
+	describe := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, append(labels, namespaceLabel), nil)
 	}
 	return &Collector{
 		reader: reader, kinds: kinds,
-		suspended: describe("altershield_deployments_suspended",
+		suspended: describe("altershield_workloads_suspended",
+			"Suspended workloads, by kind.", kindLabel),
+		deploymentsSuspended: describe("altershield_deployments_suspended",
 			"Suspended Deployments."),
 		suspendedSince: describe("altershield_oldest_suspension_timestamp_seconds",
 			"Unix time of the oldest suspension."),
@@ -82,7 +90,7 @@ func New(reader client.Reader, kinds workload.Registry) *Collector {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, description := range []*prometheus.Desc{c.suspended, c.suspendedSince, c.inProgress, c.inProgressSince} {
+	for _, description := range []*prometheus.Desc{c.suspended, c.deploymentsSuspended, c.suspendedSince, c.inProgress, c.inProgressSince} {
 		descriptions <- description
 	}
 }
@@ -97,13 +105,16 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 }
 
 func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metric) error {
-	suspended, inProgress := census{}, census{}
+	byKind, suspended, inProgress := map[string]census{}, census{}, census{}
 	for _, kind := range c.kinds {
+		name := kind.GroupVersionKind().Kind
 		found, err := index.List(ctx, c.reader, kind, client.HasLabels{appv1alpha1.LabelSuspend})
 		if err != nil {
-			return fmt.Errorf("listing the suspended workloads of kind %s: %w", kind.GroupVersionKind().Kind, err)
+			return fmt.Errorf("listing the suspended workloads of kind %s: %w", name, err)
 		}
+		byKind[name] = census{}
 		for _, workload := range found {
+			byKind[name].add(workload.GetNamespace(), suspensionTime(workload))
 			suspended.add(workload.GetNamespace(), suspensionTime(workload))
 		}
 	}
@@ -114,8 +125,13 @@ func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metri
 	for i := range workloads {
 		inProgress.add(workloads[i].Namespace, workloads[i].Spec.CreateTimeUnix)
 	}
-	suspended.show(metrics, c.suspended, c.suspendedSince)
-	inProgress.show(metrics, c.inProgress, c.inProgressSince)
+	for kind, suspended := range byKind {
+		suspended.showCount(metrics, c.suspended, kind)
+	}
+	byKind[deployments].showCount(metrics, c.deploymentsSuspended)
+	suspended.showOldest(metrics, c.suspendedSince)
+	inProgress.showCount(metrics, c.inProgress)
+	inProgress.showOldest(metrics, c.inProgressSince)
 	return nil
 }
 
@@ -145,9 +161,14 @@ func (c census) add(namespace string, since int64) {
 	c[namespace] = known
 }
 
-func (c census) show(metrics chan<- prometheus.Metric, count, oldest *prometheus.Desc) {
+func (c census) showCount(metrics chan<- prometheus.Metric, count *prometheus.Desc, labels ...string) {
 	for namespace, found := range c {
-		metrics <- prometheus.MustNewConstMetric(count, prometheus.GaugeValue, float64(found.count), namespace)
+		metrics <- prometheus.MustNewConstMetric(count, prometheus.GaugeValue, float64(found.count), append(slices.Clip(labels), namespace)...)
+	}
+}
+
+func (c census) showOldest(metrics chan<- prometheus.Metric, oldest *prometheus.Desc) {
+	for namespace, found := range c {
 		if found.oldest > 0 {
 			metrics <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, float64(found.oldest), namespace)
 		}

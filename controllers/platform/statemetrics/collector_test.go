@@ -37,9 +37,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
 	kinds "github.com/traas-stack/altershield-operator/controllers/workload"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
-var controlled = kinds.Registry{kind.Kind{}}
+var controlled = kinds.Registry{kind.Kind{}, statefulset.Kind{}}
 
 // indexes gives the fake client the indexes of the cache.
 type indexes struct{ *fake.ClientBuilder }
@@ -88,6 +89,7 @@ func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 		deployment("default", "zoo", suspended("yesterday")),
 		deployment("shop", "cart", suspended("yesterday")),
 		deployment("shop", "sound", nil),
+		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db", Labels: suspended("1795279000")}},
 		workload("default", "sleep--x--1", 1795278000, "Verifying"),
 		workload("shop", "cart--x--1", 1795279000, "ThresholdTimeout"),
 		workload("shop", "cart--x--2", 1795278500, "Verifying"),
@@ -101,6 +103,12 @@ altershield_deployments_suspended{workload_namespace="shop"} 1
 # HELP altershield_oldest_suspension_timestamp_seconds Unix time of the oldest suspension.
 # TYPE altershield_oldest_suspension_timestamp_seconds gauge
 altershield_oldest_suspension_timestamp_seconds{workload_namespace="default"} 1.79527e+09
+altershield_oldest_suspension_timestamp_seconds{workload_namespace="shop"} 1.795279e+09
+# HELP altershield_workloads_suspended Suspended workloads, by kind.
+# TYPE altershield_workloads_suspended gauge
+altershield_workloads_suspended{kind="Deployment",workload_namespace="default"} 5
+altershield_workloads_suspended{kind="Deployment",workload_namespace="shop"} 1
+altershield_workloads_suspended{kind="StatefulSet",workload_namespace="shop"} 1
 # HELP altershield_releases_in_progress Releases whose pods are awaited or checked.
 # TYPE altershield_releases_in_progress gauge
 altershield_releases_in_progress{workload_namespace="default"} 1
