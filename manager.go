@@ -54,7 +54,9 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/runnable"
 	"github.com/traas-stack/altershield-operator/webhooks"
@@ -70,7 +72,9 @@ const (
 )
 
 // kinds returns the kinds of workloads under change control.
-func kinds() workload.Registry { return workload.Registry{deployment.Kind{}} }
+func kinds() workload.Registry {
+	return workload.Registry{deployment.Kind{}, statefulset.Kind{}, daemonset.Kind{}}
+}
 
 func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.Source) (ctrl.Manager, error) {
 	scheme := apiruntime.NewScheme()
@@ -176,13 +180,13 @@ func addVerifier(mgr ctrl.Manager, opts options) (verifier.Verifier, verifier.Re
 	return server, server, nil
 }
 
-// addRollback adds the rollback controller and returns its Roller.
+// addRollback adds a rollback controller for each kind and returns their Roller.
 func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *contact.Contact) (*rollback.Roller, error) {
-	rollbacks, err := rollback.NewMetrics(metrics.Registry)
+	rollbacks, err := rollback.NewMetrics(metrics.Registry, kinds())
 	if err != nil {
 		return nil, err
 	}
-	obstacles, err := runnable.NewMetrics(metrics.Registry)
+	obstacles, err := runnable.NewMetrics(metrics.Registry, kinds())
 	if err != nil {
 		return nil, err
 	}
@@ -192,15 +196,20 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *
 	kube, live, recorder := mgr.GetClient(), mgr.GetAPIReader(), controllers.NewRecorder(mgr)
 	reader := settings.Reader{Client: kube, Namespace: opts.namespace}
 	roller := &rollback.Roller{
-		Kind: deployment.Kind{}, Client: kube, Live: live, History: &history.Keeper{Client: kube, Live: live},
+		Client: kube, Live: live, History: &history.Keeper{Client: kube, Live: live},
 		Recorder: recorder, Metrics: rollbacks, Clock: clock.RealClock{}, Tracer: tracer,
 		Settings: reader,
 	}
-	decider := &runnable.Rollback{
-		Kind: deployment.Kind{}, Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
-		Settings: reader,
+	for _, kind := range kinds() {
+		decider := &runnable.Rollback{
+			Kind: kind, Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
+			Settings: reader,
+		}
+		if err := decider.SetupWithManager(mgr); err != nil {
+			return nil, err
+		}
 	}
-	return roller, decider.SetupWithManager(mgr)
+	return roller, nil
 }
 
 func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, tracer *tracing.Tracer, roller routers.Roller) error {
@@ -208,7 +217,7 @@ func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, trace
 		return nil
 	}
 	routing := routers.Options{
-		Kind: deployment.Kind{}, Address: opts.callbackAddress, CertDir: opts.callbackCertDir, Receiver: receiver,
+		Kinds: kinds(), Address: opts.callbackAddress, CertDir: opts.callbackCertDir, Receiver: receiver,
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
 		Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer, Roller: roller,
 	}

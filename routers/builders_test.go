@@ -41,7 +41,6 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
-	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // now is the time at which every callback of these tests arrives.
@@ -84,7 +83,7 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 		t.Fatal(err)
 	}
 	server, err := New(Options{
-		Kind:     deployment.Kind{},
+		Kinds:    testkit.Kinds(),
 		Address:  "127.0.0.1:0",
 		Receiver: altershield.Callbacks{Keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile})},
 		Client:   interceptor.NewClient(kube, funcs),

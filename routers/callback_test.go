@@ -33,8 +33,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
-	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func TestApplyMovesTheBatchOn(t *testing.T) {
@@ -238,7 +238,7 @@ func TestCallbacksAreNotTakenWithoutCredentials(t *testing.T) {
 			b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 			registry := prometheus.NewRegistry()
 			server, err := New(Options{
-				Kind: deployment.Kind{}, Receiver: altershield.Callbacks{Keyring: row.keyring}, Client: b.kube, Live: b.kube, Clock: clocktesting.NewFakePassiveClock(now), Metrics: registry,
+				Kinds: testkit.Kinds(), Receiver: altershield.Callbacks{Keyring: row.keyring}, Client: b.kube, Live: b.kube, Clock: clocktesting.NewFakePassiveClock(now), Metrics: registry,
 			})
 			g.Expect(err).NotTo(HaveOccurred())
 			b.Server, b.registry = server, registry

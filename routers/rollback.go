@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/go-logr/logr"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -33,19 +34,19 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Roller rolls Deployments back to an earlier version.
+// Roller rolls workloads back to an earlier version.
 type Roller interface {
 	// RollBack writes the rollback. The error is a *rollback.Obstacle if another attempt would not help, a conflict if the
-	// Deployment has changed meanwhile, and otherwise the error of the API server.
+	// workload has changed meanwhile, and otherwise the error of the API server.
 	RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error)
 }
 
-// maxRollbackAttempts limits the attempts on a Deployment that changes: controllers may write its status at any time.
+// maxRollbackAttempts limits the attempts on a workload that changes: controllers may write its status at any time.
 const maxRollbackAttempts = 3
 
-// rollbacks rolls workloads of one kind back for users who may patch them.
+// rollbacks rolls workloads back for users who may patch them.
 type rollbacks struct {
-	kind workload.Kind
+	kinds workload.Registry
 	// live reads from the API server.
 	live   client.Reader
 	roller Roller
@@ -55,6 +56,7 @@ type rollbacks struct {
 // rollbackResponse describes a rollback that was written.
 type rollbackResponse struct {
 	reply
+	Kind        string `json:"kind"`
 	Namespace   string `json:"namespace"`
 	Name        string `json:"name"`
 	FromVersion string `json:"fromVersion"`
@@ -77,21 +79,31 @@ func (r *rollbacks) handle(w http.ResponseWriter, request *http.Request, _ func(
 	if err == nil {
 		made, err = r.rollBack(request.Context(), wanted)
 	}
-	log := ctrl.LoggerFrom(request.Context()).WithValues("namespace", wanted.Deployment.Namespace, "deployment", wanted.Deployment.Name, "user", wanted.User)
 	var denied *denial
 	switch {
 	case errors.As(err, &denied):
 		if wanted.User != "" { // callers without access leave no trace in the log of decisions
-			log.Info("Denied a requested rollback: "+denied.message, "reason", appv1alpha1.EventReleaseNotRolledBack)
+			logOf(request, wanted).Info("Denied a requested rollback: "+denied.message, "reason", appv1alpha1.EventReleaseNotRolledBack)
 		}
 		return denied.answer(w)
 	case err != nil:
-		log.Error(err, "A requested rollback failed")
+		logOf(request, wanted).Error(err, "A requested rollback failed")
 		// The rollback may be written all the same, if only the response of the API server was lost.
 		return http.StatusInternalServerError, reply{Message: fmt.Sprintf(
-			"the rollback of deployment %s may have failed: check the Deployment before you try again; the operator's log has the error", wanted.Deployment)}
+			"the rollback of %s may have failed: check the %s before you try again; the operator's log has the error",
+			phrase(wanted), wanted.Kind.GroupVersionKind().Kind)}
 	}
-	return http.StatusOK, responseOf(wanted.Deployment, made)
+	return http.StatusOK, responseOf(wanted, made)
+}
+
+// phrase names the workload of a request for users, as deployment default/sleep.
+func phrase(wanted rollback.Request) string {
+	return workload.Phrase(wanted.Kind, wanted.Workload.String())
+}
+
+func logOf(request *http.Request, wanted rollback.Request) logr.Logger {
+	return ctrl.LoggerFrom(request.Context()).WithValues(
+		"namespace", wanted.Workload.Namespace, workload.Noun(wanted.Kind), wanted.Workload.Name, "user", wanted.User)
 }
 
 // receive reads the request and checks whether the caller may make it. The error is a denial, unless the API server could not be
@@ -101,30 +113,34 @@ func (r *rollbacks) receive(w http.ResponseWriter, request *http.Request) (rollb
 	if err != nil {
 		return rollback.Request{}, err
 	}
+	kind, denied := kindOf(r.kinds, asked.Kind)
+	if denied != nil {
+		return rollback.Request{}, denied
+	}
 	wanted := rollback.Request{
-		Deployment: client.ObjectKey{Namespace: asked.Namespace, Name: asked.Name}, To: asked.Version, Reason: appv1alpha1.RollbackRequested,
+		Kind: kind, Workload: client.ObjectKey{Namespace: asked.Namespace, Name: asked.Name}, To: asked.Version, Reason: appv1alpha1.RollbackRequested,
 	}
 	wanted.User, err = r.access.check(request, authorizationv1.ResourceAttributes{
-		Verb: "patch", Group: r.kind.GroupVersionKind().Group, Resource: r.kind.Resource(), Namespace: asked.Namespace, Name: asked.Name,
+		Verb: "patch", Group: kind.GroupVersionKind().Group, Resource: kind.Resource(), Namespace: asked.Namespace, Name: asked.Name,
 	})
 	wanted.Message = wanted.User + " asked for it"
 	return wanted, err
 }
 
-func responseOf(deployment client.ObjectKey, made *appv1alpha1.Rollback) rollbackResponse {
+func responseOf(wanted rollback.Request, made *appv1alpha1.Rollback) rollbackResponse {
 	return rollbackResponse{
-		reply: reply{Success: true, Message: fmt.Sprintf("deployment %s goes back from version %s (release %d) to version %s (release %d)",
-			deployment, made.Version, made.Release, made.To, made.ToRelease)},
-		Namespace: deployment.Namespace, Name: deployment.Name,
+		reply: reply{Success: true, Message: fmt.Sprintf("%s goes back from version %s (release %d) to version %s (release %d)",
+			phrase(wanted), made.Version, made.Release, made.To, made.ToRelease)},
+		Kind: wanted.Kind.GroupVersionKind().Kind, Namespace: wanted.Workload.Namespace, Name: wanted.Workload.Name,
 		FromVersion: made.Version, FromRelease: made.Release, ToVersion: made.To, ToRelease: made.ToRelease,
 	}
 }
 
-// rollBack makes the rollback, and retries if the Deployment changes meanwhile. The error is a denial if the caller can act on it.
+// rollBack makes the rollback, and retries if the workload changes meanwhile. The error is a denial if the caller can act on it.
 func (r *rollbacks) rollBack(ctx context.Context, wanted rollback.Request) (*appv1alpha1.Rollback, error) {
-	object := r.kind.New()
-	if err := r.live.Get(ctx, wanted.Deployment, object); err != nil {
-		return nil, refusal(wanted.Deployment, fmt.Errorf("reading %s %s: %w", r.kind.GroupVersionKind().Kind, wanted.Deployment, err))
+	object := wanted.Kind.New()
+	if err := r.live.Get(ctx, wanted.Workload, object); err != nil {
+		return nil, refusal(wanted, fmt.Errorf("reading %s: %w", wanted, err))
 	}
 	// A retry after a conflict must not roll back a newer release, which may be a repair.
 	wanted.From = decide.ReleaseOf(object)
@@ -132,19 +148,19 @@ func (r *rollbacks) rollBack(ctx context.Context, wanted rollback.Request) (*app
 	for attempt := 1; attempt < maxRollbackAttempts && apierrors.IsConflict(err); attempt++ {
 		made, err = r.roller.RollBack(ctx, wanted)
 	}
-	return made, refusal(wanted.Deployment, err)
+	return made, refusal(wanted, err)
 }
 
 // refusal turns errors that the caller can act on into a denial.
-func refusal(deployment client.ObjectKey, err error) error {
+func refusal(wanted rollback.Request, err error) error {
 	var obstacle *rollback.Obstacle
 	switch {
 	case errors.As(err, &obstacle):
 		return &denial{http.StatusConflict, obstacle.Message}
 	case apierrors.IsNotFound(err):
-		return &denial{http.StatusNotFound, fmt.Sprintf("deployment %s does not exist or is not under change control", deployment)}
+		return &denial{http.StatusNotFound, phrase(wanted) + " does not exist or is not under change control"}
 	case apierrors.IsConflict(err):
-		return &denial{http.StatusConflict, "the Deployment is changing: try again"}
+		return &denial{http.StatusConflict, fmt.Sprintf("the %s is changing: try again", wanted.Kind.GroupVersionKind().Kind)}
 	}
 	return err
 }

@@ -18,6 +18,7 @@ package routers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ import (
 
 // rollbackRequest is the body of a request for a rollback.
 type rollbackRequest struct {
+	// Kind is the name of a kind; empty for the default.
+	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	// Version is the version to go back to; if empty, the newest verified one.
@@ -86,7 +89,7 @@ func (asked rollbackRequest) validate() error {
 	case len(validation.IsDNS1123Label(asked.Namespace)) > 0:
 		return fmt.Errorf("%q is not the name of a namespace", asked.Namespace)
 	case len(validation.IsDNS1123Subdomain(asked.Name)) > 0:
-		return fmt.Errorf("%q is not the name of a Deployment", asked.Name)
+		return fmt.Errorf("%q is not the name of a %s", asked.Name, cmp.Or(asked.Kind, defaultKind))
 	case asked.Version != "" && (len(asked.Version) != 32 || strings.Trim(asked.Version, "0123456789abcdef") != ""):
 		return fmt.Errorf("%q is not a version: it must have 32 lower-case hexadecimal digits", asked.Version)
 	}

@@ -36,6 +36,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 const rollbackPath = "/openapi/altershield/deployment/rollback"
@@ -57,7 +58,7 @@ func (r *roller) RollBack(ctx context.Context, request rollback.Request) (*appv1
 		}
 	}
 	if len(r.fails) >= len(r.asked) {
-		return nil, fmt.Errorf("rolling back Deployment %s: %w", request.Deployment, r.fails[len(r.asked)-1])
+		return nil, fmt.Errorf("rolling back %s: %w", request, r.fails[len(r.asked)-1])
 	}
 	made := &appv1alpha1.Rollback{
 		Version: request.From.Version, Release: request.From.Number, To: request.To, ToRelease: request.From.Number + 1,
@@ -101,12 +102,12 @@ func TestRollbacksAreMadeForUsersWhoMayPatch(t *testing.T) {
 			g.Expect(answer.Header().Get("Content-Type")).To(Equal("application/json"))
 			g.Expect(answer.Body.String()).To(MatchJSON(`{"success": true, "retry": false,
 				"msg": "deployment default/sleep goes back from version c6c45d23c098bdf181853a85b60b5d74 (release 4) to version ` + row.to + ` (release 5)",
-				"namespace": "default", "name": "sleep", "fromVersion": "c6c45d23c098bdf181853a85b60b5d74", "fromRelease": 4,
+				"kind": "Deployment", "namespace": "default", "name": "sleep", "fromVersion": "c6c45d23c098bdf181853a85b60b5d74", "fromRelease": 4,
 				"toVersion": "` + row.to + `", "toRelease": 5}`))
 			g.Expect(b.roller.asked).To(HaveExactElements(rollback.Request{
-				Deployment: client.ObjectKey{Namespace: "default", Name: "sleep"},
-				From:       decide.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4},
-				To:         row.asked, Reason: "Requested", Message: "alice asked for it", User: "alice",
+				Kind: deployment.Kind{}, Workload: client.ObjectKey{Namespace: "default", Name: "sleep"},
+				From: decide.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4},
+				To:   row.asked, Reason: "Requested", Message: "alice asked for it", User: "alice",
 			}))
 			g.Expect(string(b.log.Contents())).To(BeEmpty(), "the roller logs the rollback")
 		})

@@ -53,8 +53,8 @@ import (
 
 // Options configures the server.
 type Options struct {
-	// Kind is the kind of workload that users query and roll back.
-	Kind workload.Kind
+	// Kinds are the kinds of workloads that users query and roll back.
+	Kinds workload.Registry
 	// Address is the listening address, as host:port or :port.
 	Address string
 	// CertDir holds tls.crt and tls.key, which are reloaded when they change. If it is empty, there is no TLS.
@@ -101,8 +101,8 @@ func New(options Options) (*Server, error) {
 		tracer: options.Tracer,
 	}
 	access := newAccess(options.Client, options.Clock)
-	suspended := &suspended{kind: options.Kind, reader: options.Client, access: access}
-	rollbacks := &rollbacks{kind: options.Kind, live: options.Live, roller: options.Roller, access: access}
+	suspended := &suspended{kinds: options.Kinds, reader: options.Client, access: access}
+	rollbacks := &rollbacks{kinds: options.Kinds, live: options.Live, roller: options.Roller, access: access}
 	// Requests of users don't take the places of callbacks.
 	callers, users := newLimiter(), newLimiter()
 	callback := route{method: http.MethodPost, handle: callbacks.handle, refuse: callbacks.refuse, limiter: callers}
@@ -153,7 +153,7 @@ func (s *Server) Start(ctx context.Context) error {
 
 // watch makes the cache hold the objects that the server reads, also on replicas that don't lead.
 func (s *Server) watch(ctx context.Context) error {
-	for _, object := range []client.Object{&corev1.Namespace{}, s.options.Kind.New(), &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}} {
+	for _, object := range append([]client.Object{&corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}}, s.options.Kinds.Objects()...) {
 		if _, err := s.options.Cache.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}

@@ -48,26 +48,27 @@ const (
 	lastSecond = 253_402_300_799
 )
 
-// suspended lists the suspended workloads of one kind in a namespace, and why they are.
+// suspended lists the suspended workloads of a kind in a namespace, and why they are.
 type suspended struct {
-	kind workload.Kind
+	kinds workload.Registry
 	// reader reads from the cache.
 	reader client.Reader
 	access access
 }
 
-// page is a page of the suspended Deployments of a namespace, sorted by name.
+// page is a page of the suspended workloads of a kind in a namespace, sorted by name.
 type page struct {
 	Items []suspension `json:"items"`
 	// Continue requests the next page; empty on the last one.
 	Continue string `json:"continue"`
 }
 
-// suspension is a Deployment whose releases are denied.
+// suspension is a workload whose releases are denied.
 type suspension struct {
+	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Version and Release are the current ones of the Deployment.
+	// Version and Release are the current ones of the workload.
 	Version string `json:"version"`
 	Release int64  `json:"release"`
 	// SuspendedSince is in RFC 3339; empty if the label holds no time.
@@ -96,6 +97,8 @@ type failedPod struct {
 
 // question is the query of a caller.
 type question struct {
+	// kind is the name of a kind; empty for the default.
+	kind      string
 	namespace string
 	limit     int
 	// after is the last name on the previous page.
@@ -108,26 +111,30 @@ func (s *suspended) handle(w http.ResponseWriter, request *http.Request, _ func(
 	if err != nil {
 		return http.StatusBadRequest, reply{Message: err.Error()}
 	}
+	kind, denied := kindOf(s.kinds, asked.kind)
+	if denied != nil {
+		return denied.answer(w)
+	}
 	_, err = s.access.check(request, authorizationv1.ResourceAttributes{
-		Verb: "list", Group: s.kind.GroupVersionKind().Group, Resource: s.kind.Resource(), Namespace: asked.namespace,
+		Verb: "list", Group: kind.GroupVersionKind().Group, Resource: kind.Resource(), Namespace: asked.namespace,
 	})
 	var answer page
 	if err == nil {
-		answer, err = s.list(request.Context(), asked)
+		answer, err = s.list(request.Context(), kind, asked)
 	}
-	var denied *denial
 	switch {
 	case errors.As(err, &denied):
 		return denied.answer(w)
 	case err != nil:
-		ctrl.LoggerFrom(request.Context()).Error(err, "The suspended Deployments can't be listed", "namespace", asked.namespace)
-		return http.StatusInternalServerError, reply{Message: "the suspended Deployments can't be listed: the operator's log has the error"}
+		name := kind.GroupVersionKind().Kind
+		ctrl.LoggerFrom(request.Context()).Error(err, "The suspended workloads can't be listed", "kind", name, "namespace", asked.namespace)
+		return http.StatusInternalServerError, reply{Message: fmt.Sprintf("the suspended %ss can't be listed: the operator's log has the error", name)}
 	}
 	return http.StatusOK, answer
 }
 
 func parseQuestion(query url.Values) (question, error) {
-	asked := question{namespace: query.Get("namespace"), limit: defaultLimit}
+	asked := question{kind: query.Get("kind"), namespace: query.Get("namespace"), limit: defaultLimit}
 	if asked.namespace == "" {
 		return question{}, errors.New("the parameter namespace is missing")
 	}
@@ -149,10 +156,10 @@ func parseQuestion(query url.Values) (question, error) {
 	return asked, nil
 }
 
-func (s *suspended) list(ctx context.Context, asked question) (page, error) {
-	found, err := index.List(ctx, s.reader, s.kind, client.InNamespace(asked.namespace), client.HasLabels{appv1alpha1.LabelSuspend})
+func (s *suspended) list(ctx context.Context, kind workload.Kind, asked question) (page, error) {
+	found, err := index.List(ctx, s.reader, kind, client.InNamespace(asked.namespace), client.HasLabels{appv1alpha1.LabelSuspend})
 	if err != nil {
-		return page{}, fmt.Errorf("listing the suspended workloads of kind %s in namespace %s: %w", s.kind.GroupVersionKind().Kind, asked.namespace, err)
+		return page{}, fmt.Errorf("listing the suspended workloads of kind %s in namespace %s: %w", kind.GroupVersionKind().Kind, asked.namespace, err)
 	}
 	slices.SortFunc(found, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
 	answer := page{Items: []suspension{}}
@@ -168,7 +175,9 @@ func (s *suspended) list(ctx context.Context, asked question) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		answer.Items = append(answer.Items, describe(object, workloads))
+		item := describe(object, workloads)
+		item.Kind = kind.GroupVersionKind().Kind
+		answer.Items = append(answer.Items, item)
 	}
 	return answer, nil
 }

@@ -114,7 +114,7 @@ func TestSuspendedShowsTheFailuresOfADeployment(t *testing.T) {
 		failing(releaseOf(oldest, 1, "Suspend", "PodsFailed"))) // already superseded
 	g.Expect(answer.Code).To(Equal(200))
 	g.Expect(answer.Body.String()).To(MatchJSON(`{"items":[{
-		"namespace": "default", "name": "sleep", "version": "c6c45d23c098bdf181853a85b60b5d74", "release": 4,
+		"kind": "Deployment", "namespace": "default", "name": "sleep", "version": "c6c45d23c098bdf181853a85b60b5d74", "release": 4,
 		"suspendedSince": "2026-11-21T09:56:40Z", "lastVerifiedVersion": "0123456789abcdef0123456789abcdef",
 		"failedVersions": [{
 			"changeWorkload": "sleep--x--c6c45d23c098bdf181853a85b60b5d74", "version": "c6c45d23c098bdf181853a85b60b5d74",

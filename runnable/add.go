@@ -78,12 +78,14 @@ type Rollback struct {
 // at the same time.
 func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 	controlled := ctrl.NewControllerManagedBy(mgr).
-		Named("rollback").
-		For(r.Kind.New(), builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Named("rollback-"+workload.Noun(r.Kind)).
+		For(r.Kind.New(), builder.WithPredicates(workloadChanged(r.Kind))).
 		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(phaseChanged()))
 	if layered, ok := r.Kind.(workload.Layered); ok {
 		controlled.Owns(layered.Layer(), builder.WithPredicates(healthChanged(layered)))
+	}
+	if _, ok := r.Kind.(workload.PodJudged); ok {
+		controlled.Watches(&corev1.Pod{}, debounce.Handler(handler.EnqueueRequestsFromMapFunc(r.ofOlderPod), debounce.Never), builder.WithPredicates(podHealthChanged()))
 	}
 	err := controlled.
 		Watches(&corev1.Pod{}, debounce.Handler(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
@@ -93,9 +95,41 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 	if err != nil {
-		return fmt.Errorf("setting up the rollback controller: %w", err)
+		return fmt.Errorf("setting up the rollback controller of kind %s: %w", r.Kind.GroupVersionKind().Kind, err)
 	}
 	return nil
+}
+
+// workloadChanged skips the status updates of a rollout that can't change which revisions are healthy.
+func workloadChanged(kind workload.Kind) predicate.Predicate {
+	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	judged, ok := kind.(workload.PodJudged)
+	if !ok {
+		return changed
+	}
+	return predicate.Or(changed, predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool { return judged.HealthMayChange(e.ObjectOld, e.ObjectNew) },
+	})
+}
+
+// podHealthChanged passes pods that become ready, and pods that go without being ready: the others of their revision may all be ready.
+func podHealthChanged() predicate.Predicate {
+	state := func(object client.Object) (there, ready bool) {
+		pod, ok := object.(*corev1.Pod)
+		return ok && pod.DeletionTimestamp == nil, ok && decide.IsReady(pod)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			wasThere, wasReady := state(e.ObjectOld)
+			there, ready := state(e.ObjectNew)
+			return !wasReady && (ready || wasThere && !there)
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool {
+			wasThere, wasReady := state(e.Object)
+			return wasThere && !wasReady
+		},
+	}
 }
 
 // stopsRunning passes new pods that are not running, pods that stop running, and pods with a restarted container.
@@ -150,12 +184,21 @@ func phaseChanged() predicate.Predicate {
 }
 
 func (r *Rollback) ofPod(ctx context.Context, pod client.Object) []reconcile.Request {
+	return r.ofPodIf(ctx, pod, func(*workload.Owner) bool { return true })
+}
+
+// ofOlderPod skips the pods of the present release.
+func (r *Rollback) ofOlderPod(ctx context.Context, pod client.Object) []reconcile.Request {
+	return r.ofPodIf(ctx, pod, func(owner *workload.Owner) bool { return owner.Version != decide.ReleaseOf(owner.Object).Version })
+}
+
+func (r *Rollback) ofPodIf(ctx context.Context, pod client.Object, matters func(*workload.Owner) bool) []reconcile.Request {
 	owner, err := r.Kind.OwnerOf(ctx, r.Client, pod)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the workload of a pod", "pod", client.ObjectKeyFromObject(pod))
 		return nil
 	}
-	if owner == nil {
+	if owner == nil || !matters(owner) {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(owner.Object)}}

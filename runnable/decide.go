@@ -26,7 +26,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
 
-// Observation is what a decision about a Deployment depends on.
+// Observation is what a decision about a workload depends on.
 type Observation struct {
 	// OptedIn reports whether the namespace is under change control.
 	OptedIn bool
@@ -40,9 +40,9 @@ type Observation struct {
 	Over bool
 	// Verified reports whether the release was verified.
 	Verified bool
-	// Failures describes the failed pods of a suspended Deployment, empty where there are none.
+	// Failures describes the failed pods of a suspended workload, empty where there are none.
 	Failures string
-	// Rollbacks are those in the annotation of the Deployment.
+	// Rollbacks are those in the annotation of the workload.
 	Rollbacks []appv1alpha1.Rollback
 	// Stuck are the pods of the release that are not running although their time is over.
 	Stuck decide.StuckPods
@@ -50,13 +50,13 @@ type Observation struct {
 	Patience decide.Patience
 	// Unusable is why the annotation that sets the threshold is invalid.
 	Unusable error
-	// WayBack reports whether the cache has a healthy ReplicaSet to go back to. It has none from before change control.
+	// WayBack reports whether the cache has a healthy revision to go back to. It has none from before change control.
 	WayBack bool
 	// OnSuspension reports whether a suspended release is rolled back automatically.
 	OnSuspension bool
 }
 
-// Decision is what to do about a Deployment.
+// Decision is what to do about a workload.
 type Decision struct {
 	// Requests are the rollbacks to try, in order, until one succeeds.
 	Requests []rollback.Request
@@ -66,7 +66,7 @@ type Decision struct {
 	Wait time.Duration
 }
 
-// Decide returns what to do about a Deployment. A user's request comes first, then failed checks, whose target is a verified version.
+// Decide returns what to do about a workload. A user's request comes first, then failed checks, whose target is a verified version.
 func Decide(seen Observation) Decision {
 	var decision Decision
 	if !seen.OptedIn || seen.Release.Version == "" {

@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Metrics counts the obstacles to rollbacks.
@@ -29,20 +30,22 @@ type Metrics struct {
 	obstacles *prometheus.CounterVec
 }
 
-// NewMetrics registers the counter.
-func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
+// NewMetrics registers the counter for workloads of the kinds.
+func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metrics, error) {
 	metrics := &Metrics{obstacles: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "altershield_rollback_obstacles_total",
-		Help: "Rollbacks that could not be made, by the reason for the rollback: PodsNotRunning, PodsFailed or Requested. Each obstacle of a release counts once, as its Event ReleaseNotRolledBack.",
-	}, []string{"reason"})}
+		Help: "Rollbacks that could not be made, by the kind of the workload and the reason for the rollback: PodsNotRunning, PodsFailed or Requested. Each obstacle of a release counts once, as its Event ReleaseNotRolledBack.",
+	}, []string{"kind", "reason"})}
 	if err := registry.Register(metrics.obstacles); err != nil {
 		return nil, fmt.Errorf("registering the metrics of obstacles: %w", err)
 	}
 	// Prometheus sees no increase when a counter appears, so each starts at 0.
-	for _, reason := range []appv1alpha1.RollbackReason{
-		appv1alpha1.RollbackPodsNotRunning, appv1alpha1.RollbackPodsFailed, appv1alpha1.RollbackRequested,
-	} {
-		metrics.obstacles.WithLabelValues(string(reason))
+	for _, kind := range kinds {
+		for _, reason := range []appv1alpha1.RollbackReason{
+			appv1alpha1.RollbackPodsNotRunning, appv1alpha1.RollbackPodsFailed, appv1alpha1.RollbackRequested,
+		} {
+			metrics.obstacles.WithLabelValues(kind.GroupVersionKind().Kind, string(reason))
+		}
 	}
 	return metrics, nil
 }

@@ -35,7 +35,7 @@ const (
 	deniedTime = 10 * time.Minute
 )
 
-// obstacleLog remembers the obstacles that the present release of each Deployment met, so that each is reported once, and the API server
+// obstacleLog remembers the obstacles that the present release of each workload met, so that each is reported once, and the API server
 // is not called at each crash of a pod. A restarted operator reports them again. The zero value is empty.
 type obstacleLog struct {
 	mutex sync.Mutex
@@ -63,10 +63,10 @@ type attempt struct {
 }
 
 // add remembers an obstacle, and reports whether it is new.
-func (l *obstacleLog) add(deployment client.ObjectKey, tried attempt, obstacle rollback.ObstacleReason, now time.Time) (first bool) {
+func (l *obstacleLog) add(workload client.ObjectKey, tried attempt, obstacle rollback.ObstacleReason, now time.Time) (first bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	known := l.of[deployment]
+	known := l.of[workload]
 	if known.release != tried.release {
 		known = reported{release: tried.release}
 	}
@@ -79,16 +79,16 @@ func (l *obstacleLog) add(deployment client.ObjectKey, tried attempt, obstacle r
 	if l.of == nil {
 		l.of = map[client.ObjectKey]reported{}
 	}
-	l.of[deployment] = known
+	l.of[workload] = known
 	return true
 }
 
-// backoff returns how long not to try a rollback that met an obstacle. wayBack reports whether there is a healthy ReplicaSet to go back to.
-func (l *obstacleLog) backoff(deployment client.ObjectKey, tried attempt, wayBack bool, now time.Time) time.Duration {
+// backoff returns how long not to try a rollback that met an obstacle. wayBack reports whether there is a healthy revision to go back to.
+func (l *obstacleLog) backoff(workload client.ObjectKey, tried attempt, wayBack bool, now time.Time) time.Duration {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	var left time.Duration
-	if known := l.of[deployment]; known.release == tried.release {
+	if known := l.of[workload]; known.release == tried.release {
 		for _, met := range known.met {
 			over := wayBack && met.obstacle == rollback.ObstacleNoHealthyReplicaSet
 			if met.asked == tried.asked && !over && !isCached(met.obstacle) {
@@ -103,29 +103,29 @@ func (l *obstacleLog) backoff(deployment client.ObjectKey, tried attempt, wayBac
 func isCached(obstacle rollback.ObstacleReason) bool {
 	return slices.Contains([]rollback.ObstacleReason{
 		rollback.ObstaclePaused, rollback.ObstacleRecreate, rollback.ObstacleIsRollback, rollback.ObstacleAlreadyRolledBack,
-		rollback.ObstacleNotControlled, rollback.ObstacleNoUser,
+		rollback.ObstacleNotControlled, rollback.ObstacleNoUser, rollback.ObstacleData,
 	}, obstacle)
 }
 
 // warn remembers the error of an annotation, or that there is none, and reports whether the error is new.
-func (l *obstacleLog) warn(deployment client.ObjectKey, unusable error) (first bool) {
+func (l *obstacleLog) warn(workload client.ObjectKey, unusable error) (first bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if unusable == nil {
-		delete(l.unusable, deployment)
+		delete(l.unusable, workload)
 		return false
 	}
-	first = l.unusable[deployment] != unusable.Error()
+	first = l.unusable[workload] != unusable.Error()
 	if l.unusable == nil {
 		l.unusable = map[client.ObjectKey]string{}
 	}
-	l.unusable[deployment] = unusable.Error()
+	l.unusable[workload] = unusable.Error()
 	return first
 }
 
-func (l *obstacleLog) forget(deployment client.ObjectKey) {
+func (l *obstacleLog) forget(workload client.ObjectKey) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	delete(l.of, deployment)
-	delete(l.unusable, deployment)
+	delete(l.of, workload)
+	delete(l.unusable, workload)
 }

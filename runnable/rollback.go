@@ -62,7 +62,7 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 	decision := Decide(seen)
 	wait := decision.Wait
 	for _, request := range decision.Requests {
-		request.Deployment = key.NamespacedName
+		request.Kind, request.Workload = r.Kind, key.NamespacedName
 		over, again, err := r.try(ctx, object, seen, request)
 		if apierrors.IsConflict(err) {
 			return ctrl.Result{RequeueAfter: retryWait}, nil
@@ -88,10 +88,10 @@ func (r *Rollback) try(
 	ctx context.Context, object client.Object, seen Observation, request rollback.Request,
 ) (over bool, again time.Duration, err error) {
 	asked := attempt{seen.Release, request.Reason}
-	if obstacle := rollback.ObstacleOf(object, r.Kind.Rollout(object), seen.OptedIn, request); obstacle != nil { // needs no call
+	if obstacle := rollback.ObstacleOf(object, seen.OptedIn, request); obstacle != nil { // needs no call
 		return r.stop(ctx, object, asked, request, obstacle)
 	}
-	if left := r.obstacles.backoff(request.Deployment, asked, seen.WayBack, r.Clock.Now()); left > 0 {
+	if left := r.obstacles.backoff(request.Workload, asked, seen.WayBack, r.Clock.Now()); left > 0 {
 		return false, left, nil
 	}
 	_, err = r.Roller.RollBack(ctx, request)
@@ -121,13 +121,13 @@ func (r *Rollback) stop(
 			return false, 0, err
 		}
 	} else {
-		news = r.obstacles.add(request.Deployment, asked, obstacle.Reason, r.Clock.Now())
+		news = r.obstacles.add(request.Workload, asked, obstacle.Reason, r.Clock.Now())
 		if obstacle.Reason == rollback.ObstacleDenied {
 			again = deniedTime
 		}
 	}
 	if news {
-		r.Metrics.obstacles.WithLabelValues(string(request.Reason)).Inc()
+		r.Metrics.obstacles.WithLabelValues(r.Kind.GroupVersionKind().Kind, string(request.Reason)).Inc()
 		r.Recorder.Record(events.ReleaseNotRolledBack(object, asked.release, obstacle, request.Message))
 	}
 	return false, again, nil

@@ -80,7 +80,7 @@ type bench struct {
 
 func newBench(t *testing.T, answers []error, objects ...client.Object) *bench {
 	t.Helper()
-	metrics, err := NewMetrics(prometheus.NewRegistry())
+	metrics, err := NewMetrics(prometheus.NewRegistry(), testkit.Kinds())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestReconcileRollsAStuckReleaseBackAtItsDeadline(t *testing.T) {
 	late := newBench(t, []error{nil}, stuckSleep(121*time.Second)...)
 	g.Expect(late.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(late.roller.requests).To(HaveExactElements(rollback.Request{
-		Deployment: sleepKey.NamespacedName, From: decide.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: pending",
+		Kind: deployment.Kind{}, Workload: sleepKey.NamespacedName, From: decide.Release{Version: "b", Number: 2}, Reason: "PodsNotRunning", Message: "pod sleep-b-1: pending",
 		Patience: decide.Patience{Threshold: 2 * time.Minute, Since: now.Add(-24 * time.Hour), Stopped: map[decide.Container]time.Time{}, Batched: decide.Batched{}},
 	}))
 	g.Expect(late.events()).To(BeEmpty(), "the Roller reports it")
@@ -171,7 +171,7 @@ func TestRollbackLooksAgainWhereThePodsAreNotStuck(t *testing.T) {
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}), "an event brings the next reconcile")
 	g.Expect(b.roller.requests).To(HaveLen(2))
 	g.Expect(b.events()).To(BeEmpty(), "nothing stands in the way")
-	g.Expect(testutil.ToFloat64(b.Metrics.obstacles.WithLabelValues("PodsNotRunning"))).To(BeZero())
+	g.Expect(testutil.ToFloat64(b.Metrics.obstacles.WithLabelValues("Deployment", "PodsNotRunning"))).To(BeZero())
 }
 
 func TestRollbackWaitsForAsLongAsTheDeploymentSays(t *testing.T) {
@@ -264,7 +264,7 @@ func TestReconcileTellsOnceWhatCanNotBeRolledBack(t *testing.T) {
 	b.Clock = clocktesting.NewFakePassiveClock(now.Add(time.Minute))
 	g.Expect(b.Reconcile(t.Context(), sleepKey)).To(Equal(ctrl.Result{}))
 	g.Expect(b.roller.requests).To(HaveLen(2), "it may have become possible")
-	g.Expect(testutil.ToFloat64(b.Metrics.obstacles.WithLabelValues("PodsNotRunning"))).To(BeEquivalentTo(1))
+	g.Expect(testutil.ToFloat64(b.Metrics.obstacles.WithLabelValues("Deployment", "PodsNotRunning"))).To(BeEquivalentTo(1))
 	g.Expect(b.events()).To(Equal([]string{
 		"Warning ReleaseNotRolledBack release 2, version b, was not rolled back: none is healthy (cause of the rollback: pod sleep-b-1: pending)",
 	}))

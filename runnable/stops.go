@@ -26,29 +26,29 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// stops remembers the first stops of crashing containers for each Deployment. The zero value is empty.
+// stops remembers the first stops of crashing containers for each workload. The zero value is empty.
 type stops struct {
 	mutex sync.Mutex
 	of    map[client.ObjectKey]map[decide.Container]time.Time
 }
 
 // note updates the first stops from the present pods, and returns them.
-func (s *stops) note(deployment client.ObjectKey, pods []corev1.Pod, threshold time.Duration, now time.Time) map[decide.Container]time.Time {
+func (s *stops) note(workload client.ObjectKey, pods []corev1.Pod, threshold time.Duration, now time.Time) map[decide.Container]time.Time {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	first := decide.FirstStops(s.of[deployment], pods, threshold, now)
-	delete(s.of, deployment)
+	first := decide.FirstStops(s.of[workload], pods, threshold, now)
+	delete(s.of, workload)
 	if s.of == nil {
 		s.of = map[client.ObjectKey]map[decide.Container]time.Time{}
 	}
 	if len(first) > 0 {
-		s.of[deployment] = first
+		s.of[workload] = first
 	}
 	return first
 }
 
-func (s *stops) forget(deployment client.ObjectKey) {
+func (s *stops) forget(workload client.ObjectKey) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	delete(s.of, deployment)
+	delete(s.of, workload)
 }

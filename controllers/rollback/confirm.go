@@ -49,7 +49,7 @@ func (r *Roller) confirm(ctx context.Context, request Request, scene *scene) (de
 		return decide.StuckPods{}, &NotStuck{}
 	}
 	patience := request.Patience
-	pods, err := r.pods(ctx, request.Deployment.Namespace, *revision)
+	pods, err := r.pods(ctx, request.Workload.Namespace, *revision)
 	if err != nil {
 		return decide.StuckPods{}, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Metrics counts rollbacks, and measures the delay of those of stuck releases.
@@ -30,13 +31,13 @@ type Metrics struct {
 	delay     prometheus.Histogram
 }
 
-// NewMetrics registers the metrics.
-func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
+// NewMetrics registers the metrics of workloads of the kinds.
+func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metrics, error) {
 	metrics := &Metrics{
 		rollbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_rollbacks_total",
-			Help: "Rollbacks by their reason: PodsNotRunning, PodsFailed or Requested.",
-		}, []string{"reason"}),
+			Help: "Rollbacks by the kind of the workload and their reason: PodsNotRunning, PodsFailed or Requested.",
+		}, []string{"kind", "reason"}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "altershield_stuck_rollback_delay_seconds",
 			Help:    "Time from the moment at which a pod of a release should have been running to the rollback of the release.",
@@ -49,10 +50,12 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		}
 	}
 	// Prometheus sees no increase when a counter appears, so each starts at 0.
-	for _, reason := range []appv1alpha1.RollbackReason{
-		appv1alpha1.RollbackPodsNotRunning, appv1alpha1.RollbackPodsFailed, appv1alpha1.RollbackRequested,
-	} {
-		metrics.rollbacks.WithLabelValues(string(reason))
+	for _, kind := range kinds {
+		for _, reason := range []appv1alpha1.RollbackReason{
+			appv1alpha1.RollbackPodsNotRunning, appv1alpha1.RollbackPodsFailed, appv1alpha1.RollbackRequested,
+		} {
+			metrics.rollbacks.WithLabelValues(kind.GroupVersionKind().Kind, string(reason))
+		}
 	}
 	return metrics, nil
 }

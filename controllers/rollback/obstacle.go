@@ -19,21 +19,24 @@ package rollback
 import (
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// ObstacleReason is the reason why a Deployment can't be rolled back, in CamelCase.
+// ObstacleReason is the reason why a workload can't be rolled back, in CamelCase.
 type ObstacleReason string
 
 const (
-	// ObstaclePaused means that a user has paused the Deployment.
+	// ObstaclePaused means that a user has paused the rollout.
 	ObstaclePaused ObstacleReason = "Paused"
 	// ObstacleRecreate means that the strategy is Recreate, so no older pods are left.
 	ObstacleRecreate ObstacleReason = "RecreateStrategy"
-	// ObstacleNoHealthyReplicaSet means that no older ReplicaSet still runs all its pods.
+	// ObstacleData means that the pods have volumes of their own, and no annotation permits a rollback.
+	ObstacleData ObstacleReason = "Data"
+	// ObstacleNoHealthyReplicaSet means that no older revision still runs all its pods.
 	ObstacleNoHealthyReplicaSet ObstacleReason = "NoHealthyReplicaSet"
 	// ObstacleNoVerifiedVersion means that no other version was verified, or its template is gone.
 	ObstacleNoVerifiedVersion ObstacleReason = "NoVerifiedVersion"
@@ -43,19 +46,19 @@ const (
 	ObstacleAlreadyRolledBack ObstacleReason = "AlreadyRolledBack"
 	// ObstacleIsRollback means that the release is a rollback itself.
 	ObstacleIsRollback ObstacleReason = "IsRollback"
-	// ObstacleNotControlled means that the Deployment is not under change control.
+	// ObstacleNotControlled means that the workload is not under change control.
 	ObstacleNotControlled ObstacleReason = "NotControlled"
 	// ObstacleNoUser means that the user who requested the rollback is unknown.
 	ObstacleNoUser ObstacleReason = "NoUser"
-	// ObstacleSameTemplate means that the Deployment already has the template of the target.
+	// ObstacleSameTemplate means that the workload already has the template of the target.
 	ObstacleSameTemplate ObstacleReason = "SameTemplate"
 	// ObstacleDenied means that the API server denied the template, because of a newer policy for example.
 	ObstacleDenied ObstacleReason = "Denied"
-	// ObstacleMovedOn means that the Deployment is at another release now.
+	// ObstacleMovedOn means that the workload is at another release now.
 	ObstacleMovedOn ObstacleReason = "MovedOn"
 )
 
-// Obstacle is the error for a Deployment that can't be rolled back. Another attempt would fail likewise.
+// Obstacle is the error for a workload that can't be rolled back. Another attempt would fail likewise.
 type Obstacle struct {
 	// Reason is machine-readable.
 	Reason ObstacleReason
@@ -67,34 +70,56 @@ func (o *Obstacle) Error() string { return o.Message }
 
 // ObstacleOf returns the obstacle to a rollback of a workload that does not depend on the target, nil where there is none. It needs only
 // the workload from the cache, and whether its namespace is under change control.
-func ObstacleOf(workload metav1.Object, rollout decide.Rollout, optedIn bool, request Request) *Obstacle {
-	name, release := workload.GetName(), decide.ReleaseOf(workload)
+func ObstacleOf(object client.Object, optedIn bool, request Request) *Obstacle {
+	phrase, release, rollout := workload.Phrase(request.Kind, object.GetName()), decide.ReleaseOf(object), request.Kind.Rollout(object)
 	switch {
-	case release.Version == "" || !optedIn || workload.GetDeletionTimestamp() != nil:
+	case release.Version == "" || !optedIn || object.GetDeletionTimestamp() != nil:
 		return &Obstacle{ObstacleNotControlled, fmt.Sprintf(
-			"deployment %s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", name)}
-	case request.Annotation != "" && request.Annotation != workload.GetAnnotations()[appv1alpha1.AnnotationRollback]:
-		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s has another rollback request now, or none", name)}
+			"%s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", phrase)}
+	case request.Annotation != "" && request.Annotation != object.GetAnnotations()[appv1alpha1.AnnotationRollback]:
+		return &Obstacle{ObstacleMovedOn, phrase + " has another rollback request now, or none"}
 	case request.From != decide.Release{} && request.From != release:
-		return &Obstacle{ObstacleMovedOn, fmt.Sprintf("deployment %s is at another release now", name)}
+		return &Obstacle{ObstacleMovedOn, phrase + " is at another release now"}
 	case request.Reason == appv1alpha1.RollbackRequested && request.User == "":
 		return &Obstacle{ObstacleNoUser, fmt.Sprintf(
-			"the user who asked for the rollback of deployment %s is unknown, because the webhooks did not see the annotation: set it again", name)}
-	case rollout.Paused && decide.HoldOf(workload, rollout.Paused, release.Number) != decide.Held:
+			"the user who asked for the rollback of %s is unknown, because the webhooks did not see the annotation: set it again", phrase)}
+	case rollout.Paused && decide.HoldOf(object, rollout.Paused, release.Number) != decide.Held:
 		return &Obstacle{ObstaclePaused, fmt.Sprintf(
-			"deployment %s is paused by a user, so a rollback would have no effect: run kubectl rollout resume", name)}
+			"%s is paused by a user, so a rollback would have no effect: %s", phrase, resumeAdvice(request.Kind))}
 	case request.Reason == appv1alpha1.RollbackPodsNotRunning && rollout.Recreate:
-		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of deployment %s is Recreate, so no older ReplicaSet is running", name)}
+		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of %s is Recreate, so no older %s is running", phrase, workload.RevisionNoun(request.Kind))}
 	}
-	return repetition(name, release, appv1alpha1.RollbacksOf(workload.GetAnnotations()), request)
+	if obstacle := dataObstacle(request.Kind, object); obstacle != nil {
+		return obstacle
+	}
+	return repetition(phrase, release, appv1alpha1.RollbacksOf(object.GetAnnotations()), request)
+}
+
+// resumeAdvice tells users how to resume a rollout that they have paused.
+func resumeAdvice(kind workload.Kind) string {
+	if resumable, ok := kind.(workload.Resumable); ok {
+		return "run kubectl " + resumable.ResumeSubcommand()
+	}
+	return "change its update strategy, so that its pods are replaced"
+}
+
+// dataObstacle returns the obstacle that pods have data: an earlier version may not be able to read what a later one wrote.
+func dataObstacle(kind workload.Kind, object client.Object) *Obstacle {
+	allowed := object.GetAnnotations()[appv1alpha1.AnnotationAllowDataRollback] == appv1alpha1.AllowDataRollbackTrue
+	if allowed || !workload.HasData(kind, object) {
+		return nil
+	}
+	return &Obstacle{ObstacleData, fmt.Sprintf(
+		"%s has volumeClaimTemplates, and a rollback would not take back the data in its volumes: annotate it %s=%s if the earlier version can use the data",
+		workload.Phrase(kind, object.GetName()), appv1alpha1.AnnotationAllowDataRollback, appv1alpha1.AllowDataRollbackTrue)}
 }
 
 // repetition returns the obstacle to a rollback that follows another one. It prevents endless rollbacks: after a rollback, only a user who
 // names the version can roll back.
-func repetition(deployment string, release decide.Release, rollbacks []appv1alpha1.Rollback, request Request) *Obstacle {
+func repetition(phrase string, release decide.Release, rollbacks []appv1alpha1.Rollback, request Request) *Obstacle {
 	if request.To == "" && decide.RollbackTo(rollbacks, release.Number) != nil {
 		return &Obstacle{ObstacleIsRollback, fmt.Sprintf(
-			"release %d of deployment %s is a rollback itself: name the version to go back to", release.Number, deployment)}
+			"release %d of %s is a rollback itself: name the version to go back to", release.Number, phrase)}
 	}
 	if request.Reason == appv1alpha1.RollbackRequested {
 		return nil
@@ -102,7 +127,7 @@ func repetition(deployment string, release decide.Release, rollbacks []appv1alph
 	for i := range rollbacks {
 		if rollbacks[i].Version == release.Version && rollbacks[i].IsSound() && rollbacks[i].IsAutomatic() {
 			return &Obstacle{ObstacleAlreadyRolledBack, fmt.Sprintf(
-				"version %s of deployment %s was rolled back before; the operator rolls a version back automatically only once", release.Version, deployment)}
+				"version %s of %s was rolled back before; the operator rolls a version back automatically only once", release.Version, phrase)}
 		}
 	}
 	return nil

@@ -21,15 +21,17 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Request asks for a rollback.
 type Request struct {
-	// Deployment is what goes back.
-	Deployment client.ObjectKey
+	// Kind is the kind of the workload that goes back, Workload its name.
+	Kind     workload.Kind
+	Workload client.ObjectKey
 	// From is the release to roll back; the zero value is the present release.
 	From decide.Release
-	// To is the version to go back to. Empty means the newest healthy ReplicaSet where the reason is PodsNotRunning, else the newest
+	// To is the version to go back to. Empty means the newest healthy revision where the reason is PodsNotRunning, else the newest
 	// verified version.
 	To string
 	// Reason is the reason for the rollback.
@@ -43,3 +45,9 @@ type Request struct {
 	// Annotation is the value of the annotation that requests it; empty where there is none. Another value is another request.
 	Annotation string
 }
+
+// String names the workload in errors, as Deployment default/sleep.
+func (r Request) String() string { return r.Kind.GroupVersionKind().Kind + " " + r.Workload.String() }
+
+// phrase names the workload in messages to users, as deployment sleep.
+func (r Request) phrase() string { return workload.Phrase(r.Kind, r.Workload.Name) }

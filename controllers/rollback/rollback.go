@@ -45,9 +45,8 @@ import (
 // maxMessage is the most bytes of the message in the record of a rollback.
 const maxMessage = 400
 
-// Roller rolls back workloads of one kind, on every replica: the guards of the patch prevent two rollbacks at once.
+// Roller rolls back workloads, on every replica: the guards of the patch prevent two rollbacks at once.
 type Roller struct {
-	Kind   workload.Kind
 	Client client.Client
 	// Live reads from the API server: the cache holds no templates.
 	Live     client.Reader
@@ -79,15 +78,15 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	if err != nil {
 		return nil, err
 	}
-	if back.template.Equal(workload.Template(r.Kind, scene.raw.Object)) {
-		return nil, &Obstacle{ObstacleSameTemplate, fmt.Sprintf("deployment %s already has that pod template", request.Deployment.Name)}
+	if back.template.Equal(workload.Template(request.Kind, scene.raw.Object)) {
+		return nil, &Obstacle{ObstacleSameTemplate, request.phrase() + " already has that pod template"}
 	}
 	made, err := r.write(ctx, request, scene, back)
 	if err != nil {
 		return nil, err
 	}
 	now := r.Clock.Now()
-	r.Metrics.rollbacks.WithLabelValues(string(made.Reason)).Inc()
+	r.Metrics.rollbacks.WithLabelValues(request.Kind.GroupVersionKind().Kind, string(made.Reason)).Inc()
 	if !stuck.First.IsZero() {
 		r.Metrics.delay.Observe(max(now.Sub(stuck.First), 0).Seconds())
 	}
@@ -98,24 +97,19 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 
 // write patches the workload, and returns the record of the rollback.
 func (r *Roller) write(ctx context.Context, request Request, scene *scene, back target) (appv1alpha1.Rollback, error) {
-	// The version is computed anew: a newer library may hash the same template differently.
-	version, err := back.template.Version()
-	if err != nil {
-		return appv1alpha1.Rollback{}, fmt.Errorf("computing the version to roll Deployment %s back to: %w", request.Deployment, err)
-	}
 	quarantine, err := r.Settings.Quarantine(ctx)
 	if err != nil {
 		return appv1alpha1.Rollback{}, err
 	}
-	made := record(request, scene.past.Release, version, quarantine, r.Clock.Now())
+	made := record(request, scene.past.Release, back, quarantine, r.Clock.Now())
 	made.ToRelease = decide.NextRelease(scene.object.GetAnnotations()) // the number that the webhook will give
-	patch, err := patchOf(r.Kind, scene.raw, back, decide.RememberRollback(scene.past.Rollbacks, made))
+	patch, err := patchOf(request.Kind, scene.raw, back, decide.RememberRollback(scene.past.Rollbacks, made))
 	if err != nil {
-		return appv1alpha1.Rollback{}, fmt.Errorf("building the rollback of Deployment %s: %w", request.Deployment, err)
+		return appv1alpha1.Rollback{}, fmt.Errorf("building the rollback of %s: %w", request, err)
 	}
-	patched := r.Kind.New() // the answer
-	patched.SetNamespace(request.Deployment.Namespace)
-	patched.SetName(request.Deployment.Name)
+	patched := request.Kind.New() // the answer
+	patched.SetNamespace(request.Workload.Namespace)
+	patched.SetName(request.Workload.Name)
 	if err := r.Client.Patch(ctx, patched, patch); err != nil {
 		return appv1alpha1.Rollback{}, r.refused(ctx, request, scene, err)
 	}
@@ -134,26 +128,26 @@ type scene struct {
 
 // observe reads the workload and its history. The error is an Obstacle where it can't be rolled back at all.
 func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
-	raw, err := r.read(ctx, request.Deployment)
+	raw, err := r.read(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	object := r.Kind.New()
+	object := request.Kind.New()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, object); err != nil {
-		return nil, fmt.Errorf("decoding Deployment %s: %w", request.Deployment, err)
+		return nil, fmt.Errorf("decoding %s: %w", request, err)
 	}
 	optedIn, err := scope.OptedIn(ctx, r.Client, object.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	if obstacle := ObstacleOf(object, r.Kind.Rollout(object), optedIn, request); obstacle != nil {
+	if obstacle := ObstacleOf(object, optedIn, request); obstacle != nil {
 		return nil, obstacle
 	}
 	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := r.History.Native(ctx, r.Kind, object)
+	revisions, err := r.History.Native(ctx, request.Kind, object)
 	if err != nil {
 		return nil, err
 	}
@@ -165,19 +159,19 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 }
 
 // read reads a workload from the API server, with fields that its type does not have.
-func (r *Roller) read(ctx context.Context, key client.ObjectKey) (*unstructured.Unstructured, error) {
+func (r *Roller) read(ctx context.Context, request Request) (*unstructured.Unstructured, error) {
 	raw := &unstructured.Unstructured{}
-	raw.SetGroupVersionKind(r.Kind.GroupVersionKind())
-	if err := r.Live.Get(ctx, key, raw); err != nil {
-		return nil, fmt.Errorf("reading Deployment %s: %w", key, err)
+	raw.SetGroupVersionKind(request.Kind.GroupVersionKind())
+	if err := r.Live.Get(ctx, request.Workload, raw); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", request, err)
 	}
 	return raw, nil
 }
 
 // record returns the record of a rollback.
-func record(request Request, from decide.Release, to string, refusal time.Duration, now time.Time) appv1alpha1.Rollback {
+func record(request Request, from decide.Release, back target, refusal time.Duration, now time.Time) appv1alpha1.Rollback {
 	made := appv1alpha1.Rollback{
-		Version: from.Version, Release: from.Number, To: to,
+		Version: from.Version, Release: from.Number, To: back.version, Unstamped: back.unstamped,
 		Reason: request.Reason, Message: decide.Shorten(request.Message, maxMessage), User: request.User,
 		Time: metav1.NewTime(now.Truncate(time.Second)),
 	}
@@ -192,18 +186,18 @@ func record(request Request, from decide.Release, to string, refusal time.Durati
 // else one that may be retried. The API server answers a failed guard like an invalid template: a live read distinguishes the two.
 func (r *Roller) refused(ctx context.Context, request Request, scene *scene, err error) error {
 	if apierrors.IsInvalid(err) {
-		current, failed := r.read(ctx, request.Deployment)
+		current, failed := r.read(ctx, request)
 		if failed != nil {
 			return failed
 		}
-		if !reflect.DeepEqual(guards(r.Kind, scene.raw), guards(r.Kind, current)) {
-			resource := schema.GroupResource{Group: r.Kind.GroupVersionKind().Group, Resource: r.Kind.Resource()}
-			err = apierrors.NewConflict(resource, request.Deployment.Name, err)
+		if !reflect.DeepEqual(guards(request.Kind, scene.raw), guards(request.Kind, current)) {
+			resource := schema.GroupResource{Group: request.Kind.GroupVersionKind().Group, Resource: request.Kind.Resource()}
+			err = apierrors.NewConflict(resource, request.Workload.Name, err)
 		}
 	}
 	if scope.IsDenied(err) {
 		return &Obstacle{ObstacleDenied, fmt.Sprintf(
-			"deployment %s can't go back, since the API server denied its earlier pod template: %s", request.Deployment.Name, err)}
+			"%s can't go back, since the API server denied its earlier pod template: %s", request.phrase(), err)}
 	}
-	return fmt.Errorf("rolling back Deployment %s: %w", request.Deployment, err)
+	return fmt.Errorf("rolling back %s: %w", request, err)
 }

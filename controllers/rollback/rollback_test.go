@@ -48,6 +48,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -160,7 +161,7 @@ func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 		}
 	}
 	b := &bench{recorder: clientevents.NewFakeRecorder(5), registry: prometheus.NewRegistry()}
-	metrics, err := rollback.NewMetrics(b.registry)
+	metrics, err := rollback.NewMetrics(b.registry, testkit.Kinds()[:1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 		}).Build()
 	b.objects = kube
 	b.Roller = &rollback.Roller{
-		Kind: deployment.Kind{}, Client: kube, Live: kube, History: &history.Keeper{Client: kube, Live: kube}, Recorder: events.Recorder{Events: b.recorder}, Metrics: metrics,
+		Client: kube, Live: kube, History: &history.Keeper{Client: kube, Live: kube}, Recorder: events.Recorder{Events: b.recorder}, Metrics: metrics,
 		Clock: clocktesting.NewFakePassiveClock(now), Settings: settings.Reader{Client: kube, Namespace: "altershieldoperator-system"},
 	}
 	return b
@@ -227,7 +228,7 @@ func optedIn() client.Object {
 }
 
 func request(reason appv1alpha1.RollbackReason, to string) rollback.Request {
-	asked := rollback.Request{Deployment: client.ObjectKey{Namespace: "default", Name: "sleep"}, Reason: reason, To: to, Message: "find error"}
+	asked := rollback.Request{Kind: deployment.Kind{}, Workload: client.ObjectKey{Namespace: "default", Name: "sleep"}, Reason: reason, To: to, Message: "find error"}
 	if reason == "PodsNotRunning" {
 		asked.Patience.Threshold = 2 * time.Minute
 	}

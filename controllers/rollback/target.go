@@ -35,24 +35,27 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// target is what a Deployment goes back to.
+// target is what a workload goes back to.
 type target struct {
 	template podtemplate.Template
+	// version is the version of the release that the rollback makes. unstamped reports whether the template stays without it.
+	version   string
+	unstamped bool
 	// applied is the template that kubectl had applied at that time, nil where it is unknown.
 	applied podtemplate.Template
 }
 
 // target returns the template to go back to.
 func (r *Roller) target(ctx context.Context, request Request, scene *scene) (target, error) {
-	revisions, err := r.History.List(ctx, r.Kind, scene.object)
+	revisions, err := r.History.List(ctx, request.Kind, scene.object)
 	if err != nil {
 		return target{}, err
 	}
 	var found target
 	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
-		found.template, err = r.healthyOlder(scene)
+		found, err = r.healthyOlder(request, scene)
 	} else {
-		found.template, err = r.verified(request, scene, revisions)
+		found, err = r.verified(request, scene, revisions)
 	}
 	if err != nil {
 		return target{}, err
@@ -62,22 +65,47 @@ func (r *Roller) target(ctx context.Context, request Request, scene *scene) (tar
 			found.applied = revision.Applied
 		}
 	}
+	if found, err = found.identified(request.Kind); err != nil {
+		return target{}, fmt.Errorf("computing the version to roll %s back to: %w", request, err)
+	}
 	return found, nil
 }
 
+// identified completes the version of a target. Pods that never left a ControllerRevision restart unless the template becomes the very
+// same again, with the version that it carries or without one. Otherwise the version is computed anew: a newer library may hash the same
+// template differently.
+func (t target) identified(kind workload.Kind) (target, error) {
+	keeps := workload.KeepsRevisions(kind)
+	if keeps && t.version != "" {
+		return t, nil
+	}
+	t.unstamped = keeps
+	var err error
+	t.version, err = t.template.Version()
+	return t, err
+}
+
+// written returns the template as the rollback writes it. The webhook stamps those of Deployments.
+func (t target) written(kind workload.Kind) podtemplate.Template {
+	if !workload.KeepsRevisions(kind) || t.unstamped {
+		return t.template
+	}
+	return t.template.Stamped(t.version)
+}
+
 // healthyOlder returns the template of the newest healthy older revision, which may be from before the workload came under change control.
-func (r *Roller) healthyOlder(scene *scene) (podtemplate.Template, error) {
+func (r *Roller) healthyOlder(request Request, scene *scene) (target, error) {
 	older := scene.past.HealthyOlder(scene.revisions, r.Clock.Now())
 	if older == nil {
-		return nil, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf(
-			"no older ReplicaSet of deployment %s still runs all its pods", scene.object.GetName())}
+		return target{}, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf(
+			"no older %s of %s still runs all its pods", workload.RevisionNoun(request.Kind), request.phrase())}
 	}
-	return older.Template, nil
+	return target{template: older.Template, version: older.Version}, nil
 }
 
 // verified returns the template of the requested version, or of the newest verified one, from the history or from a revision that still
 // exists.
-func (r *Roller) verified(request Request, scene *scene, revisions []history.Revision) (podtemplate.Template, error) {
+func (r *Roller) verified(request Request, scene *scene, revisions []history.Revision) (target, error) {
 	templates := history.ByVersion(scene.revisions)
 	for _, revision := range revisions {
 		scene.past.Kept = append(scene.past.Kept, revision.Version)
@@ -86,18 +114,17 @@ func (r *Roller) verified(request Request, scene *scene, revisions []history.Rev
 	targets := slices.DeleteFunc(scene.past.VerifiedTargets(r.Clock.Now()), func(version string) bool { return templates[version] == nil })
 	switch {
 	case request.To != "" && !slices.Contains(targets, request.To):
-		return nil, unknownVersion(scene.object.GetName(), request.To, targets)
+		return target{}, unknownVersion(request, targets)
 	case request.To != "":
-		return templates[request.To], nil
+		return target{template: templates[request.To], version: request.To}, nil
 	case len(targets) == 0:
-		return nil, &Obstacle{ObstacleNoVerifiedVersion, fmt.Sprintf(
-			"deployment %s has no other verified version to go back to", scene.object.GetName())}
+		return target{}, &Obstacle{ObstacleNoVerifiedVersion, request.phrase() + " has no other verified version to go back to"}
 	}
-	return templates[targets[0]], nil
+	return target{template: templates[targets[0]], version: targets[0]}, nil
 }
 
-func unknownVersion(deployment, version string, targets []string) error {
-	message := fmt.Sprintf("deployment %s can't go back to version %q, which is not among its available verified versions", deployment, version)
+func unknownVersion(request Request, targets []string) error {
+	message := fmt.Sprintf("%s can't go back to version %q, which is not among its available verified versions", request.phrase(), request.To)
 	if len(targets) > 0 {
 		message += ": " + strings.Join(targets, ", ")
 	}
@@ -106,14 +133,14 @@ func unknownVersion(deployment, version string, targets []string) error {
 
 // guards returns tests of what a rollback was decided by and what it overwrites: the API server patches only while all hold. A
 // resourceVersion would be a worse guard, as every status update of a rollout changes it.
-func guards(kind workload.Kind, deployment *unstructured.Unstructured) []workload.Operation {
-	template, _, _ := unstructured.NestedFieldNoCopy(deployment.Object, kind.TemplatePath()...)
+func guards(kind workload.Kind, raw *unstructured.Unstructured) []workload.Operation {
+	template, _, _ := unstructured.NestedFieldNoCopy(raw.Object, kind.TemplatePath()...)
 	tests := []workload.Operation{
-		{Op: "test", Path: "/metadata/uid", Value: deployment.GetUID()},
-		{Op: "test", Path: workloadpatch.LabelPath(appv1alpha1.LabelVersion), Value: deployment.GetLabels()[appv1alpha1.LabelVersion]},
+		{Op: "test", Path: "/metadata/uid", Value: raw.GetUID()},
+		{Op: "test", Path: workloadpatch.LabelPath(appv1alpha1.LabelVersion), Value: raw.GetLabels()[appv1alpha1.LabelVersion]},
 		{Op: "test", Path: workload.TemplatePointer(kind), Value: template},
 	}
-	annotations := deployment.GetAnnotations()
+	annotations := raw.GetAnnotations()
 	for _, key := range []string{
 		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationRollbacks, appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy,
 		corev1.LastAppliedConfigAnnotation,
@@ -128,13 +155,13 @@ func guards(kind workload.Kind, deployment *unstructured.Unstructured) []workloa
 // patchOf returns the patch that replaces the template of a workload, and nothing else of its spec. It resets the annotation of kubectl
 // apply as well: otherwise applying the manifest of the rolled-back version again would keep fields of the earlier one, and so make
 // another version, which is not refused.
-func patchOf(kind workload.Kind, deployment *unstructured.Unstructured, back target, rollbacks []appv1alpha1.Rollback) (client.Patch, error) {
+func patchOf(kind workload.Kind, raw *unstructured.Unstructured, back target, rollbacks []appv1alpha1.Rollback) (client.Patch, error) {
 	recorded, err := json.Marshal(rollbacks)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
-	operations := append(guards(kind, deployment), workload.Operation{Op: "replace", Path: workload.TemplatePointer(kind), Value: back.template})
-	annotations := deployment.GetAnnotations()
+	operations := append(guards(kind, raw), workload.Operation{Op: "replace", Path: workload.TemplatePointer(kind), Value: back.written(kind)})
+	annotations := raw.GetAnnotations()
 	if annotations == nil {
 		operations = append(operations, workload.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
 	}

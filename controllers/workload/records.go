@@ -17,6 +17,7 @@ limitations under the License.
 package workload
 
 import (
+	"reflect"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,6 +49,14 @@ func RecordLabels(kind Kind, name, version string) client.MatchingLabels {
 
 // Noun returns a kind in lower case, as users write it: statefulset.
 func Noun(kind Kind) string { return strings.ToLower(kind.GroupVersionKind().Kind) }
+
+// RevisionNoun returns what messages to users call a revision of a kind: ReplicaSet, or revision where pods belong to a workload directly.
+func RevisionNoun(kind Kind) string {
+	if layered, ok := kind.(Layered); ok && !KeepsRevisions(kind) {
+		return reflect.TypeOf(layered.Layer()).Elem().Name()
+	}
+	return "revision"
+}
 
 // Phrase names a workload in messages to users: statefulset web.
 func Phrase(kind Kind, name string) string { return Noun(kind) + " " + name }

@@ -69,6 +69,8 @@ func TestRegistryNamed(t *testing.T) {
 func TestPhrase(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(workload.Phrase(deployment.Kind{}, "sleep")).To(Equal("deployment sleep"))
+	g.Expect(workload.RevisionNoun(deployment.Kind{})).To(Equal("ReplicaSet"))
+	g.Expect(workload.RevisionNoun(statefulset.Kind{})).To(Equal("revision"))
 	g.Expect(workload.Phrase(statefulset.Kind{}, "default/web")).To(Equal("statefulset default/web"))
 }
 

@@ -88,8 +88,8 @@ func metrics() (table, error) {
 	registry := &recorder{}
 	_, err1 := changeworkload.NewMetrics(registry)
 	_, err2 := changepod.NewMetrics(registry)
-	_, err3 := rollback.NewMetrics(registry)
-	_, err4 := runnable.NewMetrics(registry)
+	_, err3 := rollback.NewMetrics(registry, nil)
+	_, err4 := runnable.NewMetrics(registry, nil)
 	_, err5 := altershield.NewMetrics(registry)
 	_, err6 := webhooks.NewMetrics(registry)
 	_, err7 := routers.New(routers.Options{Receiver: altershield.Callbacks{}, Metrics: registry})

@@ -51,6 +51,10 @@ type Rollback struct {
 	To string `json:"to"`
 	// toRelease is the number of the release that the rollback made.
 	ToRelease int64 `json:"toRelease"`
+	// unstamped means that the pod template that the workload went back to has no version label, as before change control: with
+	// one, pods that never left it would restart.
+	// +optional
+	Unstamped bool `json:"unstamped,omitempty"`
 	// reason is the reason of the rollback.
 	Reason RollbackReason `json:"reason"`
 	// message explains the reason.

@@ -98,6 +98,12 @@ const (
 	// its release is rolled back, as a Go duration; 0 means never. Written by users.
 	AnnotationStuckAfter = "altershield.defense.antgroup.com/stuck-after"
 
+	// AnnotationAllowDataRollback on a workload whose pods have volumes of their own permits rollbacks, which don't take back the
+	// data. Written by users.
+	AnnotationAllowDataRollback = "altershield.defense.antgroup.com/allow-data-rollback"
+	// AllowDataRollbackTrue is the value of AnnotationAllowDataRollback that has an effect.
+	AllowDataRollbackTrue = "true"
+
 	// AnnotationHeld on a Deployment holds the number of the release whose rollout the operator paused, which distinguishes its
 	// pause from a user's. HeldOverridden follows the number once a user has resumed that rollout. Written by the ChangeWorkload
 	// reconciler, dropped by the mutating webhook when a release begins.

@@ -81,6 +81,24 @@ func At(object map[string]any, path ...string) Template {
 	return bare
 }
 
+// Stamped returns the template with the version label.
+func (t Template) Stamped(version string) Template {
+	metadata, _ := t["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	stamped := maps.Clone(t)
+	stampedMetadata, stampedLabels := maps.Clone(metadata), maps.Clone(labels)
+	if stampedMetadata == nil {
+		stampedMetadata = map[string]any{}
+	}
+	if stampedLabels == nil {
+		stampedLabels = map[string]any{}
+	}
+	stampedLabels[appv1alpha1.LabelVersion] = version
+	stampedMetadata["labels"] = stampedLabels
+	stamped["metadata"] = stampedMetadata
+	return stamped
+}
+
 // Equal reports whether two templates are the same release. It compares the stored templates, not their versions: a library update
 // that marshals templates differently must not restart pods.
 func (t Template) Equal(other Template) bool {
