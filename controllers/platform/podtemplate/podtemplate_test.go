@@ -18,6 +18,7 @@ package podtemplate
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -82,6 +83,22 @@ func TestVersionFailsWhereOurTypesCanNotReadTheTemplate(t *testing.T) {
 	g := NewWithT(t)
 	_, err := Of(deployment(t, field("many", "terminationGracePeriodSeconds", "spec", "template", "spec"))).Version()
 	g.Expect(err).To(MatchError("spec.template.spec.terminationGracePeriodSeconds: the value must not be a string"))
+}
+
+func TestTemplateStamped(t *testing.T) {
+	for name, row := range map[string]struct{ template, want Template }{
+		"beside its labels": {Template{"metadata": map[string]any{"labels": map[string]any{"app": "web"}, "annotations": map[string]any{"note": "a"}}},
+			Template{"metadata": map[string]any{"labels": map[string]any{"app": "web", "admission-webhook-altershield.antgroup.com/version": "0123"}, "annotations": map[string]any{"note": "a"}}}},
+		"without metadata": {Template{"spec": "x"},
+			Template{"spec": "x", "metadata": map[string]any{"labels": map[string]any{"admission-webhook-altershield.antgroup.com/version": "0123"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, before := NewWithT(t), fmt.Sprint(row.template)
+			g.Expect(row.template.Stamped("0123")).To(Equal(row.want))
+			g.Expect(fmt.Sprint(row.template)).To(Equal(before), "it is not changed")
+			g.Expect(Of(map[string]any{"spec": map[string]any{"template": map[string]any(row.want)}})).To(Equal(row.template))
+		})
+	}
 }
 
 func TestTemplateEqual(t *testing.T) {

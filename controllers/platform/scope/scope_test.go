@@ -37,6 +37,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
@@ -52,6 +53,18 @@ func TestCacheOptionsHoldSevenKindsAndNoOther(t *testing.T) {
 	g.Expect(kinds).To(ConsistOf("*v1.Namespace", "*v1.Deployment", "*v1.ReplicaSet", "*v1.Pod",
 		"*v1alpha1.ChangeWorkload", "*v1alpha1.ChangePod", "*v1alpha1.OpsConfigInfo"))
 	g.Expect(options.ReaderFailOnMissingInformer).To(BeTrue(), "a kind without a watch is never watched by accident")
+}
+
+func TestCacheOptionsShareATypeOfSeveralKinds(t *testing.T) {
+	g := NewWithT(t)
+	options, err := scope.CacheOptions(testkit.Kinds())
+	g.Expect(err).NotTo(HaveOccurred())
+	kinds := make([]string, 0, len(options.ByObject))
+	for object := range options.ByObject {
+		kinds = append(kinds, fmt.Sprintf("%T", object))
+	}
+	g.Expect(kinds).To(ConsistOf("*v1.Namespace", "*v1.Deployment", "*v1.ReplicaSet", "*v1.StatefulSet", "*v1.DaemonSet", "*v1.ControllerRevision", "*v1.Pod",
+		"*v1alpha1.ChangeWorkload", "*v1alpha1.ChangePod", "*v1alpha1.OpsConfigInfo"))
 }
 
 func TestCacheOptionsSelect(t *testing.T) {
