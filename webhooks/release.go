@@ -56,8 +56,9 @@ type author struct {
 
 // marks are the parts of a workload that identify a release.
 type marks struct {
-	// kind is the kind of the workload.
+	// kind is the kind of the workload. keepsRevisions reports whether a revision is its template with the version label.
 	kind           string
+	keepsRevisions bool
 	labels         map[string]string
 	annotations    map[string]string
 	templateLabels map[string]string
@@ -77,6 +78,7 @@ func newMarks(kind workload.Kind, object *unstructured.Unstructured) marks {
 	pauser, canPause := kind.(workload.Pauser)
 	return marks{
 		kind:           kind.GroupVersionKind().Kind,
+		keepsRevisions: workload.KeepsRevisions(kind),
 		paused:         canPause && pauser.Paused(object),
 		labels:         object.GetLabels(),
 		annotations:    object.GetAnnotations(),
@@ -128,12 +130,15 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 		return stamped, nil
 	}
 	stamped.settleRollback(updated, by)
-	version, err := updated.template.Version()
+	release := decide.NextRelease(old.annotations)
+	version, unstamped, err := updated.version(by, release)
 	if err != nil {
 		return marks{}, err
 	}
-	release := decide.NextRelease(old.annotations)
 	stamped.setRelease(version, release)
+	if unstamped {
+		delete(stamped.templateLabels, appv1alpha1.LabelVersion)
+	}
 	delete(stamped.labels, appv1alpha1.LabelDefenseStatus)
 	stamped.resume(old)
 	if !by.isOperator { // its rollbacks need no label; a user set it for another release
@@ -152,6 +157,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 func (m marks) clone() marks {
 	return marks{
 		kind:           m.kind,
+		keepsRevisions: m.keepsRevisions,
 		labels:         cloneOrNew(m.labels),
 		annotations:    cloneOrNew(m.annotations),
 		templateLabels: cloneOrNew(m.templateLabels),

@@ -65,6 +65,19 @@ func (m marks) rollbackTo(release int64) *appv1alpha1.Rollback {
 	return &rollbacks[0]
 }
 
+// version returns the version of a release, and whether its template stays without the label. A rollback of a set by the operator brings
+// the version: with another label the template would be another revision, and pods that never left the earlier one would restart.
+func (m marks) version(by author, release int64) (version string, unstamped bool, err error) {
+	if by.isOperator && m.keepsRevisions {
+		made := m.rollbackTo(release)
+		if made != nil && (made.Unstamped || m.templateLabels[appv1alpha1.LabelVersion] == made.To) {
+			return made.To, made.Unstamped, nil
+		}
+	}
+	version, err = m.template.Version()
+	return version, false, err
+}
+
 // refusedVersions returns the versions that are quarantined at now.
 func refusedVersions(rollbacks []appv1alpha1.Rollback, now time.Time) []string {
 	var versions []string

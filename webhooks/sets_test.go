@@ -17,6 +17,7 @@ limitations under the License.
 package webhooks
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -77,6 +78,50 @@ func TestDefaulterEndsTheHoldOfASetWithTheNextRelease(t *testing.T) {
 				return
 			}
 			g.Expect(patch).To(HaveKeyWithValue(row.path, BeEquivalentTo(row.value)))
+		})
+	}
+}
+
+func TestDefaulterLeavesTheRollbackOfASetAtItsRevision(t *testing.T) {
+	const (
+		templateVersion = "/spec/template/metadata/labels/admission-webhook-altershield.antgroup.com~1version"
+		version         = "add /metadata/labels/admission-webhook-altershield.antgroup.com~1version"
+	)
+	release := all(set("StatefulSet", object{"type": "RollingUpdate"}), stamped(versionOf123, "4"))
+	back := `{"version":"` + versionOf123 + `","release":4,"to":"` + olderVersion + `","toRelease":5,"time":"2026-11-21T08:00:00Z"`
+	unstamp := without("admission-webhook-altershield.antgroup.com/version", "spec", "template", "metadata", "labels")
+	for _, row := range []struct {
+		name, user string
+		updated    edit
+		labelled   string
+		// template is what is written of the version label of the template.
+		template map[string]any
+	}{
+		{"stamped by an earlier build of the operator", operator,
+			all(repaired, templateLabel("admission-webhook-altershield.antgroup.com/version", olderVersion), rolledBack(back+"}")), olderVersion, nil},
+		{"from before change control", operator, all(repaired, unstamp, rolledBack(back+`,"unstamped":true}`)), olderVersion, nil},
+		{"that a user forges", "alice", all(repaired, unstamp, rolledBack(back+`,"unstamped":true}`)), versionOf1234,
+			map[string]any{"add " + templateVersion: versionOf1234}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			accounts := accountsOf(t, readerOf(t, interceptor.Funcs{})).of(statefulset.Kind{})
+			patcher := &defaulter{kind: statefulset.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(statefulset.Kind{})}
+			request := requestOf(t, deployment(t, release), deployment(t, all(release, row.updated)))
+			request.UserInfo.Username = row.user
+			patch := operations(patcher.Handle(t.Context(), request).Patches)
+			g.Expect(patch).To(HaveKeyWithValue(version, row.labelled))
+			of := map[string]any{}
+			for path, value := range patch {
+				if strings.HasSuffix(path, templateVersion) {
+					of[path] = value
+				}
+			}
+			if row.template == nil {
+				g.Expect(of).To(BeEmpty())
+				return
+			}
+			g.Expect(of).To(Equal(row.template))
 		})
 	}
 }

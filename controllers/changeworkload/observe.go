@@ -67,7 +67,11 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
 	present := decide.ReleaseOf(result.owner)
 	result.Current, result.Superseded = present == release, present.Number > release.Number
-	result.RolledBack = decide.RollbackFrom(appv1alpha1.RollbacksOf(result.owner.GetAnnotations()), release)
+	rollbacks := appv1alpha1.RollbacksOf(result.owner.GetAnnotations())
+	result.RolledBack = decide.RollbackFrom(rollbacks, release)
+	if made := decide.RollbackTo(rollbacks, release.Number); result.Current && made != nil {
+		result.Unstamped = made.Unstamped
+	}
 	result.Kind, result.Rollout = result.kind.GroupVersionKind().Kind, result.kind.Rollout(result.owner)
 	result.Hold = decide.HoldOf(result.owner, result.Paused, workload.Spec.Release)
 	result.Suspended = decide.IsSuspended(result.owner)

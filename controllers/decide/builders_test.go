@@ -196,6 +196,7 @@ func others(others ...appv1alpha1.ChangeWorkload) seenOption {
 	return func(seen *decide.Observation) { seen.Others = others }
 }
 
+func unstamped(seen *decide.Observation)   { seen.Unstamped = true }
 func paused(seen *decide.Observation)      { seen.Paused = true }
 func suspended(seen *decide.Observation)   { seen.Suspended = true }
 func blockingOff(seen *decide.Observation) { seen.Blocking = false }

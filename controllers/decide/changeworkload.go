@@ -40,6 +40,8 @@ type Observation struct {
 	Superseded bool
 	// Unseen reports whether the template was changed without the webhooks: no further pod of this release is created.
 	Unseen bool
+	// Unstamped reports whether the release is a rollback to a template from before change control: its pods carry no version.
+	Unstamped bool
 	// Hold is the operator's hold on the rollout of this release.
 	Hold Hold
 	// Suspended reports whether releases of the Deployment are denied.
@@ -129,6 +131,10 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
 		setVerified(&status, metav1.ConditionUnknown, appv1alpha1.ReasonNoReplicas,
 			"the "+seen.Kind+" has no replicas; the release is checked once it is scaled up")
+	case seen.Unstamped:
+		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
+		setVerified(&status, metav1.ConditionUnknown, appv1alpha1.ReasonTemplateUnstamped,
+			"the "+seen.Kind+" went back to a pod template from before change control; its pods are not checked")
 	default:
 		status.Status = waitingPhase(status.Status)
 		decision.await(&status, workload, tally, seen, now)

@@ -143,6 +143,11 @@ func TestDecideOutcome(t *testing.T) {
 		{"pods are wanted after all and passed: it succeeds and lifts", newWorkload(noPods), see(3, suspended, passed(1, 3)),
 			"Success", "True", "AllPodsPassed", false, true, false, nil},
 
+		{"it went back to before change control: its pods carry no version to be checked by", newWorkload(release(2)), see(3, unstamped, suspended, others(other(older, 1))),
+			"Success", "Unknown", "TemplateUnstamped", false, false, false, nil},
+		{"it went back to before change control still: nothing changes", newWorkload(stored("Success", "Unknown", "TemplateUnstamped")), see(3, unstamped, suspended),
+			"Success", "Unknown", "TemplateUnstamped", false, false, false, nil},
+
 		{"the server refused it: nothing is checked", newWorkload(stored("Failed", "Unknown", "Refused")), see(5, finished(pods(1, 5))),
 			"Failed", "Unknown", "Refused", false, false, false, nil},
 	} {
@@ -196,6 +201,7 @@ func TestStanding(t *testing.T) {
 	for _, row := range []struct{ phase, reason, standing string }{
 		{"Success", "AllPodsPassed", "Success"},
 		{"Success", "NoReplicas", "Running"},
+		{"Success", "TemplateUnstamped", "Running"},
 		{"Running", "Verifying", "Running"},
 		{"Suspend", "PodsFailed", "Suspend"},
 	} {

@@ -119,7 +119,7 @@ func Standing(status *appv1alpha1.ChangeWorkloadStatus) appv1alpha1.ChangeWorklo
 // isProvisional reports whether a release has the status Success because it has no pods to check.
 func isProvisional(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
-	return verified != nil && verified.Reason == appv1alpha1.ReasonNoReplicas
+	return verified != nil && (verified.Reason == appv1alpha1.ReasonNoReplicas || verified.Reason == appv1alpha1.ReasonTemplateUnstamped)
 }
 
 // restoreVerified restores the condition of a verified release where a user removed or changed it.

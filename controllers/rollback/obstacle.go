@@ -85,7 +85,7 @@ func ObstacleOf(object client.Object, optedIn bool, request Request) *Obstacle {
 			"the user who asked for the rollback of %s is unknown, because the webhooks did not see the annotation: set it again", phrase)}
 	case rollout.Paused && decide.HoldOf(object, rollout.Paused, release.Number) != decide.Held:
 		return &Obstacle{ObstaclePaused, fmt.Sprintf(
-			"%s is paused by a user, so a rollback would have no effect: %s", phrase, resumeAdvice(request.Kind))}
+			"%s is paused by a user, so a rollback would have no effect: %s", phrase, rollout.Resume)}
 	case request.Reason == appv1alpha1.RollbackPodsNotRunning && rollout.Recreate:
 		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of %s is Recreate, so no older %s is running", phrase, workload.RevisionNoun(request.Kind))}
 	}
@@ -93,14 +93,6 @@ func ObstacleOf(object client.Object, optedIn bool, request Request) *Obstacle {
 		return obstacle
 	}
 	return repetition(phrase, release, appv1alpha1.RollbacksOf(object.GetAnnotations()), request)
-}
-
-// resumeAdvice tells users how to resume a rollout that they have paused.
-func resumeAdvice(kind workload.Kind) string {
-	if resumable, ok := kind.(workload.Resumable); ok {
-		return "run kubectl " + resumable.ResumeSubcommand()
-	}
-	return "change its update strategy, so that its pods are replaced"
 }
 
 // dataObstacle returns the obstacle that pods have data: an earlier version may not be able to read what a later one wrote.

@@ -43,6 +43,8 @@ const (
 	ReasonSuperseded = "Superseded"
 	// ReasonTemplateUnseen means that the template changed without passing the webhooks. Its pods are not checked.
 	ReasonTemplateUnseen = "TemplateUnseen"
+	// ReasonTemplateUnstamped means that the workload went back to a template from before change control. Its pods are not checked.
+	ReasonTemplateUnstamped = "TemplateUnstamped"
 	// ReasonNamespaceOptedOut means that the namespace left change control. Nothing is checked until it returns.
 	ReasonNamespaceOptedOut = "NamespaceOptedOut"
 	// ReasonNoReplicas means that the Deployment is scaled to zero. The release is checked once it is scaled up.
