@@ -66,7 +66,9 @@ func (r *reviews) funcs() interceptor.Funcs {
 			r.rights = review.Spec
 			wanted := *review.Spec.ResourceAttributes
 			review.Status.Allowed = wanted == authorizationv1.ResourceAttributes{Verb: "list", Group: "apps", Resource: "deployments", Namespace: "default"} ||
-				wanted == authorizationv1.ResourceAttributes{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "default", Name: "sleep"}
+				wanted == authorizationv1.ResourceAttributes{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "default", Name: "sleep"} ||
+				wanted == authorizationv1.ResourceAttributes{Verb: "list", Group: "apps", Resource: "statefulsets", Namespace: "default"} ||
+				wanted == authorizationv1.ResourceAttributes{Verb: "patch", Group: "apps", Resource: "statefulsets", Namespace: "default", Name: "web"}
 		}
 		return nil
 	}}
