@@ -30,15 +30,24 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // leftovers are the traces of the operator that remain in the cluster.
 type leftovers struct {
-	// held are the Deployments whose rollout is paused by the operator.
-	held []client.ObjectKey
+	// resume are the commands that resume the rollouts paused by the operator.
+	resume []string
 	// namespaces are the opted-in namespaces.
-	namespaces                   []string
-	deployments, pods, revisions int
+	namespaces []string
+	// workloads are the kinds that have workloads with traces, and their numbers.
+	workloads       []marked
+	pods, revisions int
+}
+
+// marked counts the workloads of a kind with labels or annotations of the operator.
+type marked struct {
+	kind  workload.Kind
+	count int
 }
 
 // survey finds the leftovers.
@@ -50,7 +59,9 @@ func (u *Uninstaller) survey(ctx context.Context) (leftovers, error) {
 			return left, fmt.Errorf("listing %ss: %w", kind.GroupVersionKind().Kind, err)
 		}
 		for _, object := range found {
-			left.add(object, kind.Rollout(object).Paused)
+			if err := left.add(kind, object); err != nil {
+				return left, err
+			}
 		}
 	}
 	var namespaces corev1.NamespaceList
@@ -64,23 +75,38 @@ func (u *Uninstaller) survey(ctx context.Context) (leftovers, error) {
 	if err != nil {
 		return left, err
 	}
-	revisions, err := u.list(ctx, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, client.HasLabels{appv1alpha1.LabelVersion})
-	left.pods, left.revisions = len(pods), len(revisions)
-	return left, err
+	left.pods = len(pods)
+	for _, recordLabel := range recordLabels() {
+		revisions, err := u.list(ctx, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"},
+			client.HasLabels{appv1alpha1.LabelVersion, recordLabel})
+		if err != nil {
+			return left, err
+		}
+		left.revisions += len(revisions)
+	}
+	return left, nil
 }
 
 // add counts a workload with labels or annotations of the operator.
-func (l *leftovers) add(workload client.Object, paused bool) {
-	if !slices.ContainsFunc(deploymentLabels(), func(key string) bool { return has(workload.GetLabels(), key) }) &&
-		!slices.ContainsFunc(deploymentAnnotations(), func(key string) bool { return has(workload.GetAnnotations(), key) }) {
-		return
+func (l *leftovers) add(kind workload.Kind, object client.Object) error {
+	if !slices.ContainsFunc(workloadLabels(), func(key string) bool { return has(object.GetLabels(), key) }) &&
+		!slices.ContainsFunc(workloadAnnotations(), func(key string) bool { return has(object.GetAnnotations(), key) }) {
+		return nil
 	}
-	l.deployments++
+	if len(l.workloads) == 0 || l.workloads[len(l.workloads)-1].kind != kind {
+		l.workloads = append(l.workloads, marked{kind: kind})
+	}
+	l.workloads[len(l.workloads)-1].count++
 	// An unreadable number belongs to no release, as does 0.
-	release, err := strconv.ParseInt(workload.GetAnnotations()[appv1alpha1.AnnotationRelease], 10, 64)
-	if err == nil && decide.HoldOf(workload, paused, release) == decide.Held {
-		l.held = append(l.held, client.ObjectKeyFromObject(workload))
+	release, err := strconv.ParseInt(object.GetAnnotations()[appv1alpha1.AnnotationRelease], 10, 64)
+	if err != nil || decide.HoldOf(object, kind.Rollout(object).Paused, release) != decide.Held {
+		return nil
 	}
+	command, err := workload.ResumeCommand(kind, object, object.GetAnnotations()[appv1alpha1.AnnotationHeldFrom])
+	if err == nil && command != "" {
+		l.resume = append(l.resume, command)
+	}
+	return err
 }
 
 func has(keys map[string]string, key string) bool {
@@ -88,43 +114,61 @@ func has(keys map[string]string, key string) bool {
 	return found
 }
 
-func deploymentLabels() []string {
+func workloadLabels() []string {
 	return []string{
 		appv1alpha1.LabelVersion, appv1alpha1.LabelDefenseStatus, appv1alpha1.LabelSuspend, appv1alpha1.LabelIgnoredSuspend,
 	}
 }
 
-func deploymentAnnotations() []string {
+func workloadAnnotations() []string {
 	return []string{
 		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationIgnoredSuspendRemoved,
-		appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks, appv1alpha1.AnnotationHeld,
+		appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks, appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom,
 	}
+}
+
+// recordLabels returns the labels that distinguish the operator's ControllerRevisions from those of StatefulSets and DaemonSets, which carry a
+// version as well.
+func recordLabels() []string {
+	return []string{appv1alpha1.LabelDeploymentName, appv1alpha1.LabelWorkload}
 }
 
 // String lists the leftovers and the commands that remove them.
 func (l leftovers) String() string {
 	var text strings.Builder
 	text.WriteString("\nAlterShield Operator is removed. Workloads keep running.\n")
-	if len(l.held) > 0 {
-		fmt.Fprintf(&text, "\nPAUSED ROLLOUTS: the operator paused %d because their releases failed. Resume them yourself:\n", len(l.held))
-		for _, key := range l.held {
-			fmt.Fprintf(&text, "  kubectl -n %s rollout resume deployment/%s\n", key.Namespace, key.Name)
+	if len(l.resume) > 0 {
+		fmt.Fprintf(&text, "\nPAUSED ROLLOUTS: the operator paused %d because their releases failed. Resume them yourself:\n", len(l.resume))
+		for _, command := range l.resume {
+			fmt.Fprintf(&text, "  %s\n", command)
 		}
 	}
-	if l.deployments+l.pods+l.revisions+len(l.namespaces) == 0 {
+	if len(l.workloads)+l.pods+l.revisions+len(l.namespaces) == 0 {
 		return text.String()
 	}
+	var parts []string
+	for _, workloads := range l.workloads {
+		parts = append(parts, fmt.Sprintf("%d %ss", workloads.count, workloads.kind.GroupVersionKind().Kind))
+	}
+	objects := fmt.Sprintf("%d pods", l.pods)
+	if len(parts) > 0 {
+		objects = strings.Join(parts, ", ") + " and " + objects
+	}
 	text.WriteString("\nThe following remains, without effect:\n")
-	fmt.Fprintf(&text, "  labels and annotations on %d Deployments and %d pods\n", l.deployments, l.pods)
-	fmt.Fprintf(&text, "  %d ControllerRevisions with pod templates of verified releases, owned by their Deployments\n", l.revisions)
+	fmt.Fprintf(&text, "  labels and annotations on %s\n", objects)
+	fmt.Fprintf(&text, "  %d ControllerRevisions with pod templates of verified releases, owned by their workloads\n", l.revisions)
 	if len(l.namespaces) > 0 {
 		fmt.Fprintf(&text, "  the label %s on the namespaces %s\n", appv1alpha1.LabelOptIn, strings.Join(l.namespaces, ", "))
 	}
 	text.WriteString("To remove it as well (no pod restarts, as the version label in pod templates stays):\n")
-	fmt.Fprintf(&text, "  kubectl annotate deployments -A --all %s\n", removals(deploymentAnnotations()))
-	fmt.Fprintf(&text, "  kubectl label deployments -A --all %s\n", removals(deploymentLabels()))
+	for _, workloads := range l.workloads {
+		fmt.Fprintf(&text, "  kubectl annotate %s -A --all %s\n", workloads.kind.Resource(), removals(workloadAnnotations()))
+		fmt.Fprintf(&text, "  kubectl label %s -A --all %s\n", workloads.kind.Resource(), removals(workloadLabels()))
+	}
 	fmt.Fprintf(&text, "  kubectl label pods -A -l %[1]s %[1]s-\n", appv1alpha1.LabelOperateFinished)
-	fmt.Fprintf(&text, "  kubectl delete controllerrevisions -A -l %s\n", appv1alpha1.LabelVersion)
+	for _, recordLabel := range recordLabels() {
+		fmt.Fprintf(&text, "  kubectl delete controllerrevisions -A -l %s,%s\n", appv1alpha1.LabelVersion, recordLabel)
+	}
 	fmt.Fprintf(&text, "  kubectl label namespaces -l %[1]s %[1]s-\n", appv1alpha1.LabelOptIn)
 	return text.String()
 }

@@ -31,10 +31,14 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
@@ -220,7 +224,7 @@ func (b *bench) run(t *testing.T, options Options) string {
 	t.Helper()
 	g := NewWithT(t)
 	var printed bytes.Buffer
-	u, err := New(b.plane.Config(), workload.Registry{deployment.Kind{}}, options, &printed)
+	u, err := New(b.plane.Config(), testkit.Kinds(), options, &printed)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(u.Run(t.Context())).To(Succeed(), printed.String())
 	return printed.String()
@@ -229,7 +233,7 @@ func (b *bench) run(t *testing.T, options Options) string {
 func (b *bench) leftovers(t *testing.T) leftovers {
 	t.Helper()
 	g := NewWithT(t)
-	u, err := New(b.plane.Config(), workload.Registry{deployment.Kind{}}, Options{Namespace: operator.Namespace}, io.Discard)
+	u, err := New(b.plane.Config(), testkit.Kinds(), Options{Namespace: operator.Namespace}, io.Discard)
 	g.Expect(err).NotTo(HaveOccurred())
 	left, err := u.survey(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
@@ -275,6 +279,7 @@ func TestOptionsValidate(t *testing.T) {
 }
 
 func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
+	kind := deployment.Kind{}
 	deployment := func(paused bool, annotations ...string) *appsv1.Deployment {
 		d := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: paused}}
 		d.Namespace, d.Name, d.Annotations = "shop", "sleep", map[string]string{}
@@ -297,16 +302,53 @@ func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var left leftovers
-			left.add(c.deployment, c.deployment.Spec.Paused)
+			NewWithT(t).Expect(left.add(kind, c.deployment)).To(Succeed())
 			NewWithT(t).Expect(strings.Contains(left.String(), "kubectl -n shop rollout resume deployment/sleep")).To(Equal(c.named))
 		})
 	}
 }
 
+func TestLeftoversOfEachKind(t *testing.T) {
+	g := NewWithT(t)
+	meta := func(held ...string) metav1.ObjectMeta {
+		made := metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: map[string]string{
+			"altershield.defense.antgroup.com/release": "3", "altershield.defense.antgroup.com/held": "3",
+		}}
+		if len(held) > 0 {
+			made.Annotations["altershield.defense.antgroup.com/held-from"] = held[0]
+		}
+		return made
+	}
+	partitioned := appsv1.StatefulSetUpdateStrategy{Type: "RollingUpdate", RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr.To[int32](2147483647)}}
+	left := leftovers{pods: 7, revisions: 2}
+	g.Expect(left.add(deployment.Kind{}, &appsv1.Deployment{ObjectMeta: meta()})).To(Succeed())
+	g.Expect(left.add(statefulset.Kind{}, &appsv1.StatefulSet{ObjectMeta: meta(`{"partition":2}`), Spec: appsv1.StatefulSetSpec{UpdateStrategy: partitioned}})).To(Succeed())
+	g.Expect(left.add(statefulset.Kind{}, &appsv1.StatefulSet{ObjectMeta: meta()})).To(Succeed(), "a user let it go on")
+	g.Expect(left.add(daemonset.Kind{}, &appsv1.DaemonSet{ObjectMeta: meta(), Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: "OnDelete"}}})).To(Succeed())
+	g.Expect(left.String()).To(HavePrefix(`
+AlterShield Operator is removed. Workloads keep running.
+
+PAUSED ROLLOUTS: the operator paused 2 because their releases failed. Resume them yourself:
+  kubectl -n shop patch statefulset web --type=json -p '[{"op":"replace","path":"/spec/updateStrategy/rollingUpdate/partition","value":2}]'
+  kubectl -n shop patch daemonset web --type=json -p '[{"op":"replace","path":"/spec/updateStrategy/type","value":"RollingUpdate"}]'
+
+The following remains, without effect:
+  labels and annotations on 1 Deployments, 2 StatefulSets, 1 DaemonSets and 7 pods
+  2 ControllerRevisions with pod templates of verified releases, deleted with their workloads
+`))
+	g.Expect(left.String()).To(And(
+		ContainSubstring("\n  kubectl annotate statefulsets -A --all altershield.defense.antgroup.com/release- "),
+		ContainSubstring(" altershield.defense.antgroup.com/held-from-\n"),
+		ContainSubstring("\n  kubectl label daemonsets -A --all admission-webhook-altershield.antgroup.com/version- "),
+		// The controllers' own ControllerRevisions carry a version, too, and stay.
+		ContainSubstring("\n  kubectl delete controllerrevisions -A -l admission-webhook-altershield.antgroup.com/version,app.kubernetes.io/deployment-name\n"),
+		ContainSubstring("\n  kubectl delete controllerrevisions -A -l admission-webhook-altershield.antgroup.com/version,altershield.defense.antgroup.com/workload\n")))
+}
+
 func TestLeftoversAreNoneWhereNothingIs(t *testing.T) {
 	g := NewWithT(t)
 	var left leftovers
-	left.add(&appsv1.Deployment{}, false)
+	g.Expect(left.add(deployment.Kind{}, &appsv1.Deployment{})).To(Succeed())
 	g.Expect(left.String()).To(Equal("\nAlterShield Operator is removed. Workloads keep running.\n"))
 }
 
