@@ -28,8 +28,8 @@ import (
 type Release struct {
 	// Order is the ID of the release at an Announcer; empty before it is announced.
 	Order string
-	// Namespace and Name identify the released workload.
-	Namespace, Name string
+	// Namespace, Kind and Name identify the released workload.
+	Namespace, Kind, Name string
 	// Version is the release version, Number numbers the releases of the workload.
 	Version string
 	Number  int64

@@ -17,6 +17,7 @@ limitations under the License.
 package altershield
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -26,11 +27,13 @@ import (
 
 // Values in the requests, and their limits.
 const (
-	podType   = "paas.pod"
-	daily     = "00"
-	inProd    = "prod_phase"
-	lastBatch = "last"
-	notLast   = "not_last"
+	podType = "paas.pod"
+	// deployment is the kind of releases that name none.
+	deployment = "Deployment"
+	daily      = "00"
+	inProd     = "prod_phase"
+	lastBatch  = "last"
+	notLast    = "not_last"
 	// maxTitle is the maximum length of a title, in bytes. Names contain only one-byte characters.
 	maxTitle = 256
 	// maxField is the maximum size of a field as JSON, in bytes: the server keeps it in a column of 65,535 bytes and always fails beyond
@@ -70,27 +73,41 @@ type contentType struct {
 	TypeName string `json:"typeName"`
 }
 
+// param names a Deployment in its own field, and every other workload by Kind and Name.
 type param struct {
 	Cluster    string `json:"cluster"`
 	Namespace  string `json:"namespace"`
-	Deployment string `json:"deployment"`
+	Deployment string `json:"deployment,omitempty"`
+	Kind       string `json:"kind,omitempty"`
+	Name       string `json:"name,omitempty"`
 	Version    string `json:"version"`
 	Release    int64  `json:"release"`
 }
+
+func (c Config) param(release verifier.Release) param {
+	released := param{Cluster: c.Cluster, Namespace: release.Namespace, Version: release.Version, Release: release.Number}
+	if kind := workloadKind(release); kind == deployment {
+		released.Deployment = release.Name
+	} else {
+		released.Kind, released.Name = kind, release.Name
+	}
+	return released
+}
+
+// workloadKind returns the kind of a released workload. Records from before v0.2 name none.
+func workloadKind(release verifier.Release) string { return cmp.Or(release.Kind, deployment) }
 
 func (c Config) openRequest(release verifier.Release) openRequest {
 	name := release.Namespace + "/" + release.Name
 	return openRequest{
 		inOrder:            c.inOrder(release),
-		ChangeTitle:        clean(fmt.Sprintf("Release %d of Deployment %s", release.Number, name), maxTitle),
+		ChangeTitle:        clean(fmt.Sprintf("Release %d of %s %s", release.Number, workloadKind(release), name), maxTitle),
 		Creator:            agent,
 		ChangeScenarioCode: daily,
 		ChangePhases:       []string{inProd},
 		ChangeContents:     []changed{{ContentType: contentType{TypeName: podType}, InstanceName: name}},
-		ChangeParam: jsonText{param{
-			Cluster: c.Cluster, Namespace: release.Namespace, Deployment: release.Name, Version: release.Version, Release: release.Number,
-		}},
-		ChangeApps: []string{release.Name},
+		ChangeParam:        jsonText{c.param(release)},
+		ChangeApps:         []string{release.Name},
 	}
 }
 
@@ -137,7 +154,7 @@ func (c Config) beginRequest(batch verifier.Batch, now time.Time) beginRequest {
 		ChangePhase:                 inProd,
 		EffectiveTargetType:         podType,
 		EffectiveTargetLocations:    locations(batch.Pods),
-		ExtInfo:                     workload{Namespace: batch.Release.Namespace, Name: batch.Release.Name, Type: "Deployment"},
+		ExtInfo:                     workload{Namespace: batch.Release.Namespace, Name: batch.Release.Name, Type: workloadKind(batch.Release)},
 	}
 }
 

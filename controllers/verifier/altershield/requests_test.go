@@ -55,6 +55,27 @@ func TestOpenSendsTheRelease(t *testing.T) {
 	g.Expect(operator.timed()).To(Equal(1))
 }
 
+func TestOpenSendsTheKind(t *testing.T) {
+	g := NewWithT(t)
+	server := newServer(t, http.StatusOK, opened)
+	of := release()
+	of.Kind, of.Name = "StatefulSet", "web"
+	_, err := newOperator(t, configFor(t, server.URL)).Open(t.Context(), of)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(server.last(t, 1).body)).To(And(ContainSubstring(`"changeTitle":"Release 3 of StatefulSet default/web"`),
+		ContainSubstring(`"changeParamJson":"{\"cluster\":\"kind\",\"namespace\":\"default\",\"kind\":\"StatefulSet\",\"name\":\"web\",\"version\":\"9b4d4f7c\",\"release\":3}"`)))
+}
+
+func TestBeginSendsTheKind(t *testing.T) {
+	g := NewWithT(t)
+	server := newServer(t, http.StatusOK, begun)
+	of := batch()
+	of.Release.Kind, of.Release.Name = "DaemonSet", "agent"
+	_, err := newOperator(t, configFor(t, server.URL)).Begin(t.Context(), of)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(server.last(t, 1).body)).To(ContainSubstring(`"extInfo":{"namespace":"default","workloadName":"agent","workloadType":"DaemonSet"}`))
+}
+
 func TestOpenShortensTheTitle(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, opened)
