@@ -334,7 +334,7 @@ PAUSED ROLLOUTS: the operator paused 2 because their releases failed. Resume the
 
 The following remains, without effect:
   labels and annotations on 1 Deployments, 2 StatefulSets, 1 DaemonSets and 7 pods
-  2 ControllerRevisions with pod templates of verified releases, deleted with their workloads
+  2 ControllerRevisions with pod templates of verified releases, owned by their workloads
 `))
 	g.Expect(left.String()).To(And(
 		ContainSubstring("\n  kubectl annotate statefulsets -A --all altershield.defense.antgroup.com/release- "),
