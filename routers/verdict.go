@@ -93,7 +93,11 @@ func (c *callbacks) apply(ctx context.Context, changePod *appv1alpha1.ChangePod,
 	c.metrics.decided(changePod.Spec.PodInfos, delivery, c.clock.Now())
 	saved := taken(statusApplied, key, "the verdict is saved")
 	release := decide.Release{Version: changePod.Labels[appv1alpha1.LabelVersion], Number: changePod.Spec.Release}
-	saved.about = append([]any{"namespace", key.Namespace}, events.Release(changePod.Labels[appv1alpha1.LabelDeploymentName], release, "VerdictArrived")...)
+	kind, name := "Deployment", changePod.Labels[appv1alpha1.LabelDeploymentName]
+	if name == "" {
+		kind, name = "workload", changePod.Labels[appv1alpha1.LabelWorkload]
+	}
+	saved.about = append([]any{"namespace", key.Namespace}, events.Release(kind, name, release, "VerdictArrived")...)
 	return saved
 }
 

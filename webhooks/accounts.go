@@ -99,7 +99,7 @@ func (a *accounts) take(ctx context.Context, made decision, request admission.Re
 	}
 	a.metrics.decisions.WithLabelValues(string(made)).Inc()
 	values := []any{"namespace", known.GetNamespace(), "user", decide.Shorten(request.UserInfo.Username, maxUser)}
-	ctrl.LoggerFrom(ctx).Info("Decided on the admission of a release", append(values, events.Release(known.GetName(), release, string(made))...)...)
+	ctrl.LoggerFrom(ctx).Info("Decided on the admission of a release", append(values, events.Release(a.kind.GroupVersionKind().Kind, known.GetName(), release, string(made))...)...)
 	return true
 }
 

@@ -67,7 +67,7 @@ func TestAccountsTraceADenialWithTheReleaseBehindIt(t *testing.T) {
 			g.Expect(spans[0].Name).To(Equal("deny release default/sleep"))
 			g.Expect(spans[0].Attributes).To(And(
 				HaveKeyWithValue("altershield.admission.decision", row.decision), HaveKeyWithValue("altershield.release.version", versionOf1234)))
-			g.Expect(spans[0].Links).To(HaveExactElements(tracing.Release{Deployment: "d-1", Number: row.because}.TraceID().String()))
+			g.Expect(spans[0].Links).To(HaveExactElements(tracing.Release{Workload: "d-1", Number: row.because}.TraceID().String()))
 		})
 	}
 }

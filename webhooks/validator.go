@@ -200,7 +200,7 @@ func (v *validator) recordDenial(ctx context.Context, asked release, made decisi
 	if !v.accounts.take(ctx, made, asked.request, asked.known, asked.Release) {
 		return
 	}
-	wanted := tracing.Release{Deployment: asked.known.GetUID(), Namespace: asked.known.GetNamespace(), Name: asked.known.GetName()}
+	wanted := tracing.Release{Kind: v.kind.GroupVersionKind().Kind, Workload: asked.known.GetUID(), Namespace: asked.known.GetNamespace(), Name: asked.known.GetName()}
 	if isVersion(asked.Version) {
 		wanted.Version = asked.Version
 	}

@@ -47,6 +47,7 @@ func RecordedRelease(workload *appv1alpha1.ChangeWorkload) verifier.Release {
 func recordedAs(workload *appv1alpha1.ChangeWorkload, release *appv1alpha1.RecordedRelease) verifier.Release {
 	return verifier.Release{
 		Namespace: workload.Namespace,
+		Kind:      workload.WorkloadKind(),
 		Name:      workload.Spec.AppName,
 		Version:   workload.Spec.Reversion,
 		Number:    release.Release,

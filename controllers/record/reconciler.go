@@ -193,7 +193,7 @@ func (r *Reconciler) markProcessed(ctx context.Context, owner client.Object, rel
 	}
 	if !recorded {
 		r.report(owner, release)
-		r.Tracer.Recorded(owner, r.Clock.Now())
+		r.Tracer.Recorded(r.Kind.GroupVersionKind().Kind, owner, r.Clock.Now())
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 		r.Metrics.delay.Observe(max(now.Sub(stuck.First), 0).Seconds())
 	}
 	r.Recorder.Record(events.ReleaseRolledBack(scene.object, made))
-	r.Tracer.RolledBack(scene.object, &made, began, now)
+	r.Tracer.RolledBack(request.Kind.GroupVersionKind().Kind, scene.object, &made, began, now)
 	return &made, nil
 }
 

@@ -86,6 +86,14 @@ type ChangeWorkloadSpec struct {
 	Earlier *RecordedRelease `json:"earlier,omitempty"`
 }
 
+// WorkloadKind returns the kind of the released workload. Records from before v0.2 name none and are of Deployments.
+func (w *ChangeWorkload) WorkloadKind() string {
+	if w.Spec.WorkloadRef == nil {
+		return "Deployment"
+	}
+	return w.Spec.WorkloadRef.Kind
+}
+
 // WorkloadReference identifies a workload in the namespace of the referring object.
 type WorkloadReference struct {
 	// apiVersion is the API group and version of the workload, such as apps/v1.

@@ -18,8 +18,12 @@ limitations under the License.
 package events
 
 import (
+	"reflect"
+	"strings"
+
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	clientevents "k8s.io/client-go/tools/events"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -60,7 +64,7 @@ func subject(event Event) []any {
 			release = decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
 		}
 		if release.Version != "" {
-			return append([]any{"namespace", object.GetNamespace()}, Release(object.GetName(), release, event.Reason)...)
+			return append([]any{"namespace", object.GetNamespace()}, Release(kindOf(event.Regarding), object.GetName(), release, event.Reason)...)
 		}
 	}
 	return []any{"reason", event.Reason}
@@ -68,10 +72,18 @@ func subject(event Event) []any {
 
 // Of returns the log keys of the release of a ChangeWorkload, without the namespace: the logger of a reconcile has it.
 func Of(workload *appv1alpha1.ChangeWorkload, reason string) []any {
-	return Release(workload.Spec.AppName, decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}, reason)
+	return Release(workload.WorkloadKind(), workload.Spec.AppName, decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}, reason)
 }
 
-// Release returns the log keys of a release, without the namespace.
-func Release(deployment string, release decide.Release, reason string) []any {
-	return []any{"deployment", deployment, "version", release.Version, "release", release.Number, "reason", reason}
+// kindOf returns the kind of a workload. Objects of the cache have it in their type alone.
+func kindOf(workload runtime.Object) string {
+	if kind := workload.GetObjectKind().GroupVersionKind().Kind; kind != "" {
+		return kind
+	}
+	return reflect.TypeOf(workload).Elem().Name()
+}
+
+// Release returns the log keys of a release, without the namespace. The name of the workload has its kind as key: deployment.
+func Release(kind, name string, release decide.Release, reason string) []any {
+	return []any{strings.ToLower(kind), name, "version", release.Version, "release", release.Number, "reason", reason}
 }

@@ -43,7 +43,7 @@ func at(clock string) time.Time {
 
 // release returns the third release of the Deployment sleep.
 func release() tracing.Release {
-	return tracing.Release{Deployment: deployment, Namespace: "default", Name: "sleep", Version: version, Number: 3}
+	return tracing.Release{Workload: deployment, Kind: "Deployment", Namespace: "default", Name: "sleep", Version: version, Number: 3}
 }
 
 // workload returns the ChangeWorkload of that release, recorded at 10:00:01, in a state.

@@ -32,22 +32,22 @@ import (
 
 // Release identifies the release of a trace.
 type Release struct {
-	// Deployment is the UID of the released workload. The ID of the trace is derived from it and Number.
-	Deployment      types.UID
-	Namespace, Name string
+	// Workload is the UID of the released workload. The ID of the trace is derived from it and Number.
+	Workload              types.UID
+	Kind, Namespace, Name string
 	// Version is the version of the pod template; empty if it is unknown.
 	Version string
-	// Number numbers the releases of the Deployment from 1.
+	// Number numbers the releases of the workload from 1.
 	Number int64
 }
 
 // ReleaseOf returns the release that a ChangeWorkload records.
 func ReleaseOf(workload *appv1alpha1.ChangeWorkload) Release {
 	release := Release{
-		Namespace: workload.Namespace, Name: workload.Spec.AppName, Version: workload.Spec.Reversion, Number: workload.Spec.Release,
+		Kind: workload.WorkloadKind(), Namespace: workload.Namespace, Name: workload.Spec.AppName, Version: workload.Spec.Reversion, Number: workload.Spec.Release,
 	}
 	if owner := metav1.GetControllerOfNoCopy(workload); owner != nil {
-		release.Deployment = owner.UID
+		release.Workload = owner.UID
 	}
 	return release
 }
@@ -55,13 +55,13 @@ func ReleaseOf(workload *appv1alpha1.ChangeWorkload) Release {
 // TraceID returns the ID of the trace. It is the same on every replica and after a restart, so that all add to one trace.
 // docs/tracing.md describes how to compute it.
 func (r Release) TraceID() trace.TraceID {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", r.Deployment, r.Number))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", r.Workload, r.Number))
 	return trace.TraceID(sum[:16])
 }
 
 // SpanID returns the ID of a part of the release. A span that is sent twice keeps its ID.
 func (r Release) SpanID(part string) trace.SpanID {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", r.Deployment, r.Number, part))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s", r.Workload, r.Number, part))
 	return trace.SpanID(sum[:8])
 }
 

@@ -127,7 +127,7 @@ func TestStatusSpansLinkARollbackToTheReleaseThatItLeaves(t *testing.T) {
 	spans := tracing.StatusSpans(workload("Running", back), workload("Success", back), nil, nil, at("10:05:00"))
 	g.Expect(spans).To(HaveLen(1))
 	g.Expect(spans[0].Link.Number).To(BeEquivalentTo(2))
-	g.Expect(spans[0].Link.Deployment).To(BeEquivalentTo(deployment))
+	g.Expect(spans[0].Link.Workload).To(BeEquivalentTo(deployment))
 }
 
 func TestSupersededSpansEndTheReleaseBefore(t *testing.T) {

@@ -34,19 +34,20 @@ import (
 )
 
 // Recorded reports a release that was recorded at now.
-func (t *Tracer) Recorded(workload metav1.Object, now time.Time) {
+func (t *Tracer) Recorded(kind string, workload metav1.Object, now time.Time) {
 	if t == nil {
 		return
 	}
-	release := releaseAt(workload)
+	release := releaseAt(kind, workload)
 	t.send(release, RecordSpan(release, workload.GetAnnotations(), now))
 }
 
 // releaseAt returns the current release of a workload.
-func releaseAt(workload metav1.Object) Release {
+func releaseAt(kind string, workload metav1.Object) Release {
 	at := decide.ReleaseOf(workload)
 	return Release{
-		Deployment: workload.GetUID(), Namespace: workload.GetNamespace(), Name: workload.GetName(), Version: at.Version, Number: at.Number,
+		Workload: workload.GetUID(), Kind: kind, Namespace: workload.GetNamespace(), Name: workload.GetName(),
+		Version: at.Version, Number: at.Number,
 	}
 }
 
@@ -89,11 +90,11 @@ func releaseOfBatch(workload *appv1alpha1.ChangeWorkload, batch *appv1alpha1.Cha
 }
 
 // RolledBack reports a rollback made from start to end. The workload is as it was before.
-func (t *Tracer) RolledBack(workload metav1.Object, made *appv1alpha1.Rollback, start, end time.Time) {
+func (t *Tracer) RolledBack(kind string, workload metav1.Object, made *appv1alpha1.Rollback, start, end time.Time) {
 	if t == nil {
 		return
 	}
-	left := releaseAt(workload)
+	left := releaseAt(kind, workload)
 	left.Version, left.Number = made.Version, made.Release
 	t.send(left, []Span{RollbackSpan(left, made, start, end)})
 }

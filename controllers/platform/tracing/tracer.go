@@ -22,6 +22,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -160,10 +161,11 @@ func (t *Tracer) sendOne(ctx context.Context, release Release, span *Span) {
 }
 
 func attributesOf(release Release) []attribute.KeyValue {
+	kind := "k8s." + strings.ToLower(release.Kind) // as OpenTelemetry names them: k8s.statefulset.name
 	attributes := []attribute.KeyValue{
 		attribute.String("k8s.namespace.name", release.Namespace),
-		attribute.String("k8s.deployment.name", release.Name),
-		attribute.String("k8s.deployment.uid", string(release.Deployment)),
+		attribute.String(kind+".name", release.Name),
+		attribute.String(kind+".uid", string(release.Workload)),
 		attribute.String("altershield.release.version", release.Version),
 	}
 	if release.Number > 0 {

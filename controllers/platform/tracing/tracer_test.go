@@ -120,7 +120,7 @@ func TestTracerMakesOneTraceOfAReleaseAcrossReplicas(t *testing.T) {
 	}
 	g.Expect(root.Start).To(BeTemporally("==", at("10:00:00")))
 	g.Expect(root.End).To(BeTemporally("==", at("10:00:06")))
-	g.Expect(spans["roll back"].Links).To(HaveExactElements(tracing.Release{Deployment: deployment, Number: 4}.TraceID().String()))
+	g.Expect(spans["roll back"].Links).To(HaveExactElements(tracing.Release{Workload: deployment, Number: 4}.TraceID().String()))
 }
 
 func TestCheckedBelongsToTheReleaseOfTheBatch(t *testing.T) {
@@ -182,7 +182,7 @@ func TestDeniedIsATraceWithALinkToTheReleaseBehindIt(t *testing.T) {
 	g := NewWithT(t)
 	collected, config := collecting(t)
 	tracer := newTracer(t, config)
-	asked := tracing.Release{Deployment: deployment, Namespace: "default", Name: "sleep", Version: "6a8ff823a5011291b0f02a1d83c2222d"}
+	asked := tracing.Release{Workload: deployment, Kind: "Deployment", Namespace: "default", Name: "sleep", Version: "6a8ff823a5011291b0f02a1d83c2222d"}
 	for range 2 {
 		tracer.Denied(asked, release(), "denied", at("10:10:00"), at("10:10:00.001"))
 	}
