@@ -98,15 +98,17 @@ func (l *leftovers) add(kind workload.Kind, object client.Object) error {
 	}
 	l.workloads[len(l.workloads)-1].count++
 	// An unreadable number belongs to no release, as does 0.
-	release, err := strconv.ParseInt(object.GetAnnotations()[appv1alpha1.AnnotationRelease], 10, 64)
-	if err != nil || decide.HoldOf(object, kind.Rollout(object).Paused, release) != decide.Held {
-		return nil
+	release, unreadable := strconv.ParseInt(object.GetAnnotations()[appv1alpha1.AnnotationRelease], 10, 64)
+	if unreadable == nil && decide.HoldOf(object, kind.Rollout(object).Paused, release) == decide.Held {
+		command, err := workload.ResumeCommand(kind, object, object.GetAnnotations()[appv1alpha1.AnnotationHeldFrom])
+		if err != nil {
+			return err
+		}
+		if command != "" { // a user may have ended the pause in another way
+			l.resume = append(l.resume, command)
+		}
 	}
-	command, err := workload.ResumeCommand(kind, object, object.GetAnnotations()[appv1alpha1.AnnotationHeldFrom])
-	if err == nil && command != "" {
-		l.resume = append(l.resume, command)
-	}
-	return err
+	return nil
 }
 
 func has(keys map[string]string, key string) bool {
