@@ -34,7 +34,10 @@ import (
 func TestRecordedReleaseIsWhatIsToBeAnnounced(t *testing.T) {
 	g := NewWithT(t)
 	workload := newWorkload(identified("uid-1"), release(7), orderIn("CANCEL", 5), func(w *appv1alpha1.ChangeWorkload) { w.Spec.CreateTimeUnix = 1795375748 })
-	recorded := verifier.Release{Namespace: "default", Name: "sleep", Version: version, Number: 7, Record: "uid-1", Recorded: 1795375748}
+	recorded := verifier.Release{Namespace: "default", Kind: "Deployment", Name: "sleep", Version: version, Number: 7, Record: "uid-1", Recorded: 1795375748}
+	g.Expect(decide.RecordedRelease(workload)).To(Equal(recorded))
+	workload.Spec.WorkloadRef = &appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "sleep"}
+	recorded.Kind = "StatefulSet"
 	g.Expect(decide.RecordedRelease(workload)).To(Equal(recorded))
 }
 

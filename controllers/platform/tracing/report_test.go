@@ -46,7 +46,7 @@ func TestNewSendsSpansOverTLSByDefault(t *testing.T) {
 	plain, config := collecting(t)
 	send := func(endpoint string) {
 		tracer := newTracer(t, tracing.Config{Endpoint: endpoint})
-		tracer.Recorded(sleep(), at("10:00:01.5"))
+		tracer.Recorded("Deployment", sleep(), at("10:00:01.5"))
 		tracer.Shutdown()
 	}
 	send(config.Endpoint)
@@ -109,11 +109,11 @@ func TestTracerCostsNothingWhereItIsOff(t *testing.T) {
 	pending, finished := batch(""), batch("ExecuteDone")
 	made, ctx, now := &appv1alpha1.Rollback{}, t.Context(), at("10:00:00")
 	g.Expect(testing.AllocsPerRun(100, func() {
-		off.Recorded(deployment, now)
+		off.Recorded("Deployment", deployment, now)
 		off.Changed(before, after, deployment, nil, now)
 		off.Superseded(before, now)
 		off.Checked(ctx, nil, pending, finished, now)
-		off.RolledBack(deployment, made, now, now)
+		off.RolledBack("Deployment", deployment, made, now, now)
 		off.Denied(tracing.Release{}, tracing.Release{}, "denied", now, now)
 		off.InRelease(ctx, before)
 		off.InBatch(ctx, before, pending)
