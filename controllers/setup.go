@@ -107,7 +107,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	}
 	for _, kind := range options.Kinds {
 		reconcilers[kind.GroupVersionKind().Kind] = &record.Reconciler{
-			Kind: kind, Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
+			Kind: kind, Kinds: options.Kinds, Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
 			Settings: reader, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
 		}
 	}

@@ -52,7 +52,9 @@ const concurrency = 5
 
 // Reconciler creates the ChangeWorkload of each release of the workloads of one kind, and then marks the workload as processed.
 type Reconciler struct {
-	Kind   workload.Kind
+	Kind workload.Kind
+	// Kinds are all kinds under change control.
+	Kinds  workload.Registry
 	Client client.Client
 	// Live reads from the API server, to settle what the cache leaves open.
 	Live     client.Reader

@@ -24,6 +24,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -39,6 +40,9 @@ import (
 
 // leftoverWait is how long to wait for the garbage collector to remove the record of a deleted Deployment of the same name.
 const leftoverWait = time.Second
+
+// takenWait is the time until a release whose record another workload has is looked at again.
+const takenWait = time.Minute
 
 // waitTimeThreshold is how long a batch waits for its pods, in seconds, as documented.
 const waitTimeThreshold = 60
@@ -78,7 +82,7 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 	case workload.DeletionTimestamp != nil: // it is removed once its order is closed, and then created anew
 		return ctrl.Result{RequeueAfter: leftoverWait}, nil
 	case !metav1.IsControlledBy(&workload, owner):
-		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, &workload)
+		return r.replace(ctx, owner, &workload)
 	case workload.Spec.Release != release.Number: // it may be lower: releases are not counted while a namespace is opted out
 		err = r.recordAgain(ctx, owner, &workload, release)
 	}
@@ -160,12 +164,31 @@ func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workl
 	return nil
 }
 
-// removeLeftover removes the ChangeWorkload of a deleted Deployment of the same name, if the garbage collector has not yet.
+// replace makes room for the record of a workload. A record of another workload that lives is not a leftover: a Deployment named
+// statefulsets.web and the StatefulSet web share names, and would remove each other's records in turn.
+func (r *Reconciler) replace(ctx context.Context, owner client.Object, other *appv1alpha1.ChangeWorkload) (ctrl.Result, error) {
+	reference := metav1.GetControllerOf(other)
+	if reference != nil && r.Kinds.Of(reference) != nil {
+		var living metav1.PartialObjectMetadata
+		living.SetGroupVersionKind(schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind))
+		err := r.Live.Get(ctx, client.ObjectKey{Namespace: other.Namespace, Name: reference.Name}, &living)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return ctrl.Result{}, fmt.Errorf("looking whether %s %s/%s is still there: %w", reference.Kind, other.Namespace, reference.Name, err)
+		case err == nil && living.UID == reference.UID:
+			r.Recorder.Record(events.RecordNameTaken(owner, other, reference))
+			return ctrl.Result{RequeueAfter: takenWait}, nil
+		}
+	}
+	return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, other)
+}
+
+// removeLeftover removes the ChangeWorkload of a deleted workload of the same name, if the garbage collector has not yet.
 func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
 	// The cache may show the successor without the deletion, for which the client would wait for ever.
 	err := r.Client.Delete(ctx, workload, client.Preconditions{UID: &workload.UID}, client.DisableReadYourWritesConsistency)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-		return fmt.Errorf("removing ChangeWorkload %s/%s, which another Deployment left: %w", workload.Namespace, workload.Name, err)
+		return fmt.Errorf("removing ChangeWorkload %s/%s, which another workload left: %w", workload.Namespace, workload.Name, err)
 	}
 	return nil
 }

@@ -26,8 +26,10 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -40,7 +42,9 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 const version = "c6c45d23c098bdf181853a85b60b5d74"
@@ -75,7 +79,50 @@ func TestRemoveLeftoverDoesNotWaitForItToShowInTheCache(t *testing.T) {
 	g.Expect(remembered).To(BeFalse(), "where the watch shows its successor instead of its deletion, that would be for ever")
 }
 
-func TestAReleaseIsRecordedWithWhoMadeIt(t *testing.T) {
+func TestReconcileLeavesTheRecordOfALivingWorkload(t *testing.T) {
+	scheme := runtime.NewScheme()
+	g := NewWithT(t)
+	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	for _, row := range []struct {
+		name string
+		uid  types.UID
+		left bool
+	}{
+		{"of a StatefulSet that is there", "set-1", true},
+		{"of one that was created anew since", "set-2", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+			taken := &appv1alpha1.ChangeWorkload{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--" + version, UID: "cw-1", OwnerReferences: []metav1.OwnerReference{
+					{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web", UID: "set-1", Controller: ptr.To(true)}}},
+				Spec: appv1alpha1.ChangeWorkloadSpec{Reversion: version},
+			}
+			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: row.uid}}
+			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(namespace, sleepAt("1", nil), taken, set).Build()
+			recorder := clientevents.NewFakeRecorder(10)
+			r := &Reconciler{
+				Kind: deployment.Kind{}, Kinds: workload.Registry{deployment.Kind{}, statefulset.Kind{}}, Client: kube, Live: kube,
+				Recorder: events.Recorder{Events: recorder}, Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+			}
+			result, err := r.Reconcile(t.Context(), ofSleep)
+			g.Expect(err).NotTo(HaveOccurred())
+			err = kube.Get(t.Context(), client.ObjectKeyFromObject(taken), taken)
+			if !row.left {
+				g.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%v", err)
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(result.RequeueAfter).To(Equal(time.Minute))
+			g.Expect(recorder.Events).To(Receive(Equal("Warning ReleaseNotRecorded release " + version + " is not checked: its record sleep--x--" + version +
+				" belongs to statefulset web, which has the same name and pod template: rename one of them")))
+		})
+	}
+}
+
+func TestReconcileRecordsAReleaseWithItsAuthor(t *testing.T) {
 	g := NewWithT(t)
 	scheme := runtime.NewScheme()
 	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
@@ -207,7 +254,7 @@ func TestReconcileRecordsNothingAgainByAStatusOfThePast(t *testing.T) {
 	g.Expect(workload.Spec.Release).To(Equal(int64(3)))
 }
 
-func TestWhatTheCacheAloneStillKnowsIsNotRecorded(t *testing.T) {
+func TestReconcileRecordsNothingThatOnlyTheCacheHas(t *testing.T) {
 	scheme := runtime.NewScheme()
 	g := NewWithT(t)
 	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())

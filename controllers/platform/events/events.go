@@ -18,9 +18,11 @@ package events
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -69,6 +71,15 @@ func ReleaseNotRecorded(workload client.Object, version string, err error) Event
 		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseNotRecorded, Action: actionRecord,
 		Note: fmt.Sprintf("release %s is not checked: the operator did not set its label %s; the next change of the pod template is checked again: %v",
 			version, appv1alpha1.LabelVersion, err),
+	}
+}
+
+// RecordNameTaken reports that the ChangeWorkload of a release has the name of one that another workload has.
+func RecordNameTaken(workload client.Object, taken *appv1alpha1.ChangeWorkload, by *metav1.OwnerReference) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseNotRecorded, Action: actionRecord,
+		Note: fmt.Sprintf("release %s is not checked: its record %s belongs to %s %s, which has the same name and pod template: rename one of them",
+			taken.Spec.Reversion, taken.Name, strings.ToLower(by.Kind), by.Name),
 	}
 }
 
