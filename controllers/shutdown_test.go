@@ -93,7 +93,8 @@ func askForAdmission(ctx context.Context, namespace string) question {
 	review := admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
 		Request: &admissionv1.AdmissionRequest{
-			UID: "question", Operation: admissionv1.Update, Namespace: namespace, Name: "sleep",
+			UID: "question", Kind: metav1.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
+			Operation: admissionv1.Update, Namespace: namespace, Name: "sleep",
 			Object: runtime.RawExtension{Object: updated}, OldObject: runtime.RawExtension{Object: old},
 		},
 	}

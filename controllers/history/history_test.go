@@ -33,6 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 func TestKeepWritesTheTemplateOfAVerifiedRelease(t *testing.T) {
@@ -60,6 +61,23 @@ func TestKeepWritesTheTemplateOfAVerifiedRelease(t *testing.T) {
 	g.Expect(kept.Annotations).To(HaveLen(1))
 	g.Expect(kept.Annotations["altershield.defense.antgroup.com/released-by"]).To(MatchJSON(
 		`{"user": "alice", "time": "2026-11-21T10:00:00Z", "version": "` + version + `", "release": 3}`))
+}
+
+// The controller of a StatefulSet adopts, relabels and prunes the ControllerRevisions that the set controls.
+func TestKeepOnlyOwnsTheTemplateOfASet(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t, 3)
+	c.live.SetKind("StatefulSet")
+	for range 2 { // the second time, it is its own
+		g.Expect(c.keeper().Keep(t.Context(), statefulset.Kind{}, slim(), c.release(3))).To(Succeed())
+	}
+	var kept appsv1.ControllerRevision
+	g.Expect(c.kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "statefulsets.sleep--x--" + c.version()}, &kept)).To(Succeed())
+	yes := true
+	g.Expect(kept.OwnerReferences).To(HaveExactElements(metav1.OwnerReference{
+		APIVersion: "apps/v1", Kind: "StatefulSet", Name: "sleep", UID: "uid-1", BlockOwnerDeletion: &yes}))
+	g.Expect(kept.Labels).To(HaveKeyWithValue("altershield.defense.antgroup.com/workload", "statefulsets.sleep"))
+	g.Expect(c.calls).NotTo(ContainElement("delete"))
 }
 
 func TestListReturnsTheTemplateItself(t *testing.T) {

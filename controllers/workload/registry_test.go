@@ -77,6 +77,7 @@ func TestPhrase(t *testing.T) {
 func TestKeepsRevisions(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(workload.KeepsRevisions(deployment.Kind{})).To(BeFalse())
+	g.Expect(workload.KeepsRevisions(bare{statefulset.Kind{}})).To(BeFalse())
 	g.Expect(workload.KeepsRevisions(statefulset.Kind{})).To(BeTrue())
 	g.Expect(workload.KeepsRevisions(daemonset.Kind{})).To(BeTrue())
 	g.Expect(workload.HasData(deployment.Kind{}, &appsv1.Deployment{})).To(BeFalse())
@@ -100,6 +101,19 @@ func TestResumeCommand(t *testing.T) {
 	} {
 		NewWithT(t).Expect(workload.ResumeCommand(row.kind, row.object, row.originals)).To(Equal(row.want))
 	}
+}
+
+// bare is a kind without any of the optional interfaces.
+type bare struct{ workload.Kind }
+
+func TestResumeCommandNeedsAPauser(t *testing.T) {
+	_, err := workload.ResumeCommand(bare{deployment.Kind{}}, &appsv1.Deployment{}, "")
+	NewWithT(t).Expect(err).To(MatchError("rollouts of kind Deployment can't be paused"))
+}
+
+func TestRegistryLayersAreOneOfEachType(t *testing.T) {
+	kinds := workload.Registry{deployment.Kind{}, bare{deployment.Kind{}}, statefulset.Kind{}, daemonset.Kind{}}
+	NewWithT(t).Expect(kinds.Layers()).To(Equal([]client.Object{&appsv1.ReplicaSet{}, &appsv1.ControllerRevision{}}))
 }
 
 func TestRegistryObjectsAreOneOfEachKind(t *testing.T) {

@@ -40,6 +40,20 @@ func rollback(edit ...string) string {
 	return strings.NewReplacer(edit...).Replace(`{"version":"a","release":2,"to":"b","toRelease":3,"reason":"PodsFailed","message":"m","time":"2026-11-21T10:00:00Z"}`)
 }
 
+func TestWorkloadKind(t *testing.T) {
+	g := NewWithT(t)
+	workload := &appv1alpha1.ChangeWorkload{}
+	g.Expect(workload.WorkloadKind()).To(Equal("Deployment"), "of a record from before v0.2")
+	workload.Spec.WorkloadRef = &appv1alpha1.WorkloadReference{Kind: "StatefulSet"}
+	g.Expect(workload.WorkloadKind()).To(Equal("StatefulSet"))
+}
+
+func TestReasonPaused(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(appv1alpha1.ReasonPaused("Deployment")).To(Equal("DeploymentPaused"), "as documented")
+	g.Expect(appv1alpha1.ReasonPaused("StatefulSet")).To(Equal("StatefulSetPaused"))
+}
+
 func TestRollbacksOfReadsTheAnnotation(t *testing.T) {
 	for _, row := range []struct {
 		name, annotation string

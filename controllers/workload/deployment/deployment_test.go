@@ -141,6 +141,8 @@ func TestKindPaused(t *testing.T) {
 	}
 	g := NewWithT(t)
 	g.Expect(deployment.Kind{}.Pause(nil)).To(Equal([]workload.Operation{{Op: "add", Path: "/spec/paused", Value: true}}))
+	g.Expect(deployment.Kind{}.Originals(nil)).To(BeEmpty())
+	g.Expect(deployment.Kind{}.ResumeSubcommand()).To(Equal("rollout resume"))
 	g.Expect(deployment.Kind{}.Resume(nil, "")).To(Equal([]workload.Operation{{Op: "remove", Path: "/spec/paused"}}))
 }
 
@@ -192,6 +194,7 @@ func TestKindNamesItsTypes(t *testing.T) {
 	g, kind := NewWithT(t), deployment.Kind{}
 	g.Expect(kind.GroupVersionKind().String()).To(Equal("apps/v1, Kind=Deployment"))
 	g.Expect(kind.Resource()).To(Equal("deployments"))
+	g.Expect(kind.RecordName("sleep")).To(Equal("sleep"), "as documented")
 	g.Expect(kind.TemplatePath()).To(Equal([]string{"spec", "template"}))
 	g.Expect(kind.New()).To(Equal(&appsv1.Deployment{}))
 	g.Expect(kind.NewList()).To(Equal(&appsv1.DeploymentList{}))
