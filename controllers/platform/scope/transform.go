@@ -113,3 +113,12 @@ func SlimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
 		OwnerReferences:   meta.OwnerReferences,
 	}
 }
+
+// SlimWorkloadMeta returns the metadata of a workload reduced to the fields that the cache keeps: its annotations record its release.
+func SlimWorkloadMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
+	slim := SlimMeta(meta)
+	slim.Generation = meta.Generation
+	slim.Annotations = meta.Annotations
+	delete(slim.Annotations, corev1.LastAppliedConfigAnnotation)
+	return slim
+}

@@ -18,7 +18,6 @@ package daemonset
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,10 +42,7 @@ func slimDaemonSet(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	slim := &appsv1.DaemonSet{ObjectMeta: scope.SlimMeta(set.ObjectMeta)}
-	slim.Generation = set.Generation
-	slim.Annotations = set.Annotations
-	delete(slim.Annotations, corev1.LastAppliedConfigAnnotation)
+	slim := &appsv1.DaemonSet{ObjectMeta: scope.SlimWorkloadMeta(set.ObjectMeta)}
 	slim.Spec.MinReadySeconds = set.Spec.MinReadySeconds
 	slim.Spec.UpdateStrategy = set.Spec.UpdateStrategy
 	slim.Status.ObservedGeneration = set.Status.ObservedGeneration

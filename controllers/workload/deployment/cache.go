@@ -18,7 +18,6 @@ package deployment
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,10 +41,7 @@ func slimDeployment(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	slim := &appsv1.Deployment{ObjectMeta: scope.SlimMeta(deployment.ObjectMeta)}
-	slim.Generation = deployment.Generation
-	slim.Annotations = deployment.Annotations
-	delete(slim.Annotations, corev1.LastAppliedConfigAnnotation)
+	slim := &appsv1.Deployment{ObjectMeta: scope.SlimWorkloadMeta(deployment.ObjectMeta)}
 	slim.Spec.Replicas = deployment.Spec.Replicas
 	slim.Spec.Paused = deployment.Spec.Paused
 	slim.Spec.MinReadySeconds = deployment.Spec.MinReadySeconds

@@ -43,10 +43,7 @@ func slimStatefulSet(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	slim := &appsv1.StatefulSet{ObjectMeta: scope.SlimMeta(set.ObjectMeta)}
-	slim.Generation = set.Generation
-	slim.Annotations = set.Annotations
-	delete(slim.Annotations, corev1.LastAppliedConfigAnnotation)
+	slim := &appsv1.StatefulSet{ObjectMeta: scope.SlimWorkloadMeta(set.ObjectMeta)}
 	slim.Spec.Replicas = set.Spec.Replicas
 	slim.Spec.MinReadySeconds = set.Spec.MinReadySeconds
 	slim.Spec.UpdateStrategy = set.Spec.UpdateStrategy
