@@ -62,9 +62,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	// A pod may be seen before the objects by which it belongs to a controlled release.
 	for _, kind := range r.Kinds {
 		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), builder.WithPredicates(minReadyChanged(kind)))
-		if layered, ok := kind.(workload.Layered); ok {
-			controlled.Watches(layered.Layer(), handler.EnqueueRequestsFromMapFunc(r.ofLayer(layered)), builder.WithPredicates(adopted()))
-		}
+	}
+	for _, layer := range r.Kinds.Layers() {
+		controlled.Watches(layer, handler.EnqueueRequestsFromMapFunc(r.ofLayer), builder.WithPredicates(adopted()))
 	}
 	return controlled.
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created())).
@@ -124,10 +124,16 @@ func (r *Reconciler) ofWorkload(kind workload.Kind) handler.MapFunc {
 	}
 }
 
-func (r *Reconciler) ofLayer(kind workload.Layered) handler.MapFunc {
-	return func(ctx context.Context, object client.Object) []reconcile.Request {
-		return r.ofRevision(ctx, object.GetNamespace(), kind.Revision(object))
+func (r *Reconciler) ofLayer(ctx context.Context, object client.Object) []reconcile.Request {
+	owner := metav1.GetControllerOfNoCopy(object)
+	if owner == nil {
+		return nil // no workload has its pods
 	}
+	layered, ok := r.Kinds.Of(owner).(workload.Layered)
+	if !ok {
+		return nil
+	}
+	return r.ofRevision(ctx, object.GetNamespace(), layered.Revision(object))
 }
 
 func (r *Reconciler) ofRevision(ctx context.Context, namespace string, revision decide.Revision) []reconcile.Request {

@@ -41,7 +41,8 @@ import (
 func of(deployment string) *appsv1.ReplicaSet {
 	replicaSet := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1"}}
 	if deployment != "" {
-		replicaSet.OwnerReferences = []metav1.OwnerReference{{UID: types.UID(deployment), Controller: ptr.To(true)}}
+		replicaSet.OwnerReferences = []metav1.OwnerReference{
+			{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: types.UID(deployment), Controller: ptr.To(true)}}
 	}
 	return replicaSet
 }
@@ -94,7 +95,7 @@ func TestRequestsAreForPodsWithoutALabel(t *testing.T) {
 		return names
 	}
 	g.Expect(asked(reconciler.ofWorkload(kind.Kind{})(t.Context(), deployment))).To(ConsistOf("default/own"))
-	g.Expect(asked(reconciler.ofLayer(kind.Kind{})(t.Context(), replicaSet))).To(ConsistOf("default/own"))
+	g.Expect(asked(reconciler.ofLayer(t.Context(), replicaSet))).To(ConsistOf("default/own"))
 	g.Expect(asked(reconciler.inNamespace(t.Context(), namespace))).To(ConsistOf("default/own", "default/others"))
 
 	reconciler.Client = interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
@@ -103,6 +104,6 @@ func TestRequestsAreForPodsWithoutALabel(t *testing.T) {
 		},
 	})
 	g.Expect(reconciler.ofWorkload(kind.Kind{})(t.Context(), deployment)).To(BeEmpty())
-	g.Expect(reconciler.ofLayer(kind.Kind{})(t.Context(), replicaSet)).To(BeEmpty())
+	g.Expect(reconciler.ofLayer(t.Context(), replicaSet)).To(BeEmpty())
 	g.Expect(reconciler.inNamespace(t.Context(), namespace)).To(BeEmpty())
 }
