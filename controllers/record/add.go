@@ -19,7 +19,6 @@ package record
 
 import (
 	"context"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
@@ -70,7 +69,7 @@ type Reconciler struct {
 // SetupWithManager adds the reconciler to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		Named(strings.ToLower(r.Kind.GroupVersionKind().Kind)).
+		Named(workload.Noun(r.Kind)).
 		For(r.Kind.New(), builder.WithPredicates(marksChanged())).
 		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(deleted())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).

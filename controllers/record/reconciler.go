@@ -24,7 +24,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -168,14 +167,19 @@ func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workl
 // statefulsets.web and the StatefulSet web share names, and would remove each other's records in turn.
 func (r *Reconciler) replace(ctx context.Context, owner client.Object, other *appv1alpha1.ChangeWorkload) (ctrl.Result, error) {
 	reference := metav1.GetControllerOf(other)
-	if reference != nil && r.Kinds.Of(reference) != nil {
-		var living metav1.PartialObjectMetadata
-		living.SetGroupVersionKind(schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind))
-		err := r.Live.Get(ctx, client.ObjectKey{Namespace: other.Namespace, Name: reference.Name}, &living)
-		switch {
-		case client.IgnoreNotFound(err) != nil:
-			return ctrl.Result{}, fmt.Errorf("looking whether %s %s/%s is still there: %w", reference.Kind, other.Namespace, reference.Name, err)
-		case err == nil && living.UID == reference.UID:
+	if reference == nil {
+		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, other)
+	}
+	if kind := r.Kinds.Of(reference); kind != nil {
+		holder := kind.New()
+		holder.SetNamespace(other.Namespace)
+		holder.SetName(reference.Name)
+		holder.SetUID(reference.UID)
+		there, err := scope.IsThere(ctx, r.Live, kind, holder)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if there {
 			r.Recorder.Record(events.RecordNameTaken(owner, other, reference))
 			return ctrl.Result{RequeueAfter: takenWait}, nil
 		}
