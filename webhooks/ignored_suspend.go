@@ -56,7 +56,7 @@ func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspen
 	return nil
 }
 
-// takeOut tells how to get rid of a label that a manifest sets.
+// takeOut advises to remove a label that a manifest sets.
 func takeOut(kind string) string {
 	return fmt.Sprintf("remove it from the manifest that sets it: otherwise it lets every release through while the %s is suspended", kind)
 }

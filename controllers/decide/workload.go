@@ -35,7 +35,7 @@ type Rollout struct {
 	Rolling bool
 	// Paused reports whether the rollout is paused.
 	Paused bool
-	// Resume tells users how to let a paused rollout continue, such as "run kubectl rollout resume".
+	// Resume is the advice to users on how to resume a paused rollout, such as "run kubectl rollout resume".
 	Resume string
 	// Recreate reports whether all older pods end before newer ones start.
 	Recreate bool

@@ -89,7 +89,7 @@ func (Kind) TemplatePath() []string { return []string{"spec", "template"} }
 func (Kind) Layer() client.Object { return &appsv1.ReplicaSet{} }
 
 // Rollout returns the progress of a Deployment's rollout.
-func (Kind) Rollout(object client.Object) decide.Rollout {
+func (k Kind) Rollout(object client.Object) decide.Rollout {
 	deployment, ok := object.(*appsv1.Deployment)
 	if !ok {
 		return decide.Rollout{}
@@ -99,7 +99,7 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 		MinReadySeconds: deployment.Spec.MinReadySeconds,
 		Rolling:         deployment.Status.Replicas > deployment.Status.UpdatedReplicas,
 		Paused:          deployment.Spec.Paused,
-		Resume:          "run kubectl rollout resume",
+		Resume:          "run kubectl " + k.ResumeSubcommand(),
 		Recreate:        deployment.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType,
 	}
 }
