@@ -185,7 +185,7 @@ func (u *Uninstaller) list(ctx context.Context, kind schema.GroupVersionKind, op
 // isOurs reports whether a CustomResourceDefinition belongs to the operator, by its name: its group may have kinds of others.
 func isOurs(name string) bool {
 	resource, group, _ := strings.Cut(name, ".")
-	return group == appv1alpha1.GroupVersion.Group && slices.Contains([]string{"changeworkloads", "changepods", "opsconfiginfoes"}, resource)
+	return group == appv1alpha1.GroupVersion.Group && slices.Contains([]string{"changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds"}, resource)
 }
 
 // removeRecords removes the CustomResourceDefinitions with all their objects. A running operator gets time to close the orders of its

@@ -105,7 +105,7 @@ func TestCustomResourceDefinitionsOutliveTheRelease(t *testing.T) {
 			definitions++
 		}
 	}
-	g.Expect(definitions).To(Equal(3))
+	g.Expect(definitions).To(Equal(4))
 }
 
 func TestChartPassesHelmLint(t *testing.T) {

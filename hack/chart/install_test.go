@@ -77,6 +77,7 @@ func TestChartIsInstalledUpgradedAndUninstalled(t *testing.T) {
 		"Namespace <none> elsewhere", "ServiceAccount elsewhere default", "ConfigMap elsewhere kube-root-ca.crt",
 		"CustomResourceDefinition <none> changepods.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> changeworkloads.app.ops.cloud.alipay.com",
+		"CustomResourceDefinition <none> controlledkinds.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> opsconfiginfoes.app.ops.cloud.alipay.com",
 		"APIService <none> v1alpha1.app.ops.cloud.alipay.com", "OpsConfigInfo elsewhere blocking", "ChangeWorkload elsewhere stuck",
 	))

@@ -36,6 +36,7 @@ func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 		"changepods.app.ops.cloud.alipay.com":                    {"CustomResourceDefinition"},
 		"changeworkloads.app.ops.cloud.alipay.com":               {"CustomResourceDefinition"},
 		"opsconfiginfoes.app.ops.cloud.alipay.com":               {"CustomResourceDefinition"},
+		"controlledkinds.app.ops.cloud.alipay.com":               {"CustomResourceDefinition"},
 		"altershieldoperator-controller-manager":                 {"ServiceAccount", "Deployment", "PodDisruptionBudget"},
 		"altershieldoperator-leader-election-role":               {"Role"},
 		"altershieldoperator-leader-election-rolebinding":        {"RoleBinding"},

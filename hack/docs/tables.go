@@ -173,7 +173,7 @@ func (l *lister) list(path string, schema apiextensionsv1.JSONSchemaProps) {
 		}
 		kind, _, _ := strings.Cut(inner.Description, " ") // the comment of an API type begins with its name
 		if suffix == "" || kind == "" {
-			kind = inner.Type
+			kind = cmp.Or(inner.Type, "any")
 		}
 		row := []string{"`" + path + "." + name + "`", "`" + suffix + kind + "`", description(property)}
 		l.rows = append(l.rows, row)

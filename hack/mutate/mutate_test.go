@@ -125,7 +125,7 @@ func TestMutationNamesItsField(t *testing.T) {
 }
 
 func TestOfCRDReadsTheSchemasOfTheOperator(t *testing.T) {
-	for _, plural := range []string{"changeworkloads", "changepods", "opsconfiginfoes"} {
+	for _, plural := range []string{"changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds"} {
 		g := NewWithT(t)
 		schema, err := mutate.OfCRD(filepath.Join("..", "..", "config", "crd", "bases", "app.ops.cloud.alipay.com_"+plural+".yaml"))
 		g.Expect(err).NotTo(HaveOccurred())

@@ -30,7 +30,7 @@ func TestAddToSchemeKnowsTheKindsUnderTheirGroup(t *testing.T) {
 	g := NewWithT(t)
 	scheme := runtime.NewScheme()
 	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
-	for _, kind := range []string{"ChangeWorkload", "ChangeWorkloadList", "ChangePod", "ChangePodList", "OpsConfigInfo", "OpsConfigInfoList"} {
+	for _, kind := range []string{"ChangeWorkload", "ChangeWorkloadList", "ChangePod", "ChangePodList", "OpsConfigInfo", "OpsConfigInfoList", "ControlledKind", "ControlledKindList"} {
 		g.Expect(scheme.Recognizes(appv1alpha1.GroupVersion.WithKind(kind))).To(BeTrue(), kind)
 	}
 	g.Expect(appv1alpha1.GroupVersion.String()).To(Equal("app.ops.cloud.alipay.com/v1alpha1"))

@@ -31,6 +31,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ChangeWorkload{}, &ChangeWorkloadList{},
 		&ChangePod{}, &ChangePodList{},
 		&OpsConfigInfo{}, &OpsConfigInfoList{},
+		&ControlledKind{}, &ControlledKindList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
