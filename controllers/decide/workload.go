@@ -17,9 +17,11 @@ limitations under the License.
 package decide
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
@@ -63,14 +65,24 @@ type Revision struct {
 type PodsOf struct {
 	// Owner controls the pods.
 	Owner types.UID
+	// Through control pods as well: what is between a workload and its pods.
+	Through []types.UID
+	// Selector finds the pods by their labels, in place of an owner.
+	Selector labels.Selector
 	// Label is a label with the value Value on each of them; empty where Owner controls no others.
 	Label, Value string
 }
 
 // Match reports whether a pod is one of the revision.
 func (p PodsOf) Match(pod metav1.Object) bool {
+	if p.Label != "" && pod.GetLabels()[p.Label] != p.Value {
+		return false
+	}
+	if p.Selector != nil {
+		return p.Selector.Matches(labels.Set(pod.GetLabels()))
+	}
 	owner := metav1.GetControllerOfNoCopy(pod)
-	return owner != nil && owner.UID == p.Owner && (p.Label == "" || pod.GetLabels()[p.Label] == p.Value)
+	return owner != nil && (owner.UID == p.Owner || slices.Contains(p.Through, owner.UID))
 }
 
 // CreationFailure is why pods can't be created, a quota for example.

@@ -173,8 +173,21 @@ func LiveChangeWorkloadsOf(ctx context.Context, live client.Reader, kind workloa
 // PodsOf lists the Pods of a revision. They are shared with the cache: don't modify them.
 func PodsOf(ctx context.Context, reader client.Reader, namespace string, revision decide.PodsOf) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	if err := Owned(ctx, reader, &list, namespace, revision.Owner); err != nil {
+	if revision.Selector != nil {
+		err := reader.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: revision.Selector},
+			client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+		if err != nil {
+			return nil, fmt.Errorf("listing the Pods with %s in namespace %s: %w", revision.Selector, namespace, err)
+		}
+	} else if err := Owned(ctx, reader, &list, namespace, revision.Owner); err != nil {
 		return nil, err
+	}
+	for _, owner := range revision.Through {
+		var owned corev1.PodList
+		if err := Owned(ctx, reader, &owned, namespace, owner); err != nil {
+			return nil, err
+		}
+		list.Items = append(list.Items, owned.Items...)
 	}
 	if revision.Label == "" { // they are all of the revision
 		return list.Items, nil
