@@ -1,0 +1,177 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package declared
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Health is the state of the current release of a workload.
+type Health string
+
+const (
+	// HealthCurrent means that the release is complete.
+	HealthCurrent Health = "Current"
+	// HealthInProgress means that the release is being rolled out.
+	HealthInProgress Health = "InProgress"
+	// HealthFailed means that the release failed.
+	HealthFailed Health = "Failed"
+	// HealthUnknown means that the object doesn't show its state.
+	HealthUnknown Health = "Unknown"
+)
+
+// health determines the health of a workload.
+type health struct {
+	failed, inProgress, current *expression
+	counts                      counts
+}
+
+// counts are paths to numbers of pods, empty if unknown.
+type counts struct{ desired, total, updated, ready Path }
+
+// Health returns the health of the current release of a workload, and the reason.
+func (h health) Health(object client.Object) (Health, string) {
+	fields := raw(object)
+	variables := map[string]any{varObject: fields, varRelease: releaseOf(object)}
+	allowed := newBudget()
+	for _, rule := range []struct {
+		name       string
+		expression *expression
+		health     Health
+	}{{"failed", h.failed, HealthFailed}, {"inProgress", h.inProgress, HealthInProgress}, {"current", h.current, HealthCurrent}} {
+		if rule.expression == nil {
+			continue
+		}
+		matches, err := rule.expression.holds(variables, allowed)
+		if err != nil {
+			return HealthUnknown, fmt.Sprintf("evaluating spec.health.%s: %v", rule.name, err)
+		}
+		if matches {
+			return rule.health, fmt.Sprintf("spec.health.%s is true", rule.name)
+		}
+	}
+	switch {
+	case h.current == nil:
+		return h.usual(fields, object.GetGeneration(), object.GetDeletionTimestamp() != nil)
+	case h.inProgress == nil:
+		return HealthInProgress, "spec.health.current is false"
+	default:
+		return HealthUnknown, "no expression of spec.health is true"
+	}
+}
+
+// releaseOf is the variable release.
+func releaseOf(object client.Object) map[string]any {
+	release := decide.ReleaseOf(object)
+	began := time.Unix(0, 0).UTC()
+	if record, found := appv1alpha1.ReleaseRecordOf(object.GetAnnotations()); found && record.Release == release.Number {
+		began = record.Time.UTC()
+	}
+	return map[string]any{"time": began, "number": release.Number, "version": release.Version}
+}
+
+// usual evaluates the conditions and the generation as kstatus does, and the counts. Unlike kstatus, it returns Unknown for an object
+// without any of them.
+func (h health) usual(object map[string]any, generation int64, deleted bool) (Health, string) {
+	observed, known := observedGeneration(object)
+	conditions := conditionsOf(object)
+	lags, complete := h.counts.compare(object)
+	switch {
+	case deleted:
+		return HealthInProgress, "the object is being deleted"
+	case known && observed < generation:
+		return HealthInProgress, "the controller has not observed the latest generation"
+	case conditions["Stalled"].status == "True":
+		return HealthFailed, conditions["Stalled"].text("Stalled")
+	case conditions["Reconciling"].status == "True":
+		return HealthInProgress, conditions["Reconciling"].text("Reconciling")
+	case lags != "":
+		return HealthInProgress, lags
+	case conditions["Ready"].status == "True":
+		return HealthCurrent, conditions["Ready"].text("Ready")
+	case conditions["Ready"].status != "":
+		return HealthInProgress, conditions["Ready"].text("Ready")
+	case complete:
+		return HealthCurrent, "all pods are updated and ready"
+	default:
+		return HealthUnknown, "the object has neither a condition Ready nor counts of updated and ready pods"
+	}
+}
+
+func observedGeneration(object map[string]any) (int64, bool) {
+	value := pathOf("status", "observedGeneration").find(object)
+	if text, isText := value.(string); isText { // Argo Rollouts
+		parsed, err := strconv.ParseInt(text, 10, 64)
+		return parsed, err == nil
+	}
+	return number(value)
+}
+
+type condition struct{ status, message string }
+
+func (c condition) text(name string) string {
+	if c.message == "" {
+		return fmt.Sprintf("condition %s is %s", name, c.status)
+	}
+	return fmt.Sprintf("condition %s is %s: %s", name, c.status, c.message)
+}
+
+func conditionsOf(object map[string]any) map[string]condition {
+	list, _, _ := unstructured.NestedSlice(object, "status", "conditions")
+	conditions := make(map[string]condition, len(list))
+	for _, element := range list {
+		fields, _ := element.(map[string]any)
+		name, _ := fields["type"].(string)
+		status, _ := fields["status"].(string)
+		message, _ := fields["message"].(string)
+		conditions[name] = condition{status: status, message: message}
+	}
+	return conditions
+}
+
+// compare describes a count that is behind, and reports whether all counts are known and complete.
+func (c counts) compare(object map[string]any) (lags string, complete bool) {
+	desired, hasDesired := number(c.desired.find(object))
+	total, hasTotal := number(c.total.find(object))
+	updated, hasUpdated := number(c.updated.find(object))
+	ready, hasReady := number(c.ready.find(object))
+	switch {
+	case hasDesired && hasUpdated && updated < desired:
+		return fmt.Sprintf("%d of %d pods are updated", updated, desired), false
+	case hasTotal && hasUpdated && total > updated:
+		return fmt.Sprintf("%d of %d pods are old", total-updated, total), false
+	case hasDesired && hasReady && ready < desired:
+		return fmt.Sprintf("%d of %d pods are ready", ready, desired), false
+	default:
+		return "", hasDesired && hasUpdated && hasReady
+	}
+}
+
+// isRolling reports whether there are pods of earlier releases; known is false if the counts don't show it.
+func (c counts) isRolling(object map[string]any) (rolling, known bool) {
+	total, hasTotal := number(c.total.find(object))
+	updated, hasUpdated := number(c.updated.find(object))
+	return total > updated, hasTotal && hasUpdated
+}

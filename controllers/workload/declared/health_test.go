@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package declared
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+func TestKindHealthByTheUsualSigns(t *testing.T) {
+	for _, row := range []struct {
+		name, plural, object string
+		health               Health
+		message              string
+	}{
+		{"nothing to go by", "kubernetesclusters", "{metadata: {generation: 3}, status: {observedGeneration: 3, phase: Running}}", HealthUnknown,
+			"the object has neither a condition Ready nor counts of updated and ready pods"},
+		{"a generation that wasn't seen", "clonesets", "{metadata: {generation: 3}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}",
+			HealthInProgress, "the controller has not observed the latest generation"},
+		{"a generation that is a string", "rollouts", "{metadata: {generation: 3}, status: {observedGeneration: '2'}}", HealthInProgress,
+			"the controller has not observed the latest generation"},
+		{"a generation that is no number", "rollouts", "{metadata: {generation: 3}, status: {observedGeneration: 'x', conditions: [{type: Ready, status: 'True'}]}}",
+			HealthCurrent, "condition Ready is True"},
+		{"Stalled", "knativeservices", "status: {conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True', message: no quota}]}", HealthFailed,
+			"condition Stalled is True: no quota"},
+		{"Reconciling", "knativeservices", "status: {conditions: [{type: Ready, status: 'True'}, {type: Reconciling, status: 'True'}]}", HealthInProgress,
+			"condition Reconciling is True"},
+		{"Ready", "knativeservices", "status: {conditions: [{type: Ready, status: 'True'}]}", HealthCurrent, "condition Ready is True"},
+		{"not Ready", "knativeservices", "status: {conditions: [{type: Ready, status: Unknown, message: waiting}]}", HealthInProgress, "condition Ready is Unknown: waiting"},
+		{"old pods", "clonesets", "{spec: {replicas: 3}, status: {replicas: 4, updatedReplicas: 3, readyReplicas: 4}}", HealthInProgress, "1 of 4 pods are old"},
+		{"missing pods", "clonesets", "{spec: {replicas: 3}, status: {replicas: 2, updatedReplicas: 2, readyReplicas: 2}}", HealthInProgress, "2 of 3 pods are updated"},
+		{"pods that aren't ready", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3, readyReplicas: 2}}", HealthInProgress, "2 of 3 pods are ready"},
+		{"all pods", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3, readyReplicas: 3}}", HealthCurrent, "all pods are updated and ready"},
+		{"counts before Ready", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 2, conditions: [{type: Ready, status: 'True'}]}}", HealthInProgress,
+			"2 of 3 pods are updated"},
+		{"its deletion", "clonesets", "metadata: {deletionTimestamp: '2026-11-21T10:00:00Z'}", HealthInProgress, "the object is being deleted"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			health, message := compiled(t, row.plural, "{}").Health(objectOf(t, row.object))
+			NewWithT(t).Expect(health).To(Equal(row.health))
+			NewWithT(t).Expect(message).To(Equal(row.message))
+		})
+	}
+}
+
+func TestKindHealthByExpressions(t *testing.T) {
+	const current, inProgress, failed = `current: "object.status.phase == 'Good'"`, `inProgress: "object.status.phase == 'Busy'"`, `failed: "object.status.phase == 'Bad'"`
+	for _, row := range []struct {
+		name, rules, phase string
+		health             Health
+		message            string
+	}{
+		{"current", current, "Good", HealthCurrent, "spec.health.current is true"},
+		{"not current", current, "Busy", HealthInProgress, "spec.health.current is false"},
+		{"none of two", current + ", " + inProgress, "Bad", HealthUnknown, "no expression of spec.health is true"},
+		{"in progress", current + ", " + inProgress, "Busy", HealthInProgress, "spec.health.inProgress is true"},
+		{"failed", current + ", " + failed, "Bad", HealthFailed, "spec.health.failed is true"},
+		{"not failed: what is usual decides", failed, "Good", HealthUnknown, "the object has neither a condition Ready nor counts of updated and ready pods"},
+		{"an error", `current: "object.status.missing == ''"`, "Good", HealthUnknown, "evaluating spec.health.current: no such key: missing"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			kind := compiled(t, "kubernetesclusters", "health: {"+row.rules+"}")
+			health, message := kind.Health(objectOf(t, "status: {phase: "+row.phase+"}"))
+			NewWithT(t).Expect(health).To(Equal(row.health))
+			NewWithT(t).Expect(message).To(Equal(row.message))
+		})
+	}
+}
+
+func TestKindHealthKnowsTheRelease(t *testing.T) {
+	g := NewWithT(t)
+	kind := compiled(t, "kubernetesclusters", `health: {current: "release.number == 4 && release.version == 'v' && release.time == timestamp('2026-11-21T10:00:00Z')"}`)
+	object := objectOf(t, `{metadata: {labels: {admission-webhook-altershield.antgroup.com/version: v}, annotations: {altershield.defense.antgroup.com/release: "4"}}}`)
+	health, _ := kind.Health(object)
+	g.Expect(health).To(Equal(HealthInProgress), "the time isn't known")
+	annotations := object.GetAnnotations()
+	annotations["altershield.defense.antgroup.com/released-by"] = `{"user":"a","time":"2026-11-21T10:00:00Z","version":"v","release":4}`
+	object.SetAnnotations(annotations)
+	health, _ = kind.Health(object)
+	g.Expect(health).To(Equal(HealthCurrent))
+}
+
+func TestKindHealthOfSamples(t *testing.T) {
+	const released = `{"altershield.defense.antgroup.com/release": "1", "altershield.defense.antgroup.com/released-by": '{"user":"a","time":"2026-11-21T10:00:00Z","version":"v","release":1}'}`
+	for _, row := range []struct {
+		sample, plural, object string
+		health                 Health
+	}{
+		{"rollout", "rollouts", "{metadata: {generation: 2}, status: {observedGeneration: '1', phase: Healthy}}", HealthInProgress},
+		{"rollout", "rollouts", "{metadata: {generation: 2}, status: {observedGeneration: '2', phase: Healthy}}", HealthCurrent},
+		{"rollout", "rollouts", "{metadata: {generation: 2}, status: {observedGeneration: '2', phase: Degraded}}", HealthFailed},
+		{"rollout", "rollouts", "metadata: {generation: 1}", HealthInProgress},
+		{"raycluster", "rayclusters", "{metadata: {generation: 2}, status: {observedGeneration: 2, state: ready}}", HealthCurrent},
+		{"raycluster", "rayclusters", "metadata: {generation: 2}", HealthInProgress},
+		{"jobset", "jobsets", "status: {terminalState: Failed}", HealthFailed},
+		{"jobset", "jobsets", "metadata: {name: a}", HealthInProgress},
+		{"knative-service", "knativeservices", "{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}", HealthCurrent},
+		{"knative-service", "knativeservices", "metadata: {generation: 2}", HealthInProgress},
+		{"cluster-api-cluster", "clusters", "metadata: {generation: 2}", HealthInProgress},
+		{"cluster-api-cluster", "clusters", "{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: RollingOut, status: 'False'}, {type: Available, status: 'True'}]}}", HealthCurrent},
+		{"cluster-api-cluster", "clusters", "{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: RollingOut, status: 'True'}, {type: Available, status: 'True'}]}}", HealthInProgress},
+		{"cluster-api-machinedeployment", "machinedeployments", "{metadata: {generation: 2}, status: {observedGeneration: 2}}", HealthUnknown},
+		{"kubernetescluster", "kubernetesclusters", "{metadata: {annotations: " + released + "}, status: {phase: Running, lastTransitionTime: '2026-11-21T09:59:00Z'}}", HealthInProgress},
+		{"kubernetescluster", "kubernetesclusters", "{metadata: {annotations: " + released + "}, status: {phase: Running, lastTransitionTime: '2026-11-21T10:01:00Z'}}", HealthCurrent},
+		{"kubernetescluster", "kubernetesclusters", "{metadata: {annotations: " + released + "}, status: {phase: Failed, lastTransitionTime: '2026-11-21T10:01:00Z'}}", HealthFailed},
+		{"kubernetescluster", "kubernetesclusters", "metadata: {name: a}", HealthInProgress},
+	} {
+		t.Run(row.sample+" "+row.object, func(t *testing.T) {
+			health, message := sample(t, row.sample, row.plural).Health(objectOf(t, row.object))
+			NewWithT(t).Expect(health).To(Equal(row.health), message)
+		})
+	}
+}
+
+func TestKindRollout(t *testing.T) {
+	for _, row := range []struct {
+		name, plural, spec, object string
+		want                       decide.Rollout
+	}{
+		{"nothing known", "rayclusters", "{}", "spec: {}", decide.Rollout{Desired: 1}},
+		{"pods", "clonesets", "hold: [{path: spec.updateStrategy.paused, value: true}]",
+			"{spec: {replicas: 3, minReadySeconds: 5, updateStrategy: {paused: true}}, status: {replicas: 3, updatedReplicas: 1}}",
+			decide.Rollout{Desired: 3, MinReadySeconds: 5, Rolling: true, Paused: true}},
+		{"all updated", "clonesets", "{}", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3}}", decide.Rollout{Desired: 3}},
+		{"by its health", "knativeservices", "{}", "status: {conditions: [{type: Ready, status: 'False'}]}", decide.Rollout{Desired: 1, Rolling: true}},
+		{"failed", "knativeservices", "{}", "status: {conditions: [{type: Stalled, status: 'True'}]}", decide.Rollout{Desired: 1, Rolling: true}},
+		{"units", "kubernetesclusters", "{pods: {by: None}, units: {list: spec.cluster.nodeList, name: ip}}",
+			"spec: {cluster: {nodeList: [{ip: 10.0.0.1}, {ip: 10.0.0.2}]}}", decide.Rollout{Desired: 2}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(compiled(t, row.plural, row.spec).Rollout(objectOf(t, row.object))).To(Equal(row.want))
+		})
+	}
+}
+
+func TestReleaseOfWithoutARecordIsOfLongAgo(t *testing.T) {
+	release := releaseOf(&metav1.PartialObjectMetadata{})
+	NewWithT(t).Expect(release["time"]).To(Equal(time.Unix(0, 0).UTC()))
+	NewWithT(t).Expect(release["number"]).To(BeEquivalentTo(1))
+}
