@@ -48,8 +48,13 @@ var (
 
 func main() {
 	command := manage
-	if len(os.Args) > 1 && os.Args[1] == uninstallCommand {
-		command = uninstallOperator
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case uninstallCommand:
+			command = uninstallOperator
+		case kindCommand:
+			command = tryKind
+		}
 	}
 	if err := command(); err != nil {
 		fmt.Fprintf(os.Stderr, "altershield-operator: %v\n", err)

@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kindtool
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
+)
+
+// document returns the first document of a kind in a file, or the first object if kind is empty.
+func (t tool) document(file, kind string) ([]byte, error) {
+	reader := t.in
+	if file != "-" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		reader = bytes.NewReader(text)
+	}
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(reader))
+	for {
+		text, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("there is no %s in %s", orObject(kind), file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", file, err)
+		}
+		var header struct {
+			Kind string `json:"kind"`
+		}
+		if err := yaml.Unmarshal(text, &header); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", file, err)
+		}
+		if header.Kind != "" && (kind == "" || header.Kind == kind) {
+			return text, nil
+		}
+	}
+}
+
+func orObject(kind string) string {
+	if kind == "" {
+		return "object"
+	}
+	return kind
+}
+
+// object reads an object, nil without a file.
+func (t tool) object(file string) (*unstructured.Unstructured, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := t.document(file, "")
+	if err != nil {
+		return nil, err
+	}
+	json, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	object := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(json, &object.Object); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return object, nil
+}
+
+// identity describes the kind of an object.
+type identity struct {
+	kind       schema.GroupVersionKind
+	namespaced bool
+}
+
+// guess returns the definition of a declared kind without its CRD.
+func guess(kind *appv1alpha1.ControlledKind, object *identity) declared.Definition {
+	resource, group, _ := strings.Cut(kind.Name, ".")
+	definition := declared.Definition{
+		GroupVersionKind: schema.GroupVersionKind{Group: group, Version: kind.Spec.Version, Kind: resource}, Resource: resource, Namespaced: true,
+	}
+	if object != nil {
+		definition.GroupVersionKind.Kind, definition.Namespaced = object.kind.Kind, object.namespaced
+		if kind.Spec.Version == "" {
+			definition.GroupVersionKind.Version = object.kind.Version
+		}
+	}
+	return definition
+}
