@@ -90,6 +90,7 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 	err := controlled.
 		Watches(&corev1.Pod{}, debounce.Handler(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
+		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.ofKind), builder.WithPredicates(scope.ModeChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere),
 			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigSuspendedRollback))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
@@ -206,6 +207,14 @@ func (r *Rollback) ofPodIf(ctx context.Context, pod client.Object, matters func(
 
 func (r *Rollback) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return index.Requests(ctx, r.Client, r.Kind, namespace.GetName())
+}
+
+// ofKind returns all workloads when the mode of their kind changes.
+func (r *Rollback) ofKind(ctx context.Context, controlled client.Object) []reconcile.Request {
+	if controlled.GetName() != workload.ControlledKindName(r.Kind) {
+		return nil
+	}
+	return index.Requests(ctx, r.Client, r.Kind, "")
 }
 
 func (r *Rollback) everywhere(ctx context.Context, _ client.Object) []reconcile.Request {

@@ -28,7 +28,7 @@ import (
 
 // Observation is what a decision about a workload depends on.
 type Observation struct {
-	// OptedIn reports whether the namespace is under change control.
+	// OptedIn reports whether the workload is under change control: its kind is enforced and its namespace opted in.
 	OptedIn bool
 	// Release is the present release.
 	Release decide.Release

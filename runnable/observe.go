@@ -36,7 +36,7 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 		Rollbacks:   appv1alpha1.RollbacksOf(object.GetAnnotations()),
 	}
 	var err error
-	if seen.OptedIn, err = scope.OptedIn(ctx, r.Client, object.GetNamespace()); err != nil {
+	if seen.OptedIn, err = scope.Controlled(ctx, r.Client, r.Kind, object.GetNamespace()); err != nil {
 		return seen, err
 	}
 	if seen.OnSuspension, err = r.Settings.RollsBackSuspended(ctx); err != nil {

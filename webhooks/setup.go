@@ -74,7 +74,7 @@ type Options struct {
 
 // Watch makes the cache hold the objects that the webhooks read, also on replicas that don't lead.
 func Watch(ctx context.Context, informers cache.Informers, kinds workload.Registry) error {
-	for _, object := range append(kinds.Objects(), &corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}) {
+	for _, object := range append(kinds.Objects(), &corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.ControlledKind{}) {
 		if _, err := informers.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
@@ -90,10 +90,10 @@ func Register(server webhook.Server, options Options) error {
 	}
 	accounts := newAccounts(options, metrics)
 	past := newPast(options, accounts)
-	mutate := dispatcher{options.Kinds, func(kind workload.Kind) admission.Handler {
+	mutate := dispatcher{options.Kinds, options.Reader, func(kind workload.Kind) admission.Handler {
 		return &defaulter{kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind)}
 	}}
-	validate := dispatcher{options.Kinds, func(kind workload.Kind) admission.Handler {
+	validate := dispatcher{options.Kinds, options.Reader, func(kind workload.Kind) admission.Handler {
 		return &validator{kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind)}
 	}}
 	log := boundedLog(options.Clock)
@@ -108,13 +108,22 @@ func Register(server webhook.Server, options Options) error {
 // dispatcher has each admission review answered by the handler for its kind of workload.
 type dispatcher struct {
 	kinds   workload.Registry
+	cache   client.Reader
 	handler func(kind workload.Kind) admission.Handler
 }
 
-// Handle admits what is no workload under change control: a webhook configuration may still name a kind that was one.
+// Handle admits workloads of kinds that aren't enforced: the webhooks of Deployments are called in any mode, and those of another kind
+// until the webhook configurations show its mode.
 func (d dispatcher) Handle(ctx context.Context, request admission.Request) admission.Response {
 	kind := d.kinds.ByGroupKind(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind})
 	if kind == nil {
+		return admission.Allowed("")
+	}
+	enforced, err := workload.Enforced(ctx, d.cache, kind)
+	switch {
+	case err != nil:
+		return admission.Errored(http.StatusInternalServerError, err)
+	case !enforced:
 		return admission.Allowed("")
 	}
 	return d.handler(kind).Handle(ctx, request)

@@ -131,6 +131,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, debounce.Handler(handler.EnqueueRequestsFromMapFunc(r.ofRevision), debounce.Never),
 			builder.WithPredicates(r.finishChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
+		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOnes), builder.WithPredicates(scope.ModeChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes),
 			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigBlocking))).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOnes),

@@ -87,13 +87,13 @@ func originals(owner client.Object) []string {
 	return []string{appv1alpha1.AnnotationHeldFrom}
 }
 
-// mayResume reports whether a pause may end. Where it ends because the namespace was opted out, the API server has to confirm this: the
-// cache may not show yet that the namespace is opted in again, and a resumed rollout is irreversible.
+// mayResume reports whether a pause may end. Where it ends because the workload left change control, the API server has to confirm this:
+// the cache may not show yet that it is under change control again, and a resumed rollout is irreversible.
 func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (bool, error) {
 	if !decision.Resume || scene.OptedIn {
 		return true, nil
 	}
-	return scope.OptedOut(ctx, r.Live, workload.Namespace)
+	return scope.LeftControl(ctx, r.Live, scene.kind, workload.Namespace)
 }
 
 // reportHold writes the Event about a paused or resumed rollout.
@@ -103,6 +103,8 @@ func (r *Reconciler) reportHold(workload *appv1alpha1.ChangeWorkload, scene *sce
 		r.Recorder.Record(events.RolloutHeld(scene.owner, workload))
 	case decision.Override:
 		r.Recorder.Record(events.RolloutResumedByUser(scene.owner, workload))
+	case decision.Resume && scene.NotEnforced:
+		r.Recorder.Record(events.RolloutResumedByMode(scene.owner, workload))
 	case decision.Resume && !scene.OptedIn:
 		r.Recorder.Record(events.RolloutResumedByOptOut(scene.owner, workload))
 	case decision.Resume:

@@ -60,7 +60,7 @@ func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) [
 	return r.list(ctx, client.InNamespace(namespace.GetName()), isUnsettled)
 }
 
-// unsettledOnes maps the setting "finished-label" to the releases that depend on it.
+// unsettledOnes maps the setting "finished-label", or the mode of a kind, to the releases that depend on it.
 func (r *Reconciler) unsettledOnes(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.list(ctx, client.InNamespace(""), isUnsettled)
 }

@@ -58,7 +58,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	if err != nil || result == nil {
 		return nil, err
 	}
-	if result.OptedIn, err = scope.OptedIn(ctx, r.Client, workload.Namespace); err != nil {
+	if err := r.observeControl(ctx, result); err != nil {
 		return nil, err
 	}
 	if err := r.observeSettings(ctx, result); err != nil {
@@ -112,6 +112,19 @@ func (r *Reconciler) ownerOf(ctx context.Context, record *appv1alpha1.ChangeWork
 		return nil, fmt.Errorf("reading %s %s/%s: %w", reference.Kind, record.Namespace, reference.Name, err)
 	}
 	return &scene{kind: kind, owner: owner}, nil
+}
+
+// observeControl observes whether the workload is under change control.
+func (r *Reconciler) observeControl(ctx context.Context, result *scene) error {
+	enforced, err := workload.Enforced(ctx, r.Client, result.kind)
+	if err != nil {
+		return err
+	}
+	if result.NotEnforced = !enforced; result.NotEnforced {
+		return nil
+	}
+	result.OptedIn, err = scope.OptedIn(ctx, r.Client, result.owner.GetNamespace())
+	return err
 }
 
 func (r *Reconciler) observeSettings(ctx context.Context, result *scene) (err error) {

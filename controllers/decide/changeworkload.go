@@ -32,8 +32,10 @@ type Observation struct {
 	Rollout
 	// Kind is the kind of the workload.
 	Kind string
-	// OptedIn reports whether the namespace is under change control.
+	// OptedIn reports whether the workload is under change control: its kind is enforced and its namespace opted in.
 	OptedIn bool
+	// NotEnforced reports whether it isn't because of the mode of its kind.
+	NotEnforced bool
 	// Current reports whether the Deployment is still at this release.
 	Current bool
 	// Superseded reports whether the Deployment is at a later release. Where it is at an earlier one, the cache is behind.
@@ -114,6 +116,9 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	switch {
 	case status.Status == appv1alpha1.ChangeWorkloadFailed:
 		// The verifier refused the order: the release is not checked.
+	case seen.NotEnforced:
+		keepUnverified(&status, appv1alpha1.ReasonKindNotEnforced,
+			"the mode of the kind "+seen.Kind+" is not Enforce: its releases are not checked")
 	case !seen.OptedIn:
 		keepUnverified(&status, appv1alpha1.ReasonNamespaceOptedOut,
 			"the namespace is not labelled admission-webhook-altershield=enabled: its releases are not checked")

@@ -68,6 +68,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	return controlled.
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created())).
+		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(scope.ModeChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere),
 			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
@@ -149,7 +150,7 @@ func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) [
 	return r.list(ctx, client.InNamespace(namespace.GetName()))
 }
 
-// everywhere returns all pods when the setting "finished-label" is switched on.
+// everywhere returns all pods when the setting "finished-label" is switched on, or the mode of a kind changes.
 func (r *Reconciler) everywhere(ctx context.Context, _ client.Object) []reconcile.Request {
 	if labelled, err := r.Settings.LabelsFinished(ctx); err == nil && !labelled {
 		return nil

@@ -28,6 +28,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Reconcile labels a pod that completed its release.
@@ -44,6 +45,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 	}
 	owner, err := r.Kinds.OwnerOf(ctx, r.Client, pod)
 	if err != nil || owner == nil {
+		return ctrl.Result{}, err
+	}
+	if enforced, err := workload.Enforced(ctx, r.Client, owner.Kind); err != nil || !enforced {
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()

@@ -73,6 +73,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(r.Kind.New(), builder.WithPredicates(marksChanged())).
 		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(deleted())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
+		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.ofKind), builder.WithPredicates(scope.ModeChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 }
@@ -93,4 +94,12 @@ func deleted() predicate.Predicate {
 
 func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return index.Requests(ctx, r.Client, r.Kind, namespace.GetName())
+}
+
+// ofKind returns all workloads when the mode of their kind changes.
+func (r *Reconciler) ofKind(ctx context.Context, controlled client.Object) []reconcile.Request {
+	if controlled.GetName() != workload.ControlledKindName(r.Kind) {
+		return nil
+	}
+	return index.Requests(ctx, r.Client, r.Kind, "")
 }

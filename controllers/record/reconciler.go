@@ -60,8 +60,8 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 	if owner.GetDeletionTimestamp() != nil || release.Version == "" {
 		return ctrl.Result{}, nil
 	}
-	optedIn, err := scope.OptedIn(ctx, r.Client, owner.GetNamespace())
-	if err != nil || !optedIn {
+	controlled, err := scope.Controlled(ctx, r.Client, r.Kind, owner.GetNamespace())
+	if err != nil || !controlled {
 		return ctrl.Result{}, err
 	}
 	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: workload.RecordName(r.Kind, owner.GetName(), release.Version)}

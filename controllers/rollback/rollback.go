@@ -136,11 +136,11 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, object); err != nil {
 		return nil, fmt.Errorf("decoding %s: %w", request, err)
 	}
-	optedIn, err := scope.OptedIn(ctx, r.Client, object.GetNamespace())
+	controlled, err := scope.Controlled(ctx, r.Client, request.Kind, object.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	if obstacle := ObstacleOf(object, optedIn, request); obstacle != nil {
+	if obstacle := ObstacleOf(object, controlled, request); obstacle != nil {
 		return nil, obstacle
 	}
 	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())

@@ -47,6 +47,9 @@ const (
 	ReasonTemplateUnstamped = "TemplateUnstamped"
 	// ReasonNamespaceOptedOut means that the namespace left change control. Nothing is checked until it returns.
 	ReasonNamespaceOptedOut = "NamespaceOptedOut"
+	// ReasonKindNotEnforced means that the mode of the kind is not Enforce. Nothing is checked until it is. Also a reason of
+	// ConditionAdmitted.
+	ReasonKindNotEnforced = "KindNotEnforced"
 	// ReasonNoReplicas means that the Deployment is scaled to zero. The release is checked once it is scaled up.
 	ReasonNoReplicas = "NoReplicas"
 	// ReasonAllPodsPassed means that every desired pod finished and passed.

@@ -141,6 +141,11 @@ func RolloutResumedByUser(workload client.Object, released *appv1alpha1.ChangeWo
 	return warning(workload, released, appv1alpha1.EventRolloutResumed, "a user resumed the rollout although a pod failed; it is not paused again")
 }
 
+// RolloutResumedByMode reports that the operator resumed a rollout because releases of its kind are no longer controlled.
+func RolloutResumedByMode(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
+	return warning(workload, released, appv1alpha1.EventRolloutResumed, "the rollout continues: the mode of its kind is no longer Enforce")
+}
+
 // RolloutResumedByOptOut reports that the operator resumed a rollout because its namespace was opted out.
 func RolloutResumedByOptOut(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
 	return warning(workload, released, appv1alpha1.EventRolloutResumed, "the rollout continues: the namespace was opted out of change control")

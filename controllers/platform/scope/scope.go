@@ -64,6 +64,7 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 			&appv1alpha1.ChangeWorkload{}: {},
 			&appv1alpha1.ChangePod{}:      {},
 			&appv1alpha1.OpsConfigInfo{}:  {},
+			&appv1alpha1.ControlledKind{}: {},
 		},
 	}
 	known := map[reflect.Type]bool{}
