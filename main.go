@@ -119,7 +119,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 		return err
 	}
 	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
-		Kinds: kinds(), Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
+		Kinds: kinds(), Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
 		Verifier: verifier, FailClosed: opts.failurePolicy == failureFail,
 	}); err != nil {
 		return err

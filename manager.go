@@ -44,6 +44,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers"
+	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
@@ -85,6 +86,7 @@ func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.
 		return nil, err
 	}
 	certificate.Watch(&scoped)
+	controlledkind.Watch(&scoped)
 	mgr, err := ctrl.NewManager(kubeconfig, ctrl.Options{
 		Scheme: scheme,
 		Cache:  scoped,

@@ -28,6 +28,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
+	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
@@ -53,6 +54,8 @@ const Reporter = "altershield-operator"
 type Options struct {
 	// Kinds are the kinds of workloads under change control.
 	Kinds workload.Registry
+	// Operator is the user name of the operator.
+	Operator string
 	// Namespace is the namespace of the OpsConfigInfo objects.
 	Namespace string
 	Clock     clock.PassiveClock
@@ -102,6 +105,9 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		"ChangePod": &changepod.Reconciler{
 			Client: kube, Live: live, Recorder: recorder, Metrics: batches, Clock: options.Clock, Tracer: options.Tracer,
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
+		},
+		"ControlledKind": &controlledkind.Reconciler{
+			Kinds: options.Kinds, Client: kube, Live: live, Direct: direct, Mapper: mgr.GetRESTMapper(), Operator: options.Operator, Clock: options.Clock,
 		},
 		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
 	}

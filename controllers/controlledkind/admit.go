@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controlledkind
+
+import (
+	"context"
+	"fmt"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// problem is why webhooks aren't called, with the reason of a condition; nil if they are.
+type problem struct{ reason, message string }
+
+// admission is which webhooks are called: those of Deployments, and those of all other kinds.
+type admission struct{ fixed, kinds *problem }
+
+// admit writes the webhook configurations of the kinds.
+func (r *Reconciler) admit(ctx context.Context, enforced []workload.Kind) (admission, error) {
+	var fixedMutate, ownMutate admissionregistrationv1.MutatingWebhookConfiguration
+	mutate, err := follow(ctx, r,
+		configuration[admissionregistrationv1.MutatingWebhook]{fixedMutating, &fixedMutate, &fixedMutate.Webhooks},
+		configuration[admissionregistrationv1.MutatingWebhook]{kindsMutating, &ownMutate, &ownMutate.Webhooks},
+		func(webhook *admissionregistrationv1.MutatingWebhook) *admissionregistrationv1.WebhookClientConfig {
+			return &webhook.ClientConfig
+		},
+		func(fixed []admissionregistrationv1.MutatingWebhook) ([]admissionregistrationv1.MutatingWebhook, error) {
+			return mutatingEntries(enforced, fixed, r.Operator)
+		})
+	if err != nil {
+		return admission{}, err
+	}
+	var fixedValidate, ownValidate admissionregistrationv1.ValidatingWebhookConfiguration
+	validate, err := follow(ctx, r,
+		configuration[admissionregistrationv1.ValidatingWebhook]{fixedValidating, &fixedValidate, &fixedValidate.Webhooks},
+		configuration[admissionregistrationv1.ValidatingWebhook]{kindsValidating, &ownValidate, &ownValidate.Webhooks},
+		func(webhook *admissionregistrationv1.ValidatingWebhook) *admissionregistrationv1.WebhookClientConfig {
+			return &webhook.ClientConfig
+		},
+		func(fixed []admissionregistrationv1.ValidatingWebhook) ([]admissionregistrationv1.ValidatingWebhook, error) {
+			return validatingEntries(enforced, fixed)
+		})
+	return admission{fixed: firstOf(mutate.fixed, validate.fixed), kinds: firstOf(mutate.kinds, validate.kinds)}, err
+}
+
+// configuration is a webhook configuration with webhooks of type W.
+type configuration[W any] struct {
+	name     string
+	object   client.Object
+	webhooks *[]W
+}
+
+// follow writes the webhook configuration of the kinds, which follows that of Deployments: if this is missing, no webhook is called for any
+// kind. While it has no CA bundle, the other is left as it is.
+func follow[W any](
+	ctx context.Context, r *Reconciler, fixed, own configuration[W], clientOf func(*W) *admissionregistrationv1.WebhookClientConfig,
+	entriesOf func(fixed []W) ([]W, error),
+) (admission, error) {
+	if _, err := read(ctx, r.Client, fixed.name, fixed.object); err != nil {
+		return admission{}, err
+	}
+	found, err := read(ctx, r.Client, own.name, own.object)
+	if err != nil {
+		return admission{}, err
+	}
+	var seen admission
+	switch {
+	case len(*fixed.webhooks) == 0:
+		seen.fixed = missing(fixed.name)
+	case len(clientOf(&(*fixed.webhooks)[0]).CABundle) == 0:
+		seen.fixed = &problem{appv1alpha1.ReasonCABundleMissing, fmt.Sprintf("webhook configuration %s has no CA bundle yet", fixed.name)}
+		seen.kinds = seen.fixed
+		return seen, nil
+	}
+	if !found {
+		seen.kinds = missing(own.name)
+		return seen, nil
+	}
+	seen.kinds = seen.fixed
+	entries, err := entriesOf(*fixed.webhooks)
+	if err != nil || equality.Semantic.DeepEqual(*own.webhooks, entries) {
+		return seen, err
+	}
+	*own.webhooks = entries
+	err = r.Client.Update(ctx, own.object)
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		ctrl.LoggerFrom(ctx).Error(err, "The webhooks of the kinds can't be changed", "configuration", own.name)
+		seen.kinds = &problem{appv1alpha1.ReasonConfigurationDenied, err.Error()}
+		return seen, nil
+	}
+	if err != nil {
+		return seen, fmt.Errorf("writing webhook configuration %s: %w", own.name, err)
+	}
+	ctrl.LoggerFrom(ctx).Info("Changed the webhooks of the kinds", "configuration", own.name, "webhooks", len(entries))
+	return seen, nil
+}
+
+func missing(name string) *problem {
+	return &problem{appv1alpha1.ReasonConfigurationMissing, fmt.Sprintf("webhook configuration %s is missing: apply config/default again", name)}
+}
+
+func firstOf(problems ...*problem) *problem {
+	for _, problem := range problems {
+		if problem != nil {
+			return problem
+		}
+	}
+	return nil
+}

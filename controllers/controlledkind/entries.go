@@ -1,0 +1,156 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controlledkind
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/utils/ptr"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// Paths of the webhooks for every kind but Deployments.
+const (
+	mutatePath   = "/mutate-kind"
+	validatePath = "/validate-kind"
+)
+
+// domain ends the names of the webhooks, which must be qualified.
+const domain = ".altershield.defense.antgroup.com"
+
+// mutatingEntries returns the mutating webhook of each kind. Those of Deployments decide everything but what is called for: which
+// namespaces, how long, by which client configuration, and what happens if the operator is down.
+func mutatingEntries(
+	kinds []workload.Kind, fixed []admissionregistrationv1.MutatingWebhook, operator string,
+) ([]admissionregistrationv1.MutatingWebhook, error) {
+	if len(kinds) == 0 || len(fixed) == 0 {
+		return nil, nil
+	}
+	config, err := configAt(fixed[0].ClientConfig, mutatePath)
+	if err != nil {
+		return nil, err
+	}
+	var entries []admissionregistrationv1.MutatingWebhook
+	for _, kind := range kinds {
+		entry := *fixed[0].DeepCopy()
+		entry.Name, entry.ClientConfig = entryName(kind), *config.DeepCopy()
+		entry.MatchPolicy = ptr.To(admissionregistrationv1.Equivalent)
+		entry.Rules = rulesOf(kind, admissionregistrationv1.Create, admissionregistrationv1.Update)
+		entry.MatchConditions = []admissionregistrationv1.MatchCondition{
+			{Name: "release-or-operator-keys", Expression: releaseOrKeys(kind, operator)},
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+// validatingEntries returns the validating webhook of each kind, as mutatingEntries does.
+func validatingEntries(
+	kinds []workload.Kind, fixed []admissionregistrationv1.ValidatingWebhook,
+) ([]admissionregistrationv1.ValidatingWebhook, error) {
+	if len(kinds) == 0 || len(fixed) == 0 {
+		return nil, nil
+	}
+	config, err := configAt(fixed[0].ClientConfig, validatePath)
+	if err != nil {
+		return nil, err
+	}
+	var entries []admissionregistrationv1.ValidatingWebhook
+	for _, kind := range kinds {
+		entry := *fixed[0].DeepCopy()
+		entry.Name, entry.ClientConfig = entryName(kind), *config.DeepCopy()
+		entry.MatchPolicy = ptr.To(admissionregistrationv1.Equivalent)
+		entry.Rules = rulesOf(kind, admissionregistrationv1.Update)
+		entry.MatchConditions = []admissionregistrationv1.MatchCondition{
+			{Name: "release-that-may-be-denied", Expression: mayBeDenied(kind)},
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+func entryName(kind workload.Kind) string { return workload.ControlledKindName(kind) + domain }
+
+// configAt returns a client configuration with another path.
+func configAt(config admissionregistrationv1.WebhookClientConfig, path string) (*admissionregistrationv1.WebhookClientConfig, error) {
+	config = *config.DeepCopy()
+	if config.Service != nil {
+		config.Service.Path = &path
+	}
+	if config.URL != nil {
+		parsed, err := url.Parse(*config.URL)
+		if err != nil {
+			return nil, fmt.Errorf("reading the URL of the webhooks of Deployments: %w", err)
+		}
+		parsed.Path, parsed.RawPath = path, ""
+		config.URL = ptr.To(parsed.String())
+	}
+	return &config, nil
+}
+
+// rulesOf selects the objects of a kind without their subresources. The API server converts those of other versions.
+func rulesOf(kind workload.Kind, operations ...admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {
+	name := kind.GroupVersionKind()
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: operations,
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{name.Group}, APIVersions: []string{name.Version}, Resources: []string{kind.Resource()},
+			Scope: ptr.To(admissionregistrationv1.NamespacedScope),
+		},
+	}}
+}
+
+// releaseOrKeys is true for a release, and for changes by others of keys that the operator writes, or that have an effect on it.
+func releaseOrKeys(kind workload.Kind, operator string) string {
+	return fmt.Sprintf("request.operation == 'CREATE' || %s || (request.userInfo.username != %s && (%s || %s))",
+		templateChanged(kind), quoted(operator),
+		changed("labels", appv1alpha1.LabelVersion, appv1alpha1.LabelDefenseStatus, appv1alpha1.LabelSuspend, appv1alpha1.LabelIgnoredSuspend),
+		changed("annotations", appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationIgnoredSuspendRemoved,
+			appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationReleasedBy,
+			appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks))
+}
+
+// mayBeDenied is true for a release of a workload that is suspended or was rolled back.
+func mayBeDenied(kind workload.Kind) string {
+	return fmt.Sprintf("%s && (%s in oldObject.metadata.?labels.orValue({}) || %s in oldObject.metadata.?annotations.orValue({}))",
+		templateChanged(kind), quoted(appv1alpha1.LabelSuspend), quoted(appv1alpha1.AnnotationRollbacks))
+}
+
+// templateChanged compares pod templates, which an object of a custom resource may lack.
+func templateChanged(kind workload.Kind) string {
+	path := ".?" + strings.Join(kind.TemplatePath(), ".?")
+	return fmt.Sprintf("object%s != oldObject%s", path, path)
+}
+
+// changed is true if a label or annotation with one of the keys changes.
+func changed(field string, keys ...string) string {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = quoted(key)
+	}
+	return fmt.Sprintf("[%s].exists(key, object.metadata.?%s[?key] != oldObject.metadata.?%s[?key])", strings.Join(names, ", "), field, field)
+}
+
+// quoted returns a string literal in CEL.
+func quoted(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}

@@ -1,0 +1,170 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controlledkind
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+func (r *Reconciler) observe(ctx context.Context, controlled *appv1alpha1.ControlledKind, admission admission) (observation, error) {
+	seen := observation{kind: r.Kinds.OfControlledKind(controlled.Name)}
+	if seen.kind == nil {
+		return seen, nil
+	}
+	if seen.problem = admission.kinds; workload.AlwaysAdmitted(seen.kind) {
+		seen.problem = admission.fixed
+	}
+	name := seen.kind.GroupVersionKind()
+	_, err := r.Mapper.RESTMapping(name.GroupKind(), name.Version)
+	if err != nil && !meta.IsNoMatchError(err) {
+		return seen, fmt.Errorf("finding out whether %s is served: %w", controlled.Name, err)
+	}
+	if seen.served = err == nil; !seen.served {
+		return seen, nil
+	}
+	if seen.missing, err = r.review(ctx, controlled, seen.kind); err != nil {
+		return seen, err
+	}
+	if controlled.Spec.Mode == appv1alpha1.ModeEnforce {
+		seen.counts, err = r.count(ctx, seen.kind)
+	}
+	return seen, err
+}
+
+// permission is the result of a review.
+type permission struct {
+	generation int64
+	at         time.Time
+	missing    []string
+}
+
+// review returns the permissions for a kind that the operator lacks. It asks the API server once per generation, and again as long as some
+// are missing.
+func (r *Reconciler) review(ctx context.Context, controlled *appv1alpha1.ControlledKind, kind workload.Kind) ([]string, error) {
+	known, found := r.permissions[controlled.Name]
+	if found && known.generation == controlled.Generation && (len(known.missing) == 0 || r.Clock.Since(known.at) < reviewAgain) {
+		return known.missing, nil
+	}
+	needed, err := r.needs(kind)
+	if err != nil {
+		return nil, err
+	}
+	known = permission{generation: controlled.Generation, at: r.Clock.Now()}
+	for i := range needed {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &needed[i]}}
+		if err := r.Direct.Create(ctx, review); err != nil {
+			return nil, fmt.Errorf("reviewing the operator's permissions for %s: %w", controlled.Name, err)
+		}
+		if !review.Status.Allowed {
+			known.missing = append(known.missing, describe(needed[i]))
+		}
+	}
+	if r.permissions == nil {
+		r.permissions = map[string]permission{}
+	}
+	r.permissions[controlled.Name] = known
+	return known.missing, nil
+}
+
+// needs returns the permissions that the operator needs for a kind, in all namespaces.
+func (r *Reconciler) needs(kind workload.Kind) ([]authorizationv1.ResourceAttributes, error) {
+	var needed []authorizationv1.ResourceAttributes
+	add := func(group, resource, subresource string, verbs ...string) {
+		for _, verb := range verbs {
+			needed = append(needed, authorizationv1.ResourceAttributes{Group: group, Resource: resource, Subresource: subresource, Verb: verb})
+		}
+	}
+	group := kind.GroupVersionKind().Group
+	add(group, kind.Resource(), "", "get", "list", "watch", "patch")
+	add(group, kind.Resource(), "finalizers", "update")
+	if layered, ok := kind.(workload.Layered); ok {
+		layer, err := apiutil.GVKForObject(layered.Layer(), r.Client.Scheme())
+		if err != nil {
+			return nil, fmt.Errorf("naming the kind %T: %w", layered.Layer(), err)
+		}
+		mapping, err := r.Mapper.RESTMapping(layer.GroupKind(), layer.Version)
+		if err != nil {
+			return nil, fmt.Errorf("finding the resource of %s: %w", layer.Kind, err)
+		}
+		add(layer.Group, mapping.Resource.Resource, "", "list", "watch")
+	}
+	return needed, nil
+}
+
+// describe returns a permission as in "patch statefulsets.apps".
+func describe(permission authorizationv1.ResourceAttributes) string {
+	resource := permission.Resource + "." + permission.Group
+	if permission.Subresource != "" {
+		resource += "/" + permission.Subresource
+	}
+	return permission.Verb + " " + resource
+}
+
+// count counts the workloads of a kind in the cache.
+func (r *Reconciler) count(ctx context.Context, kind workload.Kind) (appv1alpha1.ControlledKindCounts, error) {
+	var counts appv1alpha1.ControlledKindCounts
+	workloads, err := index.List(ctx, r.Client, kind)
+	if err != nil {
+		return counts, fmt.Errorf("counting the workloads of kind %s: %w", kind.GroupVersionKind().Kind, err)
+	}
+	var records appv1alpha1.ChangeWorkloadList
+	if err := r.Client.List(ctx, &records, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return counts, fmt.Errorf("listing the ChangeWorkloads: %w", err)
+	}
+	settled := map[types.UID]decide.Release{}
+	for i := range records.Items {
+		record := &records.Items[i]
+		owner := metav1.GetControllerOfNoCopy(record)
+		if owner == nil || !decide.IsSettled(record) {
+			continue
+		}
+		if release := (decide.Release{Version: record.Spec.Reversion, Number: record.Spec.Release}); release.Number > settled[owner.UID].Number {
+			settled[owner.UID] = release
+		}
+	}
+	for _, object := range workloads {
+		counts.Objects++
+		if settled[object.GetUID()] != decide.ReleaseOf(object) {
+			counts.Releases++
+		}
+		if isHeld(object) {
+			counts.Held++
+		}
+	}
+	return counts, nil
+}
+
+// isHeld reports whether the operator holds the rollout of a workload.
+func isHeld(object client.Object) bool {
+	held, found := object.GetAnnotations()[appv1alpha1.AnnotationHeld]
+	return found && !strings.HasSuffix(held, appv1alpha1.HeldOverridden)
+}
