@@ -17,14 +17,19 @@ limitations under the License.
 package webhooks
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -129,7 +134,7 @@ func TestDefaulterLeavesTheRollbackOfASetAtItsRevision(t *testing.T) {
 func TestDispatcherAnswersByTheKindOfTheReview(t *testing.T) {
 	g := NewWithT(t)
 	var asked []string
-	dispatcher := dispatcher{workload.Registry{kind.Kind{}, statefulset.Kind{}}, func(kind workload.Kind) admission.Handler {
+	dispatcher := dispatcher{workload.Registry{kind.Kind{}, statefulset.Kind{}}, readerOf(t, interceptor.Funcs{}), func(kind workload.Kind) admission.Handler {
 		asked = append(asked, kind.GroupVersionKind().Kind)
 		return admission.MultiValidatingHandler()
 	}}
@@ -143,4 +148,52 @@ func TestDispatcherAnswersByTheKindOfTheReview(t *testing.T) {
 	g.Expect(review("apps.kruise.io", "StatefulSet").Allowed).To(BeTrue(), "another group's")
 	g.Expect(review("apps", "DaemonSet").Allowed).To(BeTrue(), "not under change control")
 	g.Expect(asked).To(Equal([]string{"StatefulSet", "Deployment"}))
+}
+
+func TestDispatcherAdmitsKindsThatAreNotEnforced(t *testing.T) {
+	for name, row := range map[string]struct {
+		seen  client.Object
+		kind  string
+		asked bool
+	}{
+		"Deployments are enforced without a ControlledKind": {nil, "Deployment", true},
+		"StatefulSets aren't":                               {nil, "StatefulSet", false},
+		"Deployments are observed":                          {testkit.ControlledKind("deployments.apps", "Observe"), "Deployment", false},
+		"Deployments are enforced":                          {testkit.ControlledKind("deployments.apps", "Enforce"), "Deployment", true},
+		"StatefulSets are observed":                         {testkit.ControlledKind("statefulsets.apps", "Observe"), "StatefulSet", false},
+		"StatefulSets are enforced":                         {testkit.ControlledKind("statefulsets.apps", "Enforce"), "StatefulSet", true},
+		"DaemonSets are enforced, which says nothing of others": {
+			testkit.ControlledKind("daemonsets.apps", "Enforce"), "StatefulSet", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			builder := fake.NewClientBuilder().WithScheme(testkit.Scheme())
+			if row.seen != nil {
+				builder.WithObjects(row.seen)
+			}
+			asked := false
+			dispatcher := dispatcher{workload.Registry{kind.Kind{}, statefulset.Kind{}}, builder.Build(), func(workload.Kind) admission.Handler {
+				asked = true
+				return admission.MultiValidatingHandler()
+			}}
+			request := requestOf(t, deployment(t), deployment(t, repaired))
+			request.Kind = metav1.GroupVersionKind{Group: "apps", Version: "v1", Kind: row.kind}
+			response := dispatcher.Handle(t.Context(), request)
+			g.Expect(response.Allowed).To(BeTrue())
+			g.Expect(response.Patches).To(BeEmpty())
+			g.Expect(asked).To(Equal(row.asked))
+		})
+	}
+}
+
+func TestDispatcherFailsWhereTheModeIsUnknown(t *testing.T) {
+	unread := readerOf(t, interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+		return errors.New("not synced")
+	}})
+	dispatcher := dispatcher{workload.Registry{kind.Kind{}}, unread, nil}
+	request := requestOf(t, deployment(t), deployment(t))
+	request.Kind = metav1.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	response := dispatcher.Handle(t.Context(), request)
+	NewWithT(t).Expect(response.Allowed).To(BeFalse())
+	NewWithT(t).Expect(response.Result.Message).To(Equal("reading ControlledKind deployments.apps: not synced"))
 }

@@ -22,8 +22,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -31,10 +29,11 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
+func TestSteerEndsTheOperatorsPauseOfAWorkloadThatLeftChangeControl(t *testing.T) {
 	going := metav1.Now()
 	for _, row := range []struct {
 		name string
@@ -42,19 +41,27 @@ func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
 		live *corev1.Namespace
 		// optedIn is the namespace in the cache.
 		optedIn bool
+		// mode is that of the kind at the API server, and in the cache.
+		mode    appv1alpha1.ControlledKindMode
+		cached  appv1alpha1.ControlledKindMode
 		resumed bool
 		event   string
 	}{
-		{"it is opted out", &corev1.Namespace{}, false, true,
+		{"it is opted out", &corev1.Namespace{}, false, "Enforce", "Enforce", true,
 			"Warning RolloutResumed release v2: the rollout continues: the namespace was opted out of change control"},
-		{"its label has another value", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "off"}}}, false, true,
+		{"its label has another value", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "off"}}}, false, "Enforce", "Enforce", true,
 			"Warning RolloutResumed release v2: the rollout continues: the namespace was opted out of change control"},
 		{"it has returned, which the cache doesn't know",
-			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}, false, false, ""},
-		{"it is being deleted", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &going, Finalizers: []string{"kubernetes"}}}, false, false, ""},
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}, false, "Enforce", "Enforce", false, ""},
+		{"it is being deleted", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &going, Finalizers: []string{"kubernetes"}}}, false, "Enforce", "Enforce", false, ""},
 		{"it is opted in, and no pod is failed any more",
-			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}, true, true,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}, true, "Enforce", "Enforce", true,
 			"Normal RolloutResumed release v2: the rollout continues: the release has no failed pods any more"},
+		{"its kind is observed",
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}, false, "Observe", "Observe", true,
+			"Warning RolloutResumed release v2: the rollout continues: the mode of its kind is no longer Enforce"},
+		{"its kind is enforced again, which the cache doesn't know",
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}, false, "Enforce", "Observe", false, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -63,15 +70,15 @@ func TestSteerEndsTheOperatorsPauseOfANamespaceThatIsOptedOut(t *testing.T) {
 			deployment.Annotations["altershield.defense.antgroup.com/held"] = "2"
 			row.live.Name = "default"
 			other := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}}
-			scheme := runtime.NewScheme()
-			g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(deployment, row.live, other).
+			controlled := testkit.ControlledKind("deployments.apps", row.mode)
+			kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(deployment, row.live, other, controlled).
 				WithIndex(&corev1.Namespace{}, "metadata.name", func(object client.Object) []string { return []string{object.GetName()} }).Build()
 			recorder := clientevents.NewFakeRecorder(10)
 			r := &Reconciler{Client: kube, Live: kube, Recorder: events.Recorder{Events: recorder}}
 			workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--v2"}}
 			workload.Spec.Reversion, workload.Spec.Release = "v2", 2
-			seen := &scene{kind: kind.Kind{}, owner: deployment.DeepCopy(), Observation: decide.Observation{Current: true, OptedIn: row.optedIn, Hold: decide.Held}}
+			seen := &scene{kind: kind.Kind{}, owner: deployment.DeepCopy(), Observation: decide.Observation{
+				Current: true, OptedIn: row.optedIn, NotEnforced: row.cached != appv1alpha1.ModeEnforce, Hold: decide.Held}}
 
 			movedOn, err := r.steer(t.Context(), workload, seen, decide.Decision{Resume: true})
 			g.Expect(err).NotTo(HaveOccurred())

@@ -202,6 +202,7 @@ func suspended(seen *decide.Observation)   { seen.Suspended = true }
 func blockingOff(seen *decide.Observation) { seen.Blocking = false }
 func moved(seen *decide.Observation)       { seen.Current = false }
 func optedOut(seen *decide.Observation)    { seen.OptedIn = false }
+func notEnforced(seen *decide.Observation) { seen.OptedIn, seen.NotEnforced = false, true }
 
 func haveCondition(kind string, status metav1.ConditionStatus, reason string) types.GomegaMatcher {
 	return WithTransform(func(conditions []metav1.Condition) string { return told(conditions, kind) }, Equal(fmt.Sprintf("%s is %s: %s", kind, status, reason)))

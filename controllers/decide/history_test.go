@@ -88,6 +88,9 @@ func TestDecideInANamespaceThatOptedOut(t *testing.T) {
 	}{
 		{"has no release checked", newWorkload(stored("Running", "Unknown", "Verifying"), deadline(now)), see(5, optedOut, finished(pods(1, 5))),
 			"Running", "Unknown", "NamespaceOptedOut"},
+		{"of a kind that is only observed has no new release checked", newWorkload(), see(5, notEnforced, finished(pods(1, 5))), "", "Unknown", "KindNotEnforced"},
+		{"of a kind that is only observed has no Deployment suspended", newWorkload(stored("Running", "Unknown", "Verifying")),
+			see(5, notEnforced, failed(1, 5, "sleep-2")), "Running", "Unknown", "KindNotEnforced"},
 		{"has no new release checked", newWorkload(), see(5, optedOut, finished(pods(1, 5))), "", "Unknown", "NamespaceOptedOut"},
 		{"has no Deployment suspended", newWorkload(stored("Running", "Unknown", "Verifying")), see(5, optedOut, failed(1, 5, "sleep-2")),
 			"Running", "Unknown", "NamespaceOptedOut"},

@@ -166,6 +166,7 @@ func newBench(t *testing.T, answer error, objects ...client.Object) *bench {
 		t.Fatal(err)
 	}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithObjects(testkit.ControlledKind("statefulsets.apps", "Enforce"), testkit.ControlledKind("daemonsets.apps", "Enforce")).
 		WithIndex(&appv1alpha1.ChangeWorkload{}, "metadata.controller.uid", func(object client.Object) []string {
 			return []string{string(object.GetOwnerReferences()[0].UID)}
 		}).

@@ -33,6 +33,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 )
 
@@ -60,10 +62,18 @@ func (s *APIServer) Run(tests *testing.M) int {
 // Client returns a client with the rights of a cluster admin.
 func (s *APIServer) Client(t *testing.T) client.WithWatch {
 	t.Helper()
+	return s.ClientOf(t, "")
+}
+
+// ClientOf returns a client of a user, who has no rights of its own.
+func (s *APIServer) ClientOf(t *testing.T, user string) client.WithWatch {
+	t.Helper()
 	g := gomega.NewWithT(t)
 	s.once.Do(func() { s.config, s.err = s.start(t.Context()) })
 	g.Expect(s.err).NotTo(gomega.HaveOccurred())
-	kube, err := client.NewWithWatch(s.config, client.Options{Scheme: Scheme()})
+	config := rest.CopyConfig(s.config)
+	config.Impersonate.UserName = user
+	kube, err := client.NewWithWatch(config, client.Options{Scheme: Scheme()})
 	g.Expect(err).NotTo(gomega.HaveOccurred())
 	return kube
 }
@@ -103,12 +113,16 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// Namespace creates a namespace for a test, under change control if controlled is set.
+// Namespace creates a namespace for a test, under change control if controlled is set: then all kinds are enforced.
 func Namespace(t *testing.T, kube client.Client, controlled bool) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	if controlled {
 		namespace.Labels = map[string]string{"admission-webhook-altershield": "enabled"}
+		for _, kind := range Kinds() {
+			err := kube.Create(t.Context(), ControlledKind(workload.ControlledKindName(kind), appv1alpha1.ModeEnforce))
+			gomega.NewWithT(t).Expect(client.IgnoreAlreadyExists(err)).To(gomega.Succeed())
+		}
 	}
 	gomega.NewWithT(t).Expect(kube.Create(t.Context(), namespace)).To(gomega.Succeed())
 	return namespace.Name

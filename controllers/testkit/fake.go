@@ -18,8 +18,10 @@ package testkit
 
 import (
 	"context"
+	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -47,11 +49,29 @@ func Scheme() *runtime.Scheme {
 	return scheme
 }
 
-// NewFake returns a fake client with the objects, the indexes of package index, and status subresources.
+// ControlledKind returns the ControlledKind of a built-in kind.
+func ControlledKind(name string, mode appv1alpha1.ControlledKindMode) *appv1alpha1.ControlledKind {
+	return &appv1alpha1.ControlledKind{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       appv1alpha1.ControlledKindSpec{BuiltIn: true, Mode: mode},
+	}
+}
+
+// NewFake returns a fake client with the objects, the indexes of package index, and status subresources. Kinds without a ControlledKind among
+// the objects are enforced.
 func NewFake(t testing.TB, objects ...client.Object) client.WithWatch {
 	t.Helper()
+	for _, kind := range Kinds() {
+		name := workload.ControlledKindName(kind)
+		if !slices.ContainsFunc(objects, func(object client.Object) bool {
+			_, controlled := object.(*appv1alpha1.ControlledKind)
+			return controlled && object.GetName() == name
+		}) {
+			objects = append(objects, ControlledKind(name, appv1alpha1.ModeEnforce))
+		}
+	}
 	builder := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(objects...).
-		WithStatusSubresource(&appv1alpha1.ChangePod{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{})
+		WithStatusSubresource(&appv1alpha1.ChangePod{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}, &appv1alpha1.ControlledKind{})
 	if err := index.Setup(t.Context(), fakeIndexer{builder}, Kinds()); err != nil {
 		t.Fatal(err)
 	}

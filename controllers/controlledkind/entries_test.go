@@ -1,0 +1,169 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controlledkind
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
+)
+
+const operator = "system:serviceaccount:altershieldoperator-system:altershieldoperator-controller-manager"
+
+func byService(path string) admissionregistrationv1.WebhookClientConfig {
+	return admissionregistrationv1.WebhookClientConfig{
+		Service: &admissionregistrationv1.ServiceReference{
+			Namespace: "altershieldoperator-system", Name: "altershieldoperator-webhook-service", Path: &path, Port: ptr.To[int32](443),
+		},
+		CABundle: []byte("authority"),
+	}
+}
+
+func byURL(url string) admissionregistrationv1.WebhookClientConfig {
+	return admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: []byte("authority")}
+}
+
+// scope is the namespace selector of the webhooks of Deployments.
+func scope() *metav1.LabelSelector {
+	return &metav1.LabelSelector{
+		MatchLabels: map[string]string{"admission-webhook-altershield": "enabled"},
+		MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "kubernetes.io/metadata.name", Operator: "NotIn", Values: []string{"kube-system", "altershieldoperator-system"}}},
+	}
+}
+
+// fixedMutate and fixedValidate return webhooks of Deployments as the API server shows them.
+func fixedMutate(config admissionregistrationv1.WebhookClientConfig) admissionregistrationv1.MutatingWebhook {
+	return admissionregistrationv1.MutatingWebhook{
+		Name: "mdeployment.kb.io", ClientConfig: config, AdmissionReviewVersions: []string{"v1"},
+		Rules: []admissionregistrationv1.RuleWithOperations{{
+			Operations: []admissionregistrationv1.OperationType{"CREATE", "UPDATE"},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}, Scope: ptr.To(admissionregistrationv1.AllScopes)},
+		}},
+		FailurePolicy: ptr.To(admissionregistrationv1.Fail), MatchPolicy: ptr.To(admissionregistrationv1.Exact),
+		NamespaceSelector: scope(), ObjectSelector: &metav1.LabelSelector{}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+		TimeoutSeconds: ptr.To[int32](10), ReinvocationPolicy: ptr.To(admissionregistrationv1.IfNeededReinvocationPolicy),
+		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "release", Expression: "object.spec.template != oldObject.spec.template"}},
+	}
+}
+
+func fixedValidate(config admissionregistrationv1.WebhookClientConfig) admissionregistrationv1.ValidatingWebhook {
+	return admissionregistrationv1.ValidatingWebhook{
+		Name: "vdeployment.kb.io", ClientConfig: config, AdmissionReviewVersions: []string{"v1"},
+		FailurePolicy: ptr.To(admissionregistrationv1.Ignore), MatchPolicy: ptr.To(admissionregistrationv1.Equivalent),
+		NamespaceSelector: scope(), ObjectSelector: &metav1.LabelSelector{}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
+		TimeoutSeconds: ptr.To[int32](7),
+	}
+}
+
+func TestMutatingEntriesFollowTheWebhookOfDeployments(t *testing.T) {
+	g := NewWithT(t)
+	fixed := []admissionregistrationv1.MutatingWebhook{fixedMutate(byService("/mutate-apps-v1-deployment"))}
+	before := fixed[0].DeepCopy()
+	entries, err := mutatingEntries([]workload.Kind{daemonset.Kind{}, statefulset.Kind{}}, fixed, operator)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(entries).To(HaveLen(2))
+	g.Expect(entries[0].Name).To(Equal("daemonsets.apps.altershield.defense.antgroup.com"))
+	g.Expect(entries[0].Rules[0].Resources).To(Equal([]string{"daemonsets"}))
+	wanted := fixedMutate(byService("/mutate-kind"))
+	wanted.Name = "statefulsets.apps.altershield.defense.antgroup.com"
+	wanted.MatchPolicy = ptr.To(admissionregistrationv1.Equivalent)
+	wanted.Rules = []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{"CREATE", "UPDATE"},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"statefulsets"}, Scope: ptr.To(admissionregistrationv1.NamespacedScope)},
+	}}
+	wanted.MatchConditions = entries[1].MatchConditions
+	g.Expect(entries[1]).To(Equal(wanted))
+	g.Expect(fixed[0]).To(Equal(*before))
+}
+
+func TestValidatingEntriesFollowTheWebhookOfDeployments(t *testing.T) {
+	g := NewWithT(t)
+	fixed := []admissionregistrationv1.ValidatingWebhook{fixedValidate(byURL("https://127.0.0.1:9443/validate-apps-v1-deployment"))}
+	entries, err := validatingEntries([]workload.Kind{statefulset.Kind{}}, fixed)
+	g.Expect(err).NotTo(HaveOccurred())
+	wanted := fixedValidate(byURL("https://127.0.0.1:9443/validate-kind"))
+	wanted.Name = "statefulsets.apps.altershield.defense.antgroup.com"
+	wanted.Rules = []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{"UPDATE"},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"statefulsets"}, Scope: ptr.To(admissionregistrationv1.NamespacedScope)},
+	}}
+	wanted.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "release-that-may-be-denied",
+		Expression: "object.?spec.?template != oldObject.?spec.?template" +
+			" && ('altershield.defense.antgroup.com/suspend' in oldObject.metadata.?labels.orValue({})" +
+			" || 'altershield.defense.antgroup.com/rollbacks' in oldObject.metadata.?annotations.orValue({}))"}}
+	g.Expect(entries).To(Equal([]admissionregistrationv1.ValidatingWebhook{wanted}))
+}
+
+func TestMutatingEntriesAreNoneWithoutKindsOrWebhookOfDeployments(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(mutatingEntries(nil, []admissionregistrationv1.MutatingWebhook{fixedMutate(byService("/"))}, operator)).To(BeNil())
+	g.Expect(mutatingEntries([]workload.Kind{statefulset.Kind{}}, nil, operator)).To(BeNil())
+	g.Expect(validatingEntries(nil, []admissionregistrationv1.ValidatingWebhook{fixedValidate(byService("/"))})).To(BeNil())
+	g.Expect(validatingEntries([]workload.Kind{statefulset.Kind{}}, nil)).To(BeNil())
+}
+
+func TestMutatingEntriesNeedAURLThatCanBeRead(t *testing.T) {
+	g := NewWithT(t)
+	broken := byURL("https://[::1")
+	_, err := mutatingEntries([]workload.Kind{statefulset.Kind{}}, []admissionregistrationv1.MutatingWebhook{fixedMutate(broken)}, operator)
+	g.Expect(err).To(MatchError(ContainSubstring("reading the URL of the webhooks of Deployments")))
+	_, err = validatingEntries([]workload.Kind{statefulset.Kind{}}, []admissionregistrationv1.ValidatingWebhook{fixedValidate(broken)})
+	g.Expect(err).To(HaveOccurred())
+}
+
+// The conditions of Deployments are in config/, those of other kinds are made here: they must say the same.
+func TestReleaseOrKeysIsWhatConfigSaysOfDeployments(t *testing.T) {
+	for file, made := range map[string]string{
+		"mutating_scope.yaml":   releaseOrKeys(deployment.Kind{}, operator),
+		"validating_scope.yaml": mayBeDenied(deployment.Kind{}),
+	} {
+		g := NewWithT(t)
+		content, err := os.ReadFile(filepath.Join("..", "..", "config", "webhook", file))
+		g.Expect(err).NotTo(HaveOccurred())
+		_, shipped, found := strings.Cut(string(content), "expression: >-")
+		g.Expect(found).To(BeTrue())
+		made = strings.ReplaceAll(made, ".?spec.?template", ".spec.template")
+		// Nothing but the pause of a Deployment is overwritten to hold it.
+		made = strings.ReplaceAll(made, "'altershield.defense.antgroup.com/held-from', ", "")
+		g.Expect(words(made)).To(Equal(words(shipped)), file)
+	}
+}
+
+func words(expression string) string {
+	return regexp.MustCompile(`\s+`).ReplaceAllString(strings.TrimSpace(expression), " ")
+}
+
+func TestQuoted(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(quoted("system:admin")).To(Equal("'system:admin'"))
+	g.Expect(quoted(`o'hara\`)).To(Equal(`'o\'hara\\'`))
+}
