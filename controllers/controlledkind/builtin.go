@@ -86,7 +86,7 @@ func (r *Reconciler) create(ctx context.Context, name string, mode appv1alpha1.C
 	if err != nil {
 		return fmt.Errorf("creating ControlledKind %s: %w", name, err)
 	}
-	ctrl.LoggerFrom(ctx).Info("Created the ControlledKind of a built-in kind", "name", name, "mode", mode)
+	ctrl.LoggerFrom(ctx).Info("Created the ControlledKind of a built-in kind", "controlledKind", name, "mode", mode)
 	return nil
 }
 

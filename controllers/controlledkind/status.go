@@ -100,6 +100,7 @@ func admittedProblem(controlled *appv1alpha1.ControlledKind, seen observation) *
 func logChange(ctx context.Context, before, after *appv1alpha1.ControlledKind) {
 	was, is := meta.FindStatusCondition(before.Status.Conditions, appv1alpha1.ConditionReady), meta.FindStatusCondition(after.Status.Conditions, appv1alpha1.ConditionReady)
 	if was == nil || was.Reason != is.Reason {
-		ctrl.LoggerFrom(ctx).Info("Condition Ready of a ControlledKind changed", "name", after.Name, "status", is.Status, "reason", is.Reason, "message", is.Message)
+		ctrl.LoggerFrom(ctx).Info("Condition Ready of a ControlledKind changed", "controlledKind", after.Name,
+			"status", is.Status, "reason", is.Reason, "message", is.Message)
 	}
 }

@@ -133,7 +133,7 @@ func StreamedLists() []Exception {
 	var exceptions []Exception
 	for resource, group := range map[string]string{
 		"namespaces": "", "pods": "", "deployments": "apps", "replicasets": "apps",
-		"changeworkloads": ownGroup, "changepods": ownGroup, "opsconfiginfoes": ownGroup,
+		"changeworkloads": ownGroup, "changepods": ownGroup, "opsconfiginfoes": ownGroup, "controlledkinds": ownGroup,
 		"secrets": "", "mutatingwebhookconfigurations": admissionGroup, "validatingwebhookconfigurations": admissionGroup,
 	} {
 		exceptions = append(exceptions, Exception{
