@@ -60,6 +60,18 @@ func (r Reader) RollsBackSuspended(ctx context.Context) (bool, error) {
 	return value.Enable, err
 }
 
+// ParksSuspended reports whether suspended releases are parked without a request.
+func (r Reader) ParksSuspended(ctx context.Context) (bool, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigPark)
+	return value.Enable, err
+}
+
+// Unsticks reports whether pods that keep a workload from going on are deleted.
+func (r Reader) Unsticks(ctx context.Context) (bool, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigUnstick)
+	return value.Enable, err
+}
+
 // Quarantine returns how long a version is denied after its rollback, 0 for not at all.
 func (r Reader) Quarantine(ctx context.Context) (time.Duration, error) {
 	value, err := r.read(ctx, appv1alpha1.ConfigRefusal)

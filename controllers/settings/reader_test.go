@@ -54,6 +54,8 @@ func TestReaderReadsEachSettingInItsNamespace(t *testing.T) {
 		"branch":             {Type: "isBranch", Enable: true, Content: "20"},
 		"stuck-rollback":     {Type: "isStuckRollback", Enable: true, Content: "90s"},
 		"suspended-rollback": {Type: "isSuspendedRollback", Enable: true},
+		"park":               {Type: "isPark", Enable: true},
+		"unstick":            {Type: "isUnstick", Enable: true},
 		"refusal":            {Type: "isRefusal", Enable: true, Content: "2h"},
 		"template-history":   {Type: "isTemplateHistory", Enable: true, Content: "3"},
 		"release-history":    {Type: "isReleaseHistory", Enable: true, Content: "7"},
@@ -66,6 +68,8 @@ func TestReaderReadsEachSettingInItsNamespace(t *testing.T) {
 	g.Expect(reader.BatchSize(ctx)).To(BeEquivalentTo(20))
 	g.Expect(reader.StuckThreshold(ctx)).To(Equal(90 * time.Second))
 	g.Expect(reader.RollsBackSuspended(ctx)).To(BeTrue())
+	g.Expect(reader.ParksSuspended(ctx)).To(BeTrue())
+	g.Expect(reader.Unsticks(ctx)).To(BeTrue())
 	g.Expect(reader.Quarantine(ctx)).To(Equal(2 * time.Hour))
 	g.Expect(reader.Templates(ctx)).To(Equal(3))
 	g.Expect(reader.Records(ctx)).To(Equal(7))

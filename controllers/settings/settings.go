@@ -46,6 +46,12 @@ func Defaults() map[string]appv1alpha1.OpsConfigInfoSpec {
 		appv1alpha1.ConfigSuspendedRollback: {
 			Type: appv1alpha1.TypeSuspendedRollback, Remark: "Roll back suspended releases without being asked",
 		},
+		appv1alpha1.ConfigPark: {
+			Type: appv1alpha1.TypePark, Remark: "Park suspended releases of StatefulSets without being asked",
+		},
+		appv1alpha1.ConfigUnstick: {
+			Type: appv1alpha1.TypeUnstick, Remark: "Delete pods that keep a StatefulSet from going on to another version",
+		},
 		appv1alpha1.ConfigRefusal: {
 			Type: appv1alpha1.TypeRefusal, Enable: true, Content: "24h", Remark: "Refuse versions that were rolled back for this long",
 		},

@@ -42,13 +42,15 @@ func lastGood(object *appv1alpha1.OpsConfigInfo, enable bool, content string) *a
 	return object
 }
 
-func TestDefaultsAreTheEightDocumentedOnes(t *testing.T) {
+func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(Defaults()).To(Equal(map[string]appv1alpha1.OpsConfigInfoSpec{
 		"blocking":           {Type: "isBlockingUp", Enable: true, Remark: "Enabling Blockade"},
 		"branch":             {Type: "isBranch", Enable: false, Content: "10", Remark: "Enabling Batch Protection"},
 		"stuck-rollback":     {Type: "isStuckRollback", Enable: true, Content: "2m", Remark: "Roll back releases whose pods don't run for this long"},
 		"suspended-rollback": {Type: "isSuspendedRollback", Enable: false, Remark: "Roll back suspended releases without being asked"},
+		"park":               {Type: "isPark", Enable: false, Remark: "Park suspended releases of StatefulSets without being asked"},
+		"unstick":            {Type: "isUnstick", Enable: false, Remark: "Delete pods that keep a StatefulSet from going on to another version"},
 		"refusal":            {Type: "isRefusal", Enable: true, Content: "24h", Remark: "Refuse versions that were rolled back for this long"},
 		"template-history": {Type: "isTemplateHistory", Enable: true, Content: "10",
 			Remark: "Keep this many verified pod templates of each Deployment"},
@@ -109,6 +111,10 @@ func TestInEffectOfSwitches(t *testing.T) {
 		{"blocking", "needs no content", setting("blocking", "isBlockingUp", true, "abc"), true},
 		{"blocking", "is on where the type was wrong from the start", setting("blocking", "isBranch", false, ""), true},
 		{"blocking", "stays off where the type became wrong later", lastGood(setting("blocking", "isBranch", true, ""), false, ""), false},
+		{"park", "is off where its object is missing", nil, false},
+		{"park", "is on where it is on", setting("park", "isPark", true, ""), true},
+		{"unstick", "is off where its object is missing", nil, false},
+		{"unstick", "is on where it is on", setting("unstick", "isUnstick", true, ""), true},
 		{"suspended-rollback", "is off where its object is missing", nil, false},
 		{"suspended-rollback", "is on where it is on", setting("suspended-rollback", "isSuspendedRollback", true, ""), true},
 		{"suspended-rollback", "is off where it is off", setting("suspended-rollback", "isSuspendedRollback", false, ""), false},
@@ -250,7 +256,7 @@ func TestAssessSetsTheConditionEffective(t *testing.T) {
 			"False", "OtherNamespace", "no effect: the operator reads its settings in namespace altershieldoperator-system", nil},
 		{"one of another name has the known names", setting("brunch", "isBranch", true, "20"),
 			"False", "UnknownName", `no effect: unknown setting "brunch"; the settings are ` +
-				"blocking, branch, finished-label, refusal, release-history, stuck-rollback, suspended-rollback, template-history", nil},
+				"blocking, branch, finished-label, park, refusal, release-history, stuck-rollback, suspended-rollback, template-history, unstick", nil},
 		{"one with invalid content has what stays in effect", lastGood(setting("branch", "isBranch", true, "abc"), true, "7"),
 			"False", "UnusableSpec",
 			`spec.content of "branch" must be a whole number from 1 to 500, not "abc"; enable: true, content: "7" stays in effect`,

@@ -51,8 +51,8 @@ func walkthrough() []scene {
 }
 
 func settingsAreThere(ctx context.Context, s *stage) error {
-	return s.await(ctx, expectRows([]string{"blocking"}, []string{"branch"}, []string{"finished-label"}, []string{"refusal"}, []string{"release-history"},
-		[]string{"stuck-rollback"}, []string{"suspended-rollback"}, []string{"template-history"}),
+	return s.await(ctx, expectRows([]string{"blocking"}, []string{"branch"}, []string{"finished-label"}, []string{"park"}, []string{"refusal"},
+		[]string{"release-history"}, []string{"stuck-rollback"}, []string{"suspended-rollback"}, []string{"template-history"}, []string{"unstick"}),
 		"get", "opsconfiginfo", "-n", "altershieldoperator-system")
 }
 

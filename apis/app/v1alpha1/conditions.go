@@ -29,6 +29,8 @@ const (
 	// ConditionRolledBack on a ChangeWorkload is True if the Deployment went back from this release. Its reasons are the values
 	// of RollbackReason.
 	ConditionRolledBack = "RolledBack"
+	// ConditionParked of a ChangeWorkload is true while its release is parked. The reason is that of the park, a RollbackReason.
+	ConditionParked = "Parked"
 	// ConditionEffective on an OpsConfigInfo is True if its spec is in effect.
 	ConditionEffective = "Effective"
 )
@@ -41,6 +43,8 @@ const (
 	ReasonThresholdTimeout = "ThresholdTimeout"
 	// ReasonSuperseded means that another release began before this one was verified.
 	ReasonSuperseded = "Superseded"
+	// ReasonParked means that the release is parked.
+	ReasonParked = "Parked"
 	// ReasonTemplateUnseen means that the template changed without passing the webhooks. Its pods are not checked.
 	ReasonTemplateUnseen = "TemplateUnseen"
 	// ReasonTemplateUnstamped means that the workload went back to a template from before change control. Its pods are not checked.
@@ -64,6 +68,12 @@ const (
 	ReasonBlockingDisabled = "BlockingDisabled"
 	// ReasonLifted means that the suspension has ended.
 	ReasonLifted = "Lifted"
+)
+
+// Reasons of ConditionParked that is false, besides ReasonSuperseded.
+const (
+	// ReasonResumed means that the rollout of a parked release goes on.
+	ReasonResumed = "Resumed"
 )
 
 // Reasons of ConditionVerified on a ChangePod.
@@ -128,6 +138,14 @@ const (
 	EventReleaseRolledBack = "ReleaseRolledBack"
 	// EventReleaseNotRolledBack on a Deployment reports an obstacle to a rollback, automatic or requested.
 	EventReleaseNotRolledBack = "ReleaseNotRolledBack"
+	// EventReleaseParked on a workload reports that its release is parked.
+	EventReleaseParked = "ReleaseParked"
+	// EventReleaseNotParked on a workload reports that its release could not be parked.
+	EventReleaseNotParked = "ReleaseNotParked"
+	// EventPodDeleted on a workload reports that the operator deleted one of its pods, which its controller replaces.
+	EventPodDeleted = "PodDeleted"
+	// EventPodNotDeleted on a workload reports that the operator could not delete one of its pods.
+	EventPodNotDeleted = "PodNotDeleted"
 	// EventStuckAfterUnusable on a Deployment reports an unusable value of AnnotationStuckAfter.
 	EventStuckAfterUnusable = "StuckAfterUnusable"
 	// EventReleaseRefused on a Deployment reports the denial of a quarantined version.

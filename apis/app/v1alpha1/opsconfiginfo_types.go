@@ -36,6 +36,14 @@ const (
 	ConfigSuspendedRollback = "suspended-rollback"
 	// TypeSuspendedRollback is the type of ConfigSuspendedRollback.
 	TypeSuspendedRollback = "isSuspendedRollback"
+	// ConfigPark decides whether a suspended release is parked automatically.
+	ConfigPark = "park"
+	// TypePark is the type of ConfigPark.
+	TypePark = "isPark"
+	// ConfigUnstick decides whether a pod is deleted that keeps its workload from going on to another version.
+	ConfigUnstick = "unstick"
+	// TypeUnstick is the type of ConfigUnstick.
+	TypeUnstick = "isUnstick"
 	// ConfigRefusal decides whether a version that was rolled back is quarantined, and for how long.
 	ConfigRefusal = "refusal"
 	// TypeRefusal is the type of ConfigRefusal.
@@ -60,8 +68,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['isStuckRollback', 'isRefusal'] && self.enable) || (has(self.content) && self.content.matches('^[1-9][0-9]{0,4}[smh]$'))",message="content must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h while isStuckRollback or isRefusal is enabled"
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['isTemplateHistory', 'isReleaseHistory'] && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|100)$'))",message="content must be a whole number from 1 to 100 while isTemplateHistory or isReleaseHistory is enabled: how many are kept of each Deployment"
 type OpsConfigInfoSpec struct {
-	// type identifies the setting: isBlockingUp, isBranch, isStuckRollback, isSuspendedRollback, isRefusal,
-	// isTemplateHistory, isReleaseHistory or isFinishedLabel.
+	// type identifies the setting: isBlockingUp, isBranch, isStuckRollback, isSuspendedRollback, isPark, isUnstick,
+	// isRefusal, isTemplateHistory, isReleaseHistory or isFinishedLabel.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Type string `json:"type"`

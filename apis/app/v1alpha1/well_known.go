@@ -82,11 +82,13 @@ const (
 	// Written by the mutating webhook.
 	AnnotationReleasedBy = "altershield.defense.antgroup.com/released-by"
 
-	// AnnotationRollback on a Deployment requests a rollback: RollbackNewest, or the version to go back to. Written by users,
-	// removed by the rollback controller.
+	// AnnotationRollback on a workload requests a rollback: RollbackNewest, or the version to go back to; or a park: RollbackPark.
+	// Written by users, removed by the rollback controller.
 	AnnotationRollback = "altershield.defense.antgroup.com/rollback"
 	// RollbackNewest requests the newest verified version other than the current one.
 	RollbackNewest = "true"
+	// RollbackPark requests that the release is parked: its rollout is held and its pods come back with the earlier template.
+	RollbackPark = "park"
 	// AnnotationRollbackBy on a Deployment holds the name of the user who wrote AnnotationRollback. Written by the mutating
 	// webhook, removed with AnnotationRollback.
 	AnnotationRollbackBy = "altershield.defense.antgroup.com/rollback-by"
@@ -99,7 +101,7 @@ const (
 	AnnotationStuckAfter = "altershield.defense.antgroup.com/stuck-after"
 
 	// AnnotationAllowDataRollback on a workload whose pods have volumes of their own permits rollbacks, which don't take back the
-	// data. Written by users.
+	// data, and deletions of its pods. Written by users.
 	AnnotationAllowDataRollback = "altershield.defense.antgroup.com/allow-data-rollback"
 	// AllowDataRollbackTrue is the value of AnnotationAllowDataRollback that has an effect.
 	AllowDataRollbackTrue = "true"
@@ -111,6 +113,9 @@ const (
 	// AnnotationHeldFrom on a workload holds, in JSON, the fields that the operator overwrote to hold its rollout; none where the
 	// kind needs none to let it go on. Written and removed with AnnotationHeld.
 	AnnotationHeldFrom = "altershield.defense.antgroup.com/held-from"
+	// AnnotationParked on a workload holds a Park in JSON: its release is to be held, and the pods of the release are deleted one at
+	// a time. Written by the rollback controller, dropped by the mutating webhook when a release begins.
+	AnnotationParked = "altershield.defense.antgroup.com/parked"
 	// HeldOverridden means that a user resumed the rollout. It is not held again.
 	HeldOverridden = "-overridden"
 )
