@@ -74,6 +74,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	}
 	result.Kind, result.Rollout = result.kind.GroupVersionKind().Kind, result.kind.Rollout(result.owner)
 	result.Hold = decide.HoldOf(result.owner, result.Paused, workload.Spec.Release)
+	result.Parked = appv1alpha1.ParkOf(result.owner.GetAnnotations(), workload.Spec.Release)
 	result.Suspended = decide.IsSuspended(result.owner)
 	result.Verifier = r.verifier()
 	if err := r.observeBatches(ctx, workload, records, result); err != nil {

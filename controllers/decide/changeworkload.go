@@ -54,6 +54,8 @@ type Observation struct {
 	WentBack bool
 	// RolledBack is the rollback that ended this release, nil where none did.
 	RolledBack *appv1alpha1.Rollback
+	// Parked is the park of this release, nil where it is not parked.
+	Parked *appv1alpha1.Park
 	// Templates is how many pod templates of verified versions are kept, 0 where none are.
 	Templates int
 	// Records is how many ChangeWorkloads of older releases are kept, 0 where none are.
@@ -145,6 +147,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		decision.await(&status, workload, tally, seen, now)
 	}
 	setRolledBack(&status, seen)
+	setParked(&status, seen)
 	decision.forget(&status, workload, seen)
 	decision.hold(seen, len(tally.failed) > 0)
 	switch {
@@ -259,6 +262,8 @@ func (d *Decision) await(
 		status.Status = appv1alpha1.ChangeWorkloadRunning
 	}
 	switch {
+	case seen.isParked():
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonParked, "the release is parked: see the condition Parked")
 	case seen.Paused:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaused(seen.Kind),
 			fmt.Sprintf("the %s is paused: %s to create the pods of this release", seen.Kind, seen.Resume))

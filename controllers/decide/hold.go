@@ -54,14 +54,15 @@ func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
 	return Held
 }
 
-// hold pauses the rollout of a failed release, once, and resumes it when no pod is failed any more or its namespace is opted out. It
-// leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed without the webhooks, which is not
-// the one that failed.
+// hold pauses the rollout of a failed or parked release, once, and resumes it when no pod is failed any more or its namespace is opted
+// out. It leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed without the webhooks, which
+// is not the one that failed.
 func (d *Decision) hold(seen Observation, failed bool) {
+	asked := seen.Parked != nil && seen.Parked.Reason == appv1alpha1.RollbackRequested
 	switch {
 	case !seen.Current:
-	case failed && seen.OptedIn:
-		d.Pause = seen.Blocking && seen.Rolling && !seen.Unseen && !seen.Paused && seen.Hold == NotHeld
+	case (failed || asked) && seen.OptedIn:
+		d.Pause = (seen.Blocking || asked) && seen.Rolling && !seen.Unseen && !seen.Paused && seen.Hold == NotHeld
 		d.Override = seen.Hold == Resumed
 	default:
 		d.Resume = seen.Hold == Held

@@ -20,8 +20,10 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
@@ -54,6 +56,70 @@ func rolling(seen *decide.Observation) { seen.Rolling = true }
 
 func hold(hold decide.Hold) seenOption {
 	return func(seen *decide.Observation) { seen.Hold, seen.Paused = hold, hold == decide.Held }
+}
+
+func parked(reason appv1alpha1.RollbackReason) seenOption {
+	return func(seen *decide.Observation) {
+		seen.Parked = &appv1alpha1.Park{Release: 1, Reason: reason, Message: "alice asked for it"}
+	}
+}
+
+func TestDecideHoldsAParkedRelease(t *testing.T) {
+	failed := batches(newBatch(pods(1, 3), done, result("sleep-3", "unpass", "find error")))
+	for _, row := range []struct {
+		name                    string
+		seen                    decide.Observation
+		pause, resume, override bool
+		condition, verified     string
+	}{
+		{"that a user wants to be parked", see(20, rolling, parked("Requested")), true, false, false, "", "Verifying"},
+		{"also while blocking is off", see(20, rolling, blockingOff, parked("Requested")), true, false, false, "", "Verifying"},
+		{"once", see(20, rolling, parked("Requested"), hold("held")), false, false, false, "True Requested", "Parked"},
+		{"that failed", see(20, rolling, suspended, failed, parked("PodsFailed"), hold("held")), false, false, false, "True PodsFailed", "PodsFailed"},
+		{"until the verdict is taken back", see(20, rolling, suspended, parked("PodsFailed"), hold("held")), false, true, false, "True PodsFailed", "Parked"},
+		{"unless a user pauses it", see(20, rolling, paused, parked("Requested")), false, false, false, "", "DeploymentPaused"},
+		{"until a user resumes it", see(20, rolling, parked("Requested"), hold("resumed")), false, false, true, "", "Verifying"},
+		{"until its namespace is opted out", see(20, rolling, optedOut, parked("Requested"), hold("held")), false, true, false, "", "NamespaceOptedOut"},
+		{"until the next release", see(20, rolling, moved, parked("Requested"), hold("held")), false, false, false, "", "Superseded"},
+		{"not where all pods are new", see(20, parked("Requested")), false, false, false, "", "Verifying"},
+		{"not of a template that no webhook saw", see(20, rolling, unseen, parked("Requested")), false, false, false, "", "TemplateUnseen"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			decision := decide.Decide(newWorkload(), row.seen, now)
+			g.Expect(decision.Pause).To(Equal(row.pause), "pause")
+			g.Expect(decision.Resume).To(Equal(row.resume), "resume")
+			g.Expect(decision.Override).To(Equal(row.override), "override")
+			g.Expect(conditionOf(decision.Status, "Parked")).To(Equal(row.condition))
+			g.Expect(conditionOf(decision.Status, "Verified")).To(HaveSuffix(" " + row.verified))
+		})
+	}
+}
+
+// conditionOf returns status and reason of a condition, empty where there is none.
+func conditionOf(status appv1alpha1.ChangeWorkloadStatus, kind string) string {
+	condition := meta.FindStatusCondition(status.Conditions, kind)
+	if condition == nil {
+		return ""
+	}
+	return string(condition.Status) + " " + condition.Reason
+}
+
+func TestDecideEndsTheConditionParked(t *testing.T) {
+	for _, row := range []struct {
+		name, want string
+		seen       decide.Observation
+	}{
+		{"when the rollout goes on", "False Resumed", see(20, rolling, parked("Requested"), hold("overridden"))},
+		{"when the namespace was opted out", "False Resumed", see(20, rolling, optedOut, parked("Requested"))},
+		{"with the next release", "False Superseded", see(20, rolling, moved)},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			before := newWorkload(stored("Running", "Unknown", "Parked"))
+			before.Status.Conditions = append(before.Status.Conditions, metav1.Condition{Type: "Parked", Status: "True", Reason: "Requested"})
+			NewWithT(t).Expect(conditionOf(decide.Decide(before, row.seen, now).Status, "Parked")).To(Equal(row.want))
+		})
+	}
 }
 
 func TestDecideHoldsARolloutWithItsSuspensionAndOnlyThen(t *testing.T) {

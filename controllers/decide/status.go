@@ -93,6 +93,27 @@ func setRolledBack(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) {
 		seen.Kind, rollback.To, rollback.ToRelease, rollback.Time.UTC().Format(time.RFC3339), rollback.Message))
 }
 
+// isParked reports whether the rollout of this release is held and its pods come back with the earlier template.
+func (o *Observation) isParked() bool {
+	return o.Current && o.OptedIn && o.Parked != nil && o.Hold == Held
+}
+
+// setParked sets whether the release is parked, once it has been.
+func setParked(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) {
+	switch {
+	case seen.isParked():
+		setCondition(status, appv1alpha1.ConditionParked, metav1.ConditionTrue, string(seen.Parked.Reason), fmt.Sprintf(
+			"the rollout is held and the pods of the release are deleted one at a time to come back with the template from before; the next release ends this: %s",
+			seen.Parked.Message))
+	case !meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionParked):
+	case !seen.Current:
+		setCondition(status, appv1alpha1.ConditionParked, metav1.ConditionFalse, appv1alpha1.ReasonSuperseded,
+			"the "+seen.Kind+" has moved on to another release")
+	default:
+		setCondition(status, appv1alpha1.ConditionParked, metav1.ConditionFalse, appv1alpha1.ReasonResumed, "the rollout of the release goes on")
+	}
+}
+
 // setCondition leaves a new transition time empty: finish sets it to the time of the decision.
 func setCondition(status *appv1alpha1.ChangeWorkloadStatus, kind string, value metav1.ConditionStatus, reason, message string) {
 	existing := meta.FindStatusCondition(status.Conditions, kind)

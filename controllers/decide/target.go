@@ -53,6 +53,12 @@ func (p Past) failed(version string) bool {
 	return slices.Contains(FailedVersions(p.Workloads), version)
 }
 
+// IsBad reports whether a version is known and not verified, or refused at now.
+func (p Past) IsBad(version string, now time.Time) bool {
+	known := slices.ContainsFunc(p.Workloads, func(workload appv1alpha1.ChangeWorkload) bool { return workload.Spec.Reversion == version })
+	return known && !IsVerified(p.Workloads, version) || RefusalOf(p.Rollbacks, version, now) != nil
+}
+
 // HealthyOlder returns the newest healthy revision that is older than that of the release. It takes one whose version failed its check
 // only where there is no other, and never one whose version is refused. It returns nil where there is none, and where the release has
 // no revision of its own.

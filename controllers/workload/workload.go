@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -100,6 +101,23 @@ type Restorer interface {
 type PodJudged interface {
 	// HealthMayChange reports whether an update of a workload may change the health of its revisions.
 	HealthMayChange(before, after client.Object) bool
+}
+
+// Parker is a Pauser with numbered pods: one that is deleted during a pause comes back with the template from before the release.
+type Parker interface {
+	// Ordinals returns how the pods of a workload are replaced; false where a user replaces them, or the strategy is unknown.
+	Ordinals(workload client.Object) (decide.Ordinals, bool)
+	// Pods lists the pods of a workload, read from the API server, with those from before change control.
+	Pods(ctx context.Context, live client.Reader, workload client.Object) ([]corev1.Pod, error)
+}
+
+// OrdinalsOf returns how the pods of a workload are replaced; false where its release can't be parked.
+func OrdinalsOf(kind Kind, workload client.Object) (decide.Ordinals, bool) {
+	parker, ok := kind.(Parker)
+	if !ok {
+		return decide.Ordinals{}, false
+	}
+	return parker.Ordinals(workload)
 }
 
 // Resumable is a Pauser whose rollouts kubectl resumes by a command of its own.

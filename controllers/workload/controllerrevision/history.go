@@ -49,25 +49,41 @@ func (s Set) History(ctx context.Context, live client.Reader, object client.Obje
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", name, key, err)
 	}
-	// Another workload may have the same selector.
-	foreign := func(owned metav1.Object) bool { return !metav1.IsControlledBy(owned, object) }
 	var kept appsv1.ControllerRevisionList
 	if err := live.List(ctx, &kept, client.InNamespace(key.Namespace), client.MatchingLabelsSelector{Selector: native(selector)}); err != nil {
 		return nil, fmt.Errorf("listing the ControllerRevisions of %s %s: %w", name, key, err)
 	}
-	kept.Items = slices.DeleteFunc(kept.Items, func(revision appsv1.ControllerRevision) bool { return foreign(&revision) })
-	var pods corev1.PodList
-	if err := live.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return nil, fmt.Errorf("listing the pods of %s %s: %w", name, key, err)
+	// Another workload may have the same selector.
+	kept.Items = slices.DeleteFunc(kept.Items, func(revision appsv1.ControllerRevision) bool { return !metav1.IsControlledBy(&revision, object) })
+	pods, err := s.pods(ctx, live, object, selector)
+	if err != nil {
+		return nil, err
 	}
-	pods.Items = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return foreign(&pod) })
-	revisions := s.read(typed, kept.Items, pods.Items)
+	revisions := s.read(typed, kept.Items, pods)
 	for i := range revisions {
 		if revisions[i].Template, err = templateOf(&kept.Items[i]); err != nil {
 			return nil, err
 		}
 	}
 	return revisions, nil
+}
+
+// Pods lists the pods that a workload controls, with those from before change control. It needs the whole workload, with its selector.
+func (s Set) Pods(ctx context.Context, live client.Reader, object client.Object) ([]corev1.Pod, error) {
+	_, selector, err := s.decode(object)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", s.Kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
+	}
+	return s.pods(ctx, live, object, selector)
+}
+
+func (s Set) pods(ctx context.Context, live client.Reader, object client.Object, selector labels.Selector) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	if err := live.List(ctx, &pods, client.InNamespace(object.GetNamespace()), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return nil, fmt.Errorf("listing the pods of %s %s: %w", s.Kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
+	}
+	// Another workload may have the same selector.
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, object) }), nil
 }
 
 // Orphans lists the pod templates of ControllerRevisions with a version that nothing controls and that a created workload selects.

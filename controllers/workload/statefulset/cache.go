@@ -47,6 +47,9 @@ func slimStatefulSet(object any) (any, error) {
 	slim.Spec.Replicas = set.Spec.Replicas
 	slim.Spec.MinReadySeconds = set.Spec.MinReadySeconds
 	slim.Spec.UpdateStrategy = set.Spec.UpdateStrategy
+	slim.Spec.PodManagementPolicy = set.Spec.PodManagementPolicy
+	slim.Spec.Ordinals = set.Spec.Ordinals
+	slim.Status.ObservedGeneration = set.Status.ObservedGeneration
 	if len(set.Spec.VolumeClaimTemplates) > 0 { // only whether there are any is read
 		slim.Spec.VolumeClaimTemplates = make([]corev1.PersistentVolumeClaim, 1)
 	}

@@ -23,12 +23,14 @@ import (
 	"math"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -61,6 +63,7 @@ type Kind struct{}
 var (
 	_ workload.Kind      = Kind{}
 	_ workload.Layered   = Kind{}
+	_ workload.Parker    = Kind{}
 	_ workload.Pauser    = Kind{}
 	_ workload.PodJudged = Kind{}
 	_ workload.Restorer  = Kind{}
@@ -165,6 +168,36 @@ func (Kind) HealthMayChange(before, after client.Object) bool {
 	return isOld && isNew && (old.Status.CurrentRevision != updated.Status.CurrentRevision || old.Status.UpdateRevision != updated.Status.UpdateRevision)
 }
 
+// Ordinals reads how the controller of a StatefulSet replaces its pods.
+func (Kind) Ordinals(object client.Object) (decide.Ordinals, bool) {
+	set, ok := object.(*appsv1.StatefulSet)
+	if !ok || set.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
+		return decide.Ordinals{}, false
+	}
+	ordinals := decide.Ordinals{
+		Label:     appsv1.ControllerRevisionHashLabelKey,
+		Current:   set.Status.CurrentRevision,
+		Update:    set.Status.UpdateRevision,
+		Replicas:  ptr.Deref(set.Spec.Replicas, 1),
+		Partition: partitionOf(set.Spec.UpdateStrategy),
+		Ordered:   set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
+		Observed:  set.Status.ObservedGeneration == set.Generation,
+	}
+	if set.Spec.Ordinals != nil {
+		ordinals.Start = set.Spec.Ordinals.Start
+	}
+	ordinals.UserPartition = ordinals.Partition
+	if ordinals.Partition == stopped {
+		ordinals.UserPartition = partitionBefore(set.Annotations[appv1alpha1.AnnotationHeldFrom])
+	}
+	return ordinals, true
+}
+
+// Pods lists the pods of a StatefulSet.
+func (k Kind) Pods(ctx context.Context, live client.Reader, statefulSet client.Object) ([]corev1.Pod, error) {
+	return k.revisions().Pods(ctx, live, statefulSet)
+}
+
 // HasData reports whether a StatefulSet has volumeClaimTemplates.
 func (Kind) HasData(object client.Object) bool {
 	switch set := object.(type) {
@@ -212,11 +245,16 @@ func (Kind) Resume(object client.Object, known string) []workload.Operation {
 	if partitionOf(strategyOf(object)) != stopped {
 		return nil
 	}
+	return []workload.Operation{{Op: "replace", Path: partitionPath, Value: partitionBefore(known)}}
+}
+
+// partitionBefore returns the partition that Pause overwrote.
+func partitionBefore(known string) int32 {
 	var before originals
-	if err := json.Unmarshal([]byte(known), &before); err != nil || before.Partition < 0 {
-		before = originals{}
+	if err := json.Unmarshal([]byte(known), &before); err != nil {
+		return 0
 	}
-	return []workload.Operation{{Op: "replace", Path: partitionPath, Value: before.Partition}}
+	return max(before.Partition, 0)
 }
 
 func isStopped(strategy appsv1.StatefulSetUpdateStrategy) bool {

@@ -303,6 +303,58 @@ func TestKindHasData(t *testing.T) {
 	g.Expect(workload.HasData(statefulset.Kind{}, raw)).To(BeTrue())
 }
 
+func TestKindOrdinals(t *testing.T) {
+	base := decide.Ordinals{Label: "controller-revision-hash", Current: "web-a", Update: "web-b", Replicas: 3, Ordered: true, Observed: true}
+	for _, row := range []struct {
+		name   string
+		change func(*appsv1.StatefulSet)
+		want   func(*decide.Ordinals)
+	}{
+		{"by default", func(*appsv1.StatefulSet) {}, func(*decide.Ordinals) {}},
+		{"one replica where none is given", func(set *appsv1.StatefulSet) { set.Spec.Replicas = nil }, func(want *decide.Ordinals) { want.Replicas = 1 }},
+		{"in parallel", func(set *appsv1.StatefulSet) { set.Spec.PodManagementPolicy = "Parallel" }, func(want *decide.Ordinals) { want.Ordered = false }},
+		{"from another ordinal", func(set *appsv1.StatefulSet) { set.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 5} },
+			func(want *decide.Ordinals) { want.Start = 5 }},
+		{"from a partition", func(set *appsv1.StatefulSet) { set.Spec.UpdateStrategy = rollingFrom(2) },
+			func(want *decide.Ordinals) { want.Partition, want.UserPartition = 2, 2 }},
+		{"while it is held", func(set *appsv1.StatefulSet) { set.Spec.UpdateStrategy = rollingFrom(math.MaxInt32) },
+			func(want *decide.Ordinals) { want.Partition = math.MaxInt32 }},
+		{"while it is held from a partition", func(set *appsv1.StatefulSet) {
+			set.Spec.UpdateStrategy = rollingFrom(math.MaxInt32)
+			set.Annotations = map[string]string{"altershield.defense.antgroup.com/held-from": `{"partition":2}`}
+		}, func(want *decide.Ordinals) { want.Partition, want.UserPartition = math.MaxInt32, 2 }},
+		{"before its controller has seen the spec", func(set *appsv1.StatefulSet) { set.Generation = 7 }, func(want *decide.Ordinals) { want.Observed = false }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, set, want := NewWithT(t), web("web-a", "web-b"), base
+			set.Spec.UpdateStrategy = rollingFrom(0)
+			row.change(set)
+			row.want(&want)
+			ordinals, ok := workload.OrdinalsOf(statefulset.Kind{}, set)
+			g.Expect(ok).To(BeTrue())
+			g.Expect(ordinals).To(Equal(want))
+		})
+	}
+	g, set := NewWithT(t), web("web-a", "web-b")
+	for _, strategy := range []appsv1.StatefulSetUpdateStrategyType{"OnDelete", "Recreate"} {
+		set.Spec.UpdateStrategy.Type = strategy
+		_, ok := workload.OrdinalsOf(statefulset.Kind{}, set)
+		g.Expect(ok).To(BeFalse(), string(strategy))
+	}
+	_, ok := workload.OrdinalsOf(statefulset.Kind{}, &corev1.Pod{})
+	g.Expect(ok).To(BeFalse(), "of another kind")
+}
+
+func TestKindPods(t *testing.T) {
+	g, foreign, unstamped := NewWithT(t), pod(1, "a", corev1.ConditionTrue), pod(2, "a", corev1.ConditionTrue)
+	foreign.OwnerReferences[0].UID = "other"
+	delete(unstamped.Labels, versionLabel)
+	set := web("", "")
+	pods, err := statefulset.Kind{}.Pods(t.Context(), indexed(t, pod(0, "a", corev1.ConditionTrue), foreign, unstamped), set)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(pods).To(HaveExactElements(HaveField("Name", pod(0, "a", "").Name), HaveField("Name", unstamped.Name)))
+}
+
 func TestKindOwnerOf(t *testing.T) {
 	g, registry, cache := NewWithT(t), workload.Registry{statefulset.Kind{}}, indexed(t, web("", ""))
 	for name, object := range map[string]client.Object{"a pod": pod(0, "a", corev1.ConditionTrue), "a ControllerRevision": revision("a", 1)} {
@@ -348,9 +400,11 @@ func TestKindCacheKeepsWhatIsRead(t *testing.T) {
 		full.Annotations = map[string]string{"note": "b", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
 		full.Spec.MinReadySeconds, full.Spec.Template.Spec.NodeName, full.Spec.ServiceName = 3, "node-1", "web"
 		full.Status.Replicas, full.Status.UpdatedReplicas, full.Status.ReadyReplicas = 3, 2, 1
+		full.Spec.PodManagementPolicy, full.Spec.Ordinals, full.Status.ObservedGeneration = "Parallel", &appsv1.StatefulSetOrdinals{Start: 5}, 6
 		want := web("web-a", "web-b")
 		want.Generation, want.Annotations, want.Spec.Selector, want.Spec.MinReadySeconds = 7, map[string]string{"note": "b"}, nil, 3
 		want.Status.Replicas, want.Status.UpdatedReplicas = 3, 2
+		want.Spec.PodManagementPolicy, want.Spec.Ordinals, want.Status.ObservedGeneration = "Parallel", &appsv1.StatefulSetOrdinals{Start: 5}, 6
 		g.Expect(options.Transform(full.DeepCopy())).To(Equal(want))
 		full.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}, {ObjectMeta: metav1.ObjectMeta{Name: "log"}}}
 		want.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
