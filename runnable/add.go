@@ -46,9 +46,11 @@ import (
 
 const concurrency = 5
 
-// Roller rolls workloads back. A rollback.Obstacle stays until something changes; other errors may be retried.
+// Roller rolls workloads back, or parks their releases. A rollback.Obstacle stays until something changes; other errors may be retried.
 type Roller interface {
 	RollBack(ctx context.Context, request rollback.Request) (*appv1alpha1.Rollback, error)
+	Park(ctx context.Context, request rollback.Request) error
+	DeletePod(ctx context.Context, request rollback.PodRequest) (again time.Duration, err error)
 }
 
 // Contact returns since when the operator observes pods.
@@ -92,7 +94,8 @@ func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.ofKind), builder.WithPredicates(scope.ModeChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere),
-			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigSuspendedRollback))).
+			builder.WithPredicates(r.Settings.Changed(
+				appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigSuspendedRollback, appv1alpha1.ConfigPark, appv1alpha1.ConfigUnstick))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 	if err != nil {

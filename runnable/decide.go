@@ -52,14 +52,21 @@ type Observation struct {
 	Unusable error
 	// WayBack reports whether the cache has a healthy revision to go back to. It has none from before change control.
 	WayBack bool
-	// OnSuspension reports whether a suspended release is rolled back automatically.
-	OnSuspension bool
+	// OnSuspension reports whether a suspended release is rolled back automatically, ParksSuspended whether it is parked.
+	OnSuspension, ParksSuspended bool
+	// Parked reports whether the release is parked and its rollout held, Remaining whether pods have yet to come back.
+	Parked, Remaining bool
+	// Blocked reports whether a pod that had its time keeps the workload from going on, and Unblock when to look for one again.
+	Blocked bool
+	Unblock time.Duration
 }
 
 // Decision is what to do about a workload.
 type Decision struct {
 	// Requests are the rollbacks to try, in order, until one succeeds.
 	Requests []rollback.Request
+	// Delete reports whether to delete a pod, once none of the requests was met.
+	Delete bool
 	// Forgive is a version that was rolled back and is verified now: its rollback is forgotten.
 	Forgive string
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
@@ -75,15 +82,11 @@ func Decide(seen Observation) Decision {
 	if seen.Requested != "" {
 		decision.ask(seen, appv1alpha1.RollbackRequested, fmt.Sprintf("%s asked for it", cmp.Or(seen.RequestedBy, "an unknown user")))
 	}
-	if seen.OnSuspension && seen.Failures != "" {
-		decision.ask(seen, appv1alpha1.RollbackPodsFailed, seen.Failures)
+	if !seen.Parked {
+		decision.leave(seen)
 	}
-	if !seen.Over {
-		decision.Wait = seen.Stuck.Next
-		if seen.Stuck.Message != "" {
-			decision.ask(seen, appv1alpha1.RollbackPodsNotRunning, seen.Stuck.Message)
-		}
-	}
+	decision.Delete = seen.Parked && seen.Remaining || !seen.Parked && seen.Blocked
+	decision.Wait = sooner(decision.Wait, seen.Unblock)
 	for _, known := range seen.Rollbacks {
 		if seen.Verified && known.Version == seen.Release.Version && known.Release < seen.Release.Number {
 			decision.Forgive = known.Version
@@ -92,11 +95,41 @@ func Decide(seen Observation) Decision {
 	return decision
 }
 
+// leave decides whether the operator leaves a release by itself: a parked one stays as it is until the next release.
+func (d *Decision) leave(seen Observation) {
+	if seen.OnSuspension && seen.Failures != "" {
+		d.ask(seen, appv1alpha1.RollbackPodsFailed, seen.Failures)
+	}
+	if seen.ParksSuspended && seen.Failures != "" {
+		d.Requests = append(d.Requests, rollback.Request{
+			From: seen.Release, Reason: appv1alpha1.RollbackPodsFailed, Message: seen.Failures, Park: true,
+		})
+	}
+	if !seen.Over {
+		d.Wait = seen.Stuck.Next
+		if seen.Stuck.Message != "" {
+			d.ask(seen, appv1alpha1.RollbackPodsNotRunning, seen.Stuck.Message)
+		}
+	}
+}
+
+// sooner returns the shorter of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
 func (d *Decision) ask(seen Observation, reason appv1alpha1.RollbackReason, message string) {
 	request := rollback.Request{From: seen.Release, Reason: reason, Message: message}
 	if reason == appv1alpha1.RollbackRequested {
 		request.User, request.Annotation = seen.RequestedBy, seen.Requested
-		if seen.Requested != appv1alpha1.RollbackNewest {
+		switch seen.Requested {
+		case appv1alpha1.RollbackNewest:
+		case appv1alpha1.RollbackPark:
+			request.Park = true
+		default:
 			request.To = seen.Requested
 		}
 	}

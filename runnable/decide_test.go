@@ -41,6 +41,9 @@ func TestDecide(t *testing.T) {
 	}
 	notRunning := request("PodsNotRunning", "pod b-1: pending", "", "")
 	failed := request("PodsFailed", "pod b-1 failed its check", "", "")
+	parking := failed
+	parking.Park = true
+	askedPark := rollback.Request{From: second, Park: true, Reason: "Requested", Message: "alice asked for it", User: "alice", Annotation: "park"}
 	rolledBack := func(release int64) []appv1alpha1.Rollback {
 		return []appv1alpha1.Rollback{{Version: "a", Release: 1}, {Version: "b", Release: release}}
 	}
@@ -56,6 +59,19 @@ func TestDecide(t *testing.T) {
 		{"goes back when its release is verified but old pods are left, and new ones don't run",
 			Observation{Stuck: stuck, Verified: true}, Decision{Requests: []rollback.Request{notRunning}, Wait: 7 * time.Second}},
 		{"stays suspended when pods failed", Observation{Failures: "pod b-1 failed its check"}, Decision{}},
+		{"is parked when pods failed and that is switched on", Observation{Failures: "pod b-1 failed its check", ParksSuspended: true},
+			Decision{Requests: []rollback.Request{parking}}},
+		{"is parked where it can't go back", Observation{Failures: "pod b-1 failed its check", ParksSuspended: true, OnSuspension: true},
+			Decision{Requests: []rollback.Request{failed, parking}}},
+		{"is not parked while nothing failed", Observation{ParksSuspended: true}, Decision{}},
+		{"is parked on request", Observation{Requested: "park", RequestedBy: "alice"}, Decision{Requests: []rollback.Request{askedPark}}},
+		{"loses a pod while it is parked, and doesn't go back", Observation{Parked: true, Remaining: true, Stuck: stuck,
+			Failures: "pod b-1 failed its check", ParksSuspended: true, OnSuspension: true}, Decision{Delete: true}},
+		{"loses none when all came back", Observation{Parked: true, Stuck: stuck}, Decision{}},
+		{"goes back on request while it is parked", Observation{Parked: true, Requested: "true", RequestedBy: "alice"},
+			Decision{Requests: []rollback.Request{request("Requested", "alice asked for it", "alice", "")}}},
+		{"loses a pod that blocks it", Observation{Blocked: true, Unblock: time.Minute}, Decision{Delete: true, Wait: time.Minute}},
+		{"waits until one has had its time", Observation{Unblock: time.Second, Stuck: decide.StuckPods{Next: time.Minute}}, Decision{Wait: time.Second}},
 		{"goes back when pods failed and that is switched on", Observation{Failures: "pod b-1 failed its check", OnSuspension: true},
 			Decision{Requests: []rollback.Request{failed}}},
 		{"prefers a verified version to a ReplicaSet", Observation{Failures: "pod b-1 failed its check", OnSuspension: true, Stuck: stuck},

@@ -34,7 +34,7 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metrics, error) {
 	metrics := &Metrics{obstacles: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "altershield_rollback_obstacles_total",
-		Help: "Rollbacks that could not be made, by the kind of the workload and the reason for the rollback: PodsNotRunning, PodsFailed or Requested. Each obstacle of a release counts once, as its Event ReleaseNotRolledBack.",
+		Help: "Rollbacks and parks that could not be made, by the kind of the workload and the reason for them: PodsNotRunning, PodsFailed or Requested. Each obstacle of a release counts once, as its Event ReleaseNotRolledBack or ReleaseNotParked.",
 	}, []string{"kind", "reason"})}
 	if err := registry.Register(metrics.obstacles); err != nil {
 		return nil, fmt.Errorf("registering the metrics of obstacles: %w", err)

@@ -18,7 +18,9 @@ package runnable
 
 import (
 	"context"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -42,6 +44,9 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 	if seen.OnSuspension, err = r.Settings.RollsBackSuspended(ctx); err != nil {
 		return seen, err
 	}
+	if seen.ParksSuspended, err = r.Settings.ParksSuspended(ctx); err != nil {
+		return seen, err
+	}
 	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
 	if err != nil {
 		return seen, err
@@ -63,6 +68,10 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 	}
 	if threshold > 0 { // the annotation does not switch it on
 		seen.Patience.Threshold, seen.Unusable = decide.StuckAfter(object.GetAnnotations(), threshold)
+	}
+	seen.Patience.Since = r.Contact.Since()
+	if err := r.observeOrdinals(ctx, object, &seen); err != nil {
+		return seen, err
 	}
 	if !seen.OptedIn || seen.Over || seen.Patience.Threshold == 0 {
 		r.stops.forget(client.ObjectKeyFromObject(object))
@@ -92,10 +101,40 @@ func (r *Rollback) observePods(ctx context.Context, object client.Object, worklo
 	}
 	now := r.Clock.Now()
 	seen.Patience.Batched = decide.BatchedPods(batches)
-	seen.Patience.Since = r.Contact.Since()
 	seen.Patience.Stopped = r.stops.note(client.ObjectKeyFromObject(object), pods, seen.Patience.Threshold, now)
 	past := decide.Past{Release: seen.Release, Workloads: workloads, Rollbacks: seen.Rollbacks}
 	seen.WayBack = past.HealthyOlder(revisions, now) != nil
 	seen.Stuck = decide.FindStuck(*revision, pods, seen.Patience, now)
+	return nil
+}
+
+// observeOrdinals looks in the cache for pods that are to be deleted: those of a parked release, and those that keep an ordered rollout from
+// going on. Pods become unready without an event that brings a decision.
+func (r *Rollback) observeOrdinals(ctx context.Context, object client.Object, seen *Observation) error {
+	ordinals, ok := workload.OrdinalsOf(r.Kind, object)
+	if !ok || !seen.OptedIn {
+		return nil
+	}
+	rollout := r.Kind.Rollout(object)
+	held := decide.HoldOf(object, rollout.Paused, seen.Release.Number) == decide.Held
+	seen.Parked = held && appv1alpha1.ParkOf(object.GetAnnotations(), seen.Release.Number) != nil
+	unsticks, err := r.Settings.Unsticks(ctx)
+	if err != nil {
+		return err
+	}
+	unsticks = unsticks && ordinals.Ordered && rollout.Rolling && !seen.Over && seen.Patience.Threshold > 0
+	if !seen.Parked && !unsticks {
+		return nil
+	}
+	pods, err := index.PodsOf(ctx, r.Client, object.GetNamespace(), decide.PodsOf{Owner: object.GetUID()})
+	if err != nil {
+		return err
+	}
+	if seen.Parked {
+		seen.Remaining = slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return ordinals.IsBehind(&pod) })
+		return nil
+	}
+	seen.Blocked, seen.Unblock = ordinals.StuckWait(pods, seen.Failures != "", seen.Patience, r.Clock.Now())
+	seen.Unblock = sooner(seen.Unblock, obstacleTime)
 	return nil
 }

@@ -23,7 +23,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 )
@@ -50,16 +49,30 @@ type reported struct {
 }
 
 type entry struct {
-	asked    appv1alpha1.RollbackReason
+	asked    purpose
 	obstacle rollback.ObstacleReason
 	// at is when the obstacle was last met.
 	at time.Time
 }
 
-// attempt is a rollback of a release for a reason.
+// attempt is a rollback or park of a release for a reason, or a deletion of one of its workload's pods.
 type attempt struct {
 	release decide.Release
-	asked   appv1alpha1.RollbackReason
+	asked   purpose
+}
+
+// purpose distinguishes the attempts of a release.
+type purpose string
+
+// deletion is the purpose of attempts to delete a pod.
+const deletion purpose = "Deletion"
+
+// purposeOf returns the purpose of a rollback or park.
+func purposeOf(request rollback.Request) purpose {
+	if request.Park {
+		return "Park" + purpose(request.Reason)
+	}
+	return purpose(request.Reason)
 }
 
 // add remembers an obstacle, and reports whether it is new.
@@ -103,7 +116,8 @@ func (l *obstacleLog) backoff(workload client.ObjectKey, tried attempt, wayBack 
 func isCached(obstacle rollback.ObstacleReason) bool {
 	return slices.Contains([]rollback.ObstacleReason{
 		rollback.ObstaclePaused, rollback.ObstacleRecreate, rollback.ObstacleIsRollback, rollback.ObstacleAlreadyRolledBack,
-		rollback.ObstacleNotControlled, rollback.ObstacleNoUser, rollback.ObstacleData,
+		rollback.ObstacleNotControlled, rollback.ObstacleNoUser, rollback.ObstacleData, rollback.ObstacleNotParkable,
+		rollback.ObstacleParked, rollback.ObstacleComplete, rollback.ObstaclePartition, rollback.ObstacleResumed,
 	}, obstacle)
 }
 

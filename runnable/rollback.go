@@ -70,9 +70,17 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 		if over || err != nil {
 			return ctrl.Result{}, err
 		}
-		if again > 0 && (wait == 0 || again < wait) {
-			wait = again
+		wait = sooner(wait, again)
+	}
+	if decision.Delete {
+		again, err := r.delete(ctx, object, seen)
+		if apierrors.IsConflict(err) {
+			again, err = retryWait, nil
 		}
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		wait = sooner(wait, again)
 	}
 	if decision.Forgive != "" {
 		if err := r.forgive(ctx, object, seen.Rollbacks, decision.Forgive); err != nil {
@@ -87,14 +95,18 @@ func (r *Rollback) Reconcile(ctx context.Context, key ctrl.Request) (ctrl.Result
 func (r *Rollback) try(
 	ctx context.Context, object client.Object, seen Observation, request rollback.Request,
 ) (over bool, again time.Duration, err error) {
-	asked := attempt{seen.Release, request.Reason}
+	asked := attempt{seen.Release, purposeOf(request)}
 	if obstacle := rollback.ObstacleOf(object, seen.OptedIn, request); obstacle != nil { // needs no call
 		return r.stop(ctx, object, asked, request, obstacle)
 	}
 	if left := r.obstacles.backoff(request.Workload, asked, seen.WayBack, r.Clock.Now()); left > 0 {
 		return false, left, nil
 	}
-	_, err = r.Roller.RollBack(ctx, request)
+	if request.Park {
+		err = r.Roller.Park(ctx, request)
+	} else {
+		_, err = r.Roller.RollBack(ctx, request)
+	}
 	var obstacle *rollback.Obstacle
 	var notStuck *rollback.NotStuck
 	switch {
@@ -128,9 +140,35 @@ func (r *Rollback) stop(
 	}
 	if news {
 		r.Metrics.obstacles.WithLabelValues(r.Kind.GroupVersionKind().Kind, string(request.Reason)).Inc()
-		r.Recorder.Record(events.ReleaseNotRolledBack(object, asked.release, obstacle, request.Message))
+		report := events.ReleaseNotRolledBack
+		if request.Park {
+			report = events.ReleaseNotParked
+		}
+		r.Recorder.Record(report(object, asked.release, obstacle, request.Message))
 	}
 	return false, again, nil
+}
+
+// delete deletes the next pod of a parked release, or one that keeps the workload from going on. It reports an obstacle once, and returns when
+// to try again.
+func (r *Rollback) delete(ctx context.Context, object client.Object, seen Observation) (again time.Duration, err error) {
+	key, asked := client.ObjectKeyFromObject(object), attempt{seen.Release, deletion}
+	obstacle := rollback.DataObstacleOf(object, r.Kind) // needs no call
+	if obstacle == nil {
+		if left := r.obstacles.backoff(key, asked, false, r.Clock.Now()); left > 0 {
+			return left, nil
+		}
+		again, err = r.Roller.DeletePod(ctx, rollback.PodRequest{
+			Kind: r.Kind, Workload: key, From: seen.Release, Failed: seen.Failures != "", Park: seen.Parked, Patience: seen.Patience,
+		})
+	}
+	if obstacle == nil && !errors.As(err, &obstacle) {
+		return again, err
+	}
+	if r.obstacles.add(key, asked, obstacle.Reason, r.Clock.Now()) {
+		r.Recorder.Record(events.PodNotDeleted(object, seen.Release, obstacle))
+	}
+	return obstacleTime, nil
 }
 
 // turnDown removes a request that can't be met, unless it has changed: otherwise it would roll a later release back.

@@ -53,17 +53,34 @@ var sleepKey = ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "default
 
 // roller takes requests and answers them one after the other.
 type roller struct {
-	requests []rollback.Request
-	answers  []error
+	requests  []rollback.Request
+	deletions []rollback.PodRequest
+	answers   []error
+	// again is the answer to deletions.
+	again time.Duration
 }
 
-func (r *roller) RollBack(_ context.Context, request rollback.Request) (*appv1alpha1.Rollback, error) {
-	r.requests = append(r.requests, request)
+func (r *roller) Park(ctx context.Context, request rollback.Request) error {
+	_, err := r.RollBack(ctx, request)
+	return err
+}
+
+func (r *roller) DeletePod(_ context.Context, request rollback.PodRequest) (time.Duration, error) {
+	r.deletions = append(r.deletions, request)
+	return r.again, r.next()
+}
+
+func (r *roller) next() error {
 	answer := r.answers[0]
 	if len(r.answers) > 1 {
 		r.answers = r.answers[1:]
 	}
-	return &appv1alpha1.Rollback{}, answer
+	return answer
+}
+
+func (r *roller) RollBack(_ context.Context, request rollback.Request) (*appv1alpha1.Rollback, error) {
+	r.requests = append(r.requests, request)
+	return &appv1alpha1.Rollback{}, r.next()
 }
 
 // since is when the operator became the leader.

@@ -43,6 +43,7 @@ func ownedAnnotations() []string {
 	return []string{
 		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationIgnoredSuspendRemoved,
 		appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks,
+		appv1alpha1.AnnotationParked,
 	}
 }
 
@@ -174,6 +175,7 @@ func (m *marks) resume(old marks) {
 	held, known := old.annotations[appv1alpha1.AnnotationHeld]
 	delete(m.annotations, appv1alpha1.AnnotationHeld)
 	delete(m.annotations, appv1alpha1.AnnotationHeldFrom)
+	delete(m.annotations, appv1alpha1.AnnotationParked)
 	if known && old.paused && !strings.HasSuffix(held, appv1alpha1.HeldOverridden) {
 		m.paused, m.originals = false, old.annotations[appv1alpha1.AnnotationHeldFrom]
 	}

@@ -46,7 +46,7 @@ func TestDefaulterEndsTheHoldOfASetWithTheNextRelease(t *testing.T) {
 	partition := func(number int64) object {
 		return object{"type": "RollingUpdate", "rollingUpdate": object{"partition": number}}
 	}
-	holding := all(stamped(versionOf123, "4"), suspended, held("4"))
+	holding := all(stamped(versionOf123, "4"), suspended, held("4"), annotation("altershield.defense.antgroup.com/parked", `{"release":4}`))
 	for _, row := range []struct {
 		name         string
 		kind         workload.Kind
@@ -78,6 +78,7 @@ func TestDefaulterEndsTheHoldOfASetWithTheNextRelease(t *testing.T) {
 			patcher := &defaulter{kind: row.kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(row.kind)}
 			patch := operations(patcher.Handle(t.Context(), requestOf(t, old, updated)).Patches)
 			g.Expect(patch).To(HaveKey("remove /metadata/annotations/altershield.defense.antgroup.com~1held"))
+			g.Expect(patch).To(HaveKey("remove /metadata/annotations/altershield.defense.antgroup.com~1parked"))
 			if row.path == "" {
 				g.Expect(patch).NotTo(HaveKey(ContainSubstring("/spec/updateStrategy")))
 				return

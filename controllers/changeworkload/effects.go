@@ -98,11 +98,15 @@ func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.Change
 
 // reportHold writes the Event about a paused or resumed rollout.
 func (r *Reconciler) reportHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
+	cause := "a pod failed"
+	if decision.Status.Status != appv1alpha1.ChangeWorkloadSuspend {
+		cause = "the release is parked"
+	}
 	switch {
 	case decision.Pause:
-		r.Recorder.Record(events.RolloutHeld(scene.owner, workload))
+		r.Recorder.Record(events.RolloutHeld(scene.owner, workload, cause))
 	case decision.Override:
-		r.Recorder.Record(events.RolloutResumedByUser(scene.owner, workload))
+		r.Recorder.Record(events.RolloutResumedByUser(scene.owner, workload, cause))
 	case decision.Resume && scene.NotEnforced:
 		r.Recorder.Record(events.RolloutResumedByMode(scene.owner, workload))
 	case decision.Resume && !scene.OptedIn:

@@ -25,9 +25,11 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Metrics counts rollbacks, and measures the delay of those of stuck releases.
+// Metrics counts rollbacks, parks and deleted pods, and measures the delay of the rollbacks of stuck releases.
 type Metrics struct {
 	rollbacks *prometheus.CounterVec
+	parks     *prometheus.CounterVec
+	pods      *prometheus.CounterVec
 	delay     prometheus.Histogram
 }
 
@@ -38,13 +40,21 @@ func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metri
 			Name: "altershield_rollbacks_total",
 			Help: "Rollbacks by the kind of the workload and their reason: PodsNotRunning, PodsFailed or Requested.",
 		}, []string{"kind", "reason"}),
+		parks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "altershield_parks_total",
+			Help: "Parked releases by the kind of the workload and the reason: PodsFailed or Requested.",
+		}, []string{"kind", "reason"}),
+		pods: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "altershield_deleted_pods_total",
+			Help: "Pods that the operator deleted, by the kind of their workload and the cause: Park, or Unstick where one kept a rollout from going on.",
+		}, []string{"kind", "cause"}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "altershield_stuck_rollback_delay_seconds",
 			Help:    "Time from the moment at which a pod of a release should have been running to the rollback of the release.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}),
 	}
-	for _, collector := range []prometheus.Collector{metrics.rollbacks, metrics.delay} {
+	for _, collector := range []prometheus.Collector{metrics.rollbacks, metrics.parks, metrics.pods, metrics.delay} {
 		if err := registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("registering the metrics of rollbacks: %w", err)
 		}
@@ -55,6 +65,12 @@ func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metri
 			appv1alpha1.RollbackPodsNotRunning, appv1alpha1.RollbackPodsFailed, appv1alpha1.RollbackRequested,
 		} {
 			metrics.rollbacks.WithLabelValues(kind.GroupVersionKind().Kind, string(reason))
+		}
+		if _, ok := kind.(workload.Parker); ok {
+			metrics.parks.WithLabelValues(kind.GroupVersionKind().Kind, string(appv1alpha1.RollbackPodsFailed))
+			metrics.parks.WithLabelValues(kind.GroupVersionKind().Kind, string(appv1alpha1.RollbackRequested))
+			metrics.pods.WithLabelValues(kind.GroupVersionKind().Kind, causePark)
+			metrics.pods.WithLabelValues(kind.GroupVersionKind().Kind, causeUnstick)
 		}
 	}
 	return metrics, nil

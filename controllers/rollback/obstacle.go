@@ -54,6 +54,16 @@ const (
 	ObstacleSameTemplate ObstacleReason = "SameTemplate"
 	// ObstacleDenied means that the API server denied the template, because of a newer policy for example.
 	ObstacleDenied ObstacleReason = "Denied"
+	// ObstacleNotParkable means that releases of the workload can't be parked.
+	ObstacleNotParkable ObstacleReason = "NotParkable"
+	// ObstacleParked means that the release was parked before.
+	ObstacleParked ObstacleReason = "Parked"
+	// ObstacleComplete means that the rollout is complete, so that pods come back with the release.
+	ObstacleComplete ObstacleReason = "RolloutComplete"
+	// ObstaclePartition means that a user has set a partition, so that pods may come back with another version than the one before.
+	ObstaclePartition ObstacleReason = "Partition"
+	// ObstacleResumed means that a user resumed the rollout of the release.
+	ObstacleResumed ObstacleReason = "Resumed"
 	// ObstacleMovedOn means that the workload is at another release now.
 	ObstacleMovedOn ObstacleReason = "MovedOn"
 )
@@ -89,14 +99,18 @@ func ObstacleOf(object client.Object, optedIn bool, request Request) *Obstacle {
 	case request.Reason == appv1alpha1.RollbackPodsNotRunning && rollout.Recreate:
 		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of %s is Recreate, so no older %s is running", phrase, workload.RevisionNoun(request.Kind))}
 	}
-	if obstacle := dataObstacle(request.Kind, object); obstacle != nil {
+	if obstacle := DataObstacleOf(object, request.Kind); obstacle != nil {
 		return obstacle
+	}
+	if request.Park {
+		return parkObstacle(object, release, request)
 	}
 	return repetition(phrase, release, appv1alpha1.RollbacksOf(object.GetAnnotations()), request)
 }
 
-// dataObstacle returns the obstacle that pods have data: an earlier version may not be able to read what a later one wrote.
-func dataObstacle(kind workload.Kind, object client.Object) *Obstacle {
+// DataObstacleOf returns the obstacle that pods of a workload have data, nil where they have none: an earlier version may not be able to read
+// what a later one wrote.
+func DataObstacleOf(object client.Object, kind workload.Kind) *Obstacle {
 	allowed := object.GetAnnotations()[appv1alpha1.AnnotationAllowDataRollback] == appv1alpha1.AllowDataRollbackTrue
 	if allowed || !workload.HasData(kind, object) {
 		return nil

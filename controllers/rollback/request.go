@@ -34,6 +34,8 @@ type Request struct {
 	// To is the version to go back to. Empty means the newest healthy revision where the reason is PodsNotRunning, else the newest
 	// verified version.
 	To string
+	// Park reports whether the release is to be parked instead of rolled back.
+	Park bool
 	// Reason is the reason for the rollback.
 	Reason appv1alpha1.RollbackReason
 	// Message explains the reason to users.

@@ -128,13 +128,9 @@ type scene struct {
 
 // observe reads the workload and its history. The error is an Obstacle where it can't be rolled back at all.
 func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
-	raw, err := r.read(ctx, request)
+	raw, object, err := r.read(ctx, request)
 	if err != nil {
 		return nil, err
-	}
-	object := request.Kind.New()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, object); err != nil {
-		return nil, fmt.Errorf("decoding %s: %w", request, err)
 	}
 	controlled, err := scope.Controlled(ctx, r.Client, request.Kind, object.GetNamespace())
 	if err != nil {
@@ -158,14 +154,18 @@ func (r *Roller) observe(ctx context.Context, request Request) (*scene, error) {
 	}}, nil
 }
 
-// read reads a workload from the API server, with fields that its type does not have.
-func (r *Roller) read(ctx context.Context, request Request) (*unstructured.Unstructured, error) {
+// read reads a workload from the API server, with fields that its type does not have, and in that type.
+func (r *Roller) read(ctx context.Context, request Request) (*unstructured.Unstructured, client.Object, error) {
 	raw := &unstructured.Unstructured{}
 	raw.SetGroupVersionKind(request.Kind.GroupVersionKind())
 	if err := r.Live.Get(ctx, request.Workload, raw); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", request, err)
+		return nil, nil, fmt.Errorf("reading %s: %w", request, err)
 	}
-	return raw, nil
+	object := request.Kind.New()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, object); err != nil {
+		return nil, nil, fmt.Errorf("decoding %s: %w", request, err)
+	}
+	return raw, object, nil
 }
 
 // record returns the record of a rollback.
@@ -186,7 +186,7 @@ func record(request Request, from decide.Release, back target, refusal time.Dura
 // else one that may be retried. The API server answers a failed guard like an invalid template: a live read distinguishes the two.
 func (r *Roller) refused(ctx context.Context, request Request, scene *scene, err error) error {
 	if apierrors.IsInvalid(err) {
-		current, failed := r.read(ctx, request)
+		current, _, failed := r.read(ctx, request)
 		if failed != nil {
 			return failed
 		}

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -71,6 +72,8 @@ func NewFake(t testing.TB, objects ...client.Object) client.WithWatch {
 		}
 	}
 	builder := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(objects...).
+		// The API server selects by name without an index.
+		WithIndex(&corev1.Namespace{}, "metadata.name", func(object client.Object) []string { return []string{object.GetName()} }).
 		WithStatusSubresource(&appv1alpha1.ChangePod{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}, &appv1alpha1.ControlledKind{})
 	if err := index.Setup(t.Context(), fakeIndexer{builder}, Kinds()); err != nil {
 		t.Fatal(err)

@@ -338,6 +338,7 @@ The following remains, without effect:
 `))
 	g.Expect(left.String()).To(And(
 		ContainSubstring("\n  kubectl annotate statefulsets -A --all altershield.defense.antgroup.com/release- "),
+		ContainSubstring(" altershield.defense.antgroup.com/parked- "),
 		ContainSubstring(" altershield.defense.antgroup.com/held-from-\n"),
 		ContainSubstring("\n  kubectl label daemonsets -A --all admission-webhook-altershield.antgroup.com/version- "),
 		// The controllers' own ControllerRevisions carry a version, too, and stay.

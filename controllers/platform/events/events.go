@@ -35,7 +35,7 @@ import (
 type Event struct {
 	// Regarding is the object that the Event is about.
 	Regarding runtime.Object
-	// Related is the ChangeWorkload of the release in question, nil for the release that the workload is at.
+	// Related is the ChangeWorkload of the release in question, or a deleted pod; nil for the release that the workload is at.
 	Related runtime.Object
 	// Type is Normal or Warning.
 	Type string
@@ -123,10 +123,10 @@ func PodsFailed(workload client.Object, released *appv1alpha1.ChangeWorkload) Ev
 	return warning(workload, released, appv1alpha1.EventPodsFailed, decide.Failures(released.Status.DefenseCheckFailPods))
 }
 
-// RolloutHeld reports that the operator paused the rollout of a release whose pods failed.
-func RolloutHeld(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
+// RolloutHeld reports that the operator paused the rollout of a release, for a cause such as "a pod failed".
+func RolloutHeld(workload client.Object, released *appv1alpha1.ChangeWorkload, cause string) Event {
 	return warning(workload, released, appv1alpha1.EventRolloutHeld,
-		"the rollout is paused because a pod failed; pods that are not replaced yet keep the previous version")
+		"the rollout is paused because "+cause+"; pods that are not replaced yet keep the previous version")
 }
 
 // RolloutResumed reports that the operator resumed a rollout because no pod is failed any more.
@@ -137,8 +137,8 @@ func RolloutResumed(workload client.Object, released *appv1alpha1.ChangeWorkload
 }
 
 // RolloutResumedByUser reports that a user resumed a rollout that the operator had paused.
-func RolloutResumedByUser(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
-	return warning(workload, released, appv1alpha1.EventRolloutResumed, "a user resumed the rollout although a pod failed; it is not paused again")
+func RolloutResumedByUser(workload client.Object, released *appv1alpha1.ChangeWorkload, cause string) Event {
+	return warning(workload, released, appv1alpha1.EventRolloutResumed, "a user resumed the rollout although "+cause+"; it is not paused again")
 }
 
 // RolloutResumedByMode reports that the operator resumed a rollout because releases of its kind are no longer controlled.
@@ -202,6 +202,39 @@ func ReleaseNotRolledBack(workload client.Object, release decide.Release, obstac
 		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseNotRolledBack, Action: actionRollBack,
 		Note: fmt.Sprintf("release %d, version %s, was not rolled back: %s (cause of the rollback: %s)",
 			release.Number, release.Version, obstacle, cause),
+	}
+}
+
+// ReleaseParked reports that a release is parked.
+func ReleaseParked(workload client.Object, release decide.Release, made appv1alpha1.Park) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseParked, Action: actionRollBack,
+		Note: fmt.Sprintf("release %d, version %s, is parked: its rollout is held and its pods come back with the template from before: %s",
+			release.Number, release.Version, made.Message),
+	}
+}
+
+// ReleaseNotParked reports that a park of a release, wanted for a cause, met an obstacle.
+func ReleaseNotParked(workload client.Object, release decide.Release, obstacle error, cause string) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseNotParked, Action: actionRollBack,
+		Note: fmt.Sprintf("release %d, version %s, was not parked: %s (cause of the park: %s)", release.Number, release.Version, obstacle, cause),
+	}
+}
+
+// PodDeleted reports that a pod was deleted for a cause.
+func PodDeleted(workload client.Object, pod *corev1.Pod, cause string) Event {
+	return Event{
+		Regarding: workload, Related: pod, Type: corev1.EventTypeNormal, Reason: appv1alpha1.EventPodDeleted, Action: actionRollBack,
+		Note: fmt.Sprintf("deleted pod %s: %s", pod.Name, cause),
+	}
+}
+
+// PodNotDeleted reports that a pod of a release could not be deleted.
+func PodNotDeleted(workload client.Object, release decide.Release, obstacle error) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventPodNotDeleted, Action: actionRollBack,
+		Note: fmt.Sprintf("release %d, version %s: %s", release.Number, release.Version, obstacle),
 	}
 }
 

@@ -1,0 +1,166 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollback
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// The causes of deletions in the metrics.
+const causePark, causeUnstick = "Park", "Unstick"
+
+const (
+	// turnWait is how long to wait at most for a pod that comes back: the cache holds none from before change control.
+	turnWait = 5 * time.Second
+	// podDeletion is how to permit deletions of pods.
+	podDeletion = "the operator may delete pods only with the ClusterRole of config/components/pod-deletion (chart: podDeletion.enabled)"
+)
+
+// PodRequest asks for the deletion of one pod of a workload, which comes back with another version.
+type PodRequest struct {
+	// Kind is the kind of the workload, Workload its name.
+	Kind     workload.Kind
+	Workload client.ObjectKey
+	// From is the release of the workload.
+	From decide.Release
+	// Failed reports whether pods of the release failed their check.
+	Failed bool
+	// Park reports whether all pods of a parked release are deleted in turn. Otherwise only a pod is that keeps the workload from going on.
+	Park bool
+	// Patience is how long such a pod may take to become ready.
+	Patience decide.Patience
+}
+
+// DeletePod deletes the next pod, if its turn has come, after reading everything from the API server. again is the time until the next
+// attempt, 0 where an event brings it. The error is an Obstacle where the pod can't be deleted.
+func (r *Roller) DeletePod(ctx context.Context, request PodRequest) (again time.Duration, err error) {
+	_, object, err := r.read(ctx, Request{Kind: request.Kind, Workload: request.Workload})
+	if err != nil {
+		return 0, client.IgnoreNotFound(err)
+	}
+	ordinals, ok := workload.OrdinalsOf(request.Kind, object)
+	if !ok || decide.ReleaseOf(object) != request.From || object.GetDeletionTimestamp() != nil {
+		return 0, nil // its event brings the next decision
+	}
+	if !ordinals.Observed {
+		return observeWait, nil
+	}
+	if stopped, err := r.stopped(ctx, request, object, ordinals); err != nil || stopped {
+		return 0, err
+	}
+	next, again, err := r.next(ctx, request, object, ordinals)
+	if err != nil || next == nil {
+		return again, err
+	}
+	if obstacle := DataObstacleOf(object, request.Kind); obstacle != nil {
+		return 0, obstacle
+	}
+	return turnWait, r.deletePod(ctx, request, object, next)
+}
+
+// stopped reports whether the release is not parked any more, or the namespace was opted out. The error is an Obstacle where a pod that
+// is deleted could come back with the wrong version.
+func (r *Roller) stopped(ctx context.Context, request PodRequest, object client.Object, ordinals decide.Ordinals) (bool, error) {
+	release, annotations := request.From, object.GetAnnotations()
+	if out, err := scope.OptedOut(ctx, r.Live, object.GetNamespace()); err != nil || out {
+		return out, err
+	}
+	held := decide.HoldOf(object, request.Kind.Rollout(object).Paused, release.Number) == decide.Held
+	if request.Park && (!held || appv1alpha1.ParkOf(annotations, release.Number) == nil) {
+		return true, nil
+	}
+	if !request.Park && ordinals.Partition == 0 {
+		return false, nil // pods come back with the present template
+	}
+	phrase := workload.Phrase(request.Kind, object.GetName())
+	if request.Park {
+		if obstacle := barObstacle(phrase, object, release, ordinals, request.Kind); obstacle != nil {
+			return false, obstacle
+		}
+	}
+	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
+	if err != nil {
+		return false, err
+	}
+	revisions, err := request.Kind.Revisions(ctx, r.Client, object)
+	if err != nil {
+		return false, err
+	}
+	past := decide.Past{Release: release, Workloads: workloads, Rollbacks: appv1alpha1.RollbacksOf(annotations)}
+	if obstacle := currentObstacle(phrase, ordinals, past, revisions, r.Clock.Now()); obstacle != nil {
+		return false, obstacle
+	}
+	return false, nil
+}
+
+// next returns the pod to delete, nil where none is to be deleted now.
+func (r *Roller) next(
+	ctx context.Context, request PodRequest, object client.Object, ordinals decide.Ordinals,
+) (pod *corev1.Pod, again time.Duration, err error) {
+	parker, ok := request.Kind.(workload.Parker)
+	if !ok {
+		return nil, 0, nil
+	}
+	pods, err := parker.Pods(ctx, r.Live, object)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !request.Park {
+		pod, again = ordinals.NextStuck(pods, request.Failed, request.Patience, r.Clock.Now())
+		return pod, again, nil
+	}
+	pod, left := ordinals.NextParked(pods)
+	if pod == nil && left > 0 {
+		again = turnWait
+	}
+	return pod, again, nil
+}
+
+// deletePod deletes a pod as it was read: one that became ready meanwhile stays.
+func (r *Roller) deletePod(ctx context.Context, request PodRequest, object client.Object, pod *corev1.Pod) error {
+	err := r.Client.Delete(ctx, pod, client.DisableReadYourWritesConsistency, // the cache may not hold it
+		client.Preconditions{UID: &pod.UID, ResourceVersion: ptr.To(pod.ResourceVersion)})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case scope.IsDenied(err):
+		return &Obstacle{ObstacleDenied, fmt.Sprintf("the API server denied the deletion of pod %s: %s; %s", pod.Name, err, podDeletion)}
+	case err != nil:
+		return fmt.Errorf("deleting pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	cause, why := causeUnstick, "it was not ready in time and kept the rollout from going on"
+	if request.Park {
+		cause, why = causePark, fmt.Sprintf("release %d is parked, so it comes back with the template from before", request.From.Number)
+	}
+	r.Metrics.pods.WithLabelValues(request.Kind.GroupVersionKind().Kind, cause).Inc()
+	r.Recorder.Record(events.PodDeleted(object, pod, why))
+	return nil
+}
