@@ -229,7 +229,7 @@ func explain(granted []grant.Grant, reasons []reason, prefix string) (rows []exp
 		row := explained{Grant: given}
 		role := grant.Role{Kind: given.Role.Kind, Name: strings.TrimPrefix(given.Role.Name, prefix)}
 		for i, candidate := range reasons {
-			if candidate.Role == role && candidate.Permission == given.Permission {
+			if candidate.Role.Kind == role.Kind && strings.TrimPrefix(candidate.Role.Name, prefix) == role.Name && candidate.Permission == given.Permission {
 				used[i] = true
 				row.Reasons = append(row.Reasons, candidate)
 			}
