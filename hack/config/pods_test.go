@@ -19,6 +19,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -154,10 +155,14 @@ func TestCertificateComesFromOnePlace(t *testing.T) {
 		g.Expect(pod.Containers[0].Args).NotTo(ContainElement(ContainSubstring("cert")))
 		g.Expect(pod.Volumes).To(HaveExactElements(HaveField("Secret.SecretName", "webhook-server-cert")))
 		g.Expect(ofKind(objects, "Secret")).To(BeEmpty())
-		for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
-			for _, o := range ofKind(objects, kind) {
-				g.Expect(o.GetAnnotations()).To(HaveKeyWithValue("cert-manager.io/inject-ca-from", system+"/altershieldoperator-serving-cert"))
-			}
+		for _, kind := range []string{"mutating", "validating"} {
+			name := strings.ToUpper(kind[:1]) + kind[1:] + "WebhookConfiguration"
+			g.Expect(find(t, objects, name, "altershieldoperator-"+kind+"-webhook-configuration").GetAnnotations()).To(
+				HaveKeyWithValue("cert-manager.io/inject-ca-from", system+"/altershieldoperator-serving-cert"))
+			kinds := find(t, objects, name, "altershieldoperator-kinds-"+kind+"-webhook-configuration")
+			g.Expect(kinds.GetAnnotations()).To(BeEmpty(), "the operator copies the CA of the others")
+			g.Expect(kinds.Object).To(HaveLen(3), "apiVersion, kind and metadata: applying it again removes no webhook")
+			g.Expect(ofKind(objects, name)).To(HaveLen(2))
 		}
 		certificate := find(t, objects, "Certificate", "altershieldoperator-serving-cert").Object["spec"].(map[string]any)
 		g.Expect(certificate["secretName"]).To(Equal("webhook-server-cert"))
