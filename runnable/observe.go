@@ -41,10 +41,7 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 	if seen.OptedIn, err = scope.Controlled(ctx, r.Client, r.Kind, object.GetNamespace()); err != nil {
 		return seen, err
 	}
-	if seen.OnSuspension, err = r.Settings.RollsBackSuspended(ctx); err != nil {
-		return seen, err
-	}
-	if seen.ParksSuspended, err = r.Settings.ParksSuspended(ctx); err != nil {
+	if err := r.observeSettings(ctx, object, &seen); err != nil {
 		return seen, err
 	}
 	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
@@ -62,14 +59,6 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 			seen.Failures = decide.Failures(workload.Status.DefenseCheckFailPods)
 		}
 	}
-	threshold, err := r.Settings.StuckThreshold(ctx)
-	if err != nil {
-		return seen, err
-	}
-	if threshold > 0 { // the annotation does not switch it on
-		seen.Patience.Threshold, seen.Unusable = decide.StuckAfter(object.GetAnnotations(), threshold)
-	}
-	seen.Patience.Since = r.Contact.Since()
 	if err := r.observeOrdinals(ctx, object, &seen); err != nil {
 		return seen, err
 	}
@@ -79,6 +68,26 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 	}
 	err = r.observePods(ctx, object, workloads, &seen)
 	return seen, err
+}
+
+func (r *Rollback) observeSettings(ctx context.Context, object client.Object, seen *Observation) (err error) {
+	if seen.OnSuspension, err = r.Settings.RollsBackSuspended(ctx); err != nil {
+		return err
+	}
+	if _, ok := r.Kind.(workload.Parker); ok {
+		if seen.ParksSuspended, err = r.Settings.ParksSuspended(ctx); err != nil {
+			return err
+		}
+	}
+	threshold, err := r.Settings.StuckThreshold(ctx)
+	if err != nil {
+		return err
+	}
+	if threshold > 0 { // the annotation does not switch it on
+		seen.Patience.Threshold, seen.Unusable = decide.StuckAfter(object.GetAnnotations(), threshold)
+	}
+	seen.Patience.Since = r.Contact.Since()
+	return nil
 }
 
 // observePods judges the pods of the release, by the revision of this workload.

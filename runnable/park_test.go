@@ -103,6 +103,18 @@ func TestReconcileParksASuspendedRelease(t *testing.T) {
 	}
 }
 
+func TestReconcileParksNoDeployment(t *testing.T) {
+	g, objects := NewWithT(t), stuckSleep(time.Second)
+	objects[1].SetLabels(map[string]string{versionLabel: "b", annotationPrefix + "suspend": "1"})
+	record := failedRecord(objects[1])
+	record.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(objects[1], appsv1.SchemeGroupVersion.WithKind("Deployment"))})
+	b := newBench(t, []error{nil}, append(objects, record, on("park", "isPark"))...)
+	_, err := b.Reconcile(t.Context(), sleepKey)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.roller.requests).To(BeEmpty())
+	g.Expect(b.events()).To(BeEmpty(), "the setting is not for Deployments")
+}
+
 func TestReconcileTurnsDownAParkOfACompleteRollout(t *testing.T) {
 	g, objects := NewWithT(t), stuckWeb("True")
 	set := objects[1].(*appsv1.StatefulSet)

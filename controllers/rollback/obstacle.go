@@ -82,10 +82,33 @@ func (o *Obstacle) Error() string { return o.Message }
 // the workload from the cache, and whether its namespace is under change control.
 func ObstacleOf(object client.Object, optedIn bool, request Request) *Obstacle {
 	phrase, release, rollout := workload.Phrase(request.Kind, object.GetName()), decide.ReleaseOf(object), request.Kind.Rollout(object)
-	switch {
-	case release.Version == "" || !optedIn || object.GetDeletionTimestamp() != nil:
+	if release.Version == "" || !optedIn || object.GetDeletionTimestamp() != nil {
 		return &Obstacle{ObstacleNotControlled, fmt.Sprintf(
 			"%s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", phrase)}
+	}
+	if obstacle := requestObstacle(phrase, object, release, request); obstacle != nil {
+		return obstacle
+	}
+	switch {
+	case rollout.Paused && decide.HoldOf(object, rollout.Paused, release.Number) != decide.Held:
+		return &Obstacle{ObstaclePaused, fmt.Sprintf(
+			"%s is paused by a user, so a rollback would have no effect: %s", phrase, rollout.Resume)}
+	case request.Reason == appv1alpha1.RollbackPodsNotRunning && rollout.Recreate:
+		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of %s is Recreate, so no older %s is running", phrase, workload.RevisionNoun(request.Kind))}
+	}
+	obstacle := DataObstacleOf(object, request.Kind)
+	switch {
+	case obstacle != nil:
+		return obstacle
+	case request.Park:
+		return parkObstacle(object, release, request)
+	}
+	return repetition(phrase, release, appv1alpha1.RollbacksOf(object.GetAnnotations()), request)
+}
+
+// requestObstacle returns the obstacle that a request is out of date, or that its user is unknown.
+func requestObstacle(phrase string, object client.Object, release decide.Release, request Request) *Obstacle {
+	switch {
 	case request.Annotation != "" && request.Annotation != object.GetAnnotations()[appv1alpha1.AnnotationRollback]:
 		return &Obstacle{ObstacleMovedOn, phrase + " has another rollback request now, or none"}
 	case request.From != decide.Release{} && request.From != release:
@@ -93,19 +116,8 @@ func ObstacleOf(object client.Object, optedIn bool, request Request) *Obstacle {
 	case request.Reason == appv1alpha1.RollbackRequested && request.User == "":
 		return &Obstacle{ObstacleNoUser, fmt.Sprintf(
 			"the user who asked for the rollback of %s is unknown, because the webhooks did not see the annotation: set it again", phrase)}
-	case rollout.Paused && decide.HoldOf(object, rollout.Paused, release.Number) != decide.Held:
-		return &Obstacle{ObstaclePaused, fmt.Sprintf(
-			"%s is paused by a user, so a rollback would have no effect: %s", phrase, rollout.Resume)}
-	case request.Reason == appv1alpha1.RollbackPodsNotRunning && rollout.Recreate:
-		return &Obstacle{ObstacleRecreate, fmt.Sprintf("the strategy of %s is Recreate, so no older %s is running", phrase, workload.RevisionNoun(request.Kind))}
 	}
-	if obstacle := DataObstacleOf(object, request.Kind); obstacle != nil {
-		return obstacle
-	}
-	if request.Park {
-		return parkObstacle(object, release, request)
-	}
-	return repetition(phrase, release, appv1alpha1.RollbacksOf(object.GetAnnotations()), request)
+	return nil
 }
 
 // DataObstacleOf returns the obstacle that pods of a workload have data, nil where they have none: an earlier version may not be able to read
