@@ -56,7 +56,7 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 		seen.Verified = decide.IsSettled(workload)
 		seen.Over = seen.Verified && !r.Kind.Rollout(object).Rolling
 		if workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend && decide.IsSuspended(object) {
-			seen.Failures = decide.Failures(workload.Status.DefenseCheckFailPods)
+			seen.Failures = decide.FailureOf(&workload.Status)
 		}
 	}
 	if err := r.observeOrdinals(ctx, object, &seen); err != nil {

@@ -164,13 +164,16 @@ func isDone(changePod *appv1alpha1.ChangePod) bool {
 	return changePod.Status.Status == appv1alpha1.ChangePodExecuteDone
 }
 
-// releaseChanged passes changes of a workload's release and of the number of its pods, which for a DaemonSet is in the status.
+// releaseChanged passes changes of a workload's release, of the number of its pods, which for a DaemonSet is in the status, and of the health
+// that it shows.
 func releaseChanged(kind workload.Kind) predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},
 		predicate.Funcs{
 			CreateFunc: func(event.CreateEvent) bool { return false },
 			UpdateFunc: func(e event.UpdateEvent) bool {
-				return kind.Rollout(e.ObjectOld).Desired != kind.Rollout(e.ObjectNew).Desired
+				before, _ := workload.HealthOf(kind, e.ObjectOld)
+				after, _ := workload.HealthOf(kind, e.ObjectNew)
+				return before != after || kind.Rollout(e.ObjectOld).Desired != kind.Rollout(e.ObjectNew).Desired
 			},
 			DeleteFunc:  func(event.DeleteEvent) bool { return false },
 			GenericFunc: func(event.GenericEvent) bool { return false },

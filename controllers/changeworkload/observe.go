@@ -82,7 +82,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	}
 	result.finish.MinReadySeconds = result.MinReadySeconds
 	if result.Current {
-		if err := r.observePods(ctx, workload, result); err != nil {
+		if err := r.observeProgress(ctx, workload, result); err != nil {
 			return nil, err
 		}
 	}
@@ -182,6 +182,21 @@ func (r *Reconciler) isStale(ctx context.Context, workload *appv1alpha1.ChangeWo
 		return false, fmt.Errorf("reading ChangePod %s: %w", newest, err)
 	}
 	return err == nil, nil
+}
+
+// observeProgress observes what the workload shows of its release, and its finished units or pods.
+func (r *Reconciler) observeProgress(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
+	health, reason := workload.HealthOf(result.kind, result.owner)
+	if health == workload.HealthFailed {
+		result.Fault = reason
+	}
+	lister, ok := result.kind.(workload.Lister)
+	if !ok {
+		return r.observePods(ctx, record, result)
+	}
+	complete := health == workload.HealthCurrent
+	result.Finished = decide.FinishedUnits(lister.Units(result.owner), result.Batches, complete, r.Clock.Now())
+	return nil
 }
 
 // observePods lists the finished pods of the release by the revision of this workload: another workload may have the same template and

@@ -31,10 +31,11 @@ func DenialAdvice(kind string, workloads []appv1alpha1.ChangeWorkload, version s
 	var advice []string
 	failed := Failed(workloads, version)
 	for _, workload := range newestFirst(workloads) {
+		failure := FailureOf(&workload.Status)
 		switch {
-		case slices.Contains(failed, workload) && len(workload.Status.DefenseCheckFailPods) > 0:
+		case slices.Contains(failed, workload) && failure != "":
 			advice = append(advice, fmt.Sprintf("%s (see: kubectl describe changeworkload -n %s %s)",
-				Failures(workload.Status.DefenseCheckFailPods), workload.Namespace, workload.Name))
+				failure, workload.Namespace, workload.Name))
 		case workload.Spec.Reversion == version:
 			advice = append(advice, fmt.Sprintf("release %s is being checked; the suspension is lifted when it succeeds", version))
 		}

@@ -133,6 +133,18 @@ func Failures(pods []appv1alpha1.PodSummary) string {
 	return strings.Join(parts, "; ") + andMore(len(pods))
 }
 
+// FailureOf describes why a release failed: its failed pods, or the fault that its workload shows.
+func FailureOf(status *appv1alpha1.ChangeWorkloadStatus) string {
+	if len(status.DefenseCheckFailPods) > 0 {
+		return Failures(status.DefenseCheckFailPods)
+	}
+	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
+	if verified == nil || verified.Reason != appv1alpha1.ReasonWorkloadFailed {
+		return ""
+	}
+	return verified.Message
+}
+
 // maxText is the most bytes of a message in a status. The API server rejects a pod summary with more characters.
 const maxText = 1024
 

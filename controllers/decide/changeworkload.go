@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -44,6 +45,8 @@ type Observation struct {
 	Unseen bool
 	// Unstamped reports whether the release is a rollback to a template from before change control: its pods carry no version.
 	Unstamped bool
+	// Fault is why the workload itself shows that this release failed, empty where it doesn't.
+	Fault string
 	// Hold is the operator's hold on the rollout of this release.
 	Hold Hold
 	// Suspended reports whether releases of the Deployment are denied.
@@ -114,6 +117,8 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	status := startOf(workload, seen)
 	status.LastChangePod = max(status.LastChangePod, seen.LastNumber)
 	tally := count(seen)
+	seen.Fault = faultOf(&status, seen)
+	failed := len(tally.failed) > 0 || seen.Fault != ""
 	var decision Decision
 	switch {
 	case status.Status == appv1alpha1.ChangeWorkloadFailed:
@@ -124,7 +129,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	case !seen.OptedIn:
 		keepUnverified(&status, appv1alpha1.ReasonNamespaceOptedOut,
 			"the namespace is not labelled admission-webhook-altershield=enabled: its releases are not checked")
-	case len(tally.failed) > 0:
+	case failed:
 		decision.suspend(&status, workload, tally, seen, now)
 	case !seen.Current:
 		if status.Status == appv1alpha1.ChangeWorkloadSuspend {
@@ -149,7 +154,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	setRolledBack(&status, seen)
 	setParked(&status, seen)
 	decision.forget(&status, workload, seen)
-	decision.hold(seen, len(tally.failed) > 0)
+	decision.hold(seen, failed)
 	switch {
 	case !seen.Current:
 		tally.describeFailed(&status)
@@ -202,17 +207,36 @@ func NumbersGiven(workload *appv1alpha1.ChangeWorkload, last int64) int64 {
 	return last - max(workload.Status.FirstChangePod, 1) + 1
 }
 
-// suspend denies further releases because pods of this one failed. Once the Deployment has moved on from the release, its failed pods
-// count until the suspension ends.
+// faultOf returns the fault that a workload shows of a release, empty for a verified one. Once the workload has moved on from the release, it
+// shows another one: then the last fault counts.
+func faultOf(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) string {
+	switch verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified); {
+	case wasVerified(status):
+		return ""
+	case seen.Current:
+		return seen.Fault
+	case verified != nil && verified.Reason == appv1alpha1.ReasonWorkloadFailed:
+		return verified.Message
+	default:
+		return ""
+	}
+}
+
+// suspend denies further releases because pods of this one failed, or its workload shows that it did. Once the workload has moved on from
+// the release, its failed pods count until the suspension ends.
 func (d *Decision) suspend(
 	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time,
 ) {
 	status.Status = appv1alpha1.ChangeWorkloadSuspend
-	setVerified(status, metav1.ConditionFalse, appv1alpha1.ReasonPodsFailed, Failures(tally.failed))
+	reason, message := appv1alpha1.ReasonPodsFailed, Failures(tally.failed)
+	if message == "" {
+		reason, message = appv1alpha1.ReasonWorkloadFailed, seen.Fault
+	}
+	setVerified(status, metav1.ConditionFalse, reason, message)
 	switch {
 	case seen.Current:
 		d.Suspend = seen.Blocking && !seen.Suspended
-		setSuspended(status, seen.Blocking || seen.Suspended, seen)
+		setSuspended(status, seen.Blocking || seen.Suspended, reason, seen)
 		d.await(status, workload, tally, seen, now)
 	case !seen.Suspended && seen.Records > 0: // without kept records this one is about to be removed
 		endSuspended(status, seen.Kind)

@@ -72,6 +72,26 @@ func FinishedPods(
 	return finished, wait
 }
 
+// FinishedUnits returns the units of a release that completed it: all of them once the release is complete, before and afterwards those in a
+// batch.
+func FinishedUnits(units []appv1alpha1.PodSummary, batches []appv1alpha1.ChangePod, complete bool, now time.Time) []appv1alpha1.PodSummary {
+	batched := BatchedPods(batches)
+	var finished []appv1alpha1.PodSummary
+	for _, unit := range units {
+		known, isBatched := batched[podID{unit.Pod, unit.UID}]
+		switch {
+		case isBatched:
+			unit.FinishTimeUnix = known.FinishTimeUnix
+		case complete:
+			unit.FinishTimeUnix = now.Unix()
+		default:
+			continue
+		}
+		finished = append(finished, unit)
+	}
+	return finished
+}
+
 // MayFinish reports whether a pod counts as finished, or will without a further event.
 func (r FinishRule) MayFinish(pod *corev1.Pod) bool {
 	return IsFinished(pod) || !r.Labelled && IsReady(pod)

@@ -48,13 +48,13 @@ func keepUnverified(status *appv1alpha1.ChangeWorkloadStatus, reason, message st
 	}
 }
 
-func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, seen Observation) {
+func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, reason string, seen Observation) {
 	if suspended {
 		message := "further releases of the " + seen.Kind + " are denied until a repair or a verified version succeeds"
 		if seen.Hold == Held {
 			message += "; its rollout is paused: " + seen.Resume + " to continue it anyway"
 		}
-		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionTrue, appv1alpha1.ReasonPodsFailed, message)
+		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionTrue, reason, message)
 		return
 	}
 	setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonBlockingDisabled,

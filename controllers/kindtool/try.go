@@ -192,7 +192,7 @@ func (t tool) reportRelease(tried request, old, updated map[string]any) (*unstru
 			return nil, err
 		}
 	}
-	if lister, ok := tried.kind.(declared.Lister); ok {
+	if lister, ok := tried.kind.(workload.Lister); ok {
 		var names []string
 		for _, unit := range lister.Units(admitted) {
 			names = append(names, unit.Pod)

@@ -36,6 +36,27 @@ func TestAddToSchemeKnowsTheKindsUnderTheirGroup(t *testing.T) {
 	g.Expect(appv1alpha1.GroupVersion.String()).To(Equal("app.ops.cloud.alipay.com/v1alpha1"))
 }
 
+func TestParkOf(t *testing.T) {
+	for _, row := range []struct {
+		name, annotation string
+		known            bool
+	}{
+		{"by the operator", `{"release":2,"reason":"PodsFailed","message":"m","time":"2026-11-21T10:00:00Z"}`, true},
+		{"on request", `{"release":2,"reason":"Requested","user":"bob","time":"2026-11-21T10:00:00Z"}`, true},
+		{"none", "", false},
+		{"no JSON", "true", false},
+		{"of another release", `{"release":1,"reason":"Requested","time":"2026-11-21T10:00:00Z"}`, false},
+		{"of an unknown reason", `{"release":2,"reason":"Because","time":"2026-11-21T10:00:00Z"}`, false},
+		{"at a time that can't be written", `{"release":2,"reason":"Requested","time":"9999-12-31T23:59:59-01:00"}`, false},
+		{"with too long a message", `{"release":2,"reason":"Requested","message":"` + strings.Repeat("m", 2000) + `","time":"2026-11-21T10:00:00Z"}`, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			park := appv1alpha1.ParkOf(map[string]string{"altershield.defense.antgroup.com/parked": row.annotation}, 2)
+			NewWithT(t).Expect(park != nil).To(Equal(row.known))
+		})
+	}
+}
+
 func rollback(edit ...string) string {
 	return strings.NewReplacer(edit...).Replace(`{"version":"a","release":2,"to":"b","toRelease":3,"reason":"PodsFailed","message":"m","time":"2026-11-21T10:00:00Z"}`)
 }

@@ -60,6 +60,9 @@ const (
 	ReasonAllPodsPassed = "AllPodsPassed"
 	// ReasonPodsFailed means that a pod of the release or batch has the verdict unpass. Also a reason of ConditionSuspended.
 	ReasonPodsFailed = "PodsFailed"
+	// ReasonWorkloadFailed means that the workload shows that the release failed, by the health expressions of its ControlledKind. Also a
+	// reason of ConditionSuspended.
+	ReasonWorkloadFailed = "WorkloadFailed"
 )
 
 // Reasons of ConditionSuspended.

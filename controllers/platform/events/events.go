@@ -95,8 +95,8 @@ func SuspensionIgnored(workload client.Object, used appv1alpha1.IgnoredSuspend) 
 func IgnoredSuspendRemoved(workload client.Object) Event {
 	return Event{
 		Regarding: workload, Type: corev1.EventTypeNormal, Reason: appv1alpha1.EventIgnoredSuspendRemoved, Action: actionRecord,
-		Note: fmt.Sprintf("removed the label %s: the Deployment is not suspended. "+
-			"The operator removes it once per release: delete it from the manifest that sets it", appv1alpha1.LabelIgnoredSuspend),
+		Note: fmt.Sprintf("removed the label %s: the %s is not suspended. "+
+			"The operator removes it once per release: delete it from the manifest that sets it", appv1alpha1.LabelIgnoredSuspend, kindOf(workload)),
 	}
 }
 
@@ -115,12 +115,12 @@ func ReleaseSucceeded(workload client.Object, released *appv1alpha1.ChangeWorklo
 
 // ReleaseSuspended reports that pods of a release failed, so that further releases are denied.
 func ReleaseSuspended(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
-	return warning(workload, released, appv1alpha1.EventReleaseSuspended, decide.Failures(released.Status.DefenseCheckFailPods))
+	return warning(workload, released, appv1alpha1.EventReleaseSuspended, decide.FailureOf(&released.Status))
 }
 
 // PodsFailed reports that pods of a release failed while the setting "blocking" is off.
 func PodsFailed(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
-	return warning(workload, released, appv1alpha1.EventPodsFailed, decide.Failures(released.Status.DefenseCheckFailPods))
+	return warning(workload, released, appv1alpha1.EventPodsFailed, decide.FailureOf(&released.Status))
 }
 
 // RolloutHeld reports that the operator paused the rollout of a release, for a cause such as "a pod failed".

@@ -48,6 +48,8 @@ func TestEvent(t *testing.T) {
 			Conditions:           []metav1.Condition{{Type: "Ordered", Message: "connection refused"}},
 		},
 	}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep", UID: "s-1"}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-1"}}
 	setting := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: "altershieldoperator-system", Name: "blocking"}}
 	reference := &corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "sleep", UID: "d-1"}
 	ofVersion := &corev1.ObjectReference{APIVersion: "app.ops.cloud.alipay.com/v1alpha1", Kind: "ChangeWorkload", Namespace: "default", Name: "sleep--x--b"}
@@ -98,6 +100,22 @@ func TestEvent(t *testing.T) {
 			"broken; the setting stuck-rollback applies: 2m0s"},
 		{events.ReleaseRefused(deployment.Kind{}, workload, "b", "refused"), reference, ofVersion,
 			"Warning", "ReleaseRefused", "Admit", "refused"},
+		{events.RecordNameTaken(workload, released, &metav1.OwnerReference{Kind: "StatefulSet", Name: "sleep"}), workload, nil,
+			"Warning", "ReleaseNotRecorded", "Record",
+			"release b is not checked: its record sleep--x--b belongs to statefulset sleep, which has the same name and pod template: rename one of them"},
+		{events.IgnoredSuspendRemoved(set), set, nil, "Normal", "IgnoredSuspendRemoved", "Record",
+			"removed the label altershield.defense.antgroup.com/ignored-suspend: the StatefulSet is not suspended. " +
+				"The operator removes it once per release: delete it from the manifest that sets it"},
+		{events.RolloutResumedByMode(set, released), set, released, "Warning", "RolloutResumed", "Verify",
+			"release b: the rollout continues: the mode of its kind is no longer Enforce"},
+		{events.ReleaseParked(set, decide.Release{Version: "b", Number: 2}, appv1alpha1.Park{Message: "bob asked for it"}), set, nil,
+			"Warning", "ReleaseParked", "RollBack",
+			"release 2, version b, is parked: its rollout is held and its pods come back with the template from before: bob asked for it"},
+		{events.ReleaseNotParked(set, decide.Release{Version: "b", Number: 2}, broken, "bob asked for it"), set, nil,
+			"Warning", "ReleaseNotParked", "RollBack", "release 2, version b, was not parked: broken (cause of the park: bob asked for it)"},
+		{events.PodDeleted(set, pod, "it is not ready"), set, pod, "Normal", "PodDeleted", "RollBack", "deleted pod sleep-1: it is not ready"},
+		{events.PodNotDeleted(set, decide.Release{Version: "b", Number: 2}, broken), set, nil,
+			"Warning", "PodNotDeleted", "RollBack", "release 2, version b: broken"},
 		{events.ConfigRestored(setting), setting, nil, "Normal", "ConfigRestored", "Configure", "created with the default"},
 		{events.ConfigIgnored(setting, "no effect"), setting, nil, "Warning", "ConfigIgnored", "Configure", "no effect"},
 	} {

@@ -26,20 +26,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-)
-
-// Health is the state of the current release of a workload.
-type Health string
-
-const (
-	// HealthCurrent means that the release is complete.
-	HealthCurrent Health = "Current"
-	// HealthInProgress means that the release is being rolled out.
-	HealthInProgress Health = "InProgress"
-	// HealthFailed means that the release failed.
-	HealthFailed Health = "Failed"
-	// HealthUnknown means that the object doesn't show its state.
-	HealthUnknown Health = "Unknown"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // health determines the health of a workload.
@@ -52,21 +39,21 @@ type health struct {
 type counts struct{ desired, total, updated, ready Path }
 
 // Health returns the health of the current release of a workload, and the reason.
-func (h health) Health(object client.Object) (Health, string) {
+func (h health) Health(object client.Object) (workload.Health, string) {
 	fields := raw(object)
 	variables := map[string]any{varObject: fields, varRelease: releaseOf(object)}
 	allowed := newBudget()
 	for _, rule := range []struct {
 		name       string
 		expression *expression
-		health     Health
-	}{{"failed", h.failed, HealthFailed}, {"inProgress", h.inProgress, HealthInProgress}, {"current", h.current, HealthCurrent}} {
+		health     workload.Health
+	}{{"failed", h.failed, workload.HealthFailed}, {"inProgress", h.inProgress, workload.HealthInProgress}, {"current", h.current, workload.HealthCurrent}} {
 		if rule.expression == nil {
 			continue
 		}
 		matches, err := rule.expression.holds(variables, allowed)
 		if err != nil {
-			return HealthUnknown, fmt.Sprintf("evaluating spec.health.%s: %v", rule.name, err)
+			return workload.HealthUnknown, fmt.Sprintf("evaluating spec.health.%s: %v", rule.name, err)
 		}
 		if matches {
 			return rule.health, fmt.Sprintf("spec.health.%s is true", rule.name)
@@ -76,9 +63,9 @@ func (h health) Health(object client.Object) (Health, string) {
 	case h.current == nil:
 		return h.usual(fields, object.GetGeneration(), object.GetDeletionTimestamp() != nil)
 	case h.inProgress == nil:
-		return HealthInProgress, "spec.health.current is false"
+		return workload.HealthInProgress, "spec.health.current is false"
 	default:
-		return HealthUnknown, "no expression of spec.health is true"
+		return workload.HealthUnknown, "no expression of spec.health is true"
 	}
 }
 
@@ -94,29 +81,29 @@ func releaseOf(object client.Object) map[string]any {
 
 // usual evaluates the conditions and the generation as kstatus does, and the counts. Unlike kstatus, it returns Unknown for an object
 // without any of them.
-func (h health) usual(object map[string]any, generation int64, deleted bool) (Health, string) {
+func (h health) usual(object map[string]any, generation int64, deleted bool) (workload.Health, string) {
 	observed, known := observedGeneration(object)
 	conditions := conditionsOf(object)
 	lags, complete := h.counts.compare(object)
 	switch {
 	case deleted:
-		return HealthInProgress, "the object is being deleted"
+		return workload.HealthInProgress, "the object is being deleted"
 	case known && observed < generation:
-		return HealthInProgress, "the controller has not observed the latest generation"
+		return workload.HealthInProgress, "the controller has not observed the latest generation"
 	case conditions["Stalled"].status == "True":
-		return HealthFailed, conditions["Stalled"].text("Stalled")
+		return workload.HealthFailed, conditions["Stalled"].text("Stalled")
 	case conditions["Reconciling"].status == "True":
-		return HealthInProgress, conditions["Reconciling"].text("Reconciling")
+		return workload.HealthInProgress, conditions["Reconciling"].text("Reconciling")
 	case lags != "":
-		return HealthInProgress, lags
+		return workload.HealthInProgress, lags
 	case conditions["Ready"].status == "True":
-		return HealthCurrent, conditions["Ready"].text("Ready")
+		return workload.HealthCurrent, conditions["Ready"].text("Ready")
 	case conditions["Ready"].status != "":
-		return HealthInProgress, conditions["Ready"].text("Ready")
+		return workload.HealthInProgress, conditions["Ready"].text("Ready")
 	case complete:
-		return HealthCurrent, "all pods are updated and ready"
+		return workload.HealthCurrent, "all pods are updated and ready"
 	default:
-		return HealthUnknown, "the object has neither a condition Ready nor counts of updated and ready pods"
+		return workload.HealthUnknown, "the object has neither a condition Ready nor counts of updated and ready pods"
 	}
 }
 

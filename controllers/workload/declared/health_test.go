@@ -24,35 +24,36 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 func TestKindHealthByTheUsualSigns(t *testing.T) {
 	for _, row := range []struct {
 		name, plural, object string
-		health               Health
+		health               workload.Health
 		message              string
 	}{
-		{"nothing to go by", "kubernetesclusters", "{metadata: {generation: 3}, status: {observedGeneration: 3, phase: Running}}", HealthUnknown,
+		{"nothing to go by", "kubernetesclusters", "{metadata: {generation: 3}, status: {observedGeneration: 3, phase: Running}}", workload.HealthUnknown,
 			"the object has neither a condition Ready nor counts of updated and ready pods"},
 		{"a generation that wasn't seen", "clonesets", "{metadata: {generation: 3}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}",
-			HealthInProgress, "the controller has not observed the latest generation"},
-		{"a generation that is a string", "rollouts", "{metadata: {generation: 3}, status: {observedGeneration: '2'}}", HealthInProgress,
+			workload.HealthInProgress, "the controller has not observed the latest generation"},
+		{"a generation that is a string", "rollouts", "{metadata: {generation: 3}, status: {observedGeneration: '2'}}", workload.HealthInProgress,
 			"the controller has not observed the latest generation"},
 		{"a generation that is no number", "rollouts", "{metadata: {generation: 3}, status: {observedGeneration: 'x', conditions: [{type: Ready, status: 'True'}]}}",
-			HealthCurrent, "condition Ready is True"},
-		{"Stalled", "knativeservices", "status: {conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True', message: no quota}]}", HealthFailed,
+			workload.HealthCurrent, "condition Ready is True"},
+		{"Stalled", "knativeservices", "status: {conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True', message: no quota}]}", workload.HealthFailed,
 			"condition Stalled is True: no quota"},
-		{"Reconciling", "knativeservices", "status: {conditions: [{type: Ready, status: 'True'}, {type: Reconciling, status: 'True'}]}", HealthInProgress,
+		{"Reconciling", "knativeservices", "status: {conditions: [{type: Ready, status: 'True'}, {type: Reconciling, status: 'True'}]}", workload.HealthInProgress,
 			"condition Reconciling is True"},
-		{"Ready", "knativeservices", "status: {conditions: [{type: Ready, status: 'True'}]}", HealthCurrent, "condition Ready is True"},
-		{"not Ready", "knativeservices", "status: {conditions: [{type: Ready, status: Unknown, message: waiting}]}", HealthInProgress, "condition Ready is Unknown: waiting"},
-		{"old pods", "clonesets", "{spec: {replicas: 3}, status: {replicas: 4, updatedReplicas: 3, readyReplicas: 4}}", HealthInProgress, "1 of 4 pods are old"},
-		{"missing pods", "clonesets", "{spec: {replicas: 3}, status: {replicas: 2, updatedReplicas: 2, readyReplicas: 2}}", HealthInProgress, "2 of 3 pods are updated"},
-		{"pods that aren't ready", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3, readyReplicas: 2}}", HealthInProgress, "2 of 3 pods are ready"},
-		{"all pods", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3, readyReplicas: 3}}", HealthCurrent, "all pods are updated and ready"},
-		{"counts before Ready", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 2, conditions: [{type: Ready, status: 'True'}]}}", HealthInProgress,
+		{"Ready", "knativeservices", "status: {conditions: [{type: Ready, status: 'True'}]}", workload.HealthCurrent, "condition Ready is True"},
+		{"not Ready", "knativeservices", "status: {conditions: [{type: Ready, status: Unknown, message: waiting}]}", workload.HealthInProgress, "condition Ready is Unknown: waiting"},
+		{"old pods", "clonesets", "{spec: {replicas: 3}, status: {replicas: 4, updatedReplicas: 3, readyReplicas: 4}}", workload.HealthInProgress, "1 of 4 pods are old"},
+		{"missing pods", "clonesets", "{spec: {replicas: 3}, status: {replicas: 2, updatedReplicas: 2, readyReplicas: 2}}", workload.HealthInProgress, "2 of 3 pods are updated"},
+		{"pods that aren't ready", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3, readyReplicas: 2}}", workload.HealthInProgress, "2 of 3 pods are ready"},
+		{"all pods", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3, readyReplicas: 3}}", workload.HealthCurrent, "all pods are updated and ready"},
+		{"counts before Ready", "clonesets", "{spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 2, conditions: [{type: Ready, status: 'True'}]}}", workload.HealthInProgress,
 			"2 of 3 pods are updated"},
-		{"its deletion", "clonesets", "metadata: {deletionTimestamp: '2026-11-21T10:00:00Z'}", HealthInProgress, "the object is being deleted"},
+		{"its deletion", "clonesets", "metadata: {deletionTimestamp: '2026-11-21T10:00:00Z'}", workload.HealthInProgress, "the object is being deleted"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			health, message := compiled(t, row.plural, "{}").Health(objectOf(t, row.object))
@@ -66,16 +67,16 @@ func TestKindHealthByExpressions(t *testing.T) {
 	const current, inProgress, failed = `current: "object.status.phase == 'Good'"`, `inProgress: "object.status.phase == 'Busy'"`, `failed: "object.status.phase == 'Bad'"`
 	for _, row := range []struct {
 		name, rules, phase string
-		health             Health
+		health             workload.Health
 		message            string
 	}{
-		{"current", current, "Good", HealthCurrent, "spec.health.current is true"},
-		{"not current", current, "Busy", HealthInProgress, "spec.health.current is false"},
-		{"none of two", current + ", " + inProgress, "Bad", HealthUnknown, "no expression of spec.health is true"},
-		{"in progress", current + ", " + inProgress, "Busy", HealthInProgress, "spec.health.inProgress is true"},
-		{"failed", current + ", " + failed, "Bad", HealthFailed, "spec.health.failed is true"},
-		{"not failed: what is usual decides", failed, "Good", HealthUnknown, "the object has neither a condition Ready nor counts of updated and ready pods"},
-		{"an error", `current: "object.status.missing == ''"`, "Good", HealthUnknown, "evaluating spec.health.current: no such key: missing"},
+		{"current", current, "Good", workload.HealthCurrent, "spec.health.current is true"},
+		{"not current", current, "Busy", workload.HealthInProgress, "spec.health.current is false"},
+		{"none of two", current + ", " + inProgress, "Bad", workload.HealthUnknown, "no expression of spec.health is true"},
+		{"in progress", current + ", " + inProgress, "Busy", workload.HealthInProgress, "spec.health.inProgress is true"},
+		{"failed", current + ", " + failed, "Bad", workload.HealthFailed, "spec.health.failed is true"},
+		{"not failed: what is usual decides", failed, "Good", workload.HealthUnknown, "the object has neither a condition Ready nor counts of updated and ready pods"},
+		{"an error", `current: "object.status.missing == ''"`, "Good", workload.HealthUnknown, "evaluating spec.health.current: no such key: missing"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			kind := compiled(t, "kubernetesclusters", "health: {"+row.rules+"}")
@@ -91,38 +92,38 @@ func TestKindHealthKnowsTheRelease(t *testing.T) {
 	kind := compiled(t, "kubernetesclusters", `health: {current: "release.number == 4 && release.version == 'v' && release.time == timestamp('2026-11-21T10:00:00Z')"}`)
 	object := objectOf(t, `{metadata: {labels: {admission-webhook-altershield.antgroup.com/version: v}, annotations: {altershield.defense.antgroup.com/release: "4"}}}`)
 	health, _ := kind.Health(object)
-	g.Expect(health).To(Equal(HealthInProgress), "the time isn't known")
+	g.Expect(health).To(Equal(workload.HealthInProgress), "the time isn't known")
 	annotations := object.GetAnnotations()
 	annotations["altershield.defense.antgroup.com/released-by"] = `{"user":"a","time":"2026-11-21T10:00:00Z","version":"v","release":4}`
 	object.SetAnnotations(annotations)
 	health, _ = kind.Health(object)
-	g.Expect(health).To(Equal(HealthCurrent))
+	g.Expect(health).To(Equal(workload.HealthCurrent))
 }
 
 func TestKindHealthOfSamples(t *testing.T) {
 	const released = `{"altershield.defense.antgroup.com/release": "1", "altershield.defense.antgroup.com/released-by": '{"user":"a","time":"2026-11-21T10:00:00Z","version":"v","release":1}'}`
 	for _, row := range []struct {
 		sample, plural, object string
-		health                 Health
+		health                 workload.Health
 	}{
-		{"rollout", "rollouts", "{metadata: {generation: 2}, status: {observedGeneration: '1', phase: Healthy}}", HealthInProgress},
-		{"rollout", "rollouts", "{metadata: {generation: 2}, status: {observedGeneration: '2', phase: Healthy}}", HealthCurrent},
-		{"rollout", "rollouts", "{metadata: {generation: 2}, status: {observedGeneration: '2', phase: Degraded}}", HealthFailed},
-		{"rollout", "rollouts", "metadata: {generation: 1}", HealthInProgress},
-		{"raycluster", "rayclusters", "{metadata: {generation: 2}, status: {observedGeneration: 2, state: ready}}", HealthCurrent},
-		{"raycluster", "rayclusters", "metadata: {generation: 2}", HealthInProgress},
-		{"jobset", "jobsets", "status: {terminalState: Failed}", HealthFailed},
-		{"jobset", "jobsets", "metadata: {name: a}", HealthInProgress},
-		{"knative-service", "knativeservices", "{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}", HealthCurrent},
-		{"knative-service", "knativeservices", "metadata: {generation: 2}", HealthInProgress},
-		{"cluster-api-cluster", "clusters", "metadata: {generation: 2}", HealthInProgress},
-		{"cluster-api-cluster", "clusters", "{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: RollingOut, status: 'False'}, {type: Available, status: 'True'}]}}", HealthCurrent},
-		{"cluster-api-cluster", "clusters", "{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: RollingOut, status: 'True'}, {type: Available, status: 'True'}]}}", HealthInProgress},
-		{"cluster-api-machinedeployment", "machinedeployments", "{metadata: {generation: 2}, status: {observedGeneration: 2}}", HealthUnknown},
-		{"kubernetescluster", "kubernetesclusters", "{metadata: {annotations: " + released + "}, status: {phase: Running, lastTransitionTime: '2026-11-21T09:59:00Z'}}", HealthInProgress},
-		{"kubernetescluster", "kubernetesclusters", "{metadata: {annotations: " + released + "}, status: {phase: Running, lastTransitionTime: '2026-11-21T10:01:00Z'}}", HealthCurrent},
-		{"kubernetescluster", "kubernetesclusters", "{metadata: {annotations: " + released + "}, status: {phase: Failed, lastTransitionTime: '2026-11-21T10:01:00Z'}}", HealthFailed},
-		{"kubernetescluster", "kubernetesclusters", "metadata: {name: a}", HealthInProgress},
+		{"rollout", "rollouts", "{metadata: {generation: 2}, status: {observedGeneration: '1', phase: Healthy}}", workload.HealthInProgress},
+		{"rollout", "rollouts", "{metadata: {generation: 2}, status: {observedGeneration: '2', phase: Healthy}}", workload.HealthCurrent},
+		{"rollout", "rollouts", "{metadata: {generation: 2}, status: {observedGeneration: '2', phase: Degraded}}", workload.HealthFailed},
+		{"rollout", "rollouts", "metadata: {generation: 1}", workload.HealthInProgress},
+		{"raycluster", "rayclusters", "{metadata: {generation: 2}, status: {observedGeneration: 2, state: ready}}", workload.HealthCurrent},
+		{"raycluster", "rayclusters", "metadata: {generation: 2}", workload.HealthInProgress},
+		{"jobset", "jobsets", "status: {terminalState: Failed}", workload.HealthFailed},
+		{"jobset", "jobsets", "metadata: {name: a}", workload.HealthInProgress},
+		{"knative-service", "knativeservices", "{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}}", workload.HealthCurrent},
+		{"knative-service", "knativeservices", "metadata: {generation: 2}", workload.HealthInProgress},
+		{"cluster-api-cluster", "clusters", "metadata: {generation: 2}", workload.HealthInProgress},
+		{"cluster-api-cluster", "clusters", "{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: RollingOut, status: 'False'}, {type: Available, status: 'True'}]}}", workload.HealthCurrent},
+		{"cluster-api-cluster", "clusters", "{metadata: {generation: 2}, status: {observedGeneration: 2, conditions: [{type: RollingOut, status: 'True'}, {type: Available, status: 'True'}]}}", workload.HealthInProgress},
+		{"cluster-api-machinedeployment", "machinedeployments", "{metadata: {generation: 2}, status: {observedGeneration: 2}}", workload.HealthUnknown},
+		{"kubernetescluster", "kubernetesclusters", "{metadata: {annotations: " + released + "}, status: {phase: Running, lastTransitionTime: '2026-11-21T09:59:00Z'}}", workload.HealthInProgress},
+		{"kubernetescluster", "kubernetesclusters", "{metadata: {annotations: " + released + "}, status: {phase: Running, lastTransitionTime: '2026-11-21T10:01:00Z'}}", workload.HealthCurrent},
+		{"kubernetescluster", "kubernetesclusters", "{metadata: {annotations: " + released + "}, status: {phase: Failed, lastTransitionTime: '2026-11-21T10:01:00Z'}}", workload.HealthFailed},
+		{"kubernetescluster", "kubernetesclusters", "metadata: {name: a}", workload.HealthInProgress},
 	} {
 		t.Run(row.sample+" "+row.object, func(t *testing.T) {
 			health, message := sample(t, row.sample, row.plural).Health(objectOf(t, row.object))

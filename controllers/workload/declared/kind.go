@@ -32,9 +32,11 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Kind is a declared kind. It also implements those of workload.Layered, workload.Pauser, Pacer, Parker and Lister that are declared.
+// Kind is a declared kind. It also implements those of workload.Layered, workload.Pauser, workload.Lister, Pacer and Parker that are
+// declared.
 type Kind interface {
 	workload.Kind
+	workload.Judged
 
 	// Mode returns the mode of the kind.
 	Mode() appv1alpha1.ControlledKindMode
@@ -63,8 +65,6 @@ type Kind interface {
 	// MayChange returns a CEL condition for webhooks, over object and oldObject. If it is false, an update is not a release.
 	MayChange() string
 
-	// Health returns the health of the current release of a workload, and the reason.
-	Health(workload client.Object) (Health, string)
 	// Violations returns the rules that a request breaks. old is nil for a creation, updated for a deletion.
 	Violations(request *admissionv1.AdmissionRequest, old, updated map[string]any) []Violation
 	// Operations returns the operations that rules apply to.
@@ -85,12 +85,6 @@ type Pacer interface {
 type Parker interface {
 	// Park returns the operations after which deleted pods return at the previous revision.
 	Park(workload client.Object) []workload.Operation
-}
-
-// Lister is a Kind without pods.
-type Lister interface {
-	// Units returns the units that are reported in place of pods.
-	Units(workload client.Object) []appv1alpha1.PodSummary
 }
 
 // kind is the common part of all declared kinds.
@@ -174,7 +168,7 @@ func (k *kind) Rollout(object client.Object) decide.Rollout {
 	rolling, known := k.counts.isRolling(fields)
 	if !known {
 		health, _ := k.Health(object)
-		rolling = health == HealthInProgress || health == HealthFailed
+		rolling = health == workload.HealthInProgress || health == workload.HealthFailed
 	}
 	rollout.Rolling = rolling
 	return rollout

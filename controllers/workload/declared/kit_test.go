@@ -166,7 +166,7 @@ func abilities(kind workload.Kind) []string {
 	_, pauser := kind.(workload.Pauser)
 	_, pacer := kind.(Pacer)
 	_, parker := kind.(Parker)
-	_, lister := kind.(Lister)
+	_, lister := kind.(workload.Lister)
 	for name, implemented := range map[string]bool{"Layered": layered, "Pauser": pauser, "Pacer": pacer, "Parker": parker, "Lister": lister} {
 		if implemented {
 			found = append(found, name)

@@ -38,6 +38,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 const versionLabel = "admission-webhook-altershield.antgroup.com/version"
@@ -304,7 +305,7 @@ func TestKindOwnerOfAPodThatTwoSelect(t *testing.T) {
 func TestKindUnits(t *testing.T) {
 	g := NewWithT(t)
 	object := objectOf(t, "{metadata: {namespace: infra, name: dev, uid: u-1}, spec: {cluster: {nodeList: [{ip: 10.0.0.2}, {ip: node-3}, {ip: 10.0.0.2}, {}, x]}}}")
-	units := sample(t, "kubernetescluster", "kubernetesclusters").(Lister).Units(object)
+	units := sample(t, "kubernetescluster", "kubernetesclusters").(workload.Lister).Units(object)
 	g.Expect(units).To(HaveLen(2), "one that is there twice is one")
 	g.Expect(units[0].Pod).To(Equal("10.0.0.2"))
 	g.Expect(units[0].IP).To(Equal("10.0.0.2"))
@@ -314,7 +315,7 @@ func TestKindUnits(t *testing.T) {
 	g.Expect(units[0].WorkSpace).To(Equal("default"))
 	g.Expect(units[1].Pod).To(Equal("node-3"))
 	g.Expect(units[1].IP).To(BeEmpty())
-	itself := sample(t, "cluster-api-cluster", "clusters").(Lister).Units(object)
+	itself := sample(t, "cluster-api-cluster", "clusters").(workload.Lister).Units(object)
 	g.Expect(itself).To(HaveLen(1))
 	g.Expect(itself[0].Pod).To(Equal("dev"))
 	g.Expect(itself[0].UID).To(BeEquivalentTo("u-1"))
