@@ -120,6 +120,8 @@ func Exceptions() []Exception {
 	const enforced = "The admission plugin OwnerReferencesPermissionEnforcement requires it when an object with this owner is created."
 	return []Exception{
 		{grant.Permission{Group: "apps", Resource: "deployments/finalizers", Verb: "update"}, enforced},
+		{grant.Permission{Group: "apps", Resource: "statefulsets/finalizers", Verb: "update"}, enforced},
+		{grant.Permission{Group: "apps", Resource: "daemonsets/finalizers", Verb: "update"}, enforced},
 		{grant.Permission{Group: ownGroup, Resource: "changeworkloads/finalizers", Verb: "update"}, enforced},
 		{
 			grant.Permission{Group: ownGroup, Resource: "changepods", Verb: "delete"},
@@ -132,7 +134,7 @@ func Exceptions() []Exception {
 func StreamedLists() []Exception {
 	var exceptions []Exception
 	for resource, group := range map[string]string{
-		"namespaces": "", "pods": "", "deployments": "apps", "replicasets": "apps",
+		"namespaces": "", "pods": "", "deployments": "apps", "statefulsets": "apps", "daemonsets": "apps", "replicasets": "apps",
 		"changeworkloads": ownGroup, "changepods": ownGroup, "opsconfiginfoes": ownGroup, "controlledkinds": ownGroup,
 		"secrets": "", "mutatingwebhookconfigurations": admissionGroup, "validatingwebhookconfigurations": admissionGroup,
 	} {

@@ -113,6 +113,8 @@ func TestUnusedTakesAnExceptionThatIsGranted(t *testing.T) {
 	g.Expect(audit.Unused(granted, nil, nil)).To(HaveLen(1))
 	g.Expect(audit.Unused(granted, nil, []audit.Exception{{Permission: granted[0].Permission}})).To(BeEmpty())
 	g.Expect(audit.Unused(granted, nil, audit.Exceptions())).To(ConsistOf(
+		"update statefulsets.apps/finalizers is an exception and is not granted",
+		"update daemonsets.apps/finalizers is an exception and is not granted",
 		"update changeworkloads.app.ops.cloud.alipay.com/finalizers is an exception and is not granted",
 		"delete changepods.app.ops.cloud.alipay.com is an exception and is not granted"))
 }
