@@ -182,26 +182,32 @@ func (u *Uninstaller) list(ctx context.Context, kind schema.GroupVersionKind, op
 	return objects, nil
 }
 
-// isOurs reports whether a CustomResourceDefinition belongs to the operator, by its name: its group may have kinds of others.
-func isOurs(name string) bool {
-	resource, group, _ := strings.Cut(name, ".")
-	return group == appv1alpha1.GroupVersion.Group && slices.Contains([]string{"changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds"}, resource)
-}
-
-// removeRecords removes the CustomResourceDefinitions with all their objects. A running operator gets time to close the orders of its
-// releases at AlterShield Server. After that, or without a running one, the orders stay open there.
+// removeRecords removes the CustomResourceDefinitions with all their objects. Those of the ControlledKinds come last: without them the
+// operator would end its hold of a StatefulSet or DaemonSet as long as it finds a record, and a failed release would continue.
 func (u *Uninstaller) removeRecords(ctx context.Context) error {
 	runs, err := u.operatorRuns(ctx)
 	if err != nil {
 		return err
 	}
+	if err := u.removeDefinitions(ctx, runs, "records", "changeworkloads", "changepods", "opsconfiginfoes"); err != nil {
+		return err
+	}
+	return u.removeDefinitions(ctx, runs, "ControlledKinds", "controlledkinds")
+}
+
+// removeDefinitions removes the operator's CustomResourceDefinitions of some resources. A running operator gets time to close the orders
+// of its releases at AlterShield Server. After that, or without a running one, the orders stay open there.
+func (u *Uninstaller) removeDefinitions(ctx context.Context, runs bool, what string, resources ...string) error {
 	kind := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
-	definitions, err := u.remove(ctx, kind, isOurs)
+	definitions, err := u.remove(ctx, kind, func(name string) bool { // the group may have kinds of others
+		resource, group, _ := strings.Cut(name, ".")
+		return group == appv1alpha1.GroupVersion.Group && slices.Contains(resources, resource)
+	})
 	if err != nil || len(definitions) == 0 {
 		return err
 	}
 	if runs {
-		fmt.Fprintf(u.out, "waiting up to %s for the operator to release its records\n", u.Patience)
+		fmt.Fprintf(u.out, "waiting up to %s for the operator to release its %s\n", u.Patience, what)
 		switch err := u.await(ctx, u.Patience, func(ctx context.Context) (bool, error) { return u.allGone(ctx, definitions) }); {
 		case err == nil:
 			return nil

@@ -101,7 +101,9 @@ func (b *bench) removesARunningOperator(t *testing.T) {
 	pods := b.kubectl(t, "-n shop get pods -o name")
 
 	said := b.uninstall(t, patience)
-	g.Expect(said).To(MatchRegexp(`(?s)^deleted Mutating.* Validating.* CustomResource.*waiting up to .* for the operator to release its records.* Namespace .* ClusterRole`))
+	g.Expect(said).To(MatchRegexp(`(?s)^deleted Mutating.* Validating.* CustomResource.*waiting up to .* for the operator to release its records.* ` +
+		`CustomResourceDefinition controlledkinds.* Namespace .* ClusterRole`))
+	g.Expect(said).NotTo(MatchRegexp(`(?s)controlledkinds.*changeworkloads`), "the operator would end its holds while it has the records")
 	g.Expect(said).NotTo(ContainSubstring("removed its finalizer"), "the operator is there to do that")
 	b.expectNothingLeft(t)
 
