@@ -37,9 +37,9 @@ import (
 
 // followsTheReadme runs the commands of the README as they are printed there, with another registry.
 func followsTheReadme(ctx context.Context) {
-	must(ctx, "env", "INSECURE=1", "PLATFORMS=linux/"+runtime.GOARCH, "bash", "-ec", readmeCommands("Install"))
+	must(ctx, "env", "INSECURE=1", "PLATFORMS=linux/"+runtime.GOARCH, "bash", "-ec", documented("README.md", "Install"))
 	bothReady(ctx)
-	output, err := run(ctx, "bash", "-ec", readmeCommands("One release, one denial"))
+	output, err := run(ctx, "bash", "-ec", documented("README.md", "One release, one denial"))
 	Expect(err).To(HaveOccurred(), "the last command is denied")
 	Expect(output).To(ContainSubstring("sleep--x--c6c45d23c098bdf181853a85b60b5d74   Success"))
 	Expect(output).To(HaveSuffix(`Error from server (deployment sleep is suspended): admission webhook "vdeployment.kb.io" ` +
@@ -50,13 +50,13 @@ func followsTheReadme(ctx context.Context) {
 	kubectl(ctx, "label", "namespace", "default", optIn+"-")
 }
 
-// readmeCommands returns the commands in a section of the README as one script.
-func readmeCommands(section string) string {
+// documented returns the commands in a section of a page as one script.
+func documented(page, section string) string {
 	GinkgoHelper()
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	content, err := os.ReadFile(filepath.Join(root, page))
 	Expect(err).NotTo(HaveOccurred())
-	_, text, found := strings.Cut(string(readme), "\n## "+section+"\n")
-	Expect(found).To(BeTrue())
+	_, text, found := strings.Cut(string(content), "\n## "+section+"\n")
+	Expect(found).To(BeTrue(), "section %s of %s", section, page)
 	text, _, _ = strings.Cut(text, "\n## ")
 	var script strings.Builder
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
@@ -146,8 +146,17 @@ func isRemoved(ctx context.Context) {
 	Expect(kube.Create(ctx, object)).To(Succeed())
 	succeeds(ctx, namespace, recordOf(object))
 	before := incarnations(ctx, namespace)
+	sets := []set{}
+	for _, failing := range []string{"shop", "failed"} {
+		controlledNamespace(ctx, failing)
+		sets = append(sets, statefulSet(failing, "web", appsv1.ParallelPodManagement), daemonSet(failing, "web"))
+	}
+	create(ctx, sets)
+	fail(ctx, sets)
+	holds(ctx, sets)
 
-	fmt.Print(must(ctx, "make", "undeploy"))
+	output := must(ctx, "make", "undeploy")
+	fmt.Print(output)
 
 	By("leaving no objects of the operator behind")
 	Expect(kubectl(ctx, "get", "namespaces", "-o", "name")).NotTo(ContainSubstring(system))
@@ -161,6 +170,19 @@ func isRemoved(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	kubectl(ctx, "rollout", "status", "-n", namespace, "deployment", "sleep", "--timeout=2m")
 	kubectl(ctx, "delete", "namespace", namespace, "--timeout=2m")
+
+	By("leaving no rollout stopped, once the commands that it printed and those of the pages are run")
+	for line := range strings.Lines(output) {
+		if strings.HasPrefix(line, "  kubectl -n failed ") {
+			must(ctx, "bash", "-ec", line)
+		}
+	}
+	fmt.Print(must(ctx, "bash", "-ec", documented("docs/statefulsets.md", "Hold")+documented("docs/daemonsets.md", "Hold")))
+	for _, s := range sets {
+		Expect(s.strategy(ctx)).To(Equal(s.rolling))
+		kubectl(ctx, "rollout", "status", "-n", s.GetNamespace(), s.noun, s.GetName(), "--timeout=2m")
+	}
+	kubectl(ctx, "delete", "namespace", "shop", "failed", "--timeout=2m")
 
 	By("removing it once more, which has no effect")
 	Expect(must(ctx, "make", "undeploy")).NotTo(ContainSubstring("deleted "))

@@ -99,6 +99,7 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("is installed by one command, and two replicas become ready under the restricted profile", installs)
 	It("plays the documented walkthrough, and rolls back a release whose image can't be pulled", walksThrough)
 	It("rolls back a release whose container crashes again and again", takesBackACrashLoop)
+	It("suspends, holds and rolls back releases of StatefulSets and DaemonSets", controlsSets)
 	It("asks AlterShield Server, which calls back through the Service", asksTheServer)
 	It("serves metrics only to authorized accounts", guardsItsMetrics)
 	It("verifies a release whose leader was deleted in the middle", losesItsLeader)
