@@ -52,7 +52,8 @@ var _ = Describe("Permissions", func() {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		verified(ctx, namespace, "sleep")
-		Expect(listed()[before:]).To(ContainElements("namespaces", "pods", "deployments", "replicasets", "changeworkloads", "changepods", "opsconfiginfoes"))
+		Expect(listed()[before:]).To(ContainElements("namespaces", "pods", "deployments", "replicasets", "statefulsets", "daemonsets",
+			"controllerrevisions", "changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds"))
 	})
 })
 
