@@ -260,10 +260,10 @@ func (t tool) reportHold(tried request, object *unstructured.Unstructured) error
 }
 
 // changes returns the places at which two contents differ.
-func changes(old, updated declared.Content) []string {
+func changes(old, updated workload.Content) []string {
 	var changed []string
 	for _, pointer := range slices.Sorted(maps.Keys(updated)) {
-		if before, known := old[pointer]; !known || !(declared.Content{"": before}).Equal(declared.Content{"": updated[pointer]}) {
+		if before, known := old[pointer]; !known || !(workload.Content{"": before}).Equal(workload.Content{"": updated[pointer]}) {
 			changed = append(changed, pointer)
 		}
 	}

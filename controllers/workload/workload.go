@@ -96,6 +96,12 @@ type Restorer interface {
 	Orphans(ctx context.Context, live client.Reader, workload client.Object, version string) ([]podtemplate.Template, error)
 }
 
+// Reversible is a Kind whose releases may not be rolled back.
+type Reversible interface {
+	// MayUndo reports whether releases can be rolled back.
+	MayUndo() bool
+}
+
 // PodJudged is a Layered Kind whose layer doesn't show the health of a revision: it depends on the pods of the revision, and on the
 // status of the workload.
 type PodJudged interface {
@@ -136,6 +142,12 @@ type Stateful interface {
 func HasData(kind Kind, workload client.Object) bool {
 	stateful, ok := kind.(Stateful)
 	return ok && stateful.HasData(workload)
+}
+
+// MayUndo reports whether releases of a kind can be rolled back.
+func MayUndo(kind Kind) bool {
+	reversible, ok := kind.(Reversible)
+	return !ok || reversible.MayUndo()
 }
 
 // KeepsRevisions reports whether the controller of a kind keeps its pod templates in ControllerRevisions. Pods of such a kind belong to

@@ -17,45 +17,16 @@ limitations under the License.
 package declared
 
 import (
-	"crypto/md5"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
-
-// Content holds the parts of a workload whose change is a release: pod templates without the labels that the operator owns, and other
-// fields, by JSON pointer (RFC 6901). It is shared with the object: don't modify it.
-type Content map[string]any
-
-// Equal reports whether two contents are the same.
-func (c Content) Equal(other Content) bool {
-	return maps.EqualFunc(c, other, func(a, b any) bool { return reflect.DeepEqual(a, b) })
-}
-
-// Version returns the version of a content: the MD5 of its JSON with sorted keys.
-func (c Content) Version() (string, error) {
-	text, err := json.Marshal(map[string]any(c))
-	if err != nil {
-		return "", fmt.Errorf("marshalling the content of a release: %w", err)
-	}
-	sum := md5.Sum(text)
-	return hex.EncodeToString(sum[:]), nil
-}
-
-// UnmarshalJSON decodes a stored content. Integers are decoded as in objects of the API server.
-func (c *Content) UnmarshalJSON(text []byte) error {
-	return utiljson.Unmarshal(text, (*map[string]any)(c))
-}
 
 // content defines the content of a kind.
 type content struct {
@@ -69,8 +40,8 @@ type content struct {
 }
 
 // Content returns the parts of an object whose change is a release. An object without content is not a workload.
-func (c *content) Content(object map[string]any) Content {
-	found := Content{}
+func (c *content) Content(object map[string]any) workload.Content {
+	found := workload.Content{}
 	ignored := c.ignoredIn(object)
 	for _, path := range c.templates {
 		path.each(object, func(at place, value any) {
@@ -135,35 +106,25 @@ func (c *content) IsRelease(old, updated map[string]any) (bool, error) {
 	return released, nil
 }
 
-// Stamp returns the operations that set the version label of every pod template, or remove it if version is empty. They also remove the
-// Finished label, which all pods would start with.
-func (c *content) Stamp(object map[string]any, version string) []workload.Operation {
+// Templates returns JSON pointers to the pod templates that carry the version label.
+func (c *content) Templates(object map[string]any) []string {
 	if !c.stamped {
 		return nil
 	}
-	var operations []workload.Operation
+	var pointers []string
 	for _, path := range c.templates {
-		path.each(object, func(at place, _ any) {
-			label := append(slices.Clip(at), "metadata", "labels", appv1alpha1.LabelVersion)
-			finished := append(slices.Clip(at), "metadata", "labels", appv1alpha1.LabelOperateFinished)
-			present := label.find(object)
-			switch {
-			case version != "" && present != version:
-				operations = append(operations, set(object, label, version))
-			case version == "" && present != nil:
-				operations = append(operations, workload.Operation{Op: "remove", Path: label.pointer()})
-			}
-			if finished.find(object) != nil {
-				operations = append(operations, workload.Operation{Op: "remove", Path: finished.pointer()})
+		path.each(object, func(at place, value any) {
+			if _, isObject := value.(map[string]any); isObject {
+				pointers = append(pointers, at.pointer())
 			}
 		})
 	}
-	return operations
+	return pointers
 }
 
 // Restore returns the operations that restore a stored content. Ignored fields keep their values. It fails if the elements of a list
 // have changed.
-func (c *content) Restore(object map[string]any, kept Content) ([]workload.Operation, error) {
+func (c *content) Restore(object map[string]any, kept workload.Content) ([]workload.Operation, error) {
 	present := c.Content(object)
 	if err := c.sameElements(present, kept); err != nil {
 		return nil, err
@@ -196,7 +157,7 @@ func (c *content) Restore(object map[string]any, kept Content) ([]workload.Opera
 }
 
 // sameElements returns an error if a path with [*] leads to different places in the two contents.
-func (c *content) sameElements(present, kept Content) error {
+func (c *content) sameElements(present, kept workload.Content) error {
 	for _, path := range slices.Concat(c.templates, c.fields) {
 		if _, isOne := path.fields(); isOne {
 			continue

@@ -21,6 +21,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 const ray = `
@@ -51,7 +54,7 @@ func TestKindContent(t *testing.T) {
 	version, err := content.Version()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(version).To(Equal("35152a83738e45111bd283c595a5433d"))
-	var kept Content
+	var kept workload.Content
 	g.Expect(json.Unmarshal(text, &kept)).To(Succeed())
 	g.Expect(kept.Equal(content)).To(BeTrue())
 	g.Expect(kept.Version()).To(Equal(version))
@@ -129,7 +132,7 @@ func TestKindContentOfAWholeSpec(t *testing.T) {
 	g := NewWithT(t)
 	kind := compiled(t, "machinedeployments", `{hold: [{path: spec.paused, value: true}, {path: spec.rollout.strategy.type, value: OnDelete}]}`)
 	before := objectOf(t, "spec: {replicas: 3, clusterName: c}").Object
-	g.Expect(kind.Content(before)).To(Equal(Content{"/spec": map[string]any{"clusterName": "c"}}))
+	g.Expect(kind.Content(before)).To(Equal(workload.Content{"/spec": map[string]any{"clusterName": "c"}}))
 	g.Expect(before).To(Equal(objectOf(t, "spec: {replicas: 3, clusterName: c}").Object), "it is read only")
 	g.Expect(kind.IsRelease(before, objectOf(t, "spec: {replicas: 4, clusterName: c, paused: true, rollout: {strategy: {type: OnDelete}}}").Object)).To(BeFalse())
 	g.Expect(kind.IsRelease(before, objectOf(t, "spec: {replicas: 3, clusterName: d}").Object)).To(BeTrue())
@@ -139,11 +142,11 @@ func TestKindContentOfATemplateWithinAField(t *testing.T) {
 	g := NewWithT(t)
 	kind := compiled(t, "knativeservices", "release: {fields: [spec], templates: [spec.template]}")
 	before := objectOf(t, "spec: {traffic: [{percent: 100}], template: {metadata: {labels: {a: b}}, spec: {}}}").Object
-	g.Expect(kind.Content(before)).To(Equal(Content{
+	g.Expect(kind.Content(before)).To(Equal(workload.Content{
 		"/spec":          map[string]any{"traffic": []any{map[string]any{"percent": int64(100)}}},
 		"/spec/template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": "b"}}, "spec": map[string]any{}},
 	}))
-	stamped := patched(t, before, kind.Stamp(before, "v1"))
+	stamped := stamp(t, kind, before, "v1")
 	g.Expect(kind.IsRelease(before, stamped)).To(BeFalse())
 	changed := objectOf(t, "spec: {traffic: [{percent: 50}], template: {metadata: {labels: {a: c}}, spec: {}}}").Object
 	operations, err := kind.Restore(changed, kind.Content(before))
@@ -151,25 +154,30 @@ func TestKindContentOfATemplateWithinAField(t *testing.T) {
 	g.Expect(patched(t, changed, operations)).To(Equal(before))
 }
 
-func TestKindStamp(t *testing.T) {
-	const label = "admission-webhook-altershield.antgroup.com/version"
+// stamp returns an object whose pod templates carry the version label.
+func stamp(t *testing.T, kind Kind, object map[string]any, version string) map[string]any {
+	t.Helper()
+	stamped := runtime.DeepCopyJSON(object)
+	for _, pointer := range kind.Templates(object) {
+		at := append(parsePlace(pointer), "metadata", "labels", "admission-webhook-altershield.antgroup.com/version")
+		if !at.put(stamped, version) {
+			t.Fatalf("%s is not in the object", pointer)
+		}
+	}
+	return stamped
+}
+
+func TestKindTemplates(t *testing.T) {
 	g, kind := NewWithT(t), sample(t, "raycluster", "rayclusters")
 	object := edit(t, ray, "/spec/workerGroupSpecs/1/template/metadata/labels/altershield.defense.antgroup.com~1operate-finished", "1")
-	operations := kind.Stamp(object, "v")
-	g.Expect(operations).To(HaveLen(3), "the head has it")
-	stamped := patched(t, object, operations)
-	for _, pointer := range []string{"/spec/headGroupSpec/template", "/spec/workerGroupSpecs/0/template", "/spec/workerGroupSpecs/1/template"} {
-		labels := parsePlace(pointer + "/metadata/labels").find(stamped)
-		g.Expect(labels).To(HaveKeyWithValue(label, "v"))
-		g.Expect(labels).NotTo(HaveKey(ContainSubstring("finished")))
-	}
-	g.Expect(kind.Stamp(stamped, "v")).To(BeEmpty())
-	g.Expect(kind.Content(stamped).Equal(kind.Content(object))).To(BeTrue())
-	bare := patched(t, stamped, kind.Stamp(stamped, ""))
-	g.Expect(parsePlace("/spec/headGroupSpec/template/metadata/labels").find(bare)).To(Equal(map[string]any{"app": "ray"}))
+	g.Expect(kind.Templates(object)).To(Equal([]string{
+		"/spec/headGroupSpec/template", "/spec/workerGroupSpecs/0/template", "/spec/workerGroupSpecs/1/template",
+	}))
+	g.Expect(kind.Content(stamp(t, kind, object, "v")).Equal(kind.Content(object))).To(BeTrue(), "the operator's labels don't count")
+	g.Expect(kind.Templates(edit(t, ray, "/spec/headGroupSpec/template", "none"))).To(HaveLen(2))
 
 	byRevision := compiled(t, "clonesets", "release: {identity: {by: Revision, label: controller-revision-hash, path: status.updateRevision}}")
-	g.Expect(byRevision.Stamp(objectOf(t, "spec: {template: {}}").Object, "v")).To(BeEmpty())
+	g.Expect(byRevision.Templates(objectOf(t, "spec: {template: {}}").Object)).To(BeEmpty())
 }
 
 func TestKindRestore(t *testing.T) {
@@ -220,7 +228,7 @@ func TestKindRestoreKeepsWhatIsIgnored(t *testing.T) {
 	operations, err = kind.Restore(gone, kind.Content(before))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(kind.Content(patched(t, gone, operations)).Equal(kind.Content(before))).To(BeTrue())
-	operations, err = kind.Restore(before, Content{})
+	operations, err = kind.Restore(before, workload.Content{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(patched(t, before, operations)).To(Equal(map[string]any{"spec": map[string]any{}}))
 }

@@ -18,7 +18,6 @@ limitations under the License.
 package declared
 
 import (
-	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,39 +35,21 @@ import (
 // declared.
 type Kind interface {
 	workload.Kind
+	workload.Composite
 	workload.Judged
+	workload.Preparer
+	workload.Reversible
+	workload.Ruled
+	workload.Selective
 
 	// Mode returns the mode of the kind.
 	Mode() appv1alpha1.ControlledKindMode
 	// Namespaced reports whether the workloads are in namespaces.
 	Namespaced() bool
-	// Controls reports whether an object is under control, rather than a part of the object that controls it.
-	Controls(object metav1.Object) bool
 	// Unstampable returns the pod templates whose version label the API server would drop.
 	Unstampable() []string
 	// DescribePods returns how the pods of a release of a workload are found.
 	DescribePods(workload client.Object) string
-	// MayUndo reports whether releases can be rolled back.
-	MayUndo() bool
-
-	// Content returns the parts of an object whose change is a release. An object without content is not a workload.
-	Content(object map[string]any) Content
-	// IsRelease reports whether an update is a release, or a creation if old is nil.
-	IsRelease(old, updated map[string]any) (bool, error)
-	// Stamp returns the operations that set the version label of the pod templates, or remove it if version is empty.
-	Stamp(object map[string]any, version string) []workload.Operation
-	// Restore returns the operations that restore a stored content.
-	Restore(object map[string]any, kept Content) ([]workload.Operation, error)
-	// HoldWith returns the values that hold the rollout of a release and are computed from the workload before it, as JSON; empty if
-	// there are none. They are stored in AnnotationHoldWith.
-	HoldWith(old, updated map[string]any) (string, error)
-	// MayChange returns a CEL condition for webhooks, over object and oldObject. If it is false, an update is not a release.
-	MayChange() string
-
-	// Violations returns the rules that a request breaks. old is nil for a creation, updated for a deletion.
-	Violations(request *admissionv1.AdmissionRequest, old, updated map[string]any) []Violation
-	// Operations returns the operations that rules apply to.
-	Operations() []appv1alpha1.RuleOperation
 	// validations returns the rules in the form of a policy.
 	validations() []admissionregistrationv1.Validation
 	// Slim returns the parts of a workload that the cache holds.

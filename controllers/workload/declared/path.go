@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/traas-stack/altershield-operator/controllers/platform/jsonpointer"
 )
 
 const (
@@ -255,42 +257,13 @@ func (p Path) walk(value any, at place, visit func(at place, value any)) {
 type place []string
 
 // parsePlace parses a JSON pointer (RFC 6901).
-func parsePlace(pointer string) place {
-	segments := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, segment := range segments {
-		segments[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(segment)
-	}
-	return segments
-}
+func parsePlace(pointer string) place { return jsonpointer.Keys(pointer) }
 
 // pointer returns the place as a JSON pointer.
-func (p place) pointer() string {
-	var text strings.Builder
-	for _, key := range p {
-		text.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key))
-	}
-	return text.String()
-}
+func (p place) pointer() string { return jsonpointer.Of(p...) }
 
 // find returns the value at a place, nil if there is none.
-func (p place) find(value any) any {
-	for _, key := range p {
-		value = valueAt(value, key)
-	}
-	return value
-}
-
-func valueAt(value any, key string) any {
-	switch value := value.(type) {
-	case map[string]any:
-		return value[key]
-	case []any:
-		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(value) {
-			return value[i]
-		}
-	}
-	return nil
-}
+func (p place) find(value any) any { return jsonpointer.Find(value, p...) }
 
 // isBelow reports whether the place is below another one.
 func (p place) isBelow(other place) bool {

@@ -123,6 +123,18 @@ func (c *content) MayChange() string {
 	return "oldObject == null || " + strings.Join(conditions, " || ")
 }
 
+// MayBreak returns a condition that compares the immutable fields. It is always true if there are rules for updates.
+func (r ruling) MayBreak() string {
+	if slices.ContainsFunc(r.rules, func(rule rule) bool { return slices.Contains(rule.operations, "UPDATE") }) {
+		return "true"
+	}
+	conditions := []string{"false"}
+	for _, path := range r.immutable {
+		conditions = append(conditions, fmt.Sprintf("%s != %s", optional(varObject, path), optional(varOldObject, path)))
+	}
+	return strings.Join(conditions, " || ")
+}
+
 // optional returns the expression that selects a field which may be missing.
 func optional(variable string, path Path) string {
 	identifier := regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)

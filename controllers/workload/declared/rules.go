@@ -25,15 +25,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
-
-// Violation is a rule that a request breaks.
-type Violation struct {
-	// Rule is the name of the rule, or the path of an immutable field.
-	Rule string
-	// Message is the reason of the denial.
-	Message string
-}
 
 type rule struct {
 	name, message string
@@ -49,12 +42,12 @@ type ruling struct {
 
 // Violations returns the rules that a request breaks, including those that can't be evaluated. old is nil for a creation, updated for a
 // deletion.
-func (r ruling) Violations(request *admissionv1.AdmissionRequest, old, updated map[string]any) []Violation {
-	var found []Violation
+func (r ruling) Violations(request *admissionv1.AdmissionRequest, old, updated map[string]any) []workload.Violation {
+	var found []workload.Violation
 	if old != nil && updated != nil {
 		for _, path := range r.immutable {
 			if !reflect.DeepEqual(path.find(old), path.find(updated)) {
-				found = append(found, Violation{Rule: path.String(), Message: immutableMessage(path)})
+				found = append(found, workload.Violation{Rule: path.String(), Message: immutableMessage(path)})
 			}
 		}
 	}
@@ -69,9 +62,9 @@ func (r ruling) Violations(request *admissionv1.AdmissionRequest, old, updated m
 		}
 		switch holds, err := rule.expression.holds(variables, allowed); {
 		case err != nil:
-			found = append(found, Violation{Rule: rule.name, Message: fmt.Sprintf("rule %s failed to evaluate: %v", rule.name, err)})
+			found = append(found, workload.Violation{Rule: rule.name, Message: fmt.Sprintf("rule %s failed to evaluate: %v", rule.name, err)})
 		case !holds:
-			found = append(found, Violation{Rule: rule.name, Message: rule.message})
+			found = append(found, workload.Violation{Rule: rule.name, Message: rule.message})
 		}
 	}
 	return found

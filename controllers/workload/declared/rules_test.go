@@ -24,6 +24,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 const kubernetesCluster = `
@@ -72,7 +74,7 @@ func TestKindViolationsWhileAnOperationRuns(t *testing.T) {
 	g, kind := NewWithT(t), sample(t, "kubernetescluster", "kubernetesclusters")
 	busy := edit(t, kubernetesCluster, "/status/phase", "Scaling")
 	updated := edit(t, kubernetesCluster, "/spec/cluster/kubeVersion", "v1.31.0")
-	g.Expect(kind.Violations(&admissionv1.AdmissionRequest{Operation: "UPDATE"}, busy, updated)).To(Equal([]Violation{{"one-at-a-time", "an operation is in progress"}}))
+	g.Expect(kind.Violations(&admissionv1.AdmissionRequest{Operation: "UPDATE"}, busy, updated)).To(Equal([]workload.Violation{{Rule: "one-at-a-time", Message: "an operation is in progress"}}))
 	g.Expect(kind.Violations(&admissionv1.AdmissionRequest{Operation: "UPDATE"}, busy, edit(t, kubernetesCluster, "/metadata/finalizers", []any{}))).To(BeEmpty())
 }
 
@@ -80,10 +82,10 @@ func TestKindViolationsOfCreationAndDeletion(t *testing.T) {
 	g, kind := NewWithT(t), sample(t, "kubernetescluster", "kubernetesclusters")
 	g.Expect(kind.Violations(&admissionv1.AdmissionRequest{Operation: "CREATE"}, nil, objectOf(t, kubernetesCluster).Object)).To(BeEmpty())
 	g.Expect(kind.Violations(&admissionv1.AdmissionRequest{Operation: "CREATE"}, nil, edit(t, kubernetesCluster, "/spec/cluster/nodeList/0/ip", "10.0.0.1"))).
-		To(Equal([]Violation{{"no-double-role", "a node is a master too"}}))
+		To(Equal([]workload.Violation{{Rule: "no-double-role", Message: "a node is a master too"}}))
 	deletion := &admissionv1.AdmissionRequest{Operation: "DELETE"}
-	g.Expect(kind.Violations(deletion, objectOf(t, kubernetesCluster).Object, nil)).To(Equal([]Violation{
-		{"said-so", "name the cluster in the annotation altershield.defense.antgroup.com/delete to delete it"},
+	g.Expect(kind.Violations(deletion, objectOf(t, kubernetesCluster).Object, nil)).To(Equal([]workload.Violation{
+		{Rule: "said-so", Message: "name the cluster in the annotation altershield.defense.antgroup.com/delete to delete it"},
 	}))
 	g.Expect(kind.Violations(deletion, edit(t, kubernetesCluster, "/metadata/annotations/altershield.defense.antgroup.com~1delete", "dev"), nil)).To(BeEmpty())
 	g.Expect(kind.Operations()).To(HaveExactElements(BeEquivalentTo("CREATE"), BeEquivalentTo("DELETE"), BeEquivalentTo("UPDATE")))
@@ -93,8 +95,8 @@ func TestKindViolationsOfARuleThatCanNotBeEvaluated(t *testing.T) {
 	g := NewWithT(t)
 	kind := compiled(t, "clonesets", `rules: [{name: named, operations: [UPDATE], expression: "object.spec.missing == 1", message: m}]`)
 	object := objectOf(t, "spec: {}").Object
-	g.Expect(kind.Violations(&admissionv1.AdmissionRequest{Operation: "UPDATE"}, object, object)).To(Equal([]Violation{
-		{"named", "rule named failed to evaluate: no such key: missing"},
+	g.Expect(kind.Violations(&admissionv1.AdmissionRequest{Operation: "UPDATE"}, object, object)).To(Equal([]workload.Violation{
+		{Rule: "named", Message: "rule named failed to evaluate: no such key: missing"},
 	}))
 }
 
@@ -104,7 +106,7 @@ func TestKindViolationsKnowTheRequest(t *testing.T) {
 	request := &admissionv1.AdmissionRequest{Operation: "CREATE", Namespace: "shop", UserInfo: authenticationv1.UserInfo{Username: "alice", Groups: []string{"ops"}}}
 	g.Expect(kind.Violations(request, nil, map[string]any{})).To(BeEmpty())
 	request.UserInfo.Groups = []string{"dev"}
-	g.Expect(kind.Violations(request, nil, map[string]any{})).To(Equal([]Violation{{"who", "only ops"}}))
+	g.Expect(kind.Violations(request, nil, map[string]any{})).To(Equal([]workload.Violation{{Rule: "who", Message: "only ops"}}))
 }
 
 func TestPolicy(t *testing.T) {
@@ -174,6 +176,14 @@ func TestPolicyDecidesAsTheOperator(t *testing.T) {
 		}
 		NewWithT(t).Expect(got).To(Equal(want), row.operation)
 	}
+}
+
+func TestKindMayBreak(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(sample(t, "kubernetescluster", "kubernetesclusters").MayBreak()).To(Equal("true"), "it has rules for updates")
+	g.Expect(sample(t, "cloneset", "clonesets").MayBreak()).To(Equal("false"))
+	g.Expect(compiled(t, "clonesets", `{immutable: [spec.selector], rules: [{name: n, operations: [DELETE], expression: "true", message: m}]}`).MayBreak()).
+		To(Equal("false || object.?spec.?selector != oldObject.?spec.?selector"))
 }
 
 func TestKindMayChange(t *testing.T) {
