@@ -122,23 +122,15 @@ func rulesOf(kind workload.Kind, operations ...admissionregistrationv1.Operation
 // releaseOrKeys is true for a release, and for changes by others of keys that the operator writes, or that have an effect on it.
 func releaseOrKeys(kind workload.Kind, operator string) string {
 	return fmt.Sprintf("request.operation == 'CREATE' || %s || (request.userInfo.username != %s && (%s || %s))",
-		templateChanged(kind), quoted(operator),
-		changed("labels", appv1alpha1.LabelVersion, appv1alpha1.LabelDefenseStatus, appv1alpha1.LabelSuspend, appv1alpha1.LabelIgnoredSuspend),
-		changed("annotations", appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationIgnoredSuspendRemoved,
-			appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationReleasedBy,
-			appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks))
+		workload.MayChange(kind), quoted(operator),
+		changed("labels", append(appv1alpha1.OwnedLabels(), appv1alpha1.LabelIgnoredSuspend)...),
+		changed("annotations", append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationRollback)...))
 }
 
 // mayBeDenied is true for a release of a workload that is suspended or was rolled back.
 func mayBeDenied(kind workload.Kind) string {
 	return fmt.Sprintf("%s && (%s in oldObject.metadata.?labels.orValue({}) || %s in oldObject.metadata.?annotations.orValue({}))",
-		templateChanged(kind), quoted(appv1alpha1.LabelSuspend), quoted(appv1alpha1.AnnotationRollbacks))
-}
-
-// templateChanged compares pod templates, which an object of a custom resource may lack.
-func templateChanged(kind workload.Kind) string {
-	path := ".?" + strings.Join(kind.TemplatePath(), ".?")
-	return fmt.Sprintf("object%s != oldObject%s", path, path)
+		workload.MayChange(kind), quoted(appv1alpha1.LabelSuspend), quoted(appv1alpha1.AnnotationRollbacks))
 }
 
 // changed is true if a label or annotation with one of the keys changes.

@@ -120,6 +120,16 @@ const (
 	HeldOverridden = "-overridden"
 )
 
+// OwnedLabels and OwnedAnnotations return the keys of a workload that only the operator writes.
+func OwnedLabels() []string { return []string{LabelVersion, LabelDefenseStatus, LabelSuspend} }
+
+func OwnedAnnotations() []string {
+	return []string{
+		AnnotationRelease, AnnotationIgnoredSuspendBy, AnnotationIgnoredSuspendRemoved, AnnotationHeld, AnnotationHeldFrom, AnnotationHoldWith,
+		AnnotationParked, AnnotationReleasedBy, AnnotationRollbackBy, AnnotationRollbacks,
+	}
+}
+
 // FinalizerOrder on a ChangeWorkload keeps it until its order is closed at AlterShield Server, for a minute at most. Set when
 // the ChangeWorkload is created, removed by the ChangeWorkload reconciler.
 const FinalizerOrder = "altershield.defense.antgroup.com/change-order"
