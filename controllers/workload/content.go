@@ -97,17 +97,33 @@ func TemplateContent(kind Kind, template podtemplate.Template) Content {
 
 // TemplateOf returns the pod template of a content; nil if the content is something else.
 func TemplateOf(kind Kind, content Content) podtemplate.Template {
-	if !isTemplate(kind) {
+	if !IsTemplate(kind) {
 		return nil
 	}
 	template, _ := content[TemplatePointer(kind)].(map[string]any)
 	return template
 }
 
-// isTemplate reports whether the content of a kind is one pod template.
-func isTemplate(kind Kind) bool {
+// IsTemplate reports whether the content of a kind is one pod template.
+func IsTemplate(kind Kind) bool {
 	_, composite := kind.(Composite)
 	return !composite && len(fieldsOf(kind)) == 0
+}
+
+// AppliedContent returns the content in the last applied configuration, the annotation of kubectl apply; nil if there is none.
+func AppliedContent(kind Kind, annotations map[string]string) Content {
+	if IsTemplate(kind) {
+		applied := podtemplate.Applied(annotations)
+		if applied == nil {
+			return nil
+		}
+		return TemplateContent(kind, applied)
+	}
+	manifest := podtemplate.LastApplied(annotations)
+	if manifest == nil {
+		return nil
+	}
+	return ContentOf(kind, manifest)
 }
 
 func fieldsOf(kind Kind) [][]string {
@@ -128,10 +144,24 @@ func IsRelease(kind Kind, old, updated map[string]any) (bool, error) {
 
 // VersionOf returns the version of a content: the documents' where it is one pod template.
 func VersionOf(kind Kind, content Content) (string, error) {
-	if isTemplate(kind) {
+	if IsTemplate(kind) {
 		return TemplateOf(kind, content).Version()
 	}
 	return content.Version()
+}
+
+// Changes describes the differences of two contents to users, one per line.
+func Changes(kind Kind, old, updated Content) []string {
+	if IsTemplate(kind) {
+		return podtemplate.Changes(TemplateOf(kind, old), TemplateOf(kind, updated))
+	}
+	union := maps.Clone(old)
+	maps.Copy(union, updated)
+	var parts []podtemplate.Part
+	for _, pointer := range slices.Sorted(maps.Keys(union)) {
+		parts = append(parts, podtemplate.Part{Keys: jsonpointer.Keys(pointer), Old: old[pointer], Updated: updated[pointer]})
+	}
+	return podtemplate.PartChanges(parts)
 }
 
 // Templates returns JSON pointers to the pod templates of a workload that carry the version label.

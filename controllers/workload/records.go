@@ -60,3 +60,11 @@ func RevisionNoun(kind Kind) string {
 
 // Phrase names a workload in messages to users: statefulset web.
 func Phrase(kind Kind, name string) string { return Noun(kind) + " " + name }
+
+// ContentNoun returns what messages to users call the content of a kind: pod template, or content where it is something else.
+func ContentNoun(kind Kind) string {
+	if IsTemplate(kind) {
+		return "pod template"
+	}
+	return "content"
+}

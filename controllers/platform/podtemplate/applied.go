@@ -28,7 +28,7 @@ import (
 // Applied returns the pod template in the last applied configuration, the annotation of kubectl apply; nil if there is none. The
 // next kubectl apply removes the fields that are in it but no longer in the manifest.
 func Applied(annotations map[string]string) Template {
-	spec := specOf(lastApplied(annotations))
+	spec := specOf(LastApplied(annotations))
 	template, _ := spec["template"].(map[string]any)
 	return template
 }
@@ -39,7 +39,7 @@ func WithApplied(annotations map[string]string, template Template) (string, erro
 	if template == nil || Applied(annotations) == nil {
 		return "", nil
 	}
-	manifest := lastApplied(annotations)
+	manifest := LastApplied(annotations)
 	specOf(manifest)["template"] = template
 	var written strings.Builder
 	encoder := json.NewEncoder(&written) // ends with a line break, as kubectl's does
@@ -50,8 +50,8 @@ func WithApplied(annotations map[string]string, template Template) (string, erro
 	return written.String(), nil
 }
 
-// lastApplied returns nil if the annotation is not a JSON object.
-func lastApplied(annotations map[string]string) map[string]any {
+// LastApplied returns the last applied configuration; nil if there is none, or if it is not a JSON object.
+func LastApplied(annotations map[string]string) map[string]any {
 	var manifest map[string]any
 	if utiljson.Unmarshal([]byte(annotations[corev1.LastAppliedConfigAnnotation]), &manifest) != nil {
 		return nil

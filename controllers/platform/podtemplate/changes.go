@@ -60,10 +60,55 @@ type changes struct {
 func Changes(old, updated Template) []string {
 	var found changes
 	found.compare(place{}, map[string]any(old), map[string]any(updated))
-	if found.count > maxChanges {
-		found.lines[maxChanges-1] = fmt.Sprintf("and %d more changes", found.count-maxChanges+1)
+	return found.limited()
+}
+
+// Part is one of several parts of a workload that a release changes.
+type Part struct {
+	// Keys lead to the part.
+	Keys []string
+	// Old and Updated are its values; nil if it is absent.
+	Old, Updated any
+}
+
+// PartChanges describes the differences of several parts, in their order, as Changes does. Values are shown of pod templates only.
+func PartChanges(parts []Part) []string {
+	var found changes
+	for _, part := range parts {
+		at := place{}
+		for _, key := range part.Keys {
+			at = at.field(key)
+		}
+		at.pattern, at.depth = unknownField, 0
+		if isTemplate(part.Old) || isTemplate(part.Updated) {
+			at.pattern = ""
+		}
+		found.compare(at, orAbsent(part.Old), orAbsent(part.Updated))
 	}
-	return found.lines
+	return found.limited()
+}
+
+// isTemplate reports whether a value has the form of a pod template.
+func isTemplate(value any) bool {
+	template, _ := value.(map[string]any)
+	spec, _ := template["spec"].(map[string]any)
+	_, has := spec["containers"].([]any)
+	return has
+}
+
+func orAbsent(value any) any {
+	if value == nil {
+		return absent{}
+	}
+	return value
+}
+
+// limited returns the lines, of which the last counts the omitted ones.
+func (c *changes) limited() []string {
+	if c.count > maxChanges {
+		c.lines[maxChanges-1] = fmt.Sprintf("and %d more changes", c.count-maxChanges+1)
+	}
+	return c.lines
 }
 
 func (c *changes) note(at place, text string) {

@@ -337,3 +337,23 @@ func FuzzTheChangesOfATemplate(f *testing.F) {
 		}
 	})
 }
+
+func TestPartChanges(t *testing.T) {
+	template := func(image string) map[string]any {
+		return map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": image}}}}
+	}
+	NewWithT(t).Expect(PartChanges([]Part{
+		{Keys: []string{"metadata", "annotations", "example.com/step"}, Old: "one", Updated: "two"},
+		{Keys: []string{"spec", "leaderTemplate"}, Old: template("a:1"), Updated: template("a:2")},
+		{Keys: []string{"spec", "nodes"}, Old: []any{map[string]any{"ip": "10.0.0.1"}}, Updated: []any{map[string]any{"ip": "10.0.0.1"}, map[string]any{"ip": "10.0.0.2"}}},
+		{Keys: []string{"spec", "timeZone"}, Updated: "Asia/Shanghai"},
+		{Keys: []string{"spec", "unchanged"}, Old: "x", Updated: "x"},
+		{Keys: []string{"spec", "workerTemplate"}, Old: template("a:1")},
+	})).To(Equal([]string{
+		"metadata.annotations[example.com/step]: changed, value not shown",
+		"spec.leaderTemplate.spec.containers[a].image: a:1 -> a:2",
+		"spec.nodes[1]: added",
+		"spec.timeZone: added, value not shown",
+		"spec.workerTemplate.spec.containers[a]: removed, image a:1",
+	}))
+}

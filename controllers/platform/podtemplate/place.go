@@ -25,15 +25,20 @@ type place struct {
 	depth   int
 }
 
+// unknownField is the pattern of a field that is on no list, whatever its name.
+const unknownField = "[?]"
+
 // field returns the place of a field of the object, or of an entry of the map, at this place.
 func (p place) field(key string) place {
 	switch {
 	case p.isMap():
 		return p.below("["+legible(key)+"]", "[]")
 	case !isFieldName(key):
-		return p.below("["+legible(key)+"]", "[?]") // which is on no list, whatever the key
-	case p.pattern == "":
+		return p.below("["+legible(key)+"]", unknownField)
+	case p.path == "":
 		return p.below(key, key)
+	case p.pattern == "":
+		return p.below("."+key, key)
 	default:
 		return p.below("."+key, "."+p.spelled(key))
 	}
