@@ -116,7 +116,7 @@ func (l *obstacleLog) backoff(workload client.ObjectKey, tried attempt, wayBack 
 func isCached(obstacle rollback.ObstacleReason) bool {
 	return slices.Contains([]rollback.ObstacleReason{
 		rollback.ObstaclePaused, rollback.ObstacleRecreate, rollback.ObstacleIsRollback, rollback.ObstacleAlreadyRolledBack,
-		rollback.ObstacleNotControlled, rollback.ObstacleNoUser, rollback.ObstacleData, rollback.ObstacleNotParkable,
+		rollback.ObstacleNotControlled, rollback.ObstacleNoUser, rollback.ObstacleData, rollback.ObstacleNotParkable, rollback.ObstacleNotReversible,
 		rollback.ObstacleParked, rollback.ObstacleComplete, rollback.ObstaclePartition, rollback.ObstacleResumed,
 	}, obstacle)
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -48,28 +50,39 @@ type defaulter struct {
 
 var _ admission.Handler = &defaulter{}
 
-// Handle answers an admission review.
+// Handle answers an admission review. It leaves alone objects that another object controls, unless the kind is declared otherwise.
 func (d *defaulter) Handle(ctx context.Context, request admission.Request) admission.Response {
 	updated, err := decode(request.Object)
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	before := newMarks(d.kind, updated)
 	switch request.Operation {
 	case admissionv1.Create:
-		return d.create(ctx, request, updated, before)
+		if !workload.Controls(d.kind, updated) {
+			return admission.Allowed("")
+		}
+		return d.create(ctx, request, updated)
 	case admissionv1.Update:
 		old, err := decode(request.OldObject)
-		if err != nil {
+		switch {
+		case err != nil:
 			return admission.Errored(http.StatusBadRequest, err)
+		case !workload.Controls(d.kind, old):
+			return admission.Allowed("")
 		}
-		return d.update(ctx, request, old, before)
+		return d.update(ctx, request, old, updated)
 	}
 	return admission.Allowed("")
 }
 
 // create stamps a new Deployment. It accounts for nothing, as no cache confirms a new object.
-func (d *defaulter) create(ctx context.Context, request admission.Request, created *unstructured.Unstructured, before marks) admission.Response {
+func (d *defaulter) create(ctx context.Context, request admission.Request, created *unstructured.Unstructured) admission.Response {
+	released, err := workload.IsRelease(d.kind, nil, created.Object)
+	if err != nil {
+		return d.unreadable(request, err)
+	}
+	before := newMarks(d.kind, created)
+	before.exempt = !released
 	before.knownAs = d.past.orphanVersion(ctx, request.Namespace, created, before)
 	after, err := stampNew(before, request.UserInfo.Username, d.clock.Now())
 	if err != nil {
@@ -78,15 +91,24 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 	return admission.Patched("", patch(d.kind, before, after)...)
 }
 
-func (d *defaulter) update(ctx context.Context, request admission.Request, oldObject *unstructured.Unstructured, before marks) admission.Response {
-	old, now := newMarks(d.kind, oldObject), d.clock.Now()
-	by := author{user: request.UserInfo.Username, isOperator: request.UserInfo.Username == d.operator}
-	isRelease := !before.template.Equal(old.template)
+func (d *defaulter) update(ctx context.Context, request admission.Request, oldObject, updated *unstructured.Unstructured) admission.Response {
+	old, before, err := marksOfUpdate(d.kind, oldObject, updated)
+	if err != nil {
+		return d.unreadable(request, err)
+	}
+	now, by := d.clock.Now(), author{user: request.UserInfo.Username, isOperator: request.UserInfo.Username == d.operator}
+	isRelease := before.releases(old)
 	if by.isOperator && !isRelease && before.release().Number == old.release().Number {
 		return admission.Allowed("")
 	}
 	known := d.accounts.known(ctx, request, oldObject.GetUID())
 	before.knownAs = d.refusedVersion(ctx, known, oldObject, before, now)
+	var warnings []string
+	if isRelease {
+		if before.holdWith, err = workload.HoldWith(d.kind, oldObject.Object, updated.Object); err != nil {
+			warnings = append(warnings, fmt.Sprintf("the rollout of this release can't be held: %s", err))
+		}
+	}
 	after, err := stampUpdate(old, before, by, now)
 	if err != nil {
 		return d.unversioned(request, err)
@@ -94,7 +116,7 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 	if isRelease {
 		d.accounts.take(ctx, decisionStamped, request, known, after.release())
 	}
-	warnings := append(keptKeys(old, before, after), labelAdvice(old, before)...)
+	warnings = slices.Concat(warnings, keptKeys(old, before, after), labelAdvice(old, before))
 	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(warnings...)
 }
 
@@ -102,10 +124,10 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 // record of the override depends on it.
 func (d *defaulter) refusedVersion(ctx context.Context, known client.Object, oldObject *unstructured.Unstructured, updated marks, now time.Time) string {
 	old := newMarks(d.kind, oldObject)
-	if old.suspended() || old.hasSpentLabel() || !updated.beforeFirstCall(old).ignoresSuspension() || updated.template.Equal(old.template) {
+	if old.suspended() || old.hasSpentLabel() || !updated.beforeFirstCall(old).ignoresSuspension() || !updated.releases(old) {
 		return ""
 	}
-	version, err := updated.template.Version()
+	version, err := updated.computedVersion()
 	if err != nil {
 		return ""
 	}
@@ -113,6 +135,10 @@ func (d *defaulter) refusedVersion(ctx context.Context, known client.Object, old
 		return refused.Version
 	}
 	return ""
+}
+
+func (d *defaulter) unreadable(request admission.Request, err error) admission.Response {
+	return admission.Errored(http.StatusUnprocessableEntity, fmt.Errorf("%s: %w", workload.Phrase(d.kind, request.Name), err))
 }
 
 func (d *defaulter) unversioned(request admission.Request, err error) admission.Response {
@@ -123,16 +149,16 @@ func (d *defaulter) unversioned(request admission.Request, err error) admission.
 // keptKeys warns a user whose update, without being a release, would have changed keys of the operator. It leaves out the keys
 // that the webhook itself changes: rollback-by comes and goes with the user's own request.
 func keptKeys(old, updated, stamped marks) []string {
-	if !updated.template.Equal(old.template) || updated.isStampedAfter(old) {
+	if updated.releases(old) || updated.isStampedAfter(old) {
 		return nil
 	}
 	var kept []string
-	for _, key := range ownedLabels() {
+	for _, key := range appv1alpha1.OwnedLabels() {
 		if old.labels[key] != updated.labels[key] {
 			kept = append(kept, key)
 		}
 	}
-	for _, key := range ownedAnnotations() {
+	for _, key := range appv1alpha1.OwnedAnnotations() {
 		if old.annotations[key] != updated.annotations[key] && old.annotations[key] == stamped.annotations[key] {
 			kept = append(kept, key)
 		}

@@ -21,6 +21,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // ignoresSuspension reports whether the label ignored-suspend is set.
@@ -64,17 +65,17 @@ func takeOut(kind string) string {
 // labelAdvice warns if an update sets the label without being a release. A manifest with the label would set it again after each
 // release.
 func labelAdvice(old, updated marks) []string {
-	if old.ignoresSuspension() || !updated.ignoresSuspension() || !updated.template.Equal(old.template) {
+	if old.ignoresSuspension() || !updated.ignoresSuspension() || updated.releases(old) {
 		return nil
 	}
 	key := appv1alpha1.LabelIgnoredSuspend
 	switch {
 	case decide.IsIgnoredSuspendSpent(old.annotations):
-		return []string{fmt.Sprintf("the label %s has no effect, since it was already used or removed at this release; %s", key, takeOut(old.kind))}
+		return []string{fmt.Sprintf("the label %s has no effect, since it was already used or removed at this release; %s", key, takeOut(old.noun()))}
 	case old.suspended():
-		return []string{fmt.Sprintf("the label %s lets the next release through; then %s", key, takeOut(old.kind))}
+		return []string{fmt.Sprintf("the label %s lets the next release through; then %s", key, takeOut(old.noun()))}
 	}
-	return []string{fmt.Sprintf("the label %s is removed again, since the %s isn't suspended; %s", key, old.kind, takeOut(old.kind))}
+	return []string{fmt.Sprintf("the label %s is removed again, since the %s isn't suspended; %s", key, old.noun(), takeOut(old.noun()))}
 }
 
 // spentAdvice explains how to get a release through if the label of the Deployment is spent.
@@ -83,5 +84,5 @@ func spentAdvice(old marks) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("the label %s on the %s has no effect, since it was already used or removed at this release: "+
-		"remove it, then set it in the update that changes the pod template", appv1alpha1.LabelIgnoredSuspend, old.kind)}
+		"remove it, then set it in the update that changes the %s", appv1alpha1.LabelIgnoredSuspend, old.noun(), workload.ContentNoun(old.kind))}
 }

@@ -31,7 +31,6 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -91,13 +90,13 @@ func (p *past) isVerified(ctx context.Context, known client.Object, version stri
 	return decide.IsVerified(workloads, version), nil
 }
 
-// versionOf returns which of the versions belongs to the same template: another build of the operator may have computed a different
-// version of it. It returns none if the Deployment isn't confirmed or earlier templates can't be read; then versions alone decide.
-func (p *past) versionOf(ctx context.Context, known client.Object, object *unstructured.Unstructured, template podtemplate.Template, versions []string) string {
+// versionOf returns which of the versions belongs to the same content: another build of the operator may have computed a different
+// version of it. It returns none if the workload isn't confirmed or earlier contents can't be read; then versions alone decide.
+func (p *past) versionOf(ctx context.Context, known client.Object, object *unstructured.Unstructured, content workload.Content, versions []string) string {
 	if known == nil || len(versions) == 0 {
 		return ""
 	}
-	templates, err := (&history.Keeper{Live: p.live}).Templates(ctx, p.kind, object)
+	contents, err := (&history.Keeper{Live: p.live}).Contents(ctx, p.kind, object)
 	if err != nil {
 		if p.accounts.allow(known.GetUID()) {
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to read earlier pod templates: the release is judged by its version alone",
@@ -106,7 +105,7 @@ func (p *past) versionOf(ctx context.Context, known client.Object, object *unstr
 		return ""
 	}
 	for _, version := range versions {
-		if templates[version].Equal(template) {
+		if contents[version].Equal(content) {
 			return version
 		}
 	}
@@ -119,7 +118,7 @@ func (p *past) refusalOf(ctx context.Context, known client.Object, object *unstr
 	if slices.ContainsFunc(rollbacks, func(rollback appv1alpha1.Rollback) bool { return rollback.Version == version }) {
 		return decide.RefusalOf(rollbacks, version, now)
 	}
-	return decide.RefusalOf(rollbacks, p.versionOf(ctx, known, object, updated.template, refusedVersions(rollbacks, now)), now)
+	return decide.RefusalOf(rollbacks, p.versionOf(ctx, known, object, updated.content, refusedVersions(rollbacks, now)), now)
 }
 
 // orphanVersion returns the version that a created workload brings if it adopts an orphaned revision with this version and the same
@@ -129,8 +128,8 @@ func (p *past) orphanVersion(ctx context.Context, namespace string, object *unst
 	if !ok {
 		return ""
 	}
-	brought := created.templateLabels[appv1alpha1.LabelVersion]
-	computed, err := created.template.Version()
+	brought := created.templateVersion()
+	computed, err := created.computedVersion()
 	if err != nil || !isVersion(brought) || brought == computed {
 		return ""
 	}
@@ -144,7 +143,7 @@ func (p *past) orphanVersion(ctx context.Context, namespace string, object *unst
 		}
 		return ""
 	}
-	if !slices.ContainsFunc(orphans, created.template.Equal) {
+	if !slices.ContainsFunc(orphans, workload.TemplateOf(p.kind, created.content).Equal) {
 		return ""
 	}
 	return brought

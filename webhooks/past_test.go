@@ -224,7 +224,7 @@ func TestPastKeepsTheVersionOfAnOrphanedReplicaSet(t *testing.T) {
 			created := marksOf(t, deployment(t, row.created))
 			response := defaulter.Handle(t.Context(), requestOf(t, nil, deployment(t, row.created)))
 			g.Expect(response.Allowed).To(BeTrue())
-			after := created.templateLabels["admission-webhook-altershield.antgroup.com/version"]
+			after := created.templates["/spec/template"].labels["admission-webhook-altershield.antgroup.com/version"]
 			if value, set := operations(response.Patches)["add /spec/template/metadata/labels/admission-webhook-altershield.antgroup.com~1version"]; set {
 				after = value.(string)
 			}

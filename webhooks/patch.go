@@ -17,6 +17,8 @@ limitations under the License.
 package webhooks
 
 import (
+	"maps"
+	"slices"
 	"sort"
 
 	"gomodules.xyz/jsonpatch/v2"
@@ -31,11 +33,14 @@ func patch(kind workload.Kind, from, to marks) []jsonpatch.Operation {
 	operations := patchMap("/metadata/labels", from.labels, to.labels)
 	operations = append(operations, patchMap("/metadata/annotations", from.annotations, to.annotations)...)
 	operations = append(operations, patchPause(kind, from, to)...)
-	template := workload.TemplatePointer(kind)
-	if len(from.templateLabels) == 0 && len(to.templateLabels) > 0 && from.template["metadata"] == nil {
-		operations = append(operations, jsonpatch.NewOperation("add", template+"/metadata", map[string]any{}))
+	for _, pointer := range slices.Sorted(maps.Keys(to.templates)) {
+		before, after := from.templates[pointer], to.templates[pointer]
+		if len(before.labels) == 0 && len(after.labels) > 0 && !before.hasMetadata {
+			operations = append(operations, jsonpatch.NewOperation("add", pointer+"/metadata", map[string]any{}))
+		}
+		operations = append(operations, patchMap(pointer+"/metadata/labels", before.labels, after.labels)...)
 	}
-	return append(operations, patchMap(template+"/metadata/labels", from.templateLabels, to.templateLabels)...)
+	return operations
 }
 
 func patchPause(kind workload.Kind, from, to marks) []jsonpatch.Operation {

@@ -23,10 +23,12 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
-
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
+
+func withTemplate(template templateMarks) marks {
+	return marks{templates: map[string]templateMarks{"/spec/template": template}}
+}
 
 func TestPatchTouchesNothingButWhatChanges(t *testing.T) {
 	type values = map[string]string
@@ -52,12 +54,12 @@ func TestPatchTouchesNothingButWhatChanges(t *testing.T) {
 			map[string]any{"add /metadata/annotations/b": "2"}},
 		{"a pause ends", marks{paused: true}, marks{}, map[string]any{"remove /spec/paused": nil}},
 		{"a pause stays", marks{paused: true}, marks{paused: true}, map[string]any{}},
-		{"the template had no metadata: it is created first", marks{}, marks{templateLabels: values{"a": "1"}},
+		{"the template had no metadata: it is created first", marks{}, withTemplate(templateMarks{labels: values{"a": "1"}}),
 			map[string]any{"add /spec/template/metadata": map[string]any{}, "add /spec/template/metadata/labels": values{"a": "1"}}},
 		{"the template had metadata without labels: the metadata stays",
-			marks{template: podtemplate.Template{"metadata": object{"annotations": object{"a": "1"}}}}, marks{templateLabels: values{"a": "1"}},
+			withTemplate(templateMarks{hasMetadata: true}), withTemplate(templateMarks{labels: values{"a": "1"}}),
 			map[string]any{"add /spec/template/metadata/labels": values{"a": "1"}}},
-		{"a template label is set beside others", marks{templateLabels: values{"app": "sleep"}}, marks{templateLabels: values{"app": "sleep", "a/b": "1"}},
+		{"a template label is set beside others", withTemplate(templateMarks{labels: values{"app": "sleep"}}), withTemplate(templateMarks{labels: values{"app": "sleep", "a/b": "1"}}),
 			map[string]any{"add /spec/template/metadata/labels/a~1b": "1"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -68,7 +70,7 @@ func TestPatchTouchesNothingButWhatChanges(t *testing.T) {
 
 func TestPatchCreatesParentsBeforeTheirChildren(t *testing.T) {
 	g := NewWithT(t)
-	result := patch(kind.Kind{}, marks{}, marks{templateLabels: map[string]string{"a": "1"}})
+	result := patch(kind.Kind{}, marks{}, withTemplate(templateMarks{labels: map[string]string{"a": "1"}}))
 	g.Expect(result).To(HaveLen(2))
 	g.Expect(result[0].Path).To(Equal("/spec/template/metadata"))
 	g.Expect(result[1].Path).To(Equal("/spec/template/metadata/labels"))

@@ -43,11 +43,15 @@ func refusalSentence(name string, rollback *appv1alpha1.Rollback) string {
 }
 
 // refusalAdvice lists the options after a denial.
-func refusalAdvice(kind string, rollback *appv1alpha1.Rollback) []string {
+func refusalAdvice(old marks, rollback *appv1alpha1.Rollback) []string {
+	other := "to release something else, change the pod template: only this exact template is refused"
+	if !workload.IsTemplate(old.kind) {
+		other = "to release something else, change it: only this exact content is refused"
+	}
 	return []string{
-		"to release something else, change the pod template: only this exact template is refused",
+		other,
 		fmt.Sprintf("to let this version through, set the label %s=%s on the %s in the same update",
-			appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue, kind),
+			appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue, old.noun()),
 		"or wait until " + refusedUntil(rollback),
 	}
 }

@@ -209,7 +209,7 @@ func TestReportRefusalMakesOneEventForEachVersion(t *testing.T) {
 	broadcaster := events.NewBroadcaster(written)
 	defer broadcaster.Shutdown()
 	g.Expect(broadcaster.StartRecordingToSinkWithContext(t.Context())).To(Succeed())
-	other, err := marksOf(t, deployment(t, templateLabel("test", "12345"))).template.Version()
+	other, err := marksOf(t, deployment(t, templateLabel("test", "12345"))).computedVersion()
 	g.Expect(err).NotTo(HaveOccurred())
 
 	release := func(generation string) edit {

@@ -30,22 +30,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
-
-// ownedLabels and ownedAnnotations return the keys of a Deployment that only the operator writes.
-func ownedLabels() []string {
-	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelDefenseStatus, appv1alpha1.LabelSuspend}
-}
-
-func ownedAnnotations() []string {
-	return []string{
-		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationIgnoredSuspendRemoved,
-		appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks,
-		appv1alpha1.AnnotationParked,
-	}
-}
 
 // author is the author of a request.
 type author struct {
@@ -57,14 +43,17 @@ type author struct {
 
 // marks are the parts of a workload that identify a release.
 type marks struct {
-	// kind is the kind of the workload. keepsRevisions reports whether a revision is its template with the version label.
-	kind           string
-	keepsRevisions bool
-	labels         map[string]string
-	annotations    map[string]string
-	templateLabels map[string]string
-	template       podtemplate.Template
-	paused         bool
+	kind        workload.Kind
+	labels      map[string]string
+	annotations map[string]string
+	// content is what a release changes. exempt reports whether a change of it is no release.
+	content workload.Content
+	exempt  bool
+	// templates are the pod templates that carry the version label, by JSON pointer.
+	templates map[string]templateMarks
+	paused    bool
+	// holdWith is what the pause of a new release needs to know of the workload before it; empty for nothing.
+	holdWith string
 	// originals are the fields that a pause of the operator overwrote, in JSON.
 	originals string
 	// object is the object with the marks.
@@ -75,19 +64,34 @@ type marks struct {
 }
 
 func newMarks(kind workload.Kind, object *unstructured.Unstructured) marks {
-	templateLabels, _, _ := unstructured.NestedStringMap(object.Object, append(kind.TemplatePath(), "metadata", "labels")...)
 	pauser, canPause := kind.(workload.Pauser)
 	return marks{
-		kind:           kind.GroupVersionKind().Kind,
-		keepsRevisions: workload.KeepsRevisions(kind),
-		paused:         canPause && pauser.Paused(object),
-		labels:         object.GetLabels(),
-		annotations:    object.GetAnnotations(),
-		templateLabels: templateLabels,
-		template:       workload.Template(kind, object.Object),
-		object:         object,
+		kind:        kind,
+		paused:      canPause && pauser.Paused(object),
+		labels:      object.GetLabels(),
+		annotations: object.GetAnnotations(),
+		content:     workload.ContentOf(kind, object.Object),
+		templates:   newTemplateMarks(kind, object.Object),
+		object:      object,
 	}
 }
+
+// marksOfUpdate returns the marks of both objects of an update.
+func marksOfUpdate(kind workload.Kind, oldObject, updatedObject *unstructured.Unstructured) (old, updated marks, err error) {
+	released, err := workload.IsRelease(kind, oldObject.Object, updatedObject.Object)
+	old, updated = newMarks(kind, oldObject), newMarks(kind, updatedObject)
+	updated.exempt = !released
+	return old, updated, err
+}
+
+// releases reports whether an update from old is a release.
+func (m marks) releases(old marks) bool { return !m.exempt && !m.content.Equal(old.content) }
+
+// computedVersion returns the version of the content.
+func (m marks) computedVersion() (string, error) { return workload.VersionOf(m.kind, m.content) }
+
+// noun names the kind in messages.
+func (m marks) noun() string { return m.kind.GroupVersionKind().Kind }
 
 func (m marks) suspended() bool {
 	_, suspended := m.labels[appv1alpha1.LabelSuspend]
@@ -100,17 +104,20 @@ func (m marks) release() decide.Release {
 }
 
 // stampNew returns the marks for a new Deployment. It drops the operator's keys that the Deployment brings, for example from an
-// export of another one, except for the version of an orphaned ReplicaSet that it adopts.
+// export of another one, except for the version of an orphaned ReplicaSet that it adopts. An object that is no release gets none.
 func stampNew(created marks, user string, now time.Time) (marks, error) {
-	version, err := created.template.Version()
+	stamped := created.clone()
+	stamped.restoreOwned(marks{})
+	if created.exempt {
+		return stamped, nil
+	}
+	version, err := created.computedVersion()
 	if err != nil {
 		return marks{}, err
 	}
 	if created.knownAs != "" {
 		version = created.knownAs
 	}
-	stamped := created.clone()
-	stamped.restoreOwned(marks{})
 	stamped.setRelease(version, 1)
 	delete(stamped.labels, appv1alpha1.LabelIgnoredSuspend)
 	delete(stamped.annotations, appv1alpha1.AnnotationRollback) // there is nothing to go back to
@@ -126,7 +133,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	updated = updated.beforeFirstCall(old)
 	stamped := updated.clone()
 	stamped.restoreOwned(old)
-	if updated.template.Equal(old.template) {
+	if !updated.releases(old) {
 		stamped.settleRequest(old, updated, by.user)
 		return stamped, nil
 	}
@@ -138,7 +145,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	}
 	stamped.setRelease(version, release)
 	if unstamped {
-		delete(stamped.templateLabels, appv1alpha1.LabelVersion)
+		stamped.unstampTemplates()
 	}
 	delete(stamped.labels, appv1alpha1.LabelDefenseStatus)
 	stamped.resume(old)
@@ -151,23 +158,19 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	}
 	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
 		User: releaser(updated, by, release), Time: metav1.NewTime(now), Version: version, Release: release,
-		Changes: podtemplate.Changes(old.template, updated.template), Ended: ended(updated, stamped),
+		Changes: workload.Changes(updated.kind, old.content, updated.content), Ended: ended(updated, stamped),
 	})
 }
 
 func (m marks) clone() marks {
-	return marks{
-		kind:           m.kind,
-		keepsRevisions: m.keepsRevisions,
-		labels:         cloneOrNew(m.labels),
-		annotations:    cloneOrNew(m.annotations),
-		templateLabels: cloneOrNew(m.templateLabels),
-		template:       m.template,
-		paused:         m.paused,
-		originals:      m.originals,
-		object:         m.object,
-		knownAs:        m.knownAs,
+	clone := m
+	clone.labels, clone.annotations = cloneOrNew(m.labels), cloneOrNew(m.annotations)
+	clone.templates = make(map[string]templateMarks, len(m.templates))
+	for pointer, template := range m.templates {
+		template.labels = cloneOrNew(template.labels)
+		clone.templates[pointer] = template
 	}
+	return clone
 }
 
 // resume ends the operator's pause of the previous release, which would hold back the repair too. A user's pause stays.
@@ -183,9 +186,9 @@ func (m *marks) resume(old marks) {
 
 // restoreOwned resets the operator's keys to their values in old.
 func (m marks) restoreOwned(old marks) {
-	restore(m.labels, old.labels, ownedLabels())
-	restore(m.annotations, old.annotations, ownedAnnotations())
-	restore(m.templateLabels, old.templateLabels, podtemplate.OwnedLabels())
+	restore(m.labels, old.labels, appv1alpha1.OwnedLabels())
+	restore(m.annotations, old.annotations, appv1alpha1.OwnedAnnotations())
+	m.restoreTemplates(old)
 }
 
 // write stores a record in an annotation, as JSON.
@@ -202,10 +205,12 @@ func (m marks) write(key string, record any) error {
 
 func (m marks) setRelease(version string, number int64) {
 	m.labels[appv1alpha1.LabelVersion] = version
-	m.templateLabels[appv1alpha1.LabelVersion] = version
 	m.annotations[appv1alpha1.AnnotationRelease] = strconv.FormatInt(number, 10)
-	// A template from before the opt-in may carry it: all its pods would start as finished.
-	delete(m.templateLabels, appv1alpha1.LabelOperateFinished)
+	delete(m.annotations, appv1alpha1.AnnotationHoldWith)
+	if m.holdWith != "" {
+		m.annotations[appv1alpha1.AnnotationHoldWith] = m.holdWith
+	}
+	m.stampTemplates(version)
 }
 
 func restore(current, old map[string]string, keys []string) {

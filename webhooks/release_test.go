@@ -57,7 +57,7 @@ func TestStampNew(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(result.labels).To(Equal(row.labels))
 			g.Expect(result.annotations).To(Equal(row.annotations))
-			g.Expect(result.templateLabels).To(Equal(merged(map[string]string{"app": "sleep", "test": "123"}, release)))
+			g.Expect(result.templates["/spec/template"].labels).To(Equal(merged(map[string]string{"app": "sleep", "test": "123"}, release)))
 			g.Expect(given).To(Equal(marksOf(t, deployment(t, row.edit))), "what was given stays")
 		})
 	}
@@ -207,7 +207,7 @@ func TestStampUpdate(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(result.labels).To(Equal(merged(want.labels)))
 			g.Expect(result.annotations).To(Equal(merged(want.annotations)))
-			g.Expect(result.templateLabels).To(Equal(merged(want.templateLabels)))
+			g.Expect(result.templates["/spec/template"].labels).To(Equal(merged(want.templates["/spec/template"].labels)))
 			g.Expect(result.paused).To(Equal(want.paused))
 			g.Expect(updated).To(Equal(marksOf(t, deployment(t, row.updated))), "what was given stays")
 
@@ -310,14 +310,14 @@ func TestStampUpdateGivesBackWhatTheFirstCallEnded(t *testing.T) {
 			old, want := marksOf(t, deployment(t, row.old)), marksOf(t, deployment(t, row.want))
 			first, err := stampUpdate(old, marksOf(t, deployment(t, row.updated, repaired)), author{user: "alice"}, now)
 			g.Expect(err).NotTo(HaveOccurred())
-			first.template = old.template
-			first.templateLabels["test"] = "123"
+			first.content = old.content
+			first.templates["/spec/template"].labels["test"] = "123"
 
 			second, err := stampUpdate(old, first, author{user: "alice"}, now)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(second.labels).To(Equal(merged(want.labels)))
 			g.Expect(second.annotations).To(Equal(merged(want.annotations)))
-			g.Expect(second.templateLabels).To(Equal(want.templateLabels))
+			g.Expect(second.templates["/spec/template"].labels).To(Equal(want.templates["/spec/template"].labels))
 			g.Expect(second.paused).To(Equal(want.paused))
 			_, pausedAgain := operations(patch(kind.Kind{}, first, second))["add /spec/paused"]
 			g.Expect(pausedAgain).To(Equal(want.paused && !first.paused))

@@ -21,6 +21,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // settleRequest records the author of a rollback request. An existing request keeps its author.
@@ -68,13 +69,13 @@ func (m marks) rollbackTo(release int64) *appv1alpha1.Rollback {
 // version returns the version of a release, and whether its template stays without the label. A rollback of a set by the operator brings
 // the version: with another label the template would be another revision, and pods that never left the earlier one would restart.
 func (m marks) version(by author, release int64) (version string, unstamped bool, err error) {
-	if by.isOperator && m.keepsRevisions {
+	if by.isOperator && workload.KeepsRevisions(m.kind) {
 		made := m.rollbackTo(release)
-		if made != nil && (made.Unstamped || m.templateLabels[appv1alpha1.LabelVersion] == made.To) {
+		if made != nil && (made.Unstamped || m.templateVersion() == made.To) {
 			return made.To, made.Unstamped, nil
 		}
 	}
-	version, err = m.template.Version()
+	version, err = m.computedVersion()
 	return version, false, err
 }
 

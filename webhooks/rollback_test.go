@@ -111,7 +111,7 @@ func TestStampUpdateOfTheOperatorsOwnRollback(t *testing.T) {
 func TestStampUpdateKeepsTheLabelOfARepairUntilTheLastWebhook(t *testing.T) {
 	g := NewWithT(t)
 	sidecar := templateLabel("sidecar", "injected")
-	final, err := marksOf(t, deployment(t, repaired, sidecar)).template.Version()
+	final, err := marksOf(t, deployment(t, repaired, sidecar)).computedVersion()
 	g.Expect(err).NotTo(HaveOccurred())
 	release := all(stamped(versionOf123, "4"), rolledBack(leaving(final, "4", refused)))
 	old := marksOf(t, deployment(t, release))
@@ -119,7 +119,7 @@ func TestStampUpdateKeepsTheLabelOfARepairUntilTheLastWebhook(t *testing.T) {
 	first, err := stampUpdate(old, marksOf(t, deployment(t, release, repaired, ignoring)), author{user: "alice"}, now)
 	g.Expect(err).NotTo(HaveOccurred())
 	between := first
-	between.template = marksOf(t, deployment(t, repaired, sidecar)).template
+	between.content = marksOf(t, deployment(t, repaired, sidecar)).content
 	second, err := stampUpdate(old, between, author{user: "alice"}, now)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(second.annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/ignored-suspend-by",

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -37,9 +38,9 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// validator denies releases of suspended Deployments and of quarantined versions. It admits updates that don't change
-// the pod template, the operator's own rollbacks, releases with the label ignored-suspend, and during a suspension the return to
-// a verified version. Its only side effect, except in a dry run, is to report denials.
+// validator denies releases of suspended workloads and of quarantined versions, and requests that break a rule of the kind. It admits
+// updates that are no release, the operator's own rollbacks, releases with the label ignored-suspend, and during a suspension the return
+// to a verified version. Its only side effect, except in a dry run, is to report denials.
 type validator struct {
 	kind workload.Kind
 	// operator is the user name of the operator, whose rollbacks are admitted.
@@ -54,19 +55,27 @@ var _ admission.Handler = &validator{}
 // Handle answers an admission review.
 func (v *validator) Handle(ctx context.Context, request admission.Request) admission.Response {
 	began := v.clock.Now()
+	if _, ruled := v.kind.(workload.Ruled); !ruled && request.Operation != admissionv1.Update {
+		return admission.Allowed("")
+	}
+	oldObject, updatedObject, err := decodeBoth(request)
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	if !v.controls(oldObject, updatedObject) {
+		return admission.Allowed("")
+	}
+	if violations := v.violations(request, oldObject, updatedObject); len(violations) > 0 {
+		return denied(string(metav1.StatusReasonForbidden), v.phrase(request)+": "+strings.Join(violations, "; "))
+	}
 	if request.Operation != admissionv1.Update {
 		return admission.Allowed("")
 	}
-	oldObject, err := decode(request.OldObject)
+	old, updated, err := marksOfUpdate(v.kind, oldObject, updatedObject)
 	if err != nil {
-		return admission.Errored(http.StatusBadRequest, err)
+		return admission.Errored(http.StatusUnprocessableEntity, fmt.Errorf("%s: %w", v.phrase(request), err))
 	}
-	updatedObject, err := decode(request.Object)
-	if err != nil {
-		return admission.Errored(http.StatusBadRequest, err)
-	}
-	old, updated := newMarks(v.kind, oldObject), newMarks(v.kind, updatedObject)
-	if updated.template.Equal(old.template) || v.isOwnRollback(request, old, updated) {
+	if !updated.releases(old) || v.isOwnRollback(request, old, updated) {
 		return admission.Allowed("")
 	}
 	known := v.accounts.known(ctx, request, oldObject.GetUID())
@@ -83,7 +92,7 @@ func (v *validator) Handle(ctx context.Context, request admission.Request) admis
 		return v.whileSuspended(ctx, asked)
 	case asked.refused != nil:
 		v.recordDenial(ctx, asked, decisionRefused, asked.refused.Release)
-		advice := append(refusalAdvice(old.kind, asked.refused), spentAdvice(old)...)
+		advice := append(refusalAdvice(old, asked.refused), spentAdvice(old)...)
 		return denied(v.phrase(request)+" refuses this version", refusalSentence(v.phrase(request), asked.refused), advice...)
 	}
 	return admission.Allowed("")
@@ -131,7 +140,7 @@ func (v *validator) letThrough(ctx context.Context, request admission.Request, k
 		v.phrase(request), record.User)}
 	if decide.IsIgnoredSuspendSpent(old.annotations) {
 		warnings = append(warnings, fmt.Sprintf("the label %s was also set at the previous release; %s",
-			appv1alpha1.LabelIgnoredSuspend, takeOut(old.kind)))
+			appv1alpha1.LabelIgnoredSuspend, takeOut(old.noun())))
 	}
 	return admission.Allowed("").WithWarnings(warnings...)
 }
@@ -156,7 +165,7 @@ func (v *validator) whileSuspended(ctx context.Context, asked release) admission
 		}
 	}
 	v.recordDenial(ctx, asked, decisionDenied, decide.ReleaseNumber(asked.old.annotations))
-	advice := decide.DenialAdvice(asked.old.kind, workloads, asked.old.release().Version, asked.rollbacks, v.clock.Now())
+	advice := decide.DenialAdvice(asked.old.noun(), workloads, asked.old.release().Version, asked.rollbacks, v.clock.Now())
 	if asked.refused != nil {
 		advice = append([]string{refusalSentence(v.phrase(request), asked.refused)}, advice...)
 	}
@@ -185,7 +194,7 @@ func (v *validator) verifiedAs(ctx context.Context, asked release, workloads []a
 	case slices.ContainsFunc(workloads, isOf):
 		return "" // its outcome is known
 	}
-	return v.past.versionOf(ctx, asked.known, asked.oldObject, asked.marks.template, decide.VerifiedVersions(workloads))
+	return v.past.versionOf(ctx, asked.known, asked.oldObject, asked.marks.content, decide.VerifiedVersions(workloads))
 }
 
 // admittedRepair returns the record that the defaulter wrote for this release.

@@ -237,7 +237,7 @@ func TestStampUpdateKeepsTheBypassOfARepairWhenCalledAgain(t *testing.T) {
 		for key, value := range second.annotations {
 			annotation(key, value)(deployment)
 		}
-		for key, value := range second.templateLabels {
+		for key, value := range second.templates["/spec/template"].labels {
 			templateLabel(key, value)(deployment)
 		}
 	})

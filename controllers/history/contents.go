@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -37,20 +36,20 @@ func (k *Keeper) Native(ctx context.Context, kind workload.Kind, object client.O
 	return restorer.History(ctx, k.Live, object)
 }
 
-// ByVersion returns the pod templates of the revisions that carry a version. It leaves out a version with two revisions: its template
+// ByVersion returns the contents of the revisions that carry a version. It leaves out a version with two revisions: its template
 // was changed bypassing the webhooks, and never verified.
-func ByVersion(revisions []decide.Revision) map[string]podtemplate.Template {
-	templates := map[string]podtemplate.Template{}
+func ByVersion(kind workload.Kind, revisions []decide.Revision) map[string]workload.Content {
+	contents := map[string]workload.Content{}
 	for _, revision := range revisions {
 		if stamped, unseen := decide.StampedRevision(revisions, revision.Version); revision.Version != "" && !unseen {
-			templates[revision.Version] = stamped.Template
+			contents[revision.Version] = workload.TemplateContent(kind, stamped.Template)
 		}
 	}
-	return templates
+	return contents
 }
 
-// Templates returns the pod templates of a workload by version: the kept ones, and those of its own controller.
-func (k *Keeper) Templates(ctx context.Context, kind workload.Kind, object client.Object) (map[string]podtemplate.Template, error) {
+// Contents returns the contents of a workload by version: the kept ones, and those of its own controller.
+func (k *Keeper) Contents(ctx context.Context, kind workload.Kind, object client.Object) (map[string]workload.Content, error) {
 	native, err := k.Native(ctx, kind, object)
 	if err != nil {
 		return nil, err
@@ -59,25 +58,29 @@ func (k *Keeper) Templates(ctx context.Context, kind workload.Kind, object clien
 	if err != nil {
 		return nil, err
 	}
-	templates := ByVersion(native)
+	contents := ByVersion(kind, native)
 	for _, revision := range kept {
-		templates[revision.Version] = revision.Template
+		contents[revision.Version] = revision.Content
 	}
-	return templates, nil
+	return contents, nil
 }
 
-// checkStamped returns an error that wraps ErrNotKept if the template of a workload doesn't belong to its version. If another version
-// is computed for the template, as a library update may marshal it differently, the history of its own controller decides.
+// checkStamped returns an error that wraps ErrNotKept if the content of a workload doesn't belong to its version. If another version
+// is computed for the content, as a library update may marshal it differently, the history of its own controller decides.
 func (k *Keeper) checkStamped(ctx context.Context, kind workload.Kind, live *unstructured.Unstructured, version string) error {
-	template := workload.Template(kind, live.Object)
-	if computed, err := template.Version(); err == nil && computed == version {
+	content := workload.ContentOf(kind, live.Object)
+	if computed, err := workload.VersionOf(kind, content); err == nil && computed == version {
 		return nil
+	}
+	if !workload.IsTemplate(kind) {
+		return fmt.Errorf("%w: the content of %s %s/%s doesn't belong to version %s, it was changed without a release: release it again",
+			ErrNotKept, live.GetKind(), live.GetNamespace(), live.GetName(), version)
 	}
 	native, err := k.Native(ctx, kind, live)
 	if err != nil {
 		return markFinal(err)
 	}
-	if !ByVersion(native)[version].Equal(template) {
+	if !ByVersion(kind, native)[version].Equal(content) {
 		return fmt.Errorf("%w: the pod template of %s %s/%s doesn't belong to version %s, or no ReplicaSet has it: release it again",
 			ErrNotKept, live.GetKind(), live.GetNamespace(), live.GetName(), version)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -59,11 +60,11 @@ func FuzzAKeptTemplate(f *testing.F) {
 		switch {
 		case found != (len(podtemplate.Of(object)) > 0):
 			t.Errorf("%s is listed: %t", data, found)
-		case found && (revision.Release != number || len(revision.Template) == 0):
+		case found && (revision.Release != number || len(revision.Content) == 0):
 			t.Errorf("%s is kept as %+v", data, revision)
 		case found:
 			// Requesting it is harmless, whether it has a version or not.
-			if version, err := revision.Template.Version(); err == nil && len(version) != 32 {
+			if version, err := workload.VersionOf(deployment.Kind{}, revision.Content); err == nil && len(version) != 32 {
 				t.Errorf("%s has the version %q", data, version)
 			}
 		}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package history keeps the pod templates of verified versions, so that a workload can go back to them. They are kept in
+// Package history keeps the contents of verified versions, so that a workload can go back to them. They are kept in
 // ControllerRevisions that the workload owns.
 package history
 
@@ -54,7 +54,7 @@ type Keeper struct {
 	Live client.Reader
 }
 
-// Keep keeps the template of a verified release, unless the workload has moved on to another one. The object may be a slim one from
+// Keep keeps the content of a verified release, unless the workload has moved on to another one. The object may be a slim one from
 // the cache. Keep may be repeated; the error wraps ErrNotKept if that doesn't help.
 func (k *Keeper) Keep(ctx context.Context, kind workload.Kind, object client.Object, release decide.Release) error {
 	live, err := k.read(ctx, kind, object)
@@ -68,7 +68,7 @@ func (k *Keeper) Keep(ctx context.Context, kind workload.Kind, object client.Obj
 	if err != nil {
 		return err
 	}
-	return markFinal(k.write(ctx, live, revision))
+	return markFinal(k.write(ctx, kind, live, revision))
 }
 
 // markFinal wraps ErrNotKept around permanent errors of the API server, such as an exceeded quota.
@@ -94,11 +94,11 @@ func (k *Keeper) read(ctx context.Context, kind workload.Kind, object client.Obj
 	return live, nil
 }
 
-func (k *Keeper) write(ctx context.Context, live *unstructured.Unstructured, revision *appsv1.ControllerRevision) error {
+func (k *Keeper) write(ctx context.Context, kind workload.Kind, live *unstructured.Unstructured, revision *appsv1.ControllerRevision) error {
 	// The write isn't recorded for later reads: the cache would watch a kind that isn't read from it.
 	err := k.Client.Create(ctx, revision, client.DisableReadYourWritesConsistency)
 	if apierrors.IsAlreadyExists(err) {
-		return k.writeAgain(ctx, live, revision)
+		return k.writeAgain(ctx, kind, live, revision)
 	}
 	if err != nil {
 		return fmt.Errorf("creating ControllerRevision %s/%s: %w", revision.Namespace, revision.Name, err)
@@ -108,7 +108,7 @@ func (k *Keeper) write(ctx context.Context, live *unstructured.Unstructured, rev
 
 // writeAgain updates the existing revision of a version to its newest release. It deletes one that belonged to another workload of the
 // same name, if the garbage collector hasn't done so yet, and then returns an error that causes another attempt.
-func (k *Keeper) writeAgain(ctx context.Context, live *unstructured.Unstructured, wanted *appsv1.ControllerRevision) error {
+func (k *Keeper) writeAgain(ctx context.Context, kind workload.Kind, live *unstructured.Unstructured, wanted *appsv1.ControllerRevision) error {
 	var existing appsv1.ControllerRevision
 	key := client.ObjectKeyFromObject(wanted)
 	if err := k.Live.Get(ctx, key, &existing); err != nil {
@@ -123,7 +123,7 @@ func (k *Keeper) writeAgain(ctx context.Context, live *unstructured.Unstructured
 		}
 		return fmt.Errorf("ControllerRevision %s belonged to another %s: it was deleted, retry to keep the template", key, live.GetKind())
 	}
-	if !sameContent(&existing, wanted) { // the data is immutable
+	if !sameContent(kind, &existing, wanted) { // the data is immutable
 		if err := k.remove(ctx, &existing); err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
@@ -89,8 +89,8 @@ func TestListReturnsTheTemplateItself(t *testing.T) {
 	g.Expect(listed).To(HaveLen(1))
 	g.Expect(listed[0].Version).To(Equal(c.version()))
 	g.Expect(listed[0].Release).To(Equal(int64(3)))
-	g.Expect(listed[0].Template.Equal(podtemplate.Of(c.live.Object))).To(BeTrue(), "numbers are of the same types, too")
-	g.Expect(listed[0].Template.Version()).To(Equal(c.version()))
+	g.Expect(listed[0].Content.Equal(workload.ContentOf(deployment.Kind{}, c.live.Object))).To(BeTrue(), "numbers are of the same types, too")
+	g.Expect(workload.VersionOf(deployment.Kind{}, listed[0].Content)).To(Equal(c.version()))
 }
 
 func TestKeepTakesTheLastAppliedConfigurationToo(t *testing.T) {
@@ -104,8 +104,8 @@ func TestKeepTakesTheLastAppliedConfigurationToo(t *testing.T) {
 	revisions, err := c.keeper().List(t.Context(), deployment.Kind{}, slim())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(revisions).To(HaveLen(1))
-	g.Expect(revisions[0].Template).To(Equal(podtemplate.Of(c.live.Object)))
-	g.Expect(revisions[0].Applied).To(Equal(podtemplate.Template{"spec": map[string]any{"of": "the file", "size": int64(9007199254740993)}}))
+	g.Expect(revisions[0].Content).To(Equal(workload.ContentOf(deployment.Kind{}, c.live.Object)))
+	g.Expect(revisions[0].Applied).To(Equal(workload.Content{"/spec/template": map[string]any{"spec": map[string]any{"of": "the file", "size": int64(9007199254740993)}}}))
 }
 
 func TestKeepWritesAnewWhereSomethingElseWasApplied(t *testing.T) {
@@ -122,7 +122,7 @@ func TestKeepWritesAnewWhereSomethingElseWasApplied(t *testing.T) {
 	revisions, err := c.keeper().List(t.Context(), deployment.Kind{}, slim())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(revisions).To(HaveLen(1))
-	g.Expect(revisions[0].Applied).To(Equal(podtemplate.Template{"spec": map[string]any{"of": "the file"}}))
+	g.Expect(revisions[0].Applied).To(Equal(workload.Content{"/spec/template": map[string]any{"spec": map[string]any{"of": "the file"}}}))
 }
 
 func TestKeepAgainWritesNothing(t *testing.T) {

@@ -39,7 +39,7 @@ func (k *Keeper) List(ctx context.Context, kind workload.Kind, object client.Obj
 	}
 	var revisions []Revision
 	for i := range owned {
-		revision, err := revisionOf(&owned[i])
+		revision, err := revisionOf(kind, &owned[i])
 		if err != nil {
 			ctrl.LoggerFrom(ctx).V(1).Info("Skipping an unreadable ControllerRevision", "revision", client.ObjectKeyFromObject(&owned[i]), "reason", err.Error())
 			continue

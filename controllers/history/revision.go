@@ -34,23 +34,23 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// maxData is the maximum size of a kept template, in bytes. It is below etcd's limit of 1.5 MB, beyond which the API server returns an
+// maxData is the maximum size of a kept content, in bytes. It is below etcd's limit of 1.5 MB, beyond which the API server returns an
 // error that looks temporary.
 const maxData = 1 << 20
 
-// Revision is the pod template of a verified version.
+// Revision is the content of a verified version.
 type Revision struct {
-	// Version is the version of the template.
+	// Version is the version of the content.
 	Version string
 	// Release is the number of the last verified release of the version.
 	Release int64
-	// Template is the pod template.
-	Template podtemplate.Template
-	// Applied is the pod template in the last applied configuration at that time; nil if there was none.
-	Applied podtemplate.Template
+	// Content is the content.
+	Content workload.Content
+	// Applied is the content in the last applied configuration at that time; nil if there was none.
+	Applied workload.Content
 }
 
-// newRevision returns a ControllerRevision with the template of a workload at a release, and the author and time of the release.
+// newRevision returns a ControllerRevision with the content of a workload at a release, and the author and time of the release.
 func newRevision(kind workload.Kind, live *unstructured.Unstructured, release decide.Release) (*appsv1.ControllerRevision, error) {
 	revision := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
@@ -61,17 +61,13 @@ func newRevision(kind workload.Kind, live *unstructured.Unstructured, release de
 		},
 		Revision: release.Number,
 	}
-	content := map[string]any{"spec": map[string]any{"template": workload.Template(kind, live.Object)}}
-	if applied := podtemplate.Applied(live.GetAnnotations()); applied != nil {
-		content["lastApplied"] = map[string]any{"template": applied}
-	}
-	data, err := json.Marshal(content)
+	data, err := json.Marshal(dataOf(kind, live))
 	if err != nil {
-		return nil, fmt.Errorf("encoding the pod template of %s %s/%s: %w", live.GetKind(), live.GetNamespace(), live.GetName(), err)
+		return nil, fmt.Errorf("encoding the %s of %s %s/%s: %w", workload.ContentNoun(kind), live.GetKind(), live.GetNamespace(), live.GetName(), err)
 	}
 	if len(data) > maxData {
-		return nil, fmt.Errorf("%w: the pod template of %s %s/%s has %d bytes, more than %d",
-			ErrNotKept, live.GetKind(), live.GetNamespace(), live.GetName(), len(data), maxData)
+		return nil, fmt.Errorf("%w: the %s of %s %s/%s has %d bytes, more than %d",
+			ErrNotKept, workload.ContentNoun(kind), live.GetKind(), live.GetNamespace(), live.GetName(), len(data), maxData)
 	}
 	revision.Data = runtime.RawExtension{Raw: data}
 	if record, found := decide.ReleaseRecordOf(live.GetAnnotations(), release); found {
@@ -85,11 +81,30 @@ func newRevision(kind workload.Kind, live *unstructured.Unstructured, release de
 	return revision, nil
 }
 
+// dataOf returns what is kept of a workload: {"spec": {"template": ...}} if the content is a pod template, else {"content": ...}; and the
+// same part of the last applied configuration.
+func dataOf(kind workload.Kind, live *unstructured.Unstructured) map[string]any {
+	content := workload.ContentOf(kind, live.Object)
+	applied := workload.AppliedContent(kind, live.GetAnnotations())
+	if workload.IsTemplate(kind) {
+		data := map[string]any{"spec": map[string]any{"template": workload.TemplateOf(kind, content)}}
+		if applied != nil {
+			data["lastApplied"] = map[string]any{"template": workload.TemplateOf(kind, applied)}
+		}
+		return data
+	}
+	data := map[string]any{"content": content}
+	if applied != nil {
+		data["lastApplied"] = map[string]any{"content": applied}
+	}
+	return data
+}
+
 // ownerReference makes a workload the owner of what is kept of it. Kinds whose own history are ControllerRevisions only own it: their
-// controllers release, relabel and prune the ControllerRevisions that they control.
+// controllers release, relabel and prune the ControllerRevisions that they control. Controllers of declared kinds may do so.
 func ownerReference(kind workload.Kind, live *unstructured.Unstructured) metav1.OwnerReference {
 	owner := *metav1.NewControllerRef(live, live.GroupVersionKind())
-	if workload.KeepsRevisions(kind) {
+	if workload.KeepsRevisions(kind) || !workload.IsTemplate(kind) {
 		owner.Controller = nil
 	}
 	return owner
@@ -100,27 +115,40 @@ func isOwned(revision *appsv1.ControllerRevision, owner metav1.Object) bool {
 	return slices.ContainsFunc(revision.OwnerReferences, func(reference metav1.OwnerReference) bool { return reference.UID == owner.GetUID() })
 }
 
-// sameContent reports whether two revisions of a version hold the same data. Their templates are equal, but they may stem from different
+// sameContent reports whether two revisions of a version hold the same data. Their contents are equal, but they may stem from different
 // manifests.
-func sameContent(a, b *appsv1.ControllerRevision) bool {
-	one, errOne := revisionOf(a)
-	two, errTwo := revisionOf(b)
+func sameContent(kind workload.Kind, a, b *appsv1.ControllerRevision) bool {
+	one, errOne := revisionOf(kind, a)
+	two, errTwo := revisionOf(kind, b)
 	return errOne == nil && errTwo == nil && one.Applied.Equal(two.Applied)
 }
 
-// revisionOf decodes a ControllerRevision of newRevision. Numbers have the types of unstructured objects, so that templates can be
+// revisionOf decodes a ControllerRevision of newRevision. Numbers have the types of unstructured objects, so that contents can be
 // compared.
-func revisionOf(kept *appsv1.ControllerRevision) (Revision, error) {
+func revisionOf(kind workload.Kind, kept *appsv1.ControllerRevision) (Revision, error) {
 	var data map[string]any
 	if err := utiljson.Unmarshal(kept.Data.Raw, &data); err != nil {
 		return Revision{}, fmt.Errorf("decoding the data: %w", err)
 	}
-	revision := Revision{Version: versionOf(kept), Release: kept.Revision, Template: podtemplate.Of(data)}
-	if len(revision.Template) == 0 {
+	revision := Revision{Version: versionOf(kept), Release: kept.Revision}
+	lastApplied, _ := data["lastApplied"].(map[string]any)
+	if !workload.IsTemplate(kind) {
+		content, _ := data["content"].(map[string]any)
+		if len(content) == 0 {
+			return Revision{}, errors.New("the data has no content")
+		}
+		applied, _ := lastApplied["content"].(map[string]any)
+		revision.Content, revision.Applied = content, applied
+		return revision, nil
+	}
+	template := podtemplate.Of(data)
+	if len(template) == 0 {
 		return Revision{}, errors.New("the data has no pod template")
 	}
-	lastApplied, _ := data["lastApplied"].(map[string]any)
-	revision.Applied, _ = lastApplied["template"].(map[string]any)
+	revision.Content = workload.TemplateContent(kind, template)
+	if applied, isObject := lastApplied["template"].(map[string]any); isObject {
+		revision.Applied = workload.TemplateContent(kind, applied)
+	}
 	return revision, nil
 }
 

@@ -54,6 +54,10 @@ const (
 	ObstacleSameTemplate ObstacleReason = "SameTemplate"
 	// ObstacleDenied means that the API server denied the template, because of a newer policy for example.
 	ObstacleDenied ObstacleReason = "Denied"
+	// ObstacleNotReversible means that releases of the kind are not rolled back.
+	ObstacleNotReversible ObstacleReason = "NotReversible"
+	// ObstacleElements means that a list has other elements than in the release to go back to.
+	ObstacleElements ObstacleReason = "OtherElements"
 	// ObstacleNotParkable means that releases of the workload can't be parked.
 	ObstacleNotParkable ObstacleReason = "NotParkable"
 	// ObstacleParked means that the release was parked before.
@@ -85,6 +89,9 @@ func ObstacleOf(object client.Object, optedIn bool, request Request) *Obstacle {
 	if release.Version == "" || !optedIn || object.GetDeletionTimestamp() != nil {
 		return &Obstacle{ObstacleNotControlled, fmt.Sprintf(
 			"%s is not under change control: label its namespace admission-webhook-altershield=enabled and release it once", phrase)}
+	}
+	if !request.Park && !workload.MayUndo(request.Kind) {
+		return &Obstacle{ObstacleNotReversible, fmt.Sprintf("%s can't be rolled back: its ControlledKind has undo: None", phrase)}
 	}
 	if obstacle := requestObstacle(phrase, object, release, request); obstacle != nil {
 		return obstacle

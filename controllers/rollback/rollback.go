@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package rollback rolls workloads back to an earlier pod template. No other part of the operator writes templates.
+// Package rollback rolls workloads back to the content of an earlier release. No other part of the operator writes it.
 package rollback
 
 import (
@@ -48,7 +48,7 @@ const maxMessage = 400
 // Roller rolls back workloads, on every replica: the guards of the patch prevent two rollbacks at once.
 type Roller struct {
 	Client client.Client
-	// Live reads from the API server: the cache holds no templates.
+	// Live reads from the API server: the cache holds no contents.
 	Live     client.Reader
 	History  *history.Keeper
 	Recorder events.Recorder
@@ -59,7 +59,7 @@ type Roller struct {
 	Settings settings.Reader
 }
 
-// RollBack sets the pod template of a workload to an earlier one, which is a release like any other, and records that. The error is an
+// RollBack sets the content of a workload to an earlier one, which is a release like any other, and records that. The error is an
 // Obstacle where the workload can't be rolled back, NotStuck where it need not be, and a conflict where it changed meanwhile.
 func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Rollback, error) {
 	began := r.Clock.Now()
@@ -78,8 +78,8 @@ func (r *Roller) RollBack(ctx context.Context, request Request) (*appv1alpha1.Ro
 	if err != nil {
 		return nil, err
 	}
-	if back.template.Equal(workload.Template(request.Kind, scene.raw.Object)) {
-		return nil, &Obstacle{ObstacleSameTemplate, request.phrase() + " already has that pod template"}
+	if back.content.Equal(workload.ContentOf(request.Kind, scene.raw.Object)) {
+		return nil, &Obstacle{ObstacleSameTemplate, request.phrase() + " already has that " + workload.ContentNoun(request.Kind)}
 	}
 	made, err := r.write(ctx, request, scene, back)
 	if err != nil {
@@ -103,7 +103,11 @@ func (r *Roller) write(ctx context.Context, request Request, scene *scene, back 
 	}
 	made := record(request, scene.past.Release, back, quarantine, r.Clock.Now())
 	made.ToRelease = decide.NextRelease(scene.object.GetAnnotations()) // the number that the webhook will give
-	patch, err := patchOf(request.Kind, scene.raw, back, decide.RememberRollback(scene.past.Rollbacks, made))
+	restored, err := workload.Restore(request.Kind, scene.raw.Object, back.written(request.Kind))
+	if err != nil {
+		return appv1alpha1.Rollback{}, &Obstacle{ObstacleElements, fmt.Sprintf("%s can't go back: %s", request.phrase(), err)}
+	}
+	patch, err := patchOf(request.Kind, scene.raw, restored, back, decide.RememberRollback(scene.past.Rollbacks, made))
 	if err != nil {
 		return appv1alpha1.Rollback{}, fmt.Errorf("building the rollback of %s: %w", request, err)
 	}
@@ -162,6 +166,9 @@ func (r *Roller) read(ctx context.Context, request Request) (*unstructured.Unstr
 		return nil, nil, fmt.Errorf("reading %s: %w", request, err)
 	}
 	object := request.Kind.New()
+	if _, untyped := object.(*unstructured.Unstructured); untyped {
+		return raw, raw, nil
+	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, object); err != nil {
 		return nil, nil, fmt.Errorf("decoding %s: %w", request, err)
 	}
@@ -197,7 +204,7 @@ func (r *Roller) refused(ctx context.Context, request Request, scene *scene, err
 	}
 	if scope.IsDenied(err) {
 		return &Obstacle{ObstacleDenied, fmt.Sprintf(
-			"%s can't go back, since the API server denied its earlier pod template: %s", request.phrase(), err)}
+			"%s can't go back, since the API server denied its earlier %s: %s", request.phrase(), workload.ContentNoun(request.Kind), err)}
 	}
 	return fmt.Errorf("rolling back %s: %w", request, err)
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,22 +31,22 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/history"
-	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/jsonpointer"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // target is what a workload goes back to.
 type target struct {
-	template podtemplate.Template
+	content workload.Content
 	// version is the version of the release that the rollback makes. unstamped reports whether the template stays without it.
 	version   string
 	unstamped bool
-	// applied is the template that kubectl had applied at that time, nil where it is unknown.
-	applied podtemplate.Template
+	// applied is the content that kubectl had applied at that time, nil where it is unknown.
+	applied workload.Content
 }
 
-// target returns the template to go back to.
+// target returns the content to go back to.
 func (r *Roller) target(ctx context.Context, request Request, scene *scene) (target, error) {
 	revisions, err := r.History.List(ctx, request.Kind, scene.object)
 	if err != nil {
@@ -61,7 +62,7 @@ func (r *Roller) target(ctx context.Context, request Request, scene *scene) (tar
 		return target{}, err
 	}
 	for _, revision := range revisions {
-		if revision.Template.Equal(found.template) {
+		if revision.Content.Equal(found.content) {
 			found.applied = revision.Applied
 		}
 	}
@@ -81,16 +82,16 @@ func (t target) identified(kind workload.Kind) (target, error) {
 	}
 	t.unstamped = keeps
 	var err error
-	t.version, err = t.template.Version()
+	t.version, err = workload.VersionOf(kind, t.content)
 	return t, err
 }
 
-// written returns the template as the rollback writes it. The webhook stamps those of Deployments.
-func (t target) written(kind workload.Kind) podtemplate.Template {
+// written returns the content as the rollback writes it. The webhook stamps that of most kinds.
+func (t target) written(kind workload.Kind) workload.Content {
 	if !workload.KeepsRevisions(kind) || t.unstamped {
-		return t.template
+		return t.content
 	}
-	return t.template.Stamped(t.version)
+	return workload.TemplateContent(kind, workload.TemplateOf(kind, t.content).Stamped(t.version))
 }
 
 // healthyOlder returns the template of the newest healthy older revision, which may be from before the workload came under change control.
@@ -100,27 +101,27 @@ func (r *Roller) healthyOlder(request Request, scene *scene) (target, error) {
 		return target{}, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf(
 			"no older %s of %s still runs all its pods", workload.RevisionNoun(request.Kind), request.phrase())}
 	}
-	return target{template: older.Template, version: older.Version}, nil
+	return target{content: workload.TemplateContent(request.Kind, older.Template), version: older.Version}, nil
 }
 
-// verified returns the template of the requested version, or of the newest verified one, from the history or from a revision that still
+// verified returns the content of the requested version, or of the newest verified one, from the history or from a revision that still
 // exists.
 func (r *Roller) verified(request Request, scene *scene, revisions []history.Revision) (target, error) {
-	templates := history.ByVersion(scene.revisions)
+	contents := history.ByVersion(request.Kind, scene.revisions)
 	for _, revision := range revisions {
 		scene.past.Kept = append(scene.past.Kept, revision.Version)
-		templates[revision.Version] = revision.Template
+		contents[revision.Version] = revision.Content
 	}
-	targets := slices.DeleteFunc(scene.past.VerifiedTargets(r.Clock.Now()), func(version string) bool { return templates[version] == nil })
+	targets := slices.DeleteFunc(scene.past.VerifiedTargets(r.Clock.Now()), func(version string) bool { return contents[version] == nil })
 	switch {
 	case request.To != "" && !slices.Contains(targets, request.To):
 		return target{}, unknownVersion(request, targets)
 	case request.To != "":
-		return target{template: templates[request.To], version: request.To}, nil
+		return target{content: contents[request.To], version: request.To}, nil
 	case len(targets) == 0:
 		return target{}, &Obstacle{ObstacleNoVerifiedVersion, request.phrase() + " has no other verified version to go back to"}
 	}
-	return target{template: templates[targets[0]], version: targets[0]}, nil
+	return target{content: contents[targets[0]], version: targets[0]}, nil
 }
 
 func unknownVersion(request Request, targets []string) error {
@@ -134,11 +135,12 @@ func unknownVersion(request Request, targets []string) error {
 // guards returns tests of what a rollback was decided by and what it overwrites: the API server patches only while all hold. A
 // resourceVersion would be a worse guard, as every status update of a rollout changes it.
 func guards(kind workload.Kind, raw *unstructured.Unstructured) []workload.Operation {
-	template, _, _ := unstructured.NestedFieldNoCopy(raw.Object, kind.TemplatePath()...)
 	tests := []workload.Operation{
 		{Op: "test", Path: "/metadata/uid", Value: raw.GetUID()},
 		{Op: "test", Path: workloadpatch.LabelPath(appv1alpha1.LabelVersion), Value: raw.GetLabels()[appv1alpha1.LabelVersion]},
-		{Op: "test", Path: workload.TemplatePointer(kind), Value: template},
+	}
+	for _, pointer := range slices.Sorted(maps.Keys(workload.ContentOf(kind, raw.Object))) {
+		tests = append(tests, workload.Operation{Op: "test", Path: pointer, Value: jsonpointer.Find(raw.Object, jsonpointer.Keys(pointer)...)})
 	}
 	annotations := raw.GetAnnotations()
 	for _, key := range []string{
@@ -152,23 +154,25 @@ func guards(kind workload.Kind, raw *unstructured.Unstructured) []workload.Opera
 	return tests
 }
 
-// patchOf returns the patch that replaces the template of a workload, and nothing else of its spec. It resets the annotation of kubectl
+// patchOf returns the patch that restores the content of a workload, and nothing else of it. It resets the annotation of kubectl
 // apply as well: otherwise applying the manifest of the rolled-back version again would keep fields of the earlier one, and so make
 // another version, which is not refused.
-func patchOf(kind workload.Kind, raw *unstructured.Unstructured, back target, rollbacks []appv1alpha1.Rollback) (client.Patch, error) {
+func patchOf(
+	kind workload.Kind, raw *unstructured.Unstructured, restored []workload.Operation, back target, rollbacks []appv1alpha1.Rollback,
+) (client.Patch, error) {
 	recorded, err := json.Marshal(rollbacks)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
-	operations := append(guards(kind, raw), workload.Operation{Op: "replace", Path: workload.TemplatePointer(kind), Value: back.written(kind)})
-	annotations := raw.GetAnnotations()
+	operations, annotations := guards(kind, raw), raw.GetAnnotations()
 	if annotations == nil {
 		operations = append(operations, workload.Operation{Op: "add", Path: "/metadata/annotations", Value: struct{}{}})
 	}
+	operations = append(operations, restored...)
 	operations = append(operations, workload.Operation{
 		Op: "add", Path: workloadpatch.AnnotationPath(appv1alpha1.AnnotationRollbacks), Value: string(recorded),
 	})
-	applied, err := podtemplate.WithApplied(annotations, back.applied)
+	applied, err := withApplied(kind, annotations, back.applied)
 	if err != nil {
 		return nil, err
 	}

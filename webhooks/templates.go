@@ -1,0 +1,83 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/jsonpointer"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// templateMarks are the labels of a pod template.
+type templateMarks struct {
+	labels map[string]string
+	// hasMetadata reports whether the template has other metadata than the operator's.
+	hasMetadata bool
+}
+
+func newTemplateMarks(kind workload.Kind, object map[string]any) map[string]templateMarks {
+	templates := map[string]templateMarks{}
+	for _, pointer := range workload.Templates(kind, object) {
+		template, _ := jsonpointer.Find(object, jsonpointer.Keys(pointer)...).(map[string]any)
+		labels, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
+		templates[pointer] = templateMarks{labels: labels, hasMetadata: podtemplate.At(template)["metadata"] != nil}
+	}
+	return templates
+}
+
+// stampTemplates sets the version of all templates.
+func (m marks) stampTemplates(version string) {
+	for _, template := range m.templates {
+		template.labels[appv1alpha1.LabelVersion] = version
+		// A template from before the opt-in may carry it: all its pods would start as finished.
+		delete(template.labels, appv1alpha1.LabelOperateFinished)
+	}
+}
+
+func (m marks) unstampTemplates() {
+	for _, template := range m.templates {
+		delete(template.labels, appv1alpha1.LabelVersion)
+	}
+}
+
+// restoreTemplates resets the operator's labels of the templates to their values in old. A template that old lacks gets the version of
+// the others.
+func (m marks) restoreTemplates(old marks) {
+	for pointer, template := range m.templates {
+		before, known := old.templates[pointer]
+		if version := old.templateVersion(); !known && version != "" {
+			before.labels = map[string]string{appv1alpha1.LabelVersion: version}
+		}
+		restore(template.labels, before.labels, podtemplate.OwnedLabels())
+	}
+}
+
+// templateVersion returns the version of the first template with one, empty if there is none.
+func (m marks) templateVersion() string {
+	for _, pointer := range slices.Sorted(maps.Keys(m.templates)) {
+		if version := m.templates[pointer].labels[appv1alpha1.LabelVersion]; version != "" {
+			return version
+		}
+	}
+	return ""
+}
