@@ -19,6 +19,7 @@ package controlledkind
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -79,9 +80,14 @@ func validatingEntries(
 		entry := *fixed[0].DeepCopy()
 		entry.Name, entry.ClientConfig = entryName(kind), *config.DeepCopy()
 		entry.MatchPolicy = ptr.To(admissionregistrationv1.Equivalent)
-		entry.Rules = rulesOf(kind, admissionregistrationv1.Update)
+		entry.Rules = rulesOf(kind, validatedOperations(kind)...)
 		entry.MatchConditions = []admissionregistrationv1.MatchCondition{
 			{Name: "release-that-may-be-denied", Expression: mayBeDenied(kind)},
+		}
+		if ruled, ok := kind.(workload.Ruled); ok && len(ruled.Operations()) > 0 {
+			entry.MatchConditions = []admissionregistrationv1.MatchCondition{
+				{Name: "rules-or-release-that-may-be-denied", Expression: mayBreakOrBeDenied(kind, ruled)},
+			}
 		}
 		entries = append(entries, entry)
 	}
@@ -107,14 +113,29 @@ func configAt(config admissionregistrationv1.WebhookClientConfig, path string) (
 	return &config, nil
 }
 
+// validatedOperations returns UPDATE, and the operations that the rules of a kind apply to.
+func validatedOperations(kind workload.Kind) []admissionregistrationv1.OperationType {
+	operations := []admissionregistrationv1.OperationType{admissionregistrationv1.Update}
+	if ruled, ok := kind.(workload.Ruled); ok {
+		for _, operation := range ruled.Operations() {
+			operations = append(operations, admissionregistrationv1.OperationType(operation))
+		}
+	}
+	slices.Sort(operations)
+	return slices.Compact(operations)
+}
+
 // rulesOf selects the objects of a kind without their subresources. The API server converts those of other versions.
 func rulesOf(kind workload.Kind, operations ...admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {
-	name := kind.GroupVersionKind()
+	name, scope := kind.GroupVersionKind(), admissionregistrationv1.NamespacedScope
+	if !workload.Namespaced(kind) {
+		scope = admissionregistrationv1.ClusterScope
+	}
 	return []admissionregistrationv1.RuleWithOperations{{
 		Operations: operations,
 		Rule: admissionregistrationv1.Rule{
 			APIGroups: []string{name.Group}, APIVersions: []string{name.Version}, Resources: []string{kind.Resource()},
-			Scope: ptr.To(admissionregistrationv1.NamespacedScope),
+			Scope: &scope,
 		},
 	}}
 }
@@ -131,6 +152,11 @@ func releaseOrKeys(kind workload.Kind, operator string) string {
 func mayBeDenied(kind workload.Kind) string {
 	return fmt.Sprintf("%s && (%s in oldObject.metadata.?labels.orValue({}) || %s in oldObject.metadata.?annotations.orValue({}))",
 		workload.MayChange(kind), quoted(appv1alpha1.LabelSuspend), quoted(appv1alpha1.AnnotationRollbacks))
+}
+
+// mayBreakOrBeDenied is true for an update that may break a rule or may be denied, and for every other operation that rules apply to.
+func mayBreakOrBeDenied(kind workload.Kind, ruled workload.Ruled) string {
+	return fmt.Sprintf("request.operation != 'UPDATE' || %s || %s", ruled.MayBreak(), mayBeDenied(kind))
 }
 
 // changed is true if a label or annotation with one of the keys changes.

@@ -96,6 +96,12 @@ type Restorer interface {
 	Orphans(ctx context.Context, live client.Reader, workload client.Object, version string) ([]podtemplate.Template, error)
 }
 
+// Scoped is a Kind whose workloads may not be in namespaces.
+type Scoped interface {
+	// Namespaced reports whether they are.
+	Namespaced() bool
+}
+
 // Reversible is a Kind whose releases may not be rolled back.
 type Reversible interface {
 	// MayUndo reports whether releases can be rolled back.
@@ -142,6 +148,12 @@ type Stateful interface {
 func HasData(kind Kind, workload client.Object) bool {
 	stateful, ok := kind.(Stateful)
 	return ok && stateful.HasData(workload)
+}
+
+// Namespaced reports whether the workloads of a kind are in namespaces.
+func Namespaced(kind Kind) bool {
+	scoped, ok := kind.(Scoped)
+	return !ok || scoped.Namespaced()
 }
 
 // MayUndo reports whether releases of a kind can be rolled back.

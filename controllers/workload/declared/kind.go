@@ -40,12 +40,11 @@ type Kind interface {
 	workload.Preparer
 	workload.Reversible
 	workload.Ruled
+	workload.Scoped
 	workload.Selective
 
 	// Mode returns the mode of the kind.
 	Mode() appv1alpha1.ControlledKindMode
-	// Namespaced reports whether the workloads are in namespaces.
-	Namespaced() bool
 	// Unstampable returns the pod templates whose version label the API server would drop.
 	Unstampable() []string
 	// DescribePods returns how the pods of a release of a workload are found.

@@ -128,7 +128,10 @@ func (r ruling) MayBreak() string {
 	if slices.ContainsFunc(r.rules, func(rule rule) bool { return slices.Contains(rule.operations, "UPDATE") }) {
 		return "true"
 	}
-	conditions := []string{"false"}
+	if len(r.immutable) == 0 {
+		return "false"
+	}
+	var conditions []string
 	for _, path := range r.immutable {
 		conditions = append(conditions, fmt.Sprintf("%s != %s", optional(varObject, path), optional(varOldObject, path)))
 	}
