@@ -28,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/traas-stack/altershield-operator/controllers/testkit/kinds"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -121,6 +122,68 @@ func TestValidatingEntriesFollowTheWebhookOfDeployments(t *testing.T) {
 			" && ('altershield.defense.antgroup.com/suspend' in oldObject.metadata.?labels.orValue({})" +
 			" || 'altershield.defense.antgroup.com/rollbacks' in oldObject.metadata.?annotations.orValue({}))"}}
 	g.Expect(entries).To(Equal([]admissionregistrationv1.ValidatingWebhook{wanted}))
+}
+
+func TestMutatingEntriesCompareTheContentOfADeclaredKind(t *testing.T) {
+	g := NewWithT(t)
+	groups := kinds.Sample(t, filepath.Join("..", ".."), "leaderworkerset", "leaderworkersets")
+	entries, err := mutatingEntries([]workload.Kind{groups}, []admissionregistrationv1.MutatingWebhook{fixedMutate(byService("/"))}, operator)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(entries[0].Name).To(Equal("leaderworkersets.leaderworkerset.x-k8s.io.altershield.defense.antgroup.com"))
+	g.Expect(entries[0].MatchConditions[0].Expression).To(HavePrefix("request.operation == 'CREATE' || (oldObject == null" +
+		" || object.?spec.?leaderWorkerTemplate.?leaderTemplate != oldObject.?spec.?leaderWorkerTemplate.?leaderTemplate" +
+		" || object.?spec.?leaderWorkerTemplate.?workerTemplate != oldObject.?spec.?leaderWorkerTemplate.?workerTemplate)" +
+		" || (request.userInfo.username != '" + operator + "'"))
+}
+
+func TestValidatingEntriesAreCalledForTheRulesOfADeclaredKind(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, row := range []struct {
+		kind       workload.Kind
+		operations []admissionregistrationv1.OperationType
+		name       string
+		condition  string
+	}{
+		{kinds.Sample(t, root, "leaderworkerset", "leaderworkersets"), []admissionregistrationv1.OperationType{"UPDATE"},
+			"release-that-may-be-denied", "(oldObject == null || object.?spec.?leaderWorkerTemplate"},
+		{kinds.Sample(t, root, "kubernetescluster", "kubernetesclusters"), []admissionregistrationv1.OperationType{"CREATE", "DELETE", "UPDATE"},
+			"rules-or-release-that-may-be-denied", "request.operation != 'UPDATE' || true || (oldObject == null || object.?spec.?cluster"},
+	} {
+		g := NewWithT(t)
+		entries, err := validatingEntries([]workload.Kind{row.kind}, []admissionregistrationv1.ValidatingWebhook{fixedValidate(byService("/"))})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(entries[0].Rules[0].Operations).To(Equal(row.operations))
+		g.Expect(entries[0].MatchConditions).To(HaveLen(1))
+		g.Expect(entries[0].MatchConditions[0].Name).To(Equal(row.name))
+		g.Expect(entries[0].MatchConditions[0].Expression).To(HavePrefix(row.condition))
+	}
+}
+
+// clusterScoped is a kind of cluster-scoped workloads.
+type clusterScoped struct{ workload.Kind }
+
+func (clusterScoped) Namespaced() bool { return false }
+
+func TestMutatingEntriesOfAClusterScopedKind(t *testing.T) {
+	g := NewWithT(t)
+	entries, err := mutatingEntries([]workload.Kind{clusterScoped{daemonset.Kind{}}}, []admissionregistrationv1.MutatingWebhook{fixedMutate(byService("/"))}, operator)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(entries[0].Rules[0].Scope).To(HaveValue(Equal(admissionregistrationv1.ClusterScope)))
+}
+
+// Each key of the operator is in the condition once: a change of it by others is undone.
+func TestReleaseOrKeysHasEveryKeyOnce(t *testing.T) {
+	made := releaseOrKeys(statefulset.Kind{}, operator)
+	for _, key := range []string{
+		"admission-webhook-altershield.antgroup.com/version", "altershield.defense.antgroup.com/defense-status",
+		"altershield.defense.antgroup.com/suspend", "altershield.defense.antgroup.com/ignored-suspend",
+		"altershield.defense.antgroup.com/release", "altershield.defense.antgroup.com/released-by", "altershield.defense.antgroup.com/ignored-suspend-by",
+		"altershield.defense.antgroup.com/ignored-suspend-removed", "altershield.defense.antgroup.com/held", "altershield.defense.antgroup.com/held-from",
+		"altershield.defense.antgroup.com/hold-with", "altershield.defense.antgroup.com/parked", "altershield.defense.antgroup.com/rollback",
+		"altershield.defense.antgroup.com/rollback-by", "altershield.defense.antgroup.com/rollbacks",
+	} {
+		NewWithT(t).Expect(strings.Count(made, "'"+key+"'")).To(Equal(1), key)
+	}
 }
 
 func TestMutatingEntriesAreNoneWithoutKindsOrWebhookOfDeployments(t *testing.T) {
