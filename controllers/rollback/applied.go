@@ -17,6 +17,7 @@ limitations under the License.
 package rollback
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -41,11 +42,13 @@ func withApplied(kind workload.Kind, annotations map[string]string, applied work
 	if err != nil || len(operations) == 0 {
 		return "", nil
 	}
-	text, err := json.Marshal(operations)
-	if err != nil {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // nor does kubectl
+	if err := encoder.Encode(operations); err != nil {
 		return "", fmt.Errorf("encoding the changes of the last applied configuration: %w", err)
 	}
-	patch, err := jsonpatch.DecodePatch(text)
+	patch, err := jsonpatch.DecodePatch(text.Bytes())
 	if err != nil {
 		return "", fmt.Errorf("decoding the changes of the last applied configuration: %w", err)
 	}
