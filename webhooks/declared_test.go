@@ -219,6 +219,26 @@ func TestDefaulterStampsAnObjectWithoutTemplates(t *testing.T) {
 	})), "nor is such a new object, which keeps no key of the operator")
 }
 
+func TestMarksRestoreTemplatesAsTheyWere(t *testing.T) {
+	g := NewWithT(t)
+	of := func(versions map[string]string) marks {
+		result := marks{templates: map[string]templateMarks{}}
+		for pointer, version := range versions {
+			result.templates[pointer] = templateMarks{labels: map[string]string{"app": "ray"}}
+			if version != "" {
+				result.templates[pointer].labels[versionKey] = version
+			}
+		}
+		return result
+	}
+	updated := of(map[string]string{"/a": "", "/b": "forged", "/new": ""})
+	updated.restoreTemplates(of(map[string]string{"/a": "v1", "/b": "v1", "/gone": "v1"}))
+	g.Expect(updated.templates).To(Equal(of(map[string]string{"/a": "v1", "/b": "v1", "/new": "v1"}).templates), "a new one gets the version, too")
+	updated = of(map[string]string{"/a": "forged", "/new": "forged"})
+	updated.restoreTemplates(of(map[string]string{"/a": ""}))
+	g.Expect(updated.templates).To(Equal(of(map[string]string{"/a": "", "/new": ""}).templates), "before the first release")
+}
+
 func TestDefaulterReportsAConditionThatFails(t *testing.T) {
 	g, kind := NewWithT(t), clusters(t)
 	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{})).of(kind)

@@ -27,6 +27,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/testkit/kinds"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -157,6 +158,25 @@ func TestValidatingEntriesAreCalledForTheRulesOfADeclaredKind(t *testing.T) {
 		g.Expect(entries[0].MatchConditions[0].Name).To(Equal(row.name))
 		g.Expect(entries[0].MatchConditions[0].Expression).To(HavePrefix(row.condition))
 	}
+}
+
+// The API server compiles the conditions of a webhook when it is configured.
+func TestEntriesOfDeclaredKindsAreTakenByTheAPIServer(t *testing.T) {
+	g, kube, root := NewWithT(t), apiServer.Client(t), filepath.Join("..", "..")
+	declared := []workload.Kind{
+		kinds.Sample(t, root, "leaderworkerset", "leaderworkersets"), kinds.Sample(t, root, "kubernetescluster", "kubernetesclusters"),
+		kinds.Sample(t, root, "raycluster", "rayclusters"),
+	}
+	mutating, err := mutatingEntries(declared, []admissionregistrationv1.MutatingWebhook{fixedMutate(byURL("https://127.0.0.1:1/"))}, operator)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(kube.Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "entries"}, Webhooks: mutating,
+	}, client.DryRunAll)).To(Succeed())
+	validating, err := validatingEntries(declared, []admissionregistrationv1.ValidatingWebhook{fixedValidate(byURL("https://127.0.0.1:1/"))})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(kube.Create(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "entries"}, Webhooks: validating,
+	}, client.DryRunAll)).To(Succeed())
 }
 
 // clusterScoped is a kind of cluster-scoped workloads.

@@ -34,12 +34,8 @@ func withApplied(kind workload.Kind, annotations map[string]string, applied work
 	if workload.IsTemplate(kind) {
 		return podtemplate.WithApplied(annotations, workload.TemplateOf(kind, applied))
 	}
-	manifest := podtemplate.LastApplied(annotations)
-	if manifest == nil || applied == nil {
-		return "", nil
-	}
-	operations, err := workload.Restore(kind, manifest, applied)
-	if err != nil || len(operations) == 0 {
+	operations := restoredManifest(kind, podtemplate.LastApplied(annotations), applied)
+	if len(operations) == 0 {
 		return "", nil
 	}
 	var text bytes.Buffer
@@ -59,4 +55,16 @@ func withApplied(kind workload.Kind, annotations map[string]string, applied work
 		return "", fmt.Errorf("changing the last applied configuration: %w", err)
 	}
 	return string(restored) + "\n", nil
+}
+
+// restoredManifest returns the operations that restore what was applied, none where that isn't possible.
+func restoredManifest(kind workload.Kind, manifest map[string]any, applied workload.Content) []workload.Operation {
+	if manifest == nil || applied == nil {
+		return nil
+	}
+	operations, err := workload.Restore(kind, manifest, applied)
+	if err != nil { // lists with other elements
+		return nil
+	}
+	return operations
 }

@@ -81,7 +81,14 @@ func ContentOf(kind Kind, workload map[string]any) Content {
 	if composite, ok := kind.(Composite); ok {
 		return composite.Content(workload)
 	}
-	content := TemplateContent(kind, Template(kind, workload))
+	template := Template(kind, workload)
+	if IsTemplate(kind) {
+		return TemplateContent(kind, template)
+	}
+	content := Content{}
+	if template != nil { // an applied configuration may lack it
+		content = TemplateContent(kind, template)
+	}
 	for _, path := range fieldsOf(kind) {
 		if value := jsonpointer.Find(workload, path...); value != nil {
 			content[jsonpointer.Of(path...)] = value

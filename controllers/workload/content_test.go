@@ -48,6 +48,17 @@ func TestContentOf(t *testing.T) {
 	g.Expect(workload.ContentOf(scheduled{deployment.Kind{}}, object)).To(Equal(workload.Content{"/spec/template": template, "/spec/schedule": "@daily"}))
 }
 
+func TestAppliedContent(t *testing.T) {
+	const key = "kubectl.kubernetes.io/last-applied-configuration"
+	g, kind := NewWithT(t), scheduled{deployment.Kind{}}
+	g.Expect(workload.AppliedContent(kind, nil)).To(BeNil())
+	g.Expect(workload.AppliedContent(kind, map[string]string{key: "no JSON"})).To(BeNil())
+	g.Expect(workload.AppliedContent(kind, map[string]string{key: `{"spec":{"schedule":"@daily"}}`})).To(Equal(workload.Content{"/spec/schedule": "@daily"}))
+	g.Expect(workload.AppliedContent(deployment.Kind{}, map[string]string{key: `{"spec":{"template":{"spec":{}}}}`})).To(
+		Equal(workload.Content{"/spec/template": fields{"spec": fields{}}}))
+	g.Expect(workload.AppliedContent(deployment.Kind{}, map[string]string{key: `{"spec":{}}`})).To(BeNil())
+}
+
 func TestContentUnmarshalJSONKeepsIntegers(t *testing.T) {
 	g, content := NewWithT(t), workload.Content{"/spec/size": int64(9007199254740993)}
 	text, err := json.Marshal(content)

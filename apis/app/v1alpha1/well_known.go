@@ -120,9 +120,10 @@ const (
 	HeldOverridden = "-overridden"
 )
 
-// OwnedLabels and OwnedAnnotations return the keys of a workload that only the operator writes.
+// OwnedLabels returns the labels of a workload that only the operator writes.
 func OwnedLabels() []string { return []string{LabelVersion, LabelDefenseStatus, LabelSuspend} }
 
+// OwnedAnnotations returns the annotations of a workload that only the operator writes.
 func OwnedAnnotations() []string {
 	return []string{
 		AnnotationRelease, AnnotationIgnoredSuspendBy, AnnotationIgnoredSuspendRemoved, AnnotationHeld, AnnotationHeldFrom, AnnotationHoldWith,

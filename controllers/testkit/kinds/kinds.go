@@ -20,7 +20,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -29,8 +28,6 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 )
-
-var newCompiler = sync.OnceValues(declared.NewCompiler)
 
 // Sample compiles a sample for the CRD with this plural, in the mode Enforce. root is the way to the root of the module.
 func Sample(t testing.TB, root, sample, plural string) declared.Kind {
@@ -43,7 +40,7 @@ func Sample(t testing.TB, root, sample, plural string) declared.Kind {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compiler, err := newCompiler()
+	compiler, err := declared.NewCompiler()
 	if err != nil {
 		t.Fatal(err)
 	}
