@@ -22,6 +22,7 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -290,6 +291,21 @@ func TestValidatorDeniesReleasesOfADeclaredKind(t *testing.T) {
 	response := judge(t, kind, "UPDATE", "prod", objectOf(t, cluster, stampedCluster(versionOfCluster, "4"), suspended), objectOf(t, cluster, upgrade))
 	g.Expect(response.Result.Message).To(Equal("kubernetescluster prod is suspended"))
 	g.Expect(response.Result.Reason).To(BeEquivalentTo("kubernetescluster prod is suspended"))
+}
+
+func TestValidatorLetsADeclaredWorkloadReturnToAVerifiedVersion(t *testing.T) {
+	g, kind := NewWithT(t), groups(t)
+	bad := all(stampedGroup(versionOfWorkers, "4"), suspended, image("workerTemplate", "vllm:2"))
+	known := &unstructured.Unstructured{Object: objectOf(t, group, bad)}
+	record := changeWorkload("l-1", versionOfGroup, "Success", "")
+	record.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "leaderworkersets.llm"}
+	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, known, record))
+	validator.kind, validator.accounts, validator.past = kind, validator.accounts.of(kind), validator.past.of(kind)
+	request := requestOf(t, objectOf(t, group, bad), objectOf(t, group, stampedGroup(versionOfGroup, "5"), suspended))
+	request.Name = "llm"
+	response := validator.Handle(t.Context(), request)
+	g.Expect(response.Allowed).To(BeTrue())
+	g.Expect(response.Warnings).To(ConsistOf("leaderworkerset llm returns to a verified version and stays suspended until its pods are checked again"))
 }
 
 func TestValidatorDeniesWhatBreaksARule(t *testing.T) {
