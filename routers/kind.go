@@ -28,15 +28,15 @@ import (
 const defaultKind = "Deployment"
 
 // kindOf returns the kind that a request names, in any case, or by its resource.
-func kindOf(kinds workload.Registry, name string) (workload.Kind, *denial) {
+func kindOf(kinds workload.Kinds, name string) (workload.Kind, *denial) {
 	if name == "" {
 		name = defaultKind
 	}
-	if kind := kinds.Named(name); kind != nil {
+	if kind := kinds.Snapshot().Named(name); kind != nil {
 		return kind, nil
 	}
 	var known []string
-	for _, kind := range kinds {
+	for _, kind := range kinds.Snapshot() {
 		known = append(known, kind.GroupVersionKind().Kind)
 	}
 	return nil, &denial{http.StatusBadRequest, fmt.Sprintf("the kind %q is not under change control: it must be one of %s", name, strings.Join(known, ", "))}

@@ -46,7 +46,7 @@ const maxRollbackAttempts = 3
 
 // rollbacks rolls workloads back for users who may patch them.
 type rollbacks struct {
-	kinds workload.Registry
+	kinds workload.Kinds
 	// live reads from the API server.
 	live   client.Reader
 	roller Roller

@@ -50,7 +50,7 @@ const (
 
 // suspended lists the suspended workloads of a kind in a namespace, and why they are.
 type suspended struct {
-	kinds workload.Registry
+	kinds workload.Kinds
 	// reader reads from the cache.
 	reader client.Reader
 	access access

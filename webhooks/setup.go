@@ -55,7 +55,7 @@ const (
 // Options configures the webhooks.
 type Options struct {
 	// Kinds are the kinds of workloads that they admit.
-	Kinds workload.Registry
+	Kinds workload.Kinds
 	// Reader reads from a cache with the objects of Watch and the indexes of package index.
 	Reader client.Reader
 	// Live reads from the API server, for irrevocable decisions and for objects that the cache doesn't hold.
@@ -73,8 +73,8 @@ type Options struct {
 }
 
 // Watch makes the cache hold the objects that the webhooks read, also on replicas that don't lead.
-func Watch(ctx context.Context, informers cache.Informers, kinds workload.Registry) error {
-	for _, object := range append(kinds.Objects(), &corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.ControlledKind{}) {
+func Watch(ctx context.Context, informers cache.Informers, kinds workload.Kinds) error {
+	for _, object := range append(kinds.Snapshot().Objects(), &corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.ControlledKind{}) {
 		if _, err := informers.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
@@ -107,7 +107,7 @@ func Register(server webhook.Server, options Options) error {
 
 // dispatcher has each admission review answered by the handler for its kind of workload.
 type dispatcher struct {
-	kinds   workload.Registry
+	kinds   workload.Kinds
 	cache   client.Reader
 	handler func(kind workload.Kind) admission.Handler
 }
@@ -115,7 +115,7 @@ type dispatcher struct {
 // Handle admits workloads of kinds that aren't enforced: the webhooks of Deployments are called in any mode, and those of another kind
 // until the webhook configurations show its mode.
 func (d dispatcher) Handle(ctx context.Context, request admission.Request) admission.Response {
-	kind := d.kinds.ByGroupKind(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind})
+	kind := d.kinds.Snapshot().ByGroupKind(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind})
 	if kind == nil {
 		return admission.Allowed("")
 	}

@@ -100,7 +100,7 @@ func (r *Reconciler) ownerOf(ctx context.Context, record *appv1alpha1.ChangeWork
 	if reference == nil {
 		return nil, nil
 	}
-	kind := r.Kinds.Of(reference)
+	kind := r.Kinds.Snapshot().Of(reference)
 	if kind == nil {
 		return nil, nil
 	}

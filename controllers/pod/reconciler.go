@@ -43,7 +43,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 	if err != nil || !optedIn {
 		return ctrl.Result{}, err
 	}
-	owner, err := r.Kinds.OwnerOf(ctx, r.Client, pod)
+	owner, err := r.Kinds.Snapshot().OwnerOf(ctx, r.Client, pod)
 	if err != nil || owner == nil {
 		return ctrl.Result{}, err
 	}

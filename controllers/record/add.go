@@ -53,7 +53,7 @@ const concurrency = 5
 type Reconciler struct {
 	Kind workload.Kind
 	// Kinds are all kinds under change control.
-	Kinds  workload.Registry
+	Kinds  workload.Kinds
 	Client client.Client
 	// Live reads from the API server, to settle what the cache leaves open.
 	Live     client.Reader

@@ -170,7 +170,7 @@ func (r *Reconciler) replace(ctx context.Context, owner client.Object, other *ap
 	if reference == nil {
 		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, other)
 	}
-	if kind := r.Kinds.Of(reference); kind != nil {
+	if kind := r.Kinds.Snapshot().Of(reference); kind != nil {
 		holder := kind.New()
 		holder.SetNamespace(other.Namespace)
 		holder.SetName(reference.Name)

@@ -69,13 +69,19 @@ func (s *APIServer) Client(t *testing.T) client.WithWatch {
 func (s *APIServer) ClientOf(t *testing.T, user string) client.WithWatch {
 	t.Helper()
 	g := gomega.NewWithT(t)
-	s.once.Do(func() { s.config, s.err = s.start(t.Context()) })
-	g.Expect(s.err).NotTo(gomega.HaveOccurred())
-	config := rest.CopyConfig(s.config)
+	config := s.Config(t)
 	config.Impersonate.UserName = user
 	kube, err := client.NewWithWatch(config, client.Options{Scheme: Scheme()})
 	g.Expect(err).NotTo(gomega.HaveOccurred())
 	return kube
+}
+
+// Config returns the configuration of clients with the rights of a cluster admin.
+func (s *APIServer) Config(t *testing.T) *rest.Config {
+	t.Helper()
+	s.once.Do(func() { s.config, s.err = s.start(t.Context()) })
+	gomega.NewWithT(t).Expect(s.err).NotTo(gomega.HaveOccurred())
+	return rest.CopyConfig(s.config)
 }
 
 func (s *APIServer) start(ctx context.Context) (*rest.Config, error) {

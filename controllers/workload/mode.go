@@ -59,5 +59,10 @@ func Enforced(ctx context.Context, reader client.Reader, kind Kind) (bool, error
 	if err != nil {
 		return false, fmt.Errorf("reading ControlledKind %s: %w", ControlledKindName(kind), err)
 	}
-	return controlled.Spec.Mode == appv1alpha1.ModeEnforce, nil
+	return IsEnforced(&controlled), nil
+}
+
+// IsEnforced reports whether the mode of a ControlledKind is Enforce, until it is deleted.
+func IsEnforced(controlled *appv1alpha1.ControlledKind) bool {
+	return controlled.Spec.Mode == appv1alpha1.ModeEnforce && controlled.DeletionTimestamp == nil
 }

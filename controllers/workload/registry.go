@@ -23,18 +23,22 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Registry holds the kinds under change control.
+// Registry holds kinds under change control. They are found by group and kind, never by version.
 type Registry []Kind
 
-// Objects returns an empty object of each kind.
+// Objects returns an empty object of each kind in the cache of the manager. Declared kinds, which are untyped, have caches of their own.
 func (r Registry) Objects() []client.Object {
 	objects := make([]client.Object, 0, len(r))
 	for _, kind := range r {
-		objects = append(objects, kind.New())
+		object := kind.New()
+		if _, untyped := object.(runtime.Unstructured); !untyped {
+			objects = append(objects, object)
+		}
 	}
 	return objects
 }
@@ -71,10 +75,12 @@ func (r Registry) ByGroupKind(name schema.GroupKind) Kind {
 	return nil
 }
 
-// Named returns the kind with a name in any case, of the kind or of its resource; nil if it isn't under change control.
+// Named returns the kind with a name in any case: of the kind, of its resource, or of its ControlledKind, as kinds of several groups may
+// share the others. It returns nil if none is under change control.
 func (r Registry) Named(name string) Kind {
 	for _, kind := range r {
-		if strings.EqualFold(name, kind.GroupVersionKind().Kind) || strings.EqualFold(name, kind.Resource()) {
+		if strings.EqualFold(name, kind.GroupVersionKind().Kind) || strings.EqualFold(name, kind.Resource()) ||
+			strings.EqualFold(name, ControlledKindName(kind)) {
 			return kind
 		}
 	}

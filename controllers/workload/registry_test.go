@@ -57,11 +57,11 @@ func TestRegistryOf(t *testing.T) {
 
 func TestRegistryNamed(t *testing.T) {
 	g, kinds := NewWithT(t), workload.Registry{deployment.Kind{}, statefulset.Kind{}}
-	for _, name := range []string{"StatefulSet", "statefulset", "STATEFULSETS", "statefulsets"} {
+	for _, name := range []string{"StatefulSet", "statefulset", "STATEFULSETS", "statefulsets", "statefulsets.apps"} {
 		g.Expect(kinds.Named(name)).To(Equal(statefulset.Kind{}), name)
 	}
 	g.Expect(kinds.Named("deployments")).To(Equal(deployment.Kind{}))
-	for _, name := range []string{"", "sts", "Pod", "statefulsets.apps"} {
+	for _, name := range []string{"", "sts", "Pod", "statefulsets.apps.kruise.io"} {
 		g.Expect(kinds.Named(name)).To(BeNil(), name)
 	}
 }

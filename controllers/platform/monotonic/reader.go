@@ -22,6 +22,7 @@ import (
 	"context"
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,7 +62,11 @@ func (r *Reader) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 
 // GetLive reads an object from the API server.
 func (r *Reader) GetLive(ctx context.Context, key client.ObjectKey, into client.Object) error {
+	named := into.GetObjectKind().GroupVersionKind()
 	reflect.ValueOf(into).Elem().SetZero() // fields missing in the response would keep their values
+	if untyped, ok := into.(runtime.Unstructured); ok {
+		untyped.GetObjectKind().SetGroupVersionKind(named)
+	}
 	if err := r.live.Get(ctx, key, into); err != nil {
 		return err
 	}

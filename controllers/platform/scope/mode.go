@@ -42,16 +42,13 @@ func Controlled(ctx context.Context, reader client.Reader, kind workload.Kind, n
 	return OptedIn(ctx, reader, namespace)
 }
 
-// ModeChanged passes ControlledKinds whose mode may have changed.
+// ModeChanged passes ControlledKinds whose workloads may have come or gone under change control.
 func ModeChanged() predicate.Predicate {
-	mode := func(object client.Object) appv1alpha1.ControlledKindMode {
+	enforced := func(object client.Object) bool {
 		controlled, ok := object.(*appv1alpha1.ControlledKind)
-		if !ok {
-			return ""
-		}
-		return controlled.Spec.Mode
+		return ok && workload.IsEnforced(controlled)
 	}
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return mode(e.ObjectOld) != mode(e.ObjectNew) }}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return enforced(e.ObjectOld) != enforced(e.ObjectNew) }}
 }
 
 // LeftControl reports whether the API server confirms that workloads of a kind in a namespace, which the cache shows as not under change

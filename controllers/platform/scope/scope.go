@@ -48,11 +48,10 @@ import (
 
 // CacheOptions limits the cache to opted-in namespaces, and to Pods and workloads of the kinds that carry a version.
 func CacheOptions(kinds workload.Registry) (cache.Options, error) {
-	stamped, err := labels.NewRequirement(appv1alpha1.LabelVersion, selection.Exists, nil)
+	versioned, err := Versioned()
 	if err != nil {
-		return cache.Options{}, fmt.Errorf("selecting objects by %s: %w", appv1alpha1.LabelVersion, err)
+		return cache.Options{}, err
 	}
-	versioned := labels.NewSelector().Add(*stamped)
 	optedIn := labels.SelectorFromSet(labels.Set{appv1alpha1.LabelOptIn: appv1alpha1.OptInEnabled})
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
@@ -77,6 +76,15 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 		}
 	}
 	return options, nil
+}
+
+// Versioned selects the objects that carry a version.
+func Versioned() (labels.Selector, error) {
+	stamped, err := labels.NewRequirement(appv1alpha1.LabelVersion, selection.Exists, nil)
+	if err != nil {
+		return nil, fmt.Errorf("selecting objects by %s: %w", appv1alpha1.LabelVersion, err)
+	}
+	return labels.NewSelector().Add(*stamped), nil
 }
 
 // OptedIn reports whether a namespace is under change control, which ends with its deletion. The cache holds no other namespaces.

@@ -50,14 +50,14 @@ const scrapeTimeout = time.Second
 // their maximum, not their sum.
 type Collector struct {
 	reader client.Reader
-	kinds  workload.Registry
+	kinds  workload.Kinds
 
 	suspended, deploymentsSuspended, suspendedSince, inProgress, inProgressSince *prometheus.Desc
 }
 
 // Setup registers a Collector and makes the cache hold the objects that it reads, also on replicas that don't lead.
-func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer, kinds workload.Registry) error {
-	for _, object := range append(kinds.Objects(), &appv1alpha1.ChangeWorkload{}) {
+func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer, kinds workload.Kinds) error {
+	for _, object := range append(kinds.Snapshot().Objects(), &appv1alpha1.ChangeWorkload{}) {
 		if _, err := mgr.GetCache().GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
@@ -69,7 +69,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, registry prometheus.Registerer
 }
 
 // New returns a Collector that reads from a cache.
-func New(reader client.Reader, kinds workload.Registry) *Collector {
+func New(reader client.Reader, kinds workload.Kinds) *Collector {
 	describe := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, append(labels, namespaceLabel), nil)
 	}
@@ -106,13 +106,15 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 
 func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metric) error {
 	byKind, suspended, inProgress := map[string]census{}, census{}, census{}
-	for _, kind := range c.kinds {
+	for _, kind := range c.kinds.Snapshot() {
 		name := kind.GroupVersionKind().Kind
 		found, err := index.List(ctx, c.reader, kind, client.HasLabels{appv1alpha1.LabelSuspend})
 		if err != nil {
 			return fmt.Errorf("listing the suspended workloads of kind %s: %w", name, err)
 		}
-		byKind[name] = census{}
+		if byKind[name] == nil { // kinds of several groups may have the same name
+			byKind[name] = census{}
+		}
 		for _, workload := range found {
 			byKind[name].add(workload.GetNamespace(), suspensionTime(workload))
 			suspended.add(workload.GetNamespace(), suspensionTime(workload))
