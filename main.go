@@ -35,8 +35,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers"
 	"github.com/traas-stack/altershield-operator/controllers/platform/buildinfo"
 	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
+	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/lazylog"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/webhooks/servingcert"
 )
 
@@ -101,7 +103,8 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	}
 	touch := contact.New(clock.RealClock{})
 	kubeconfig.Wrap(touch.Wrap)
-	mgr, err := newManager(kubeconfig, opts, certificate)
+	kinds := kinds{workload.NewSet(builtIn()...), &dynamic.Runner{}}
+	mgr, err := newManager(kubeconfig, opts, certificate, kinds.declared)
 	if err != nil {
 		return err
 	}
@@ -119,19 +122,19 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 		return err
 	}
 	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
-		Kinds: kinds(), Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
+		Kinds: kinds.Set, Declared: kinds.declared, Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
 		Verifier: verifier, FailClosed: opts.failurePolicy == failureFail,
 	}); err != nil {
 		return err
 	}
-	roller, err := addRollback(mgr, opts, tracer, touch)
+	roller, err := addRollback(mgr, opts, tracer, touch, kinds.declared)
 	if err != nil {
 		return err
 	}
-	if err := addRouter(mgr, opts, receiver, tracer, roller); err != nil {
+	if err := addRouter(mgr, opts, receiver, tracer, roller, kinds); err != nil {
 		return err
 	}
-	if err := addWebhooks(ctx, mgr, opts, tracer, operator); err != nil {
+	if err := addWebhooks(ctx, mgr, opts, tracer, operator, kinds); err != nil {
 		return err
 	}
 	if err := addChecks(mgr); err != nil {

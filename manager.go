@@ -24,6 +24,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -47,6 +48,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
+	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
@@ -72,16 +74,23 @@ const (
 	serverTimeout = 5 * time.Second
 )
 
-// kinds returns the kinds of workloads under change control.
-func kinds() workload.Registry {
+// builtIn returns the kinds of workloads that are built in.
+func builtIn() workload.Registry {
 	return workload.Registry{deployment.Kind{}, statefulset.Kind{}, daemonset.Kind{}}
 }
 
-func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.Source) (ctrl.Manager, error) {
+// kinds are the kinds of workloads under change control, and what runs the declared ones among them.
+type kinds struct {
+	*workload.Set
+	declared *dynamic.Runner
+}
+
+func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.Source, declared *dynamic.Runner) (ctrl.Manager, error) {
 	scheme := apiruntime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(appv1alpha1.AddToScheme(scheme))
-	scoped, err := scope.CacheOptions(kinds())
+	utilruntime.Must(apiextensionsv1.AddToScheme(scheme))
+	scoped, err := scope.CacheOptions(builtIn())
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +99,8 @@ func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.
 	mgr, err := ctrl.NewManager(kubeconfig, ctrl.Options{
 		Scheme: scheme,
 		Cache:  scoped,
+		// Workloads of declared kinds have caches of their own.
+		NewClient: declared.NewClient,
 		Client: client.Options{
 			FieldOwner: "altershield-operator",
 			// A reconcile that doesn't see its own last write would repeat it.
@@ -183,12 +194,12 @@ func addVerifier(mgr ctrl.Manager, opts options) (verifier.Verifier, verifier.Re
 }
 
 // addRollback adds a rollback controller for each kind and returns their Roller.
-func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *contact.Contact) (*rollback.Roller, error) {
-	rollbacks, err := rollback.NewMetrics(metrics.Registry, kinds())
+func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *contact.Contact, declared *dynamic.Runner) (*rollback.Roller, error) {
+	rollbacks, err := rollback.NewMetrics(metrics.Registry, builtIn())
 	if err != nil {
 		return nil, err
 	}
-	obstacles, err := runnable.NewMetrics(metrics.Registry, kinds())
+	obstacles, err := runnable.NewMetrics(metrics.Registry, builtIn())
 	if err != nil {
 		return nil, err
 	}
@@ -202,25 +213,28 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *
 		Recorder: recorder, Metrics: rollbacks, Clock: clock.RealClock{}, Tracer: tracer,
 		Settings: reader,
 	}
-	for _, kind := range kinds() {
-		decider := &runnable.Rollback{
+	decided := func(kind workload.Kind) dynamic.Controller {
+		return &runnable.Rollback{
 			Kind: kind, Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
 			Settings: reader,
 		}
-		if err := decider.SetupWithManager(mgr); err != nil {
+	}
+	declared.Control(decided)
+	for _, kind := range builtIn() {
+		if err := decided(kind).SetupWithManager(mgr); err != nil {
 			return nil, err
 		}
 	}
 	return roller, nil
 }
 
-func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, tracer *tracing.Tracer, roller routers.Roller) error {
+func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, tracer *tracing.Tracer, roller routers.Roller, kinds kinds) error {
 	if opts.callbackAddress == "0" {
 		return nil
 	}
 	routing := routers.Options{
-		Kinds: kinds(), Address: opts.callbackAddress, CertDir: opts.callbackCertDir, Receiver: receiver,
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
+		Kinds: kinds, Address: opts.callbackAddress, CertDir: opts.callbackCertDir, Receiver: receiver,
+		Client: mgr.GetClient(), Workloads: kinds.declared.Reader(mgr.GetClient(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(),
 		Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer, Roller: roller,
 	}
 	router, err := routers.New(routing)
@@ -236,12 +250,12 @@ func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, trace
 	return nil
 }
 
-func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tracing.Tracer, operator string) error {
-	if err := webhooks.Watch(ctx, mgr.GetCache(), kinds()); err != nil {
+func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tracing.Tracer, operator string, kinds kinds) error {
+	if err := webhooks.Watch(ctx, mgr.GetCache(), kinds); err != nil {
 		return err
 	}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
-		Kinds: kinds(), Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Kinds: kinds, Reader: kinds.declared.Reader(mgr.GetCache(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: events.Recorder{Events: mgr.GetEventRecorder(controllers.Reporter)}, Tracer: tracer, Leaving: ctx.Done(),
 	}); err != nil {
 		return err

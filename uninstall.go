@@ -48,7 +48,7 @@ func uninstallOperator() error {
 		return fmt.Errorf("loading the kubeconfig: %w", err)
 	}
 	fmt.Printf("Removing AlterShield Operator from %s\n", config.Host)
-	uninstaller, err := uninstall.New(config, kinds(), options, os.Stdout)
+	uninstaller, err := uninstall.New(config, builtIn(), options, os.Stdout)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
+	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
@@ -40,6 +41,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 )
 
 // Reports releases and settings in Events.
@@ -53,7 +55,9 @@ const Reporter = "altershield-operator"
 // Options configures the reconcilers.
 type Options struct {
 	// Kinds are the kinds of workloads under change control.
-	Kinds workload.Registry
+	Kinds *workload.Set
+	// Declared runs the declared kinds.
+	Declared *dynamic.Runner
 	// Operator is the user name of the operator.
 	Operator string
 	// Namespace is the namespace of the OpsConfigInfo objects.
@@ -75,7 +79,8 @@ func NewRecorder(mgr ctrl.Manager) events.Recorder {
 
 // SetupWithManager registers the indexes and adds every reconciler to the manager.
 func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	if err := index.Setup(ctx, mgr.GetFieldIndexer(), options.Kinds); err != nil {
+	builtIn := options.Kinds.Snapshot()
+	if err := index.Setup(ctx, mgr.GetFieldIndexer(), builtIn); err != nil {
 		return err
 	}
 	releases, err := changeworkload.NewMetrics(options.Metrics)
@@ -95,10 +100,15 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	if err != nil {
 		return fmt.Errorf("creating a client without a cache: %w", err)
 	}
-	reconcilers := map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Pod": &pod.Reconciler{Kinds: options.Kinds, Client: kube, Clock: options.Clock, Settings: reader},
+	compiler, err := declared.NewCompiler()
+	if err != nil {
+		return err
+	}
+	catalog := &controlledkind.Catalog{Kinds: options.Kinds, Client: kube, Live: live, Compiler: compiler}
+	reconcilers := map[string]dynamic.Controller{
+		"Pod": &pod.Reconciler{Kinds: options.Kinds, Declared: options.Declared, Client: kube, Clock: options.Clock, Settings: reader},
 		"ChangeWorkload": &changeworkload.Reconciler{
-			Kinds: options.Kinds, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
+			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
 			Clock: options.Clock, Tracer: options.Tracer, Settings: reader,
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},
@@ -107,15 +117,21 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},
 		"ControlledKind": &controlledkind.Reconciler{
-			Kinds: options.Kinds, Client: kube, Live: live, Direct: direct, Mapper: mgr.GetRESTMapper(), Operator: options.Operator, Clock: options.Clock,
+			Kinds: builtIn, Client: kube, Live: live, Direct: direct, Mapper: mgr.GetRESTMapper(), Operator: options.Operator, Clock: options.Clock,
+			Declared: catalog, Runner: options.Declared,
 		},
+		"DeclaredKind":  catalog,
 		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
 	}
-	for _, kind := range options.Kinds {
-		reconcilers[kind.GroupVersionKind().Kind] = &record.Reconciler{
+	recorded := func(kind workload.Kind) dynamic.Controller {
+		return &record.Reconciler{
 			Kind: kind, Kinds: options.Kinds, Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
 			Settings: reader, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
 		}
+	}
+	options.Declared.Control(recorded)
+	for _, kind := range builtIn {
+		reconcilers[kind.GroupVersionKind().Kind] = recorded(kind)
 	}
 	for kind, reconciler := range reconcilers {
 		if err := reconciler.SetupWithManager(mgr); err != nil {

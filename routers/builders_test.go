@@ -86,7 +86,7 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 		Kinds:    testkit.Kinds(),
 		Address:  "127.0.0.1:0",
 		Receiver: altershield.Callbacks{Keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile})},
-		Client:   interceptor.NewClient(kube, funcs),
+		Client:   interceptor.NewClient(kube, funcs), Workloads: interceptor.NewClient(kube, funcs),
 		Live:     interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
 		Cache:    result.informer,
 		Roller:   result.roller,

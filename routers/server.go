@@ -54,7 +54,7 @@ import (
 // Options configures the server.
 type Options struct {
 	// Kinds are the kinds of workloads that users query and roll back.
-	Kinds workload.Registry
+	Kinds workload.Kinds
 	// Address is the listening address, as host:port or :port.
 	Address string
 	// CertDir holds tls.crt and tls.key, which are reloaded when they change. If it is empty, there is no TLS.
@@ -63,6 +63,8 @@ type Options struct {
 	Receiver verifier.Receiver
 	// Client reads from a cache with the indexes of package index, and writes.
 	Client client.Client
+	// Workloads reads workloads from a cache, and those of kinds without one on this replica from the API server.
+	Workloads client.Reader
 	// Live reads from the API server if the cache lags.
 	Live client.Reader
 	// Cache is the cache of Client. It notifies of ChangePods.
@@ -101,7 +103,7 @@ func New(options Options) (*Server, error) {
 		tracer: options.Tracer,
 	}
 	access := newAccess(options.Client, options.Clock)
-	suspended := &suspended{kinds: options.Kinds, reader: options.Client, access: access}
+	suspended := &suspended{kinds: options.Kinds, reader: options.Workloads, access: access}
 	rollbacks := &rollbacks{kinds: options.Kinds, live: options.Live, roller: options.Roller, access: access}
 	// Requests of users don't take the places of callbacks.
 	callers, users := newLimiter(), newLimiter()
@@ -153,7 +155,7 @@ func (s *Server) Start(ctx context.Context) error {
 
 // watch makes the cache hold the objects that the server reads, also on replicas that don't lead.
 func (s *Server) watch(ctx context.Context) error {
-	for _, object := range append([]client.Object{&corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}}, s.options.Kinds.Objects()...) {
+	for _, object := range append([]client.Object{&corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.OpsConfigInfo{}}, s.options.Kinds.Snapshot().Objects()...) {
 		if _, err := s.options.Cache.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}

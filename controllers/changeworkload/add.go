@@ -40,6 +40,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
+	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
@@ -78,8 +79,10 @@ const (
 
 // Reconciler writes the status of ChangeWorkloads, creates ChangePods, and suspends workloads.
 type Reconciler struct {
-	Kinds  workload.Registry
+	Kinds  workload.Kinds
 	Client client.Client
+	// Declared runs the declared kinds.
+	Declared *dynamic.Runner
 	// Live reads from the API server, to settle what the cache leaves open.
 	Live client.Reader
 	// Direct deletes collections. Client can't, as it waits for each of its writes to show in the cache.
@@ -121,13 +124,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&appv1alpha1.ChangeWorkload{}).
 		Watches(&appv1alpha1.ChangePod{}, debounce.Handler(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
 			&appv1alpha1.ChangeWorkload{}, handler.OnlyControllerOwner()), hasFailed), builder.WithPredicates(verdictChanged()))
-	for _, kind := range r.Kinds {
+	builtIn := r.Kinds.Snapshot()
+	for _, kind := range builtIn {
 		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload), builder.WithPredicates(releaseChanged(kind)))
 	}
-	for _, layer := range r.Kinds.Layers() {
+	for _, layer := range builtIn.Layers() {
 		controlled.Watches(layer, handler.EnqueueRequestsFromMapFunc(r.ofRevision), builder.WithPredicates(scope.Created()))
 	}
 	return controlled.
+		WatchesRawSource(r.Declared.Watch(func(kind workload.Kind) dynamic.Handling {
+			return dynamic.Handling{Handler: handler.EnqueueRequestsFromMapFunc(r.ofWorkload), Predicates: []predicate.Predicate{releaseChanged(kind)}}
+		})).
 		Watches(&corev1.Pod{}, debounce.Handler(handler.EnqueueRequestsFromMapFunc(r.ofRevision), debounce.Never),
 			builder.WithPredicates(r.finishChanged())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).

@@ -39,11 +39,14 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Creates the ControlledKinds of the built-in kinds at the first start.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=controlledkinds,verbs=create
+// Adds and removes the finalizer that keeps a declared kind until the operator holds none of its rollouts.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=controlledkinds,verbs=patch
 // Writes how far each kind is under control.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=controlledkinds/status,verbs=patch
 // Finds out at the first start whether there are releases of an earlier installation.
@@ -85,15 +88,38 @@ type Reconciler struct {
 	Operator string
 	Clock    clock.PassiveClock
 
+	// Declared has the declared kinds.
+	Declared *Catalog
+	// Runner runs the declared kinds that are enforced.
+	Runner Runner
+
 	// permissions are the reviewed permissions by the name of the ControlledKind.
 	permissions map[string]permission
 }
 
-// Watch restricts the cache of a manager to the operator's own webhook configurations: those of others may be many and large.
+// Runner runs declared kinds, with a cache and controllers for each.
+type Runner interface {
+	// Start runs a kind until it is stopped.
+	Start(kind workload.Kind) error
+	// Stop ends the kind of a ControlledKind and returns once it has ended.
+	Stop(controlledKind string)
+	// State returns the state of the kind of a ControlledKind.
+	State(controlledKind string) dynamic.State
+	// Started returns the names of the ControlledKinds whose kinds were started.
+	Started() []string
+	// Changes returns a source of a request each time that a kind has synced or failed.
+	Changes(mgr ctrl.Manager) source.Source
+	// Watch returns a source of the workloads of every kind that runs.
+	Watch(of func(kind workload.Kind) dynamic.Handling) source.Source
+}
+
+// Watch restricts the cache of a manager to the operator's own webhook configurations, as those of others may be many and large, and to the
+// names of the CustomResourceDefinitions.
 func Watch(options *cache.Options) {
 	own := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelName: operatorName})}
 	options.ByObject[&admissionregistrationv1.MutatingWebhookConfiguration{}] = own
 	options.ByObject[&admissionregistrationv1.ValidatingWebhookConfiguration{}] = own
+	options.ByObject[definitions()] = cache.ByObject{Transform: slimDefinition}
 }
 
 // SetupWithManager adds the reconciler to the manager. Every event is mapped to the same request.
@@ -102,8 +128,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("controlledkind").
 		WatchesRawSource(source.Func(func(_ context.Context, q queue) error {
-			q.Add(reconcile.Request{})
+			r.Declared.onChange(func() { q.Add(reconcile.Request{}) })
 			return nil
+		})).
+		WatchesRawSource(r.Runner.Changes(mgr)).
+		WatchesRawSource(r.Runner.Watch(func(workload.Kind) dynamic.Handling {
+			return dynamic.Handling{Handler: later(), Predicates: []predicate.Predicate{heldChanged()}}
 		})).
 		Watches(&appv1alpha1.ControlledKind{}, atOnce, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, atOnce).

@@ -36,6 +36,24 @@ type problem struct{ reason, message string }
 // admission is which webhooks are called: those of Deployments, and those of all other kinds.
 type admission struct{ fixed, kinds *problem }
 
+// denied reports whether the API server denied the change of the webhooks of the kinds.
+func (a admission) denied() bool {
+	return a.kinds != nil && a.kinds.reason == appv1alpha1.ReasonConfigurationDenied
+}
+
+// called returns the names of the mutating webhooks of the kinds.
+func (r *Reconciler) called(ctx context.Context) (map[string]bool, error) {
+	var configuration admissionregistrationv1.MutatingWebhookConfiguration
+	if _, err := read(ctx, r.Client, kindsMutating, &configuration); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for i := range configuration.Webhooks {
+		names[configuration.Webhooks[i].Name] = true
+	}
+	return names, nil
+}
+
 // admit writes the webhook configurations of the kinds.
 func (r *Reconciler) admit(ctx context.Context, enforced []workload.Kind) (admission, error) {
 	var fixedMutate, ownMutate admissionregistrationv1.MutatingWebhookConfiguration

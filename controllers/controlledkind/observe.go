@@ -19,6 +19,7 @@ package controlledkind
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,29 +36,56 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-func (r *Reconciler) observe(ctx context.Context, controlled *appv1alpha1.ControlledKind, admission admission) (observation, error) {
-	seen := observation{kind: r.Kinds.OfControlledKind(controlled.Name)}
-	if seen.kind == nil {
-		return seen, nil
+// observe observes a kind. It sets the fault if that fails.
+func (r *Reconciler) observe(ctx context.Context, controlled *appv1alpha1.ControlledKind) observation {
+	var seen observation
+	if controlled.Spec.BuiltIn {
+		seen = r.observeBuiltIn(controlled)
+	} else {
+		seen = r.observeDeclared(controlled)
 	}
-	if seen.problem = admission.kinds; workload.AlwaysAdmitted(seen.kind) {
-		seen.problem = admission.fixed
+	if seen.fault != nil || seen.kind == nil || !seen.served {
+		return seen
 	}
-	name := seen.kind.GroupVersionKind()
+	if seen.missing, seen.fault = r.review(ctx, controlled, seen.kind); seen.fault != nil {
+		return seen
+	}
+	if workload.IsEnforced(controlled) && (!seen.declared || seen.synced) {
+		seen.counts, seen.fault = r.count(ctx, seen.kind)
+	}
+	return seen
+}
+
+func (r *Reconciler) observeBuiltIn(controlled *appv1alpha1.ControlledKind) observation {
+	kind := r.Kinds.OfControlledKind(controlled.Name)
+	if kind == nil {
+		return observation{}
+	}
+	name := kind.GroupVersionKind()
 	_, err := r.Mapper.RESTMapping(name.GroupKind(), name.Version)
 	if err != nil && !meta.IsNoMatchError(err) {
-		return seen, fmt.Errorf("finding out whether %s is served: %w", controlled.Name, err)
+		return observation{kind: kind, fault: fmt.Errorf("finding out whether %s is served: %w", controlled.Name, err)}
 	}
-	if seen.served = err == nil; !seen.served {
-		return seen, nil
+	return observation{kind: kind, served: err == nil}
+}
+
+// observeDeclared observes a declared kind, which the catalog knows.
+func (r *Reconciler) observeDeclared(controlled *appv1alpha1.ControlledKind) observation {
+	found, _ := r.Declared.of(controlled.Name)
+	seen := observation{declared: true, declaration: found, served: found.served != ""}
+	if found.kind != nil {
+		seen.kind, seen.unstampable = found.kind, found.kind.Unstampable()
+		seen.synced = r.Runner.State(controlled.Name).Synced
 	}
-	if seen.missing, err = r.review(ctx, controlled, seen.kind); err != nil {
-		return seen, err
-	}
-	if controlled.Spec.Mode == appv1alpha1.ModeEnforce {
-		seen.counts, err = r.count(ctx, seen.kind)
-	}
-	return seen, err
+	return seen
+}
+
+// isCompiled reports whether the catalog knows all declared kinds. Until then, the webhooks of one would end.
+func (r *Reconciler) isCompiled(list []appv1alpha1.ControlledKind) bool {
+	return !slices.ContainsFunc(list, func(controlled appv1alpha1.ControlledKind) bool {
+		_, known := r.Declared.of(controlled.Name)
+		return !controlled.Spec.BuiltIn && !known
+	})
 }
 
 // permission is the result of a review.

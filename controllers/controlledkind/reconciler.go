@@ -36,8 +36,8 @@ import (
 // reviewAgain is how long until missing permissions are reviewed again: no event shows that they were granted.
 const reviewAgain = time.Minute
 
-// Reconcile creates the ControlledKinds of the built-in kinds once, writes the webhook configurations of the kinds, and the status of each
-// ControlledKind.
+// Reconcile creates the ControlledKinds of the built-in kinds once, runs the declared kinds that are enforced, writes the webhook
+// configurations of the kinds, and the status of each ControlledKind.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	if err := r.introduce(ctx); err != nil {
 		return ctrl.Result{}, err
@@ -47,48 +47,90 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, fmt.Errorf("listing the ControlledKinds: %w", err)
 	}
 	slices.SortFunc(list.Items, func(a, b appv1alpha1.ControlledKind) int { return strings.Compare(a.Name, b.Name) })
-	var enforced []workload.Kind
-	for _, controlled := range list.Items {
-		kind := r.Kinds.OfControlledKind(controlled.Name)
-		if kind != nil && !workload.AlwaysAdmitted(kind) && controlled.Spec.Mode == appv1alpha1.ModeEnforce {
-			enforced = append(enforced, kind)
-		}
+	if !r.isCompiled(list.Items) {
+		return ctrl.Result{}, nil // the catalog brings another request
 	}
-	admission, err := r.admit(ctx, enforced)
+	var faults []error
+	observed := make([]observation, len(list.Items))
+	for i := range list.Items {
+		observed[i] = r.observe(ctx, &list.Items[i])
+		faults = append(faults, observed[i].fault)
+	}
+	faults = append(faults, r.run(ctx, list.Items, observed))
+	called, err := r.called(ctx)
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, errors.Join(append(faults, err)...)
+	}
+	admission, err := r.admit(ctx, enforced(list.Items, observed, called))
+	if err != nil {
+		return ctrl.Result{}, errors.Join(append(faults, err)...)
 	}
 	var result ctrl.Result
-	var faults []error
 	for i := range list.Items {
-		permitted, err := r.report(ctx, &list.Items[i], admission)
-		if !permitted {
-			result.RequeueAfter = reviewAgain
+		wait, err := r.settle(ctx, &list.Items[i], observed[i], admission)
+		if wait > 0 && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {
+			result.RequeueAfter = wait
 		}
 		faults = append(faults, err)
 	}
 	return result, errors.Join(faults...)
 }
 
-// report writes the status of a ControlledKind. permitted reports whether no permission is missing.
-func (r *Reconciler) report(ctx context.Context, controlled *appv1alpha1.ControlledKind, admission admission) (permitted bool, err error) {
-	seen, err := r.observe(ctx, controlled, admission)
-	if err != nil {
-		return false, err
+// enforced returns the kinds whose webhooks are called. Those of a declared kind are called once its workloads are in the cache, and then
+// also while the cache is filled again.
+func enforced(list []appv1alpha1.ControlledKind, observed []observation, called map[string]bool) []workload.Kind {
+	var kinds []workload.Kind
+	for i := range list {
+		seen := observed[i]
+		if seen.kind == nil || workload.AlwaysAdmitted(seen.kind) || !workload.IsEnforced(&list[i]) {
+			continue
+		}
+		if !seen.declared || seen.mayRun() && (seen.synced || called[entryName(seen.kind)]) {
+			kinds = append(kinds, seen.kind)
+		}
+	}
+	return kinds
+}
+
+// settle releases the workloads of a declared kind that leaves change control, and writes the status of each other one. It returns when to
+// look at the kind again, 0 for never.
+func (r *Reconciler) settle(ctx context.Context, controlled *appv1alpha1.ControlledKind, seen observation, admission admission) (time.Duration, error) {
+	if seen.fault != nil {
+		return 0, nil
+	}
+	var wait time.Duration
+	if controlled.DeletionTimestamp != nil || !workload.IsEnforced(controlled) {
+		var err error
+		if seen.releasing, wait, err = r.release(ctx, controlled, seen, admission); err != nil {
+			return 0, err
+		}
+	}
+	if len(seen.missing) > 0 && wait == 0 {
+		wait = reviewAgain
+	}
+	if controlled.DeletionTimestamp != nil && seen.releasing == nil {
+		return wait, nil
+	}
+	return wait, r.report(ctx, controlled, seen, admission)
+}
+
+// report writes the status of a ControlledKind.
+func (r *Reconciler) report(ctx context.Context, controlled *appv1alpha1.ControlledKind, seen observation, admission admission) error {
+	if seen.problem = admission.kinds; seen.kind != nil && workload.AlwaysAdmitted(seen.kind) {
+		seen.problem = admission.fixed
 	}
 	before := controlled.DeepCopy()
 	assess(controlled, seen, r.Clock.Now())
-	permitted = len(seen.missing) == 0
 	if equality.Semantic.DeepEqual(before.Status, controlled.Status) {
-		return permitted, nil
+		return nil
 	}
-	err = r.Client.Status().Patch(ctx, controlled, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	err := r.Client.Status().Patch(ctx, controlled, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // an event follows
-		return permitted, nil
+		return nil
 	}
 	if err != nil {
-		return permitted, fmt.Errorf("writing the status of ControlledKind %s: %w", controlled.Name, err)
+		return fmt.Errorf("writing the status of ControlledKind %s: %w", controlled.Name, err)
 	}
 	logChange(ctx, before, controlled)
-	return permitted, nil
+	return nil
 }

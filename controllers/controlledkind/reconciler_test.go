@@ -43,6 +43,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/manifests"
 )
@@ -58,14 +60,22 @@ type bench struct {
 	kube  client.WithWatch
 	clock *clocktesting.FakePassiveClock
 	*Reconciler
+	catalog *Catalog
+	runner  *fakeRunner
 	// writes are those of the reconciler.
 	writes []string
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	return newBenchOn(t, apiServer.Client(t))
+}
+
+// newBenchOn is newBench with another client.
+func newBenchOn(t *testing.T, kube client.WithWatch) *bench {
+	t.Helper()
 	g := NewWithT(t)
-	b := &bench{T: t, kube: apiServer.Client(t), clock: clocktesting.NewFakePassiveClock(testkit.Now())}
+	b := &bench{T: t, kube: kube, clock: clocktesting.NewFakePassiveClock(testkit.Now())}
 	for _, kind := range []client.Object{
 		&appv1alpha1.ControlledKind{}, &admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{},
 	} {
@@ -86,6 +96,10 @@ func newBench(t *testing.T) *bench {
 	} {
 		g.Expect(b.kube.Create(t.Context(), object)).To(Succeed())
 	}
+	compiler, err := declared.NewCompiler()
+	g.Expect(err).NotTo(HaveOccurred())
+	b.catalog = &Catalog{Kinds: workload.NewSet(testkit.Kinds()...), Client: b.kube, Live: b.kube, Compiler: compiler}
+	b.runner = &fakeRunner{}
 	b.as(b.kube)
 	return b
 }
@@ -119,6 +133,7 @@ func (b *bench) as(kube client.WithWatch) {
 	})
 	b.Reconciler = &Reconciler{
 		Kinds: testkit.Kinds(), Client: recorded, Live: kube, Direct: kube, Mapper: kube.RESTMapper(), Operator: operator, Clock: b.clock,
+		Declared: b.catalog, Runner: b.runner,
 	}
 }
 
@@ -318,11 +333,10 @@ func TestReconcileHasNoWebhookCalledWithoutThoseOfDeployments(t *testing.T) {
 
 func TestReconcileReportsKindsThatItDoesNotControl(t *testing.T) {
 	g, b := NewWithT(t), newBench(t)
-	declared := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "clonesets.apps.kruise.io"}, Spec: appv1alpha1.ControlledKindSpec{Mode: "Enforce"}}
-	g.Expect(b.kube.Create(t.Context(), declared)).To(Succeed())
+	g.Expect(b.kube.Create(t.Context(), testkit.ControlledKind("jobs.batch", "Enforce"))).To(Succeed())
 	b.reconcile()
 	g.Expect(b.called()).To(Equal([]string{daemonSets, statefulSets}))
-	g.Expect(b.conditions("clonesets.apps.kruise.io")).To(Equal(map[string]string{"Ready": "False KindNotSupported"}))
+	g.Expect(b.conditions("jobs.batch")).To(Equal(map[string]string{"Ready": "False KindNotSupported"}))
 }
 
 // Impersonated by a client of an administrator, a user has no rights but those that are bound here.

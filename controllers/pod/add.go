@@ -34,6 +34,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
@@ -47,9 +48,11 @@ const concurrency = 10
 
 // Reconciler sets the Finished label on pods that completed their release, while the setting "finished-label" is on.
 type Reconciler struct {
-	Kinds  workload.Registry
+	Kinds  workload.Kinds
 	Client client.Client
-	Clock  clock.PassiveClock
+	// Declared runs the declared kinds.
+	Declared *dynamic.Runner
+	Clock    clock.PassiveClock
 	// Settings are those of the operator.
 	Settings settings.Reader
 }
@@ -59,14 +62,20 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("pod").
 		For(&corev1.Pod{}, builder.WithPredicates(unfinished()))
+	builtIn := r.Kinds.Snapshot()
 	// A pod may be seen before the objects by which it belongs to a controlled release.
-	for _, kind := range r.Kinds {
+	for _, kind := range builtIn {
 		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), builder.WithPredicates(minReadyChanged(kind)))
 	}
-	for _, layer := range r.Kinds.Layers() {
+	for _, layer := range builtIn.Layers() {
 		controlled.Watches(layer, handler.EnqueueRequestsFromMapFunc(r.ofLayer), builder.WithPredicates(adopted()))
 	}
 	return controlled.
+		WatchesRawSource(r.Declared.Watch(func(kind workload.Kind) dynamic.Handling {
+			return dynamic.Handling{
+				Handler: handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), Predicates: []predicate.Predicate{minReadyChanged(kind)},
+			}
+		})).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created())).
 		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.everywhere), builder.WithPredicates(scope.ModeChanged())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere),
@@ -130,7 +139,7 @@ func (r *Reconciler) ofLayer(ctx context.Context, object client.Object) []reconc
 	if owner == nil {
 		return nil // no workload has its pods
 	}
-	layered, ok := r.Kinds.Of(owner).(workload.Layered)
+	layered, ok := r.Kinds.Snapshot().Of(owner).(workload.Layered)
 	if !ok {
 		return nil
 	}

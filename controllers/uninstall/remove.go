@@ -238,28 +238,42 @@ func (u *Uninstaller) operatorRuns(ctx context.Context) (bool, error) {
 	return manager.Status.ReadyReplicas > 0, nil
 }
 
-// removeFinalizers removes the operator's finalizer from its records, and reports whether none is left.
+// removeFinalizers removes the operator's finalizers from its records and ControlledKinds, and reports whether none is left.
 func (u *Uninstaller) removeFinalizers(ctx context.Context) (bool, error) {
-	records, err := u.list(ctx, appv1alpha1.GroupVersion.WithKind("ChangeWorkload"))
+	released, err := u.removeFinalizer(ctx, "ChangeWorkload", appv1alpha1.FinalizerOrder, "its order at AlterShield Server, if any, stays open")
+	if err != nil {
+		return false, err
+	}
+	ended, err := u.removeFinalizer(ctx, "ControlledKind", appv1alpha1.FinalizerKind,
+		"rollouts of this kind that the operator holds, if any, stay held: see the annotation "+appv1alpha1.AnnotationHeld)
+	return released && ended, err
+}
+
+// removeFinalizer removes a finalizer from the objects of a kind of the operator, and reports whether none is left.
+func (u *Uninstaller) removeFinalizer(ctx context.Context, kind, finalizer, consequence string) (bool, error) {
+	found, err := u.list(ctx, appv1alpha1.GroupVersion.WithKind(kind))
 	if err != nil {
 		return false, err
 	}
 	done := true
-	for _, record := range records {
-		before := record.DeepCopy()
-		if !controllerutil.RemoveFinalizer(record, appv1alpha1.FinalizerOrder) {
+	for _, object := range found {
+		before := object.DeepCopy()
+		if !controllerutil.RemoveFinalizer(object, finalizer) {
 			continue
 		}
-		err := u.client.Patch(ctx, record, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		name := object.Name
+		if object.Namespace != "" {
+			name = object.Namespace + "/" + name
+		}
+		err := u.client.Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		switch {
 		case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
 			done = false // changed or deleted meanwhile: the next call finds out
 			continue
 		case err != nil:
-			return false, fmt.Errorf("removing the finalizer of ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
+			return false, fmt.Errorf("removing the finalizer of %s %s: %w", kind, name, err)
 		}
-		fmt.Fprintf(u.out, "ChangeWorkload %s/%s: removed its finalizer; its order at AlterShield Server, if any, stays open\n",
-			record.Namespace, record.Name)
+		fmt.Fprintf(u.out, "%s %s: removed its finalizer; %s\n", kind, name, consequence)
 	}
 	return done, nil
 }

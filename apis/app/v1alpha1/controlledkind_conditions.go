@@ -38,6 +38,16 @@ const (
 	ReasonConfigurationDenied = "ConfigurationDenied"
 	// ReasonReady means that releases of the kind are controlled.
 	ReasonReady = "Ready"
+	// ReasonDeclarationInvalid means that the declaration doesn't fit the CRD, or has a path or expression that can't be compiled.
+	ReasonDeclarationInvalid = "DeclarationInvalid"
+	// ReasonSynced and ReasonSyncing: the cache holds the workloads, or is being filled.
+	ReasonSynced  = "Synced"
+	ReasonSyncing = "Syncing"
+	// ReasonLabelsKept and ReasonLabelsPruned: the API server keeps the version label of pod templates, or drops it.
+	ReasonLabelsKept   = "LabelsKept"
+	ReasonLabelsPruned = "LabelsPruned"
+	// ReasonReleasing means that the kind leaves change control: the rollouts that the operator holds are being resumed.
+	ReasonReleasing = "Releasing"
 	// ReasonObserveNotSupported means that the mode is Observe, which has no effect yet: releases are neither recorded nor checked.
 	ReasonObserveNotSupported = "ObserveNotSupported"
 	// ReasonKindNotSupported means that this version of the operator doesn't control the kind.

@@ -135,5 +135,9 @@ func OwnedAnnotations() []string {
 // the ChangeWorkload is created, removed by the ChangeWorkload reconciler.
 const FinalizerOrder = "altershield.defense.antgroup.com/change-order"
 
+// FinalizerKind on a ControlledKind of a declared kind keeps it until the operator holds no rollout of the kind any more. Set while the mode
+// is Enforce, and removed after that, by the ControlledKind reconciler.
+const FinalizerKind = "altershield.defense.antgroup.com/kind"
+
 // SystemNamespace is the default namespace of the operator and of its OpsConfigInfo objects.
 const SystemNamespace = "altershieldoperator-system"

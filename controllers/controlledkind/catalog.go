@@ -1,0 +1,238 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controlledkind
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
+)
+
+// Reads the CustomResourceDefinition of a declared kind, which its declaration is checked against.
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get
+// Notices that the CustomResourceDefinition of a declared kind is installed, changed or removed. The cache holds their names alone.
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
+
+// Catalog compiles the declared kinds. It runs on every replica, as the webhooks of each have to know them.
+type Catalog struct {
+	Kinds  *workload.Set
+	Client client.Reader
+	// Live reads CustomResourceDefinitions, of which the cache holds the names alone.
+	Live     client.Reader
+	Compiler *declared.Compiler
+
+	mutex sync.Mutex
+	known map[string]declaration
+	// changed is called after each change.
+	changed func()
+}
+
+// declaration is a compiled ControlledKind.
+type declaration struct {
+	basis basis
+	// kind is nil where problem isn't.
+	kind    declared.Kind
+	problem *problem
+	// absent reports whether there is no CRD, or it is being deleted: then there are no workloads.
+	absent bool
+	// served is the message that the version is served; empty if it isn't.
+	served string
+	role   *rbacv1.ClusterRole
+}
+
+// basis identifies what a declaration was compiled from.
+type basis struct {
+	declared, definition                     types.UID
+	declaredGeneration, definitionGeneration int64
+}
+
+// SetupWithManager adds the catalog to the manager.
+func (c *Catalog) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("declaredkind").
+		For(&appv1alpha1.ControlledKind{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(definitions(), &handler.EnqueueRequestForObject{}). // a ControlledKind has the name of its CRD
+		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
+		Complete(c)
+}
+
+// definitions returns an object to watch the CustomResourceDefinitions by.
+func definitions() *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}}
+}
+
+// slimDefinition returns a CustomResourceDefinition reduced to what its events are told apart by.
+func slimDefinition(object any) (any, error) {
+	whole, ok := object.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return object, nil
+	}
+	return &metav1.PartialObjectMetadata{TypeMeta: whole.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		Name: whole.Name, UID: whole.UID, ResourceVersion: whole.ResourceVersion, DeletionTimestamp: whole.DeletionTimestamp,
+	}}, nil
+}
+
+// Reconcile compiles a declared kind, and makes it known to this replica or unknown.
+func (c *Catalog) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var controlled appv1alpha1.ControlledKind
+	err := c.Client.Get(ctx, request.NamespacedName, &controlled)
+	if apierrors.IsNotFound(err) || err == nil && controlled.Spec.BuiltIn {
+		c.forget(request.Name)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("reading ControlledKind %s: %w", request.Name, err)
+	}
+	found, err := c.compile(ctx, &controlled)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	c.learn(ctx, controlled.Name, found)
+	return ctrl.Result{}, nil
+}
+
+// compile returns the declaration of a kind, the known one if nothing has changed.
+func (c *Catalog) compile(ctx context.Context, controlled *appv1alpha1.ControlledKind) (declaration, error) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	err := c.Live.Get(ctx, client.ObjectKey{Name: controlled.Name}, &crd)
+	switch {
+	case apierrors.IsNotFound(err):
+		return absent("there is no CustomResourceDefinition %s: install it", controlled.Name), nil
+	case err != nil:
+		return declaration{}, fmt.Errorf("reading CustomResourceDefinition %s: %w", controlled.Name, err)
+	case crd.DeletionTimestamp != nil:
+		return absent("CustomResourceDefinition %s is being deleted", controlled.Name), nil
+	case !isEstablished(&crd):
+		return unserved("CustomResourceDefinition %s is not established yet", controlled.Name), nil
+	}
+	from := basis{controlled.UID, crd.UID, controlled.Generation, crd.Generation}
+	if known, found := c.of(controlled.Name); found && known.basis == from {
+		return known, nil
+	}
+	definition, err := declared.DefinitionOf(&crd, controlled.Spec.Version)
+	if err != nil {
+		return unserved("CustomResourceDefinition %s: %v", controlled.Name, err), nil
+	}
+	found := declaration{
+		basis: from, served: "the API server serves " + definition.GroupVersionKind.GroupVersion().String(), role: declared.ClusterRole(definition),
+	}
+	kind, problems := c.Compiler.Compile(controlled, definition)
+	if len(problems) > 0 {
+		found.problem = &problem{appv1alpha1.ReasonDeclarationInvalid, describeProblems(problems)}
+		return found, nil
+	}
+	found.kind = kind
+	return found, nil
+}
+
+func absent(format string, arguments ...any) declaration {
+	found := unserved(format, arguments...)
+	found.absent = true
+	return found
+}
+
+func unserved(format string, arguments ...any) declaration {
+	return declaration{problem: &problem{appv1alpha1.ReasonNotServed, fmt.Sprintf(format, arguments...)}}
+}
+
+func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, condition := range crd.Status.Conditions {
+		if condition.Type == apiextensionsv1.Established {
+			return condition.Status == apiextensionsv1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// describeProblems returns all problems in one line, each with its place.
+func describeProblems(problems field.ErrorList) string {
+	texts := make([]string, len(problems))
+	for i, problem := range problems {
+		texts[i] = problem.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// of returns the declaration of a ControlledKind, if it was compiled.
+func (c *Catalog) of(name string) (declaration, bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	found, known := c.known[name]
+	return found, known
+}
+
+// onChange sets the function that is called after each change.
+func (c *Catalog) onChange(changed func()) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.changed = changed
+}
+
+func (c *Catalog) learn(ctx context.Context, name string, found declaration) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	before := c.known[name]
+	if c.known == nil {
+		c.known = map[string]declaration{}
+	}
+	c.known[name] = found
+	switch {
+	case found.kind == nil:
+		c.Kinds.Remove(name)
+	case before.kind != found.kind:
+		c.Kinds.Put(found.kind)
+		ctrl.LoggerFrom(ctx).Info("Compiled a declared kind", "mode", found.kind.Mode())
+	}
+	c.notify()
+}
+
+func (c *Catalog) forget(name string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if _, known := c.known[name]; !known {
+		return
+	}
+	delete(c.known, name)
+	c.Kinds.Remove(name)
+	c.notify()
+}
+
+// notify tells of a change. The caller holds the mutex.
+func (c *Catalog) notify() {
+	if c.changed != nil {
+		c.changed()
+	}
+}

@@ -1,0 +1,359 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controlledkind
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	"sigs.k8s.io/yaml"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
+)
+
+// fakeRunner remembers what is started and stopped.
+type fakeRunner struct {
+	kinds   map[string]workload.Kind
+	synced  bool
+	failure error
+	calls   []string
+}
+
+func (f *fakeRunner) Start(kind workload.Kind) error {
+	if f.kinds == nil {
+		f.kinds = map[string]workload.Kind{}
+	}
+	f.kinds[workload.ControlledKindName(kind)] = kind
+	f.calls = append(f.calls, "start")
+	return nil
+}
+
+func (f *fakeRunner) Stop(name string) {
+	delete(f.kinds, name)
+	f.calls = append(f.calls, "stop")
+	f.failure = nil
+}
+
+func (f *fakeRunner) State(name string) dynamic.State {
+	kind := f.kinds[name]
+	return dynamic.State{Kind: kind, Synced: kind != nil && f.synced && f.failure == nil, Failure: f.failure}
+}
+
+func (f *fakeRunner) Started() []string { return slices.Sorted(maps.Keys(f.kinds)) }
+
+func (f *fakeRunner) Changes(ctrl.Manager) source.Source { return nil }
+
+func (f *fakeRunner) Watch(func(workload.Kind) dynamic.Handling) source.Source { return nil }
+
+const (
+	gadgets       = "gadgets.example.com"
+	calledGadgets = "gadgets.example.com.altershield.defense.antgroup.com"
+)
+
+const gadgetCRD = `
+metadata: {name: gadgets.example.com, generation: 1}
+status: {conditions: [{type: Established, status: 'True'}]}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          spec:
+            type: object
+            properties:
+              replicas: {type: integer}
+              paused: {type: boolean}
+              template: {type: object, x-kubernetes-preserve-unknown-fields: true}`
+
+// newFakeBench is newBench with a fake client, which may do everything unless the permissions are withdrawn.
+func newFakeBench(t *testing.T) (b *bench, withdraw func(bool)) {
+	t.Helper()
+	withdrawn := false
+	fake := interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
+		Create: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			if review, ok := object.(*authorizationv1.SelfSubjectAccessReview); ok {
+				review.Status.Allowed = !withdrawn || review.Spec.ResourceAttributes.Group != "example.com"
+				return nil
+			}
+			return kube.Create(ctx, object, options...)
+		},
+	})
+	return newBenchOn(t, fake), func(now bool) { withdrawn = now }
+}
+
+// install creates the CRD of gadgets.
+func (b *bench) install() {
+	b.Helper()
+	var crd apiextensionsv1.CustomResourceDefinition
+	NewWithT(b).Expect(yaml.Unmarshal([]byte(gadgetCRD), &crd)).To(Succeed())
+	NewWithT(b).Expect(b.kube.Create(b.Context(), &crd)).To(Succeed())
+}
+
+func (b *bench) uninstall() {
+	b.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: gadgets}}
+	NewWithT(b).Expect(b.kube.Delete(b.Context(), crd)).To(Succeed())
+}
+
+// declare creates the ControlledKind of gadgets.
+func (b *bench) declare(spec string) {
+	b.Helper()
+	controlled := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}}
+	NewWithT(b).Expect(yaml.Unmarshal([]byte(spec), &controlled.Spec)).To(Succeed())
+	NewWithT(b).Expect(b.kube.Create(b.Context(), controlled)).To(Succeed())
+}
+
+const enforcedGadgets = `{version: v1, mode: Enforce, release: {templates: [spec.template]}, hold: [{path: spec.paused, value: true}]}`
+
+// compile runs the catalog of a replica.
+func (b *bench) compile(catalog *Catalog) {
+	b.Helper()
+	_, err := catalog.Reconcile(b.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: gadgets}})
+	NewWithT(b).Expect(err).NotTo(HaveOccurred())
+}
+
+// settle compiles and reconciles until nothing is written any more.
+func (b *bench) settle() {
+	b.Helper()
+	b.compile(b.catalog)
+	for range 5 {
+		if len(b.reconcile()) == 0 {
+			return
+		}
+	}
+	b.Fatal("it doesn't settle")
+}
+
+func TestReconcileWaitsForTheCRDOfADeclaredKind(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.declare(enforcedGadgets)
+	g.Expect(b.reconcile()).To(HaveLen(4), "it creates the built-in kinds, and waits for the catalog with the rest")
+	b.settle()
+	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "False NotServed", "Ready": "False NotServed"}))
+	g.Expect(b.message(gadgets, "Ready")).To(Equal("there is no CustomResourceDefinition gadgets.example.com: install it"))
+	g.Expect(b.conditions("statefulsets.apps")).To(HaveKeyWithValue("Admitted", "True WebhooksConfigured"))
+	g.Expect(b.runner.calls).To(BeEmpty())
+
+	b.install()
+	b.settle()
+	g.Expect(b.runner.calls).To(Equal([]string{"start"}))
+	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "True Served", "Permitted": "True Permitted", "Stampable": "True LabelsKept",
+		"Synced": "False Syncing", "Admitted": "False Syncing", "Ready": "False Syncing"}))
+	g.Expect(b.called()).To(Equal([]string{daemonSets, statefulSets}), "not before the cache has synced")
+	b.runner.synced = true
+	b.settle()
+	g.Expect(b.called()).To(Equal([]string{daemonSets, calledGadgets, statefulSets}))
+	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "True Served", "Permitted": "True Permitted", "Stampable": "True LabelsKept",
+		"Synced": "True Synced", "Admitted": "True WebhooksConfigured", "Ready": "True Ready"}))
+
+	b.uninstall()
+	b.settle()
+	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop"}))
+	g.Expect(b.called()).To(Equal([]string{daemonSets, statefulSets}))
+	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "False NotServed", "Ready": "False NotServed"}))
+	g.Expect(b.kube.Delete(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
+	b.settle()
+	g.Expect(b.modes()).NotTo(HaveKey(gadgets), "without its CRD, there is nothing to release")
+}
+
+func TestReconcileKeepsTheWebhooksOfADeclaredKindWhileANewLeaderFillsItsCache(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.install()
+	b.declare(enforcedGadgets)
+	b.reconcile()
+	b.runner.synced = true
+	b.settle()
+	g.Expect(b.called()).To(ContainElement(calledGadgets))
+	b.runner, b.catalog = &fakeRunner{}, &Catalog{Kinds: workload.NewSet(testkit.Kinds()...), Client: b.kube, Live: b.kube, Compiler: b.catalog.Compiler}
+	b.as(b.kube)
+	g.Expect(b.reconcile()).To(BeEmpty(), "nothing is decided before the catalog knows all kinds")
+	b.settle()
+	g.Expect(b.called()).To(ContainElement(calledGadgets))
+	g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Synced", "False Syncing"))
+}
+
+func TestReconcileAsksForThePermissionsOfADeclaredKind(t *testing.T) {
+	g := NewWithT(t)
+	b, withdraw := newFakeBench(t)
+	b.install()
+	b.declare(enforcedGadgets)
+	b.reconcile()
+	withdraw(true)
+	b.settle()
+	g.Expect(b.runner.calls).To(BeEmpty())
+	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "True Served", "Permitted": "False PermissionMissing",
+		"Stampable": "True LabelsKept", "Synced": "False Syncing", "Admitted": "False PermissionMissing", "Ready": "False PermissionMissing"}))
+	message := b.message(gadgets, "Ready")
+	g.Expect(message).To(HavePrefix("the operator lacks permissions: get gadgets.example.com, list gadgets.example.com, watch gadgets.example.com, " +
+		"patch gadgets.example.com, update gadgets.example.com/finalizers; apply this ClusterRole:\n"))
+	_, text, _ := strings.Cut(message, "apply this ClusterRole:\n")
+	var role rbacv1.ClusterRole
+	g.Expect(yaml.UnmarshalStrict([]byte(text), &role)).To(Succeed())
+	g.Expect(role.Labels).To(Equal(map[string]string{"altershield.defense.antgroup.com/aggregate-to-kinds": "true"}))
+	withdraw(false)
+	b.clock.SetTime(b.clock.Now().Add(time.Minute))
+	b.settle()
+	g.Expect(b.runner.calls).To(Equal([]string{"start"}))
+}
+
+func TestReconcileReportsTheFaultsOfADeclaration(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.install()
+	b.declare(`{version: v1, mode: Enforce, release: {templates: [spec.templates]}, rules: [{name: n, operations: [UPDATE], expression: "object.", message: m}]}`)
+	b.reconcile()
+	b.settle()
+	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "True Served", "Ready": "False DeclarationInvalid"}))
+	g.Expect(b.message(gadgets, "Ready")).To(And(ContainSubstring("spec.release.templates[0]: Invalid value"), ContainSubstring("spec.rules[0].expression: Invalid value")))
+	g.Expect(b.runner.calls).To(BeEmpty())
+	g.Expect(b.conditions("statefulsets.apps")).To(HaveKeyWithValue("Admitted", "True WebhooksConfigured"))
+}
+
+// held creates a gadget whose rollout the operator holds.
+func (b *bench) held() *unstructured.Unstructured {
+	b.Helper()
+	gadget := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Gadget",
+		"metadata": map[string]any{
+			"namespace": "shop", "name": "web", "uid": "8d2f", "generation": int64(1),
+			"labels": map[string]any{"admission-webhook-altershield.antgroup.com/version": "0123456789abcdef0123456789abcdef"},
+			"annotations": map[string]any{
+				"altershield.defense.antgroup.com/release": "3", "altershield.defense.antgroup.com/held": "3",
+				"altershield.defense.antgroup.com/held-from": `{"/spec/paused":false}`,
+			},
+		},
+		"spec": map[string]any{"paused": true, "template": map[string]any{"spec": map[string]any{}}},
+	}}
+	NewWithT(b).Expect(b.kube.Create(b.Context(), gadget)).To(Succeed())
+	return gadget
+}
+
+func TestReconcileReleasesADeclaredKind(t *testing.T) {
+	for name, leave := range map[string]func(*bench){
+		"that is deleted": func(b *bench) {
+			NewWithT(b).Expect(b.kube.Delete(b.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
+		},
+		"that is only observed": func(b *bench) { b.setMode(gadgets, "Observe") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+	b, _ := newFakeBench(t)
+			b.install()
+			b.declare(enforcedGadgets)
+			gadget := b.held()
+			b.reconcile()
+			b.runner.synced = true
+			b.settle()
+			g.Expect(b.called()).To(ContainElement(calledGadgets))
+			leave(b)
+			b.compile(b.catalog)
+			result, err := b.Reconcile(t.Context(), ctrl.Request{})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(result.RequeueAfter).To(Equal(time.Second))
+			g.Expect(b.called()).To(Equal([]string{daemonSets, statefulSets}))
+			g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(gadget), gadget)).To(Succeed())
+			g.Expect(gadget.Object["spec"]).To(HaveKeyWithValue("paused", false))
+			g.Expect(gadget.GetAnnotations()).To(Equal(map[string]string{"altershield.defense.antgroup.com/release": "3"}))
+			g.Expect(gadget.GetLabels()).To(HaveKey("admission-webhook-altershield.antgroup.com/version"), "labels stay")
+			g.Expect(b.runner.calls).To(Equal([]string{"start", "stop"}))
+			g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False Releasing"))
+
+			b.reconcile()
+			var controlled appv1alpha1.ControlledKind
+			err = b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &controlled)
+			if name == "that is deleted" {
+				g.Expect(apierrors.IsNotFound(err)).To(BeTrue())
+				return
+			}
+			g.Expect(controlled.Finalizers).To(BeEmpty())
+			g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False ObserveNotSupported"))
+		})
+	}
+}
+
+func TestReconcileRestartsADeclaredKind(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.install()
+	b.declare(enforcedGadgets)
+	b.reconcile()
+	b.runner.synced = true
+	b.settle()
+	g.Expect(b.kube.Patch(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}},
+		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"generation":2},"spec":{"release":{"fields":["spec.replicas"]}}}`)))).To(Succeed())
+	b.compile(b.catalog)
+	b.settle()
+	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop", "start"}), "it was compiled again")
+	g.Expect(b.called()).To(ContainElement(calledGadgets))
+
+	b.runner.failure = context.DeadlineExceeded
+	_, err := b.Reconcile(t.Context(), ctrl.Request{})
+	g.Expect(err).To(MatchError(context.DeadlineExceeded), "so that the next attempts come later and later")
+	b.settle()
+	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop", "start", "stop", "start"}))
+}
+
+func TestCatalogOfEachReplicaKnowsADeclaredKind(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.install()
+	b.declare(enforcedGadgets)
+	set := workload.NewSet(testkit.Kinds()...)
+	other := &Catalog{Kinds: set, Client: b.kube, Live: b.kube, Compiler: b.catalog.Compiler}
+	b.compile(other)
+	named := schema.GroupKind{Group: "example.com", Kind: "Gadget"}
+	first := set.Snapshot().ByGroupKind(named)
+	g.Expect(first).NotTo(BeNil())
+	g.Expect(first.(declared.Kind).Mode()).To(BeEquivalentTo("Enforce"))
+	b.compile(other)
+	g.Expect(set.Snapshot().ByGroupKind(named)).To(BeIdenticalTo(first), "nothing has changed")
+	g.Expect(b.kube.Delete(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
+	b.compile(other)
+	g.Expect(set.Snapshot()).To(Equal(testkit.Kinds()))
+}

@@ -1,0 +1,150 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controlledkind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// releaseAgain is how long until the API server is asked again whether the operator holds rollouts of a kind that leaves change control: a
+// decision under way may still hold one.
+const releaseAgain = time.Second
+
+// run starts and stops the declared kinds. One that leaves change control runs until its workloads are released.
+func (r *Reconciler) run(ctx context.Context, list []appv1alpha1.ControlledKind, observed []observation) error {
+	var faults []error
+	for _, name := range r.Runner.Started() {
+		if !slices.ContainsFunc(list, func(controlled appv1alpha1.ControlledKind) bool { return controlled.Name == name }) {
+			r.Runner.Stop(name)
+		}
+	}
+	for i := range list {
+		if !observed[i].declared || observed[i].fault != nil {
+			continue
+		}
+		if err := r.runOne(ctx, &list[i], &observed[i]); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (r *Reconciler) runOne(ctx context.Context, controlled *appv1alpha1.ControlledKind, seen *observation) error {
+	state, wanted := r.Runner.State(controlled.Name), workload.IsEnforced(controlled) && seen.mayRun()
+	isOther := state.Kind != nil && state.Kind != seen.kind
+	if state.Kind != nil && (seen.kind == nil || state.Failure != nil || isOther && wanted) {
+		r.Runner.Stop(controlled.Name)
+		state.Kind, seen.synced = nil, false
+	}
+	if state.Failure != nil {
+		return state.Failure // the next attempt comes later and later
+	}
+	if state.Kind != nil || !wanted {
+		return nil
+	}
+	if err := r.setFinalizer(ctx, controlled, true); err != nil {
+		return err
+	}
+	return r.Runner.Start(seen.kind)
+}
+
+// release lets the workloads of a declared kind go on that the operator holds, once the webhooks aren't called any more. Then it ends the
+// kind, and lets its ControlledKind go. The problem is why it can't yet.
+func (r *Reconciler) release(
+	ctx context.Context, controlled *appv1alpha1.ControlledKind, seen observation, admission admission,
+) (*problem, time.Duration, error) {
+	switch {
+	case !controllerutil.ContainsFinalizer(controlled, appv1alpha1.FinalizerKind):
+		return nil, 0, nil
+	case admission.denied():
+		return admission.kinds, reviewAgain, nil
+	case seen.kind == nil && !seen.declaration.absent:
+		return seen.declaration.problem, 0, nil
+	case len(seen.missing) > 0:
+		return permittedProblem(seen), reviewAgain, nil
+	}
+	if seen.kind != nil {
+		released, err := r.resumeHeld(ctx, seen.kind)
+		if err != nil {
+			return nil, 0, err
+		}
+		if state := r.Runner.State(controlled.Name); released > 0 || state.Kind != nil {
+			r.Runner.Stop(controlled.Name)
+			return &problem{appv1alpha1.ReasonReleasing, "the rollouts that the operator holds are being resumed"}, releaseAgain, nil
+		}
+	}
+	return nil, 0, r.setFinalizer(ctx, controlled, false)
+}
+
+// resumeHeld resumes the rollouts of a kind that the operator holds on the API server, and returns their number.
+func (r *Reconciler) resumeHeld(ctx context.Context, kind workload.Kind) (resumed int, err error) {
+	workloads, err := index.List(ctx, r.Live, kind, client.HasLabels{appv1alpha1.LabelVersion})
+	if meta.IsNoMatchError(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("listing the workloads of kind %s: %w", kind.GroupVersionKind().Kind, err)
+	}
+	for _, object := range workloads {
+		if decide.HoldOf(object, kind.Rollout(object).Paused, decide.ReleaseOf(object).Number) != decide.Held {
+			continue
+		}
+		change := workloadpatch.Change{Resume: true, Unannotate: []string{appv1alpha1.AnnotationHeld}}
+		if _, found := object.GetAnnotations()[appv1alpha1.AnnotationHeldFrom]; found {
+			change.Unannotate = append(change.Unannotate, appv1alpha1.AnnotationHeldFrom)
+		}
+		if _, err := workloadpatch.Apply(ctx, r.Client, r.Live, kind, object, change); err != nil {
+			return resumed, err
+		}
+		ctrl.LoggerFrom(ctx).Info("Resumed a held rollout of a kind that leaves change control",
+			"kind", kind.GroupVersionKind().Kind, "namespace", object.GetNamespace(), "name", object.GetName())
+		resumed++
+	}
+	return resumed, nil
+}
+
+// setFinalizer adds or removes the finalizer of a declared kind.
+func (r *Reconciler) setFinalizer(ctx context.Context, controlled *appv1alpha1.ControlledKind, wanted bool) error {
+	before := controlled.DeepCopy()
+	change := controllerutil.RemoveFinalizer
+	if wanted {
+		change = controllerutil.AddFinalizer
+	}
+	if !change(controlled, appv1alpha1.FinalizerKind) {
+		return nil
+	}
+	err := r.Client.Patch(ctx, controlled, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("writing the finalizer of ControlledKind %s: %w", controlled.Name, err))
+	}
+	return nil
+}
