@@ -138,5 +138,8 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 			return fmt.Errorf("setting up the %s reconciler: %w", kind, err)
 		}
 	}
+	if err := mgr.AddReadyzCheck("kinds", catalog.Ready); err != nil {
+		return fmt.Errorf("adding the readiness check of the declared kinds: %w", err)
+	}
 	return nil
 }

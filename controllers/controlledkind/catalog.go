@@ -19,6 +19,7 @@ package controlledkind
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -56,6 +57,8 @@ type Catalog struct {
 
 	mutex sync.Mutex
 	known map[string]declaration
+	// ready reports whether all kinds were known at some time.
+	ready bool
 	// changed is called after each change.
 	changed func()
 }
@@ -131,6 +134,8 @@ func (c *Catalog) compile(ctx context.Context, controlled *appv1alpha1.Controlle
 	switch {
 	case apierrors.IsNotFound(err):
 		return absent("there is no CustomResourceDefinition %s: install it", controlled.Name), nil
+	case apierrors.IsForbidden(err):
+		return declaration{problem: &problem{appv1alpha1.ReasonPermissionMissing, err.Error() + "; apply config/default again"}}, nil
 	case err != nil:
 		return declaration{}, fmt.Errorf("reading CustomResourceDefinition %s: %w", controlled.Name, err)
 	case crd.DeletionTimestamp != nil:
@@ -192,6 +197,26 @@ func (c *Catalog) of(name string) (declaration, bool) {
 	defer c.mutex.Unlock()
 	found, known := c.known[name]
 	return found, known
+}
+
+// Ready fails until all declared kinds were compiled once: before, their releases would pass the webhooks of this replica.
+func (c *Catalog) Ready(request *http.Request) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.ready {
+		return nil
+	}
+	var list appv1alpha1.ControlledKindList
+	if err := c.Client.List(request.Context(), &list, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return fmt.Errorf("listing the ControlledKinds: %w", err)
+	}
+	for i := range list.Items {
+		if _, known := c.known[list.Items[i].Name]; !known && !list.Items[i].Spec.BuiltIn {
+			return fmt.Errorf("ControlledKind %s is not compiled yet", list.Items[i].Name)
+		}
+	}
+	c.ready = true
+	return nil
 }
 
 // onChange sets the function that is called after each change.

@@ -19,6 +19,8 @@ package controlledkind
 import (
 	"context"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -283,7 +285,7 @@ func TestReconcileReleasesADeclaredKind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-	b, _ := newFakeBench(t)
+			b, _ := newFakeBench(t)
 			b.install()
 			b.declare(enforcedGadgets)
 			gadget := b.held()
@@ -337,6 +339,18 @@ func TestReconcileRestartsADeclaredKind(t *testing.T) {
 	g.Expect(err).To(MatchError(context.DeadlineExceeded), "so that the next attempts come later and later")
 	b.settle()
 	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop", "start", "stop", "start"}))
+}
+
+func TestCatalogIsReadyOnceAllKindsWereCompiled(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil)
+	b.declare(enforcedGadgets)
+	g.Expect(b.catalog.Ready(request)).To(MatchError("ControlledKind gadgets.example.com is not compiled yet"))
+	b.compile(b.catalog)
+	g.Expect(b.catalog.Ready(request)).To(Succeed(), "although there is no CRD")
+	b.catalog.forget(gadgets)
+	g.Expect(b.catalog.Ready(request)).To(Succeed(), "a kind that is declared later makes no replica unready")
 }
 
 func TestCatalogOfEachReplicaKnowsADeclaredKind(t *testing.T) {

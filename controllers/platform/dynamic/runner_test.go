@@ -19,8 +19,8 @@ package dynamic_test
 import (
 	"bytes"
 	"context"
-	"os"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,49 +28,25 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/yaml"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
-	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 )
-
-var apiServer testkit.APIServer
-
-func TestMain(m *testing.M) { os.Exit(apiServer.Run(m)) }
-
-const gadgetCRD = `
-metadata: {name: gadgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              paused: {type: boolean}
-              replicas: {type: integer}
-              template: {type: object, x-kubernetes-preserve-unknown-fields: true}`
 
 // seen are the names that controllers reconciled.
 type seen struct {
@@ -104,9 +80,10 @@ func (o own) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, &handler.EnqueueRequestForObject{}).Complete(o)
 }
 
-// bench is a manager with a Runner, a controller of all kinds, and the CRD of gadgets.
+// bench is a manager with a Runner and a controller of all kinds, on an API server with gadgets.
 type bench struct {
 	*testing.T
+	stub    *stub
 	kube    client.Client
 	cached  client.Client
 	runner  *dynamic.Runner
@@ -119,20 +96,23 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	g := NewWithT(t)
-	b := &bench{T: t, kube: apiServer.Client(t), runner: &dynamic.Runner{},
+	stub, address := newStub(t)
+	b := &bench{T: t, stub: stub, kind: gadgets(t), runner: &dynamic.Runner{},
 		own: &seen{names: map[string]int{}}, shared: &seen{names: map[string]int{}}, changed: &seen{names: map[string]int{}}}
-	b.install()
-	options, err := scope.CacheOptions(testkit.Kinds())
+	kube, err := client.New(address, client.Options{Scheme: testkit.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
-	mgr, err := ctrl.NewManager(apiServer.Config(t), ctrl.Options{
-		Scheme: testkit.Scheme(), Cache: options, NewClient: b.runner.NewClient, Metrics: server.Options{BindAddress: "0"},
+	b.kube = kube
+	mgr, err := ctrl.NewManager(address, ctrl.Options{
+		Scheme: testkit.Scheme(), NewClient: b.runner.NewClient, Metrics: server.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	g.Expect(err).NotTo(HaveOccurred())
 	b.cached = mgr.GetClient()
+	_, err = mgr.GetCache().GetInformer(t.Context(), &corev1.Pod{}) // that of other controllers
+	g.Expect(err).NotTo(HaveOccurred())
 	b.runner.Control(func(kind workload.Kind) dynamic.Controller { return own{b.own, kind} })
-	name := strings.ToLower(t.Name())
-	g.Expect(ctrl.NewControllerManagedBy(mgr).Named(name + "-starter").WatchesRawSource(b.runner.Changes(mgr)).Complete(b.changed)).To(Succeed())
-	g.Expect(ctrl.NewControllerManagedBy(mgr).Named(name + "-shared").
+	g.Expect(ctrl.NewControllerManagedBy(mgr).Named("starter").WatchesRawSource(b.runner.Changes(mgr)).Complete(b.changed)).To(Succeed())
+	g.Expect(ctrl.NewControllerManagedBy(mgr).Named("shared").
 		WatchesRawSource(b.runner.Watch(func(workload.Kind) dynamic.Handling {
 			return dynamic.Handling{Handler: &handler.EnqueueRequestForObject{}}
 		})).Complete(b.shared)).To(Succeed())
@@ -147,23 +127,18 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) install() {
-	b.Helper()
-	g := NewWithT(b)
-	var crd apiextensionsv1.CustomResourceDefinition
-	g.Expect(yaml.Unmarshal([]byte(gadgetCRD), &crd)).To(Succeed())
-	g.Expect(client.IgnoreAlreadyExists(b.kube.Create(b.Context(), &crd))).To(Succeed())
-	definition, err := declared.DefinitionOf(&crd, "v1")
-	g.Expect(err).NotTo(HaveOccurred())
+// gadgets returns a compiled kind.
+func gadgets(t *testing.T) declared.Kind {
+	t.Helper()
 	compiler, err := declared.NewCompiler()
-	g.Expect(err).NotTo(HaveOccurred())
-	controlled := &appv1alpha1.ControlledKind{}
-	controlled.Name = "gadgets.example.com"
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	controlled := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: "gadgets.example.com"}}
 	controlled.Spec = appv1alpha1.ControlledKindSpec{Mode: "Enforce", Release: &appv1alpha1.ReleaseContent{Templates: []string{"spec.template"}}}
-	kind, problems := compiler.Compile(controlled, definition)
-	g.Expect(problems).To(BeEmpty())
-	b.kind = kind
-	g.Eventually(func() error { return b.kube.List(b.Context(), kind.NewList()) }, 10*time.Second).Should(Succeed())
+	kind, problems := compiler.Compile(controlled, declared.Definition{
+		GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gadget"}, Resource: "gadgets", Namespaced: true,
+	})
+	NewWithT(t).Expect(problems).To(BeEmpty())
+	return kind
 }
 
 func (b *bench) gadget(name string) *unstructured.Unstructured {
@@ -174,21 +149,18 @@ func (b *bench) gadget(name string) *unstructured.Unstructured {
 	gadget.SetLabels(map[string]string{"admission-webhook-altershield.antgroup.com/version": "0123456789abcdef0123456789abcdef"})
 	gadget.Object["spec"] = map[string]any{"replicas": int64(3), "template": map[string]any{"spec": map[string]any{}}}
 	NewWithT(b).Expect(b.kube.Create(b.Context(), gadget)).To(Succeed())
-	b.Cleanup(func() { _ = b.kube.Delete(context.Background(), gadget) })
 	return gadget
 }
 
-// goroutines returns the number of those of gadgets, and where they are.
-func goroutines() (count int, profile string) {
+// goroutines returns the stacks of the goroutines of gadgets, but for those of connections, which the transport keeps for all.
+func goroutines() string {
 	var text bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&text, 1)
-	for _, stack := range strings.Split(text.String(), "\n\n") {
-		if strings.Contains(stack, `"controlledkind":"gadgets.example.com"`) {
-			count++
-			profile += stack + "\n\n"
-		}
-	}
-	return count, profile
+	stacks := slices.DeleteFunc(strings.Split(text.String(), "\n\n"), func(stack string) bool {
+		return !strings.Contains(stack, `"controlledkind":"gadgets.example.com"`) ||
+			strings.Contains(stack, "(*persistConn).readLoop") || strings.Contains(stack, "(*persistConn).writeLoop")
+	})
+	return strings.Join(stacks, "\n\n")
 }
 
 func (b *bench) start() {
@@ -226,14 +198,11 @@ func TestRunner(t *testing.T) {
 	g.Expect(b.cached.Get(t.Context(), key, found)).To(Succeed())
 	g.Expect(found.GetLabels()).To(HaveKeyWithValue("a", "b"), "a write is read at once")
 
-	began, _ := goroutines()
-	g.Expect(began).To(BeNumerically(">", 0))
+	g.Expect(goroutines()).To(ContainSubstring("client-go/tools/cache"))
 	b.runner.Stop("gadgets.example.com")
 	g.Expect(b.runner.Started()).To(BeEmpty())
-	g.Eventually(func() string {
-		_, profile := goroutines()
-		return profile
-	}, 5*time.Second).Should(BeEmpty(), "every goroutine of the kind ends")
+	g.Eventually(goroutines, 5*time.Second).Should(BeEmpty(), "all end")
+	g.Eventually(b.stub.watched, 5*time.Second).Should(BeZero())
 	g.Expect(apierrors.IsNotFound(b.cached.Get(t.Context(), key, found))).To(BeTrue())
 
 	b.start()
@@ -251,10 +220,7 @@ func TestRunnerStopWhileTheCacheIsFilled(t *testing.T) {
 		g.Expect(b.runner.Start(b.kind)).To(Succeed())
 		b.runner.Stop("gadgets.example.com")
 	}
-	g.Eventually(func() string {
-		_, profile := goroutines()
-		return profile
-	}, 5*time.Second).Should(BeEmpty())
+	g.Eventually(goroutines, 5*time.Second).Should(BeEmpty())
 }
 
 func TestReaderReadsKindsThatDoNotRunFromTheAPIServer(t *testing.T) {

@@ -18,6 +18,7 @@ package declared
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -34,6 +35,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -123,7 +125,9 @@ func (k *kind) between(ctx context.Context, cache client.Reader, namespace strin
 	for _, through := range k.pods.through {
 		for _, owner := range owners {
 			list := layers()[through].list()
-			if err := index.Owned(ctx, cache, list, namespace, owner); err != nil {
+			if err := index.Owned(ctx, cache, list, namespace, owner); isNotCached(err) {
+				continue
+			} else if err != nil {
 				return nil, err
 			}
 			if err := meta.EachListItem(list, func(item runtime.Object) error {
@@ -236,6 +240,8 @@ func (k *kind) follow(ctx context.Context, cache client.Reader, object client.Ob
 		}
 		found, err := index.Controller(ctx, cache, object, named, owner)
 		switch {
+		case isNotCached(err):
+			return nil, "", nil
 		case err != nil || !found:
 			return nil, "", err
 		case isWorkload:
@@ -249,7 +255,13 @@ func (k *kind) follow(ctx context.Context, cache client.Reader, object client.Ob
 	return nil, "", nil
 }
 
-// layer is a kind that may be between a workload and its pods. The operator caches each of them.
+// isNotCached reports whether a kind was not read because the operator doesn't cache it.
+func isNotCached(err error) bool {
+	var missing *ctrlcache.ErrResourceNotCached
+	return errors.As(err, &missing)
+}
+
+// layer is a kind that may be between a workload and its pods. The operator caches those of the kinds that are built in.
 type layer struct {
 	object func() client.Object
 	list   func() client.ObjectList

@@ -32,6 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -240,6 +241,30 @@ func TestKindRevisionsFindPods(t *testing.T) {
 			g.Expect(names).To(ConsistOf(want))
 		})
 	}
+}
+
+func TestKindSkipsOwnersThatAreNotCached(t *testing.T) {
+	g := NewWithT(t)
+	withoutJobs := interceptor.NewClient(cacheOf(rollout()), interceptor.Funcs{
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if _, isJob := object.(*batchv1.Job); isJob {
+				return &cache.ErrResourceNotCached{}
+			}
+			return kube.Get(ctx, key, object, options...)
+		},
+		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if _, areJobs := list.(*batchv1.JobList); areJobs {
+				return &cache.ErrResourceNotCached{}
+			}
+			return kube.List(ctx, list, options...)
+		},
+	})
+	kind := compiled(t, "rollouts", "{}")
+	revisions, err := kind.Revisions(t.Context(), withoutJobs, rollout())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(revisions).To(HaveLen(1))
+	pod := &corev1.Pod{ObjectMeta: metaOf("web-a", "pod", "v2", ownedBy("batch/v1", "Job", "web", "job-1"))}
+	g.Expect(kind.OwnerOf(t.Context(), withoutJobs, pod)).To(BeNil())
 }
 
 func TestKindFailsWithItsCache(t *testing.T) {
