@@ -43,6 +43,8 @@ func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 		"altershieldoperator-manager-role":                           {"ClusterRole"},
 		"altershieldoperator-manager-rolebinding":                    {"ClusterRoleBinding"},
 		"altershieldoperator-metrics-reader":                         {"ClusterRole"},
+		"altershieldoperator-kinds-role":                             {"ClusterRole"},
+		"altershieldoperator-kinds-rolebinding":                      {"ClusterRoleBinding"},
 		"altershieldoperator-proxy-role":                             {"ClusterRole"},
 		"altershieldoperator-proxy-rolebinding":                      {"ClusterRoleBinding"},
 		"altershieldoperator-controller-manager-metrics-service":     {"Service"},
