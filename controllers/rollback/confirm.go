@@ -64,7 +64,7 @@ func (r *Roller) confirm(ctx context.Context, request Request, scene *scene) (de
 	return stuck, nil
 }
 
-// pods returns the pods of a revision from the API server as the cache would hold them, with their nodes.
+// pods returns the pods of a revision from the API server as the cache would hold them.
 func (r *Roller) pods(ctx context.Context, namespace string, revision decide.Revision) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	version := client.MatchingLabels{appv1alpha1.LabelVersion: revision.Version}
@@ -75,9 +75,7 @@ func (r *Roller) pods(ctx context.Context, namespace string, revision decide.Rev
 	for i := range list.Items {
 		pod := &list.Items[i]
 		if revision.Pods.Match(pod) {
-			slim := scope.SlimPod(pod)
-			slim.Spec.NodeName = pod.Spec.NodeName
-			pods = append(pods, *slim)
+			pods = append(pods, *scope.SlimPod(pod))
 		}
 	}
 	return pods, nil

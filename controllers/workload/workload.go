@@ -115,6 +115,15 @@ type PodJudged interface {
 	HealthMayChange(before, after client.Object) bool
 }
 
+// NodeBound is a Pauser with one pod on each node, which has no Originals: a pod that is deleted during a pause comes back with the present
+// template.
+type NodeBound interface {
+	// MaxUnavailable returns how many pods of a workload its controller lets be unavailable at a time during a rollout, at least one.
+	MaxUnavailable(workload client.Object) int
+	// Pods lists the pods of a workload, read from the API server, with those from before change control.
+	Pods(ctx context.Context, live client.Reader, workload client.Object) ([]corev1.Pod, error)
+}
+
 // Parker is a Pauser with numbered pods: one that is deleted during a pause comes back with the template from before the release.
 type Parker interface {
 	// Ordinals returns how the pods of a workload are replaced; false where a user replaces them, or the strategy is unknown.

@@ -44,6 +44,7 @@ func slimPod(object any) (any, error) {
 func SlimPod(pod *corev1.Pod) *corev1.Pod {
 	slim := &corev1.Pod{ObjectMeta: SlimMeta(pod.ObjectMeta)}
 	slim.Spec.Hostname = pod.Spec.Hostname
+	slim.Spec.NodeName = pod.Spec.NodeName
 	slim.Status.PodIP = pod.Status.PodIP
 	slim.Status.Phase = pod.Status.Phase
 	for _, condition := range pod.Status.Conditions {

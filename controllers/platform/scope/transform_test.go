@@ -123,7 +123,7 @@ func TestCacheOptionsKeepWhatIsReadAndDropTheRest(t *testing.T) {
 				Conditions: []appsv1.ReplicaSetCondition{{Type: "ReplicaFailure", Status: "True", LastTransitionTime: now, Reason: "FailedCreate", Message: "b"}}}}},
 		{"of a ReplicaSet without a revision no annotation",
 			&appsv1.ReplicaSet{ObjectMeta: full(), Status: appsv1.ReplicaSetStatus{Replicas: 5}}, &appsv1.ReplicaSet{ObjectMeta: kept()}},
-		{"of a Pod also host name, address, phase and readiness",
+		{"of a Pod also host name, node, address, phase and readiness",
 			&corev1.Pod{ObjectMeta: full(),
 				Spec: corev1.PodSpec{Hostname: "db", NodeName: "node-1", Containers: template.Spec.Containers},
 				Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198", HostIP: "10.0.0.1", Message: "a", Reason: "b",
@@ -133,7 +133,7 @@ func TestCacheOptionsKeepWhatIsReadAndDropTheRest(t *testing.T) {
 						{Type: "ContainersReady", Status: "True", LastTransitionTime: now},
 					},
 					ContainerStatuses: []corev1.ContainerStatus{{Name: "sleep", State: running}}}},
-			&corev1.Pod{ObjectMeta: kept(), Spec: corev1.PodSpec{Hostname: "db"}, Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198",
+			&corev1.Pod{ObjectMeta: kept(), Spec: corev1.PodSpec{Hostname: "db", NodeName: "node-1"}, Status: corev1.PodStatus{Phase: "Running", PodIP: "10.244.1.198",
 				Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True", LastTransitionTime: now}}}}},
 		{"of a Pod that isn't ready just as much",
 			&corev1.Pod{ObjectMeta: full(), Status: corev1.PodStatus{Conditions: []corev1.PodCondition{

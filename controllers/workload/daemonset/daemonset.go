@@ -21,9 +21,12 @@ import (
 	"context"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -54,6 +57,7 @@ type Kind struct{}
 var (
 	_ workload.Kind      = Kind{}
 	_ workload.Layered   = Kind{}
+	_ workload.NodeBound = Kind{}
 	_ workload.Pauser    = Kind{}
 	_ workload.PodJudged = Kind{}
 	_ workload.Restorer  = Kind{}
@@ -122,6 +126,11 @@ func (k Kind) History(ctx context.Context, live client.Reader, daemonSet client.
 	return k.revisions().History(ctx, live, daemonSet)
 }
 
+// Pods lists the pods that a DaemonSet controls, with those from before change control.
+func (k Kind) Pods(ctx context.Context, live client.Reader, daemonSet client.Object) ([]corev1.Pod, error) {
+	return k.revisions().Pods(ctx, live, daemonSet)
+}
+
 // Orphans lists the templates with a version that a deleted DaemonSet left.
 func (k Kind) Orphans(ctx context.Context, live client.Reader, created client.Object, version string) ([]podtemplate.Template, error) {
 	return k.revisions().Orphans(ctx, live, created, version)
@@ -162,6 +171,21 @@ func (Kind) Resume(object client.Object, _ string) []workload.Operation {
 		return nil
 	}
 	return []workload.Operation{{Op: "replace", Path: typePath, Value: appsv1.RollingUpdateDaemonSetStrategyType}}
+}
+
+// MaxUnavailable returns maxUnavailable of a DaemonSet, a percentage rounded up as its controller does. A pod that the operator deletes
+// can't surge.
+func (Kind) MaxUnavailable(object client.Object) int {
+	set, ok := object.(*appsv1.DaemonSet)
+	if !ok || set.Spec.UpdateStrategy.RollingUpdate == nil {
+		return 1
+	}
+	limit := ptr.Deref(set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+	count, err := intstr.GetScaledValueFromIntOrPercent(&limit, int(set.Status.DesiredNumberScheduled), true)
+	if err != nil {
+		return 1
+	}
+	return max(count, 1)
 }
 
 func isStopped(strategy appsv1.DaemonSetUpdateStrategy) bool {

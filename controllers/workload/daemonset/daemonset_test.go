@@ -225,6 +225,35 @@ func TestKindPauseAndResume(t *testing.T) {
 	}
 }
 
+func TestKindMaxUnavailable(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		limit *appsv1.RollingUpdateDaemonSet
+		want  int
+	}{
+		{"as its controller does by default", nil, 1},
+		{"a number", &appsv1.RollingUpdateDaemonSet{MaxUnavailable: ptr.To(intstr.FromInt32(3))}, 3},
+		{"a percentage, rounded up", &appsv1.RollingUpdateDaemonSet{MaxUnavailable: ptr.To(intstr.FromString("15%"))}, 2},
+		{"at least one, where pods surge", &appsv1.RollingUpdateDaemonSet{MaxUnavailable: ptr.To(intstr.FromInt32(0)), MaxSurge: ptr.To(intstr.FromInt32(2))}, 1},
+		{"one for what no API server takes", &appsv1.RollingUpdateDaemonSet{MaxUnavailable: ptr.To(intstr.FromString("many"))}, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			set := agent()
+			set.Spec.UpdateStrategy.RollingUpdate, set.Status.DesiredNumberScheduled = row.limit, 12
+			NewWithT(t).Expect(daemonset.Kind{}.MaxUnavailable(set)).To(Equal(row.want))
+		})
+	}
+	NewWithT(t).Expect(daemonset.Kind{}.MaxUnavailable(&corev1.Pod{})).To(Equal(1), "of another kind")
+}
+
+func TestKindPods(t *testing.T) {
+	g, unstamped, foreign := NewWithT(t), pod("p2", "", corev1.ConditionTrue), pod("p3", "a", corev1.ConditionTrue)
+	unstamped.Labels = map[string]string{"app": "agent"}
+	foreign.OwnerReferences[0].UID = "d-2"
+	g.Expect(daemonset.Kind{}.Pods(t.Context(), indexed(t, pod("p1", "a", corev1.ConditionTrue), unstamped, foreign), agent())).
+		To(HaveExactElements(HaveField("Name", "p1"), HaveField("Name", "p2")))
+}
+
 func TestKindOwnerOf(t *testing.T) {
 	g, registry, cache := NewWithT(t), workload.Registry{daemonset.Kind{}}, indexed(t, agent())
 	for name, object := range map[string]client.Object{"a pod": pod("p1", "a", corev1.ConditionTrue), "a ControllerRevision": revision("a", 1)} {
