@@ -59,6 +59,8 @@ type Observation struct {
 	RolledBack *appv1alpha1.Rollback
 	// Parked is the park of this release, nil where it is not parked.
 	Parked *appv1alpha1.Park
+	// First is what is known of the first nodes of this release, nil where it doesn't start on them.
+	First *First
 	// Templates is how many pod templates of verified versions are kept, 0 where none are.
 	Templates int
 	// Records is how many ChangeWorkloads of older releases are kept, 0 where none are.
@@ -96,6 +98,8 @@ type Decision struct {
 	// Pause reports whether the rollout has to be paused, Resume whether the operator's pause has to end, Override whether a user
 	// has ended it.
 	Pause, Resume, Override bool
+	// Unhold reports whether to forget a pause for the first nodes that a user has ended: the rollout may be paused again.
+	Unhold bool
 	// Verified reports whether the release is verified and was not before, Keep whether its pod template has to be kept.
 	Verified, Keep bool
 	// Prune are the ChangeWorkloads of older releases to remove.
@@ -120,6 +124,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	seen.Fault = faultOf(&status, seen)
 	failed := len(tally.failed) > 0 || seen.Fault != ""
 	var decision Decision
+	waits := awaitFirst(&status, tally, seen, now)
 	switch {
 	case status.Status == appv1alpha1.ChangeWorkloadFailed:
 		// The verifier refused the order: the release is not checked.
@@ -154,7 +159,10 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	setRolledBack(&status, seen)
 	setParked(&status, seen)
 	decision.forget(&status, workload, seen)
-	decision.hold(seen, failed)
+	decision.hold(seen, failed, waits)
+	if waits {
+		decision.lookIn(status.FirstNodes.Deadline.Sub(now))
+	}
 	switch {
 	case !seen.Current:
 		tally.describeFailed(&status)
@@ -288,6 +296,8 @@ func (d *Decision) await(
 	switch {
 	case seen.isParked():
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonParked, "the release is parked: see the condition Parked")
+	case awaitsFirst(status):
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonFirstNodes, "the release waits for its first nodes: see the condition FirstNodes")
 	case seen.Paused:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaused(seen.Kind),
 			fmt.Sprintf("the %s is paused: %s to create the pods of this release", seen.Kind, seen.Resume))

@@ -42,7 +42,7 @@ const (
 // HoldOf returns the operator's hold on the rollout of a release of a workload, given whether the workload is paused.
 func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
 	value, known := workload.GetAnnotations()[appv1alpha1.AnnotationHeld]
-	number, overridden := strings.CutSuffix(value, appv1alpha1.HeldOverridden)
+	number, overridden := strings.CutSuffix(strings.TrimSuffix(value, appv1alpha1.HeldFirstNodes), appv1alpha1.HeldOverridden)
 	switch {
 	case !known || number != strconv.FormatInt(release, 10):
 		return NotHeld // or the annotation is of an earlier release
@@ -56,8 +56,8 @@ func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
 
 // hold pauses the rollout of a failed or parked release, once, and resumes it when no pod is failed any more or its namespace is opted
 // out. It leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed without the webhooks, which
-// is not the one that failed.
-func (d *Decision) hold(seen Observation, failed bool) {
+// is not the one that failed. The rollout of a release that waits for its first nodes stays paused.
+func (d *Decision) hold(seen Observation, failed, waits bool) {
 	asked := seen.Parked != nil && seen.Parked.Reason == appv1alpha1.RollbackRequested
 	switch {
 	case !seen.Current:
@@ -65,6 +65,7 @@ func (d *Decision) hold(seen Observation, failed bool) {
 		d.Pause = (seen.Blocking || asked) && seen.Rolling && !seen.Unseen && !seen.Paused && seen.Hold == NotHeld
 		d.Override = seen.Hold == Resumed
 	default:
-		d.Resume = seen.Hold == Held
+		d.Resume = seen.Hold == Held && !waits
+		d.Unhold = seen.Hold == Resumed && seen.First != nil
 	}
 }

@@ -40,6 +40,9 @@ func TestHoldOfIsHeldWhileTheAnnotationNamesTheRelease(t *testing.T) {
 		{"a user has ended the operator's pause", "4", false, "resumed"},
 		{"which was seen", "4-overridden", false, "overridden"},
 		{"a user's pause after that", "4-overridden", true, "overridden"},
+		{"the operator's pause for the first nodes", "4-first-nodes", true, "held"},
+		{"a user has ended that", "4-first-nodes", false, "resumed"},
+		{"the operator's pause for the first nodes of the release before", "3-first-nodes", true, ""},
 		{"any other text", "yes", true, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -209,7 +209,12 @@ func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alph
 		d.Status.UpdateTime, d.Status.UpdateTimeUnix = Stamp(now)
 		return
 	}
-	if left := due.Sub(now); d.Wait == 0 || left < d.Wait {
+	d.lookIn(due.Sub(now))
+}
+
+// lookIn limits the wait for the next decision.
+func (d *Decision) lookIn(left time.Duration) {
+	if d.Wait == 0 || left < d.Wait {
 		d.Wait = left
 	}
 }
@@ -219,6 +224,7 @@ func isNews(stored, next *appv1alpha1.ChangeWorkloadStatus) bool {
 	if stored.Status != next.Status || stored.ObservedRelease != next.ObservedRelease ||
 		stored.Counts.Failed != next.Counts.Failed || stored.Counts.Desired != next.Counts.Desired ||
 		!slices.Equal(stored.VerifiedVersions, next.VerifiedVersions) || !equality.Semantic.DeepEqual(stored.Order, next.Order) ||
+		!equality.Semantic.DeepEqual(stored.FirstNodes, next.FirstNodes) ||
 		len(stored.Conditions) != len(next.Conditions) {
 		return true
 	}

@@ -182,7 +182,10 @@ type ChangeWorkloadStatus struct {
 	// +listType=atomic
 	// +optional
 	EarlyVerdicts []EarlyVerdict `json:"earlyVerdicts,omitempty"`
-	// conditions are Verified, Suspended, Ordered and RolledBack.
+	// firstNodes is the progress on the nodes that get the release first; absent if it starts on all nodes.
+	// +optional
+	FirstNodes *FirstNodes `json:"firstNodes,omitempty"`
+	// conditions are Verified, Suspended, Ordered, RolledBack, Parked and FirstNodes.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -206,6 +209,19 @@ type PodCounts struct {
 	// failed is the number of pods that failed.
 	// +optional
 	Failed int32 `json:"failed"`
+}
+
+// FirstNodes is the progress of a release on the nodes that get it first.
+type FirstNodes struct {
+	// nodes are the names of the nodes, as selected when the release began.
+	// +kubebuilder:validation:MaxItems=500
+	// +listType=atomic
+	Nodes []string `json:"nodes"`
+	// passed is the number of these nodes whose new pod passed.
+	// +optional
+	Passed int32 `json:"passed"`
+	// deadline is the time at which the rollout goes on to all nodes unless a further pod passes before.
+	Deadline metav1.Time `json:"deadline"`
 }
 
 // ChangeWorkload is one release of a Deployment: a version of its pod template and the checks of the pods that run it.

@@ -31,6 +31,9 @@ const (
 	ConditionRolledBack = "RolledBack"
 	// ConditionParked of a ChangeWorkload is true while its release is parked. The reason is that of the park, a RollbackReason.
 	ConditionParked = "Parked"
+	// ConditionFirstNodes on a ChangeWorkload is Unknown while its release waits for the pods on its first nodes, True once they passed, and
+	// False if the release doesn't wait for them any more. Other releases have no such condition.
+	ConditionFirstNodes = "FirstNodes"
 	// ConditionEffective on an OpsConfigInfo is True if its spec is in effect.
 	ConditionEffective = "Effective"
 )
@@ -45,6 +48,8 @@ const (
 	ReasonSuperseded = "Superseded"
 	// ReasonParked means that the release is parked.
 	ReasonParked = "Parked"
+	// ReasonFirstNodes means that the release waits for the pods on its first nodes.
+	ReasonFirstNodes = "FirstNodes"
 	// ReasonTemplateUnseen means that the template changed without passing the webhooks. Its pods are not checked.
 	ReasonTemplateUnseen = "TemplateUnseen"
 	// ReasonTemplateUnstamped means that the workload went back to a template from before change control. Its pods are not checked.
@@ -77,6 +82,18 @@ const (
 const (
 	// ReasonResumed means that the rollout of a parked release goes on.
 	ReasonResumed = "Resumed"
+)
+
+// Reasons of ConditionFirstNodes that is false, besides ReasonSuperseded, ReasonResumed, ReasonPodsFailed and ReasonNotControlled.
+const (
+	// ReasonNoFirstNodes means that the first nodes can't be read, or that none has a pod of the workload.
+	ReasonNoFirstNodes = "NoFirstNodes"
+	// ReasonWithdrawn means that the annotation was removed.
+	ReasonWithdrawn = "Withdrawn"
+	// ReasonDeadlineExceeded means that no further pod on the first nodes passed in time.
+	ReasonDeadlineExceeded = "DeadlineExceeded"
+	// ReasonNotControlled means that the workload left change control.
+	ReasonNotControlled = "NotControlled"
 )
 
 // Reasons of ConditionVerified on a ChangePod.
@@ -163,6 +180,10 @@ const (
 	EventRolloutHeld = "RolloutHeld"
 	// EventRolloutResumed on a Deployment reports that the operator ended its pause.
 	EventRolloutResumed = "RolloutResumed"
+	// EventFirstNodesPassed on a DaemonSet reports that the pods on the first nodes of its release passed, so the rollout goes on.
+	EventFirstNodesPassed = "FirstNodesPassed"
+	// EventFirstNodesSkipped on a DaemonSet reports that the rollout of its release goes on to all nodes, and the reason.
+	EventFirstNodesSkipped = "FirstNodesSkipped"
 	// EventPodsFailed on a Deployment reports a failed pod while blocking is off.
 	EventPodsFailed = "PodsFailed"
 	// EventSuspensionIgnored on a Deployment reports a release that passed a suspension, and its author.

@@ -118,6 +118,13 @@ const (
 	AnnotationParked = "altershield.defense.antgroup.com/parked"
 	// HeldOverridden means that a user resumed the rollout. It is not held again.
 	HeldOverridden = "-overridden"
+	// HeldFirstNodes follows the number of a release whose rollout waits for the pods on its first nodes. Written by the mutating
+	// webhook with the release.
+	HeldFirstNodes = "-first-nodes"
+
+	// AnnotationFirstNodes on a DaemonSet is a label selector of the nodes that get each release first: the rollout goes on to the others
+	// once the pods there have passed. Written by users.
+	AnnotationFirstNodes = "altershield.defense.antgroup.com/first-nodes"
 )
 
 // OwnedLabels returns the labels of a workload that only the operator writes.
