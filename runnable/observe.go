@@ -54,6 +54,7 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 			continue
 		}
 		seen.Verified = decide.IsSettled(workload)
+		seen.First = decide.AwaitedFirstNodes(workload)
 		seen.Over = seen.Verified && !r.Kind.Rollout(object).Rolling
 		if workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend && decide.IsSuspended(object) {
 			seen.Failures = decide.FailureOf(&workload.Status)

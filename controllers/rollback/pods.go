@@ -35,13 +35,13 @@ import (
 )
 
 // The causes of deletions in the metrics.
-const causePark, causeUnstick = "Park", "Unstick"
+const causePark, causeUnstick, causeFirstNodes = "Park", "Unstick", "FirstNodes"
 
 const (
 	// turnWait is how long to wait at most for a pod that comes back: the cache holds none from before change control.
 	turnWait = 5 * time.Second
 	// podDeletion is how to permit deletions of pods.
-	podDeletion = "the operator may delete pods only with the ClusterRole of config/components/pod-deletion (chart: podDeletion.enabled)"
+	podDeletion = "the operator may delete pods only with " + scope.PodDeletion
 )
 
 // PodRequest asks for the deletion of one pod of a workload, which comes back with another version.
@@ -55,6 +55,8 @@ type PodRequest struct {
 	Failed bool
 	// Park reports whether all pods of a parked release are deleted in turn. Otherwise only a pod is that keeps the workload from going on.
 	Park bool
+	// First are the first nodes of a release, on which pods of other versions are deleted; nil for the other causes.
+	First []string
 	// Patience is how long such a pod may take to become ready.
 	Patience decide.Patience
 }
@@ -66,9 +68,15 @@ func (r *Roller) DeletePod(ctx context.Context, request PodRequest) (again time.
 	if err != nil {
 		return 0, client.IgnoreNotFound(err)
 	}
-	ordinals, ok := workload.OrdinalsOf(request.Kind, object)
-	if !ok || decide.ReleaseOf(object) != request.From || object.GetDeletionTimestamp() != nil {
+	if decide.ReleaseOf(object) != request.From || object.GetDeletionTimestamp() != nil {
 		return 0, nil // its event brings the next decision
+	}
+	if len(request.First) > 0 {
+		return r.deleteFirst(ctx, request, object)
+	}
+	ordinals, ok := workload.OrdinalsOf(request.Kind, object)
+	if !ok {
+		return 0, nil
 	}
 	if !ordinals.Observed {
 		return observeWait, nil
@@ -156,10 +164,7 @@ func (r *Roller) deletePod(ctx context.Context, request PodRequest, object clien
 	case err != nil:
 		return fmt.Errorf("deleting pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
-	cause, why := causeUnstick, "it was not ready in time and kept the rollout from going on"
-	if request.Park {
-		cause, why = causePark, fmt.Sprintf("release %d is parked, so it comes back with the template from before", request.From.Number)
-	}
+	cause, why := request.cause(pod)
 	r.Metrics.pods.WithLabelValues(request.Kind.GroupVersionKind().Kind, cause).Inc()
 	r.Recorder.Record(events.PodDeleted(object, pod, why))
 	return nil

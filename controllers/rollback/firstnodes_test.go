@@ -1,0 +1,123 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollback_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+)
+
+// waiting is the DaemonSet agent, whose release b waits for its first nodes, with pods of some versions on nodes, from texts such as "1b".
+func waiting(texts string, changes ...func(*appsv1.DaemonSet)) []client.Object {
+	set := &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "agent", UID: "d-1", Labels: map[string]string{appv1alpha1.LabelVersion: "b"},
+			Annotations: map[string]string{prefix + "release": "2", prefix + "held": "2-first-nodes", prefix + "first-nodes": "zone=a"},
+		},
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "agent"}},
+			UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: "OnDelete",
+				RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: ptr.To(intstr.FromInt32(2))}},
+		},
+		Status: appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 4},
+	}
+	for _, change := range changes {
+		change(set)
+	}
+	objects := []client.Object{set, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"admission-webhook-altershield": "enabled"}}}}
+	for text := range strings.FieldsSeq(texts) {
+		objects = append(objects, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent-" + text[:1], UID: types.UID("p-" + text[:1]),
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))},
+				Labels:          map[string]string{"app": "agent", appv1alpha1.LabelVersion: text[1:]}},
+			Spec:   corev1.PodSpec{NodeName: "node-" + text[:1]},
+			Status: corev1.PodStatus{Phase: "Running", Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}},
+		})
+	}
+	return objects
+}
+
+func firstRequest() rollback.PodRequest {
+	return rollback.PodRequest{
+		Kind: daemonset.Kind{}, Workload: client.ObjectKey{Namespace: "default", Name: "agent"}, From: decide.Release{Version: "b", Number: 2},
+		First: []string{"node-1", "node-2", "node-3"},
+	}
+}
+
+func TestDeletePodOnTheFirstNodes(t *testing.T) {
+	optOut := func(objects []client.Object) []client.Object { objects[1].SetLabels(nil); return objects }
+	for _, row := range []struct {
+		name    string
+		objects []client.Object
+		deleted []string
+		again   time.Duration
+	}{
+		{"as many as may be unavailable", waiting("1a 2a 3a 4a"), []string{"agent-1", "agent-2"}, 5 * time.Second},
+		{"those that are left", waiting("1b 2b 3a 4a"), []string{"agent-3"}, 5 * time.Second},
+		{"not while the new ones are missing", waiting("3a 4a"), nil, 5 * time.Second},
+		{"until none is left", waiting("1b 2b 3b 4a"), nil, 0},
+		{"not in a namespace that was opted out", optOut(waiting("1a 2a 3a 4a")), nil, 0},
+		{"not of a rollout that goes on", waiting("1a 2a 3a 4a", func(set *appsv1.DaemonSet) { set.Spec.UpdateStrategy.Type = "RollingUpdate" }), nil, 0},
+		{"not of one that is held for another cause", waiting("1a 2a 3a 4a", func(set *appsv1.DaemonSet) { set.Annotations[prefix+"held"] = "2" }), nil, 0},
+		{"not without the annotation", waiting("1a 2a 3a 4a", func(set *appsv1.DaemonSet) { delete(set.Annotations, prefix+"first-nodes") }), nil, 0},
+		{"not of another release", waiting("1a 2a 3a 4a", func(set *appsv1.DaemonSet) { set.Annotations[prefix+"release"] = "3" }), nil, 0},
+		{"not of a DaemonSet that is gone", nil, nil, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, b := NewWithT(t), newParkBench(t, row.objects...)
+			g.Expect(b.DeletePod(t.Context(), firstRequest())).To(Equal(row.again))
+			g.Expect(b.deleted).To(Equal(row.deleted))
+			for _, deletion := range b.deletions {
+				g.Expect(deletion.Preconditions.UID).NotTo(BeNil())
+				g.Expect(deletion.Preconditions.ResourceVersion).NotTo(BeNil())
+			}
+			if len(row.deleted) == 0 {
+				g.Expect(b.counters(t)).To(BeEmpty())
+				return
+			}
+			g.Expect(b.counters(t)).To(HaveExactElements("altershield_deleted_pods_total FirstNodes DaemonSet"))
+			name := row.deleted[0]
+			g.Expect(<-b.recorder.Events).To(Equal("Normal PodDeleted deleted pod " + name + ": release 2 starts on node node-" + name[len("agent-"):]))
+		})
+	}
+}
+
+func TestDeletePodOnTheFirstNodesMayBeDenied(t *testing.T) {
+	g, b := NewWithT(t), newParkBench(t, waiting("1a 2a 3a 4a")...)
+	b.denied = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "agent-1", nil)
+	_, err := b.DeletePod(t.Context(), firstRequest())
+	g.Expect(err).To(And(
+		MatchError(ContainSubstring("the operator may delete pods only with the ClusterRole of config/components/pod-deletion (chart: podDeletion.enabled)")),
+		HaveField("Reason", rollback.ObstacleDenied)))
+}
