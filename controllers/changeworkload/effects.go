@@ -60,7 +60,7 @@ func (r *Reconciler) steer(
 	case decision.Override:
 		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held + appv1alpha1.HeldOverridden}
 		change.Unannotate = originals(scene.owner)
-	case decision.Resume, decision.Lift && scene.Hold != decide.NotHeld:
+	case decision.Resume, decision.Unhold, decision.Lift && scene.Hold != decide.NotHeld:
 		change.Unannotate = append(originals(scene.owner), appv1alpha1.AnnotationHeld)
 	}
 	if change.IsEmpty() {
@@ -111,6 +111,8 @@ func (r *Reconciler) reportHold(workload *appv1alpha1.ChangeWorkload, scene *sce
 		r.Recorder.Record(events.RolloutResumedByMode(scene.owner, workload))
 	case decision.Resume && !scene.OptedIn:
 		r.Recorder.Record(events.RolloutResumedByOptOut(scene.owner, workload))
+	case decision.Resume && scene.First != nil:
+		r.Recorder.Record(events.FirstNodesEnded(scene.owner, workload, decision.Status.Conditions))
 	case decision.Resume:
 		r.Recorder.Record(events.RolloutResumed(scene.owner, workload))
 	}

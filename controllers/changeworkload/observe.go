@@ -80,6 +80,9 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	if err := r.observeBatches(ctx, workload, records, result); err != nil {
 		return nil, err
 	}
+	if err := r.observeFirst(ctx, workload, result); err != nil {
+		return nil, err
+	}
 	result.finish.MinReadySeconds = result.MinReadySeconds
 	if result.Current {
 		if err := r.observeProgress(ctx, workload, result); err != nil {
@@ -214,6 +217,11 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 	pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, revision.Pods)
 	if err != nil {
 		return err
+	}
+	if result.First != nil {
+		for i := range pods {
+			result.First.Of[pods[i].UID] = pods[i].Spec.NodeName
+		}
 	}
 	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
 	return nil

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -149,6 +150,20 @@ func RolloutResumedByMode(workload client.Object, released *appv1alpha1.ChangeWo
 // RolloutResumedByOptOut reports that the operator resumed a rollout because its namespace was opted out.
 func RolloutResumedByOptOut(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
 	return warning(workload, released, appv1alpha1.EventRolloutResumed, "the rollout continues: the namespace was opted out of change control")
+}
+
+// FirstNodesEnded reports that the rollout of a release goes on beyond its first nodes, with the conditions of the release.
+func FirstNodesEnded(workload client.Object, released *appv1alpha1.ChangeWorkload, conditions []metav1.Condition) Event {
+	ended := meta.FindStatusCondition(conditions, appv1alpha1.ConditionFirstNodes)
+	switch {
+	case ended == nil || ended.Reason == appv1alpha1.ReasonPodsFailed:
+		return RolloutResumed(workload, released) // a failed verdict was withdrawn
+	case ended.Status == metav1.ConditionTrue:
+		event := warning(workload, released, appv1alpha1.EventFirstNodesPassed, ended.Message)
+		event.Type = corev1.EventTypeNormal
+		return event
+	}
+	return warning(workload, released, appv1alpha1.EventFirstNodesSkipped, ended.Message)
 }
 
 // OrderRefused reports that the verifier refused the change order of a release.
