@@ -37,8 +37,8 @@ import (
 )
 
 // defaulter stamps releases: it sets the version of a new or changed pod template, numbers the release, records its
-// author, consumes ignored-suspend, records the author of a rollback request, and restores the operator's keys. It has no side
-// effects, so a dry run is safe.
+// author, pauses its rollout if it is to start on some nodes, consumes ignored-suspend, records the author of a rollback
+// request, and restores the operator's keys. It has no side effects, so a dry run is safe.
 type defaulter struct {
 	kind workload.Kind
 	// operator is the user name of the operator, which may write its own keys.
@@ -88,7 +88,7 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 	if err != nil {
 		return d.unversioned(request, err)
 	}
-	return admission.Patched("", patch(d.kind, before, after)...)
+	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(selectorAdvice(d.kind, marks{}, before)...)
 }
 
 func (d *defaulter) update(ctx context.Context, request admission.Request, oldObject, updated *unstructured.Unstructured) admission.Response {
@@ -104,6 +104,12 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 	known := d.accounts.known(ctx, request, oldObject.GetUID())
 	before.knownAs = d.refusedVersion(ctx, known, oldObject, before, now)
 	var warnings []string
+	switch {
+	case !isRelease:
+		warnings = selectorAdvice(d.kind, old, before)
+	case !by.isOperator: // its rollbacks go to all nodes at once
+		before.first, warnings = d.firstNodes(ctx, before)
+	}
 	if isRelease {
 		if before.holdWith, err = workload.HoldWith(d.kind, oldObject.Object, updated.Object); err != nil {
 			warnings = append(warnings, fmt.Sprintf("the rollout of this release can't be held: %s", err))
@@ -116,7 +122,7 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 	if isRelease {
 		d.accounts.take(ctx, decisionStamped, request, known, after.release())
 	}
-	warnings = slices.Concat(warnings, keptKeys(old, before, after), labelAdvice(old, before))
+	warnings = slices.Concat(warnings, pauseAdvice(after), keptKeys(old, before, after), labelAdvice(old, before))
 	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(warnings...)
 }
 

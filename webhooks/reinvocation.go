@@ -46,11 +46,16 @@ func (m marks) isStampedAfter(old marks) bool {
 // reverted the template since, so that nothing ends. Forging the record gives a user only keys that the user may set anyway.
 func (m marks) beforeFirstCall(old marks) marks {
 	record, _ := appv1alpha1.ReleaseRecordOf(m.annotations)
-	if record.Ended == nil || !m.isStampedAfter(old) {
+	started := decide.StartsOnFirstNodes(m.annotations, decide.NextRelease(old.annotations))
+	if record.Ended == nil && !started || !m.isStampedAfter(old) {
 		return m
 	}
 	given := m.clone()
-	given.paused = m.paused || record.Ended.Hold
+	given.paused = m.paused && !started
+	if record.Ended == nil {
+		return given
+	}
+	given.paused = given.paused || record.Ended.Hold
 	if record.Ended.IgnoredSuspend {
 		given.labels[appv1alpha1.LabelIgnoredSuspend] = appv1alpha1.IgnoredSuspendTrue
 	}

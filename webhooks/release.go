@@ -56,6 +56,8 @@ type marks struct {
 	holdWith string
 	// originals are the fields that a pause of the operator overwrote, in JSON.
 	originals string
+	// first reports whether the release is to start on its first nodes.
+	first bool
 	// object is the object with the marks.
 	object client.Object
 	// knownAs is the earlier version of the template, if another build of the operator computed it. It is empty if there is none, or
@@ -156,9 +158,11 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 			return marks{}, err
 		}
 	}
+	end := ended(updated, stamped)
+	stamped.startOnFirstNodes(release)
 	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
 		User: releaser(updated, by, release), Time: metav1.NewTime(now), Version: version, Release: release,
-		Changes: workload.Changes(updated.kind, old.content, updated.content), Ended: ended(updated, stamped),
+		Changes: workload.Changes(updated.kind, old.content, updated.content), Ended: end,
 	})
 }
 

@@ -102,6 +102,9 @@ func TestMutatingEntriesFollowTheWebhookOfDeployments(t *testing.T) {
 			APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"statefulsets"}, Scope: ptr.To(admissionregistrationv1.NamespacedScope)},
 	}}
 	wanted.MatchConditions = entries[1].MatchConditions
+	const firstNodes = "'altershield.defense.antgroup.com/first-nodes'"
+	g.Expect(entries[0].MatchConditions).To(ContainElement(HaveField("Expression", ContainSubstring(firstNodes))))
+	g.Expect(entries[1].MatchConditions).NotTo(ContainElement(HaveField("Expression", ContainSubstring(firstNodes))))
 	g.Expect(entries[1]).To(Equal(wanted))
 	g.Expect(fixed[0]).To(Equal(*before))
 }
