@@ -18,6 +18,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -61,8 +62,11 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 		return ctrl.Result{}, nil
 	}
 	controlled, err := scope.Controlled(ctx, r.Client, r.Kind, owner.GetNamespace())
-	if err != nil || !controlled {
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if !controlled {
+		return ctrl.Result{}, r.leave(ctx, owner, release)
 	}
 	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: workload.RecordName(r.Kind, owner.GetName(), release.Version)}
 	var workload appv1alpha1.ChangeWorkload
@@ -130,6 +134,9 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, key client
 	if apierrors.IsInvalid(err) { // while a namespace is opted out, users may write any label
 		r.Recorder.Record(events.ReleaseNotRecorded(owner, release.Version, err))
 		return reconcile.TerminalError(fmt.Errorf("creating ChangeWorkload %s: %w", key, err))
+	}
+	if scope.IsDenied(err) {
+		return errors.Join(fmt.Errorf("creating ChangeWorkload %s: %w", key, err), r.letGo(ctx, owner, release, "it can't be recorded"))
 	}
 	if err != nil {
 		return fmt.Errorf("creating ChangeWorkload %s: %w", key, err)

@@ -166,6 +166,14 @@ func FirstNodesEnded(workload client.Object, released *appv1alpha1.ChangeWorkloa
 	return warning(workload, released, appv1alpha1.EventFirstNodesSkipped, ended.Message)
 }
 
+// FirstNodesSkipped reports that the rollout of a release, which has no record, doesn't wait for its first nodes.
+func FirstNodesSkipped(workload client.Object, release decide.Release, cause string) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventFirstNodesSkipped, Action: actionRecord,
+		Note: fmt.Sprintf("release %d, version %s, goes on to all nodes: %s", release.Number, release.Version, cause),
+	}
+}
+
 // OrderRefused reports that the verifier refused the change order of a release.
 func OrderRefused(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
 	return warning(workload, released, appv1alpha1.EventOrderRefused, decide.OrderTrouble(released))

@@ -85,6 +85,8 @@ func TestEvent(t *testing.T) {
 			"Warning", "FirstNodesSkipped", "Verify", "release b: a"},
 		{events.FirstNodesEnded(workload, released, []metav1.Condition{{Type: "FirstNodes", Status: "False", Reason: "PodsFailed", Message: "a"}}), workload, released,
 			"Normal", "RolloutResumed", "Verify", "release b: the rollout continues: the release has no failed pods any more"},
+		{events.FirstNodesSkipped(workload, decide.Release{Version: "b", Number: 2}, "it can't be recorded"), workload, nil,
+			"Warning", "FirstNodesSkipped", "Record", "release 2, version b, goes on to all nodes: it can't be recorded"},
 		{events.RolloutResumed(workload, released), workload, released, "Normal", "RolloutResumed", "Verify",
 			"release b: the rollout continues: the release has no failed pods any more"},
 		{events.RolloutResumedByUser(workload, released, "a pod failed"), workload, released, "Warning", "RolloutResumed", "Verify",

@@ -1,0 +1,70 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// leave lets the rollout of a release go on that the webhook paused for its first nodes, and that left change control before it was recorded.
+// A recorded release is left to the ChangeWorkload reconciler.
+func (r *Reconciler) leave(ctx context.Context, owner client.Object, release decide.Release) error {
+	if !decide.StartsOnFirstNodes(owner.GetAnnotations(), release.Number) {
+		return nil
+	}
+	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: workload.RecordName(r.Kind, owner.GetName(), release.Version)}
+	var known appv1alpha1.ChangeWorkload
+	err := r.Client.Get(ctx, key, &known)
+	if err == nil && known.Spec.Release == release.Number {
+		return nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
+	}
+	left, err := scope.LeftControl(ctx, r.Live, r.Kind, owner.GetNamespace()) // a resumed rollout is irreversible
+	if err != nil || !left {
+		return err
+	}
+	return r.letGo(ctx, owner, release, "it left change control")
+}
+
+// letGo ends the pause of a release for its first nodes.
+func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release decide.Release, cause string) error {
+	if !decide.StartsOnFirstNodes(owner.GetAnnotations(), release.Number) || !r.Kind.Rollout(owner).Paused {
+		return nil
+	}
+	change := workloadpatch.Change{Resume: true, Unannotate: []string{appv1alpha1.AnnotationHeld}}
+	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, owner, change)
+	if apierrors.IsConflict(err) {
+		return nil // its event brings the next attempt
+	}
+	if written {
+		r.Recorder.Record(events.FirstNodesSkipped(owner, release, cause))
+	}
+	return err
+}

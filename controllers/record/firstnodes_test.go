@@ -1,0 +1,114 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientevents "k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+)
+
+// The webhook pauses such a release before there is a record, which nothing but the record could end.
+func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
+	quota := apierrors.NewForbidden(schema.GroupResource{Resource: "changeworkloads"}, "agent", nil)
+	for _, row := range []struct {
+		name         string
+		cached, live bool
+		record       int64
+		held         string
+		refusal      error
+		event        string
+	}{
+		{"whose namespace was opted out", false, false, 0, "2-first-nodes", nil,
+			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it left change control"},
+		{"also of a version that was released before", false, false, 1, "2-first-nodes", nil,
+			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it left change control"},
+		{"that can't be recorded", true, true, 0, "2-first-nodes", quota,
+			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it can't be recorded"},
+		{"but not one that is recorded", false, false, 2, "2-first-nodes", nil, ""},
+		{"nor one whose namespace has returned, which the cache doesn't show", false, true, 0, "2-first-nodes", nil, ""},
+		{"nor one that is held for another cause", false, false, 0, "2", nil, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", map[string]string{"held": row.held}).ObjectMeta}
+			set.Generation, set.Spec.UpdateStrategy.Type = 7, "OnDelete"
+			namespace := func(optedIn bool) *corev1.Namespace {
+				object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+				if optedIn {
+					object.Labels = map[string]string{"admission-webhook-altershield": "enabled"}
+				}
+				return object
+			}
+			objects := []client.Object{set, namespace(row.live)}
+			if row.record > 0 {
+				record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "daemonsets.sleep--x--" + version}}
+				record.Spec.Release = row.record
+				objects = append(objects, record)
+			}
+			live := testkit.NewFake(t, objects...)
+			cached := interceptor.NewClient(live, interceptor.Funcs{
+				Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+					if _, ok := object.(*corev1.Namespace); ok && !row.cached { // the cache holds no other namespaces
+						return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, key.Name)
+					}
+					return kube.Get(ctx, key, object, options...)
+				},
+				Create: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.CreateOption) error {
+					if row.refusal != nil {
+						return row.refusal
+					}
+					return kube.Create(ctx, object, options...)
+				},
+			})
+			recorder := clientevents.NewFakeRecorder(10)
+			r := &Reconciler{
+				Kind: daemonset.Kind{}, Kinds: testkit.Kinds(), Client: cached, Live: live, Recorder: events.Recorder{Events: recorder},
+				Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Settings: settings.Reader{Client: live, Namespace: "altershieldoperator-system"},
+			}
+			_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(set)})
+			g.Expect(apierrors.IsForbidden(err)).To(Equal(row.refusal != nil), "%v", err)
+			g.Expect(live.Get(t.Context(), client.ObjectKeyFromObject(set), set)).To(Succeed())
+			close(recorder.Events)
+			g.Expect(<-recorder.Events).To(Equal(row.event))
+			if row.event == "" {
+				g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("OnDelete"))
+				g.Expect(set.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/held", row.held))
+				return
+			}
+			g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("RollingUpdate"))
+			g.Expect(set.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/held"))
+		})
+	}
+}
