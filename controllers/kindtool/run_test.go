@@ -85,7 +85,7 @@ func TestRunTest(t *testing.T) {
 		files         map[string]string
 		out, problem  string
 	}{
-		{"a node more", "test --kind samples/kubernetescluster.yaml --crd crds/kubernetesclusters.yaml -f new --old old",
+		{"a node more", "test --kind samples/kubernetescluster.yaml --crd samples/../kubernetescluster/crd.yaml -f new --old old",
 			map[string]string{"old": cluster, "new": replace(cluster, "{ip: 10.0.0.3}", "{ip: 10.0.0.3}, {ip: 10.0.0.4}", "status:", "#")}, `
 update of KubernetesCluster dev
 ` + observes + `release: yes, version c5c603f552d1204a8d4e596f413aec93; changed: /spec/cluster/nodeList

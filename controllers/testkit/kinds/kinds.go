@@ -35,7 +35,7 @@ func Sample(t testing.TB, root, sample, plural string) declared.Kind {
 	var kind appv1alpha1.ControlledKind
 	read(t, filepath.Join(root, "config", "samples", "kinds", sample+".yaml"), &kind)
 	var crd apiextensionsv1.CustomResourceDefinition
-	read(t, filepath.Join(root, "controllers", "workload", "declared", "testdata", "crds", plural+".yaml"), &crd)
+	read(t, filepath.Join(root, crdOf(plural)), &crd)
 	definition, err := declared.DefinitionOf(&crd, "")
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +50,14 @@ func Sample(t testing.TB, root, sample, plural string) declared.Kind {
 		t.Fatal(problems.ToAggregate())
 	}
 	return compiled
+}
+
+// crdOf returns the file of a CRD: the one of KubernetesCluster is a sample, the others are testdata.
+func crdOf(plural string) string {
+	if plural == "kubernetesclusters" {
+		return filepath.Join("config", "samples", "kubernetescluster", "crd.yaml")
+	}
+	return filepath.Join("controllers", "workload", "declared", "testdata", "crds", plural+".yaml")
 }
 
 // read decodes the first document of a file.

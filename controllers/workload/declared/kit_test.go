@@ -39,10 +39,18 @@ import (
 
 const samples = "../../../config/samples/kinds"
 
-// definitionOf reads a CRD of testdata.
+// crdOf returns the file of a CRD: the one of document 004 is a sample, the others are testdata.
+func crdOf(plural string) string {
+	if plural == "kubernetesclusters" {
+		return filepath.Join("..", "..", "..", "config", "samples", "kubernetescluster", "crd.yaml")
+	}
+	return filepath.Join("testdata", "crds", plural+".yaml")
+}
+
+// definitionOf reads a CRD.
 func definitionOf(t *testing.T, plural string) Definition {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "crds", plural+".yaml"))
+	text, err := os.ReadFile(crdOf(plural))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +87,7 @@ func specOf(t *testing.T, text string) appv1alpha1.ControlledKindSpec {
 	return spec
 }
 
-// compiled compiles a spec for a CRD of testdata.
+// compiled compiles a spec for a CRD.
 func compiled(t *testing.T, plural, spec string) Kind {
 	t.Helper()
 	definition := definitionOf(t, plural)

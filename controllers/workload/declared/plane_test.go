@@ -63,7 +63,7 @@ func apply(t *testing.T, kube client.Client, file string) {
 
 func TestControlledKindSamples(t *testing.T) {
 	kube := plane.Client(t)
-	for _, pattern := range []string{"testdata/crds/*.yaml", samples + "/*.yaml"} {
+	for _, pattern := range []string{"testdata/crds/*.yaml", crdOf("kubernetesclusters"), samples + "/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		NewWithT(t).Expect(files).NotTo(BeEmpty())
@@ -141,7 +141,7 @@ func TestKindMayChangeIsTakenByTheAPIServer(t *testing.T) {
 
 func TestPolicyHoldsOnTheAPIServer(t *testing.T) {
 	g, kube := NewWithT(t), plane.Client(t)
-	apply(t, kube, "testdata/crds/kubernetesclusters.yaml")
+	apply(t, kube, crdOf("kubernetesclusters"))
 	policy, binding := Policy(sample(t, "kubernetescluster", "kubernetesclusters"))
 	for _, object := range []client.Object{
 		policy, binding,
