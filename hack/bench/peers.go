@@ -18,10 +18,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,6 +31,7 @@ import (
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/gomodule"
 	"github.com/traas-stack/altershield-operator/hack/local/process"
 )
 
@@ -81,23 +79,9 @@ func (p *peer) build(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("building %s: %w", p.module, err)
 	}
-	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", p.module)
-	download.Dir = os.TempDir() // outside of any module, to which it would be added
-	output, err := download.Output()
-	if err != nil {
-		return fmt.Errorf("downloading %s: %w\n%s", p.module, err, output)
-	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(output, &module); err != nil {
-		return fmt.Errorf("downloading %s: %w", p.module, err)
-	}
-	p.source, p.program = module.Dir, filepath.Join(dir, strings.ToLower(strings.ReplaceAll(p.name, " ", "-")))
-	build := exec.CommandContext(ctx, "go", "build", "-C", p.source, "-o", p.program, p.pkg)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
-	if output, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", p.module, err, output)
-	}
-	return nil
+	p.program = filepath.Join(dir, strings.ToLower(strings.ReplaceAll(p.name, " ", "-")))
+	p.source, err = gomodule.Build(ctx, p.module, p.pkg, p.program)
+	return err
 }
 
 // install installs the objects of the peer in the cluster. It sets the CA bundle of its webhooks itself.
