@@ -59,9 +59,14 @@ func (p Past) IsBad(version string, now time.Time) bool {
 	return known && !IsVerified(p.Workloads, version) || RefusalOf(p.Rollbacks, version, now) != nil
 }
 
+// mayHaveRun reports whether pods of a version may have been ready: then they were checked, unless it is from before change control.
+func (p Past) mayHaveRun(version string) bool {
+	return version == "" || IsVerified(p.Workloads, version) || p.failed(version)
+}
+
 // HealthyOlder returns the newest healthy revision that is older than that of the release. It takes one whose version failed its check
-// only where there is no other, and never one whose version is refused. It returns nil where there is none, and where the release has
-// no revision of its own.
+// only where there is no other, and never one whose version is refused, or which is only presumed to be healthy although its version has
+// never run. It returns nil where there is none, and where the release has no revision of its own.
 func (p Past) HealthyOlder(revisions []Revision, now time.Time) *Revision {
 	current, unseen := StampedRevision(revisions, p.Release.Version)
 	if current == nil || unseen {
@@ -71,6 +76,9 @@ func (p Past) HealthyOlder(revisions []Revision, now time.Time) *Revision {
 	for i := range revisions {
 		candidate := &revisions[i]
 		if candidate.Number >= current.Number || !candidate.Healthy || RefusalOf(p.Rollbacks, candidate.Version, now) != nil {
+			continue
+		}
+		if candidate.Presumed && !p.mayHaveRun(candidate.Version) {
 			continue
 		}
 		if p.failed(candidate.Version) {

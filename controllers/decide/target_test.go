@@ -71,7 +71,15 @@ func broken(version string, number int64) decide.Revision {
 	return decide.Revision{Version: version, Number: number}
 }
 
+// presumed is a revision without pods, which was once rolled out completely as far as its controller knows.
+func presumed(version string, number int64) decide.Revision {
+	return decide.Revision{Version: version, Number: number, Healthy: true, Presumed: true}
+}
+
 func TestHealthyOlder(t *testing.T) {
+	known := func(standing workloadOption) decide.Past {
+		return decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("a", 1, standing)}}
+	}
 	failed := decide.Past{Workloads: []appv1alpha1.ChangeWorkload{other("a", 1, stored("Suspend", "False", "PodsFailed"))}}
 	for _, row := range []struct {
 		name   string
@@ -89,6 +97,15 @@ func TestHealthyOlder(t *testing.T) {
 		{"not one whose version failed its check where there is another", []decide.Revision{running("a", 6), running("z", 5)}, failed, 5},
 		{"not one whose version is refused", []decide.Revision{running("a", 6)},
 			decide.Past{Rollbacks: []appv1alpha1.Rollback{refusedFor(time.Hour, "a")}}, 0},
+		{"one without pods whose version was verified", []decide.Revision{presumed("a", 6)}, known(stored("Success", "True", "AllPodsPassed")), 6},
+		{"one without pods whose version failed its check: its pods were ready before", []decide.Revision{presumed("a", 6)}, failed, 6},
+		{"one without pods from before the workload was under change control", []decide.Revision{presumed("", 6)}, decide.Past{}, 6},
+		{"not one without pods whose pods were never ready", []decide.Revision{presumed("a", 6)},
+			known(stored("TimeOutPreThreshold", "Unknown", "Superseded")), 0},
+		{"not one without pods that was superseded before it was recorded", []decide.Revision{presumed("a", 6)}, decide.Past{}, 0},
+		{"not one without pods that was released while there were no replicas", []decide.Revision{presumed("a", 6)},
+			known(stored("Success", "Unknown", "NoReplicas")), 0},
+		{"one with pods that are ready, although it was not verified", []decide.Revision{running("a", 6)}, known(stored("Running", "Unknown", "Superseded")), 6},
 		{"none where the template was changed while no webhook looked", []decide.Revision{running("a", 6), broken("b", 8)}, decide.Past{}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

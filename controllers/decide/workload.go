@@ -55,6 +55,8 @@ type Revision struct {
 	Pods PodsOf
 	// Healthy reports whether there are pods, all of them ready.
 	Healthy bool
+	// Presumed reports whether there is no pod to show that: the controller of the workload names the revision as the last complete one.
+	Presumed bool
 	// Failure is why pods can't be created, nil where they can be.
 	Failure *CreationFailure
 	// Template is the pod template; nil where the revision comes from the cache, which holds none.

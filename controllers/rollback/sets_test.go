@@ -201,6 +201,9 @@ func TestRollBackOfASetReturnsAnObstacle(t *testing.T) {
 		{"without a healthy revision of before", daemonset.Kind{}, "PodsNotRunning", allowed,
 			[]client.Object{native(daemonset.Kind{}, 2, versionOfBad, "bad"), native(daemonset.Kind{}, 1, "a", "good"), stuckSetPod(daemonset.Kind{})}, "NoHealthyReplicaSet",
 			"no older revision of daemonset web still runs all its pods"},
+		{"whose first release never ran, and which has no pods of it any more", statefulset.Kind{}, "PodsNotRunning", allowed,
+			[]client.Object{native(statefulset.Kind{}, 2, versionOfBad, "bad"), native(statefulset.Kind{}, 1, "a", "bad, too"), stuckSetPod(statefulset.Kind{})},
+			"NoHealthyReplicaSet", "no older revision of statefulset web still runs all its pods"},
 		{"without a verified version", statefulset.Kind{}, "PodsFailed", allowed, nil, "NoVerifiedVersion", "statefulset web has no other verified version to go back to"},
 	} {
 		t.Run(kinds.Noun(row.kind)+" "+row.name, func(t *testing.T) {

@@ -95,7 +95,9 @@ func (s Set) read(object client.Object, kept []appsv1.ControllerRevision, pods [
 	revisions := make([]decide.Revision, 0, len(kept))
 	for i := range kept {
 		revision := s.Revision(&kept[i])
-		revision.Healthy = s.Healthy(object, revision.Pods.Value, counts[revision.Pods.Value])
+		count := counts[revision.Pods.Value]
+		revision.Healthy = s.Healthy(object, revision.Pods.Value, count)
+		revision.Presumed = revision.Healthy && count.There == 0
 		revisions = append(revisions, revision)
 	}
 	return revisions

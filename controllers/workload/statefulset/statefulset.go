@@ -151,7 +151,8 @@ func (k Kind) revisions() controllerrevision.Set {
 }
 
 // isHealthy reports whether a revision is the last one that was rolled out completely, and each of its remaining pods is ready. None
-// has to remain where a newer revision replaces them: a single replica has no old pod beside the new one.
+// has to remain where a newer revision replaces them: a single replica has no old pod beside the new one. Whether one without pods ever
+// ran depends on its release: the status names the first revision from the start, and each one while there are no replicas.
 func isHealthy(object client.Object, revision string, pods controllerrevision.Pods) bool {
 	set, ok := object.(*appsv1.StatefulSet)
 	if !ok || set.Status.CurrentRevision != revision || pods.Ready < pods.There {

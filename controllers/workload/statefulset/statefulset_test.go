@@ -162,17 +162,21 @@ func TestKindRevisionsAreHealthy(t *testing.T) {
 		set     *appsv1.StatefulSet
 		pods    []client.Object
 		healthy []string
+		// presumed are those of them without pods.
+		presumed []string
 	}{
-		{"where all its pods are ready", web("web-a", "web-a"), []client.Object{pod(0, "a", yes), pod(1, "a", yes), pod(2, "a", yes)}, []string{"a"}},
-		{"but not where one isn't ready", web("web-a", "web-a"), []client.Object{pod(0, "a", yes), pod(1, "a", no), pod(2, "a", yes)}, nil},
-		{"but not where one is missing", web("web-a", "web-a"), []client.Object{pod(0, "a", yes), pod(1, "a", yes)}, nil},
-		{"but not where it is scaled to nothing", scaledToNothing, nil, nil},
-		{"where a newer one fails", web("web-a", "web-b"), []client.Object{pod(0, "a", yes), pod(1, "a", yes), pod(2, "b", no)}, []string{"a"}},
-		{"but not where their own pods fail, too", web("web-a", "web-b"), []client.Object{pod(0, "a", no), pod(1, "a", yes), pod(2, "b", no)}, nil},
-		{"where a newer one has taken the only pod", web("web-a", "web-b"), []client.Object{pod(0, "b", no)}, []string{"a"}},
-		{"where a newer one is parked", web("web-a", "web-b"), []client.Object{pod(0, "a", yes), pod(1, "a", yes), pod(2, "a", yes)}, []string{"a"}},
-		{"but not one that was never completed", web("web-a", "web-c"), []client.Object{pod(0, "a", yes), pod(1, "b", yes), pod(2, "c", no)}, []string{"a"}},
-		{"but not before its controller has looked", web("", ""), nil, nil},
+		{"where all its pods are ready", web("web-a", "web-a"), []client.Object{pod(0, "a", yes), pod(1, "a", yes), pod(2, "a", yes)}, []string{"a"}, nil},
+		{"but not where one isn't ready", web("web-a", "web-a"), []client.Object{pod(0, "a", yes), pod(1, "a", no), pod(2, "a", yes)}, nil, nil},
+		{"but not where one is missing", web("web-a", "web-a"), []client.Object{pod(0, "a", yes), pod(1, "a", yes)}, nil, nil},
+		{"but not where it is scaled to nothing", scaledToNothing, nil, nil, nil},
+		{"where a newer one fails", web("web-a", "web-b"), []client.Object{pod(0, "a", yes), pod(1, "a", yes), pod(2, "b", no)}, []string{"a"}, nil},
+		{"but not where their own pods fail, too", web("web-a", "web-b"), []client.Object{pod(0, "a", no), pod(1, "a", yes), pod(2, "b", no)}, nil, nil},
+		{"where a newer one has taken the only pod", web("web-a", "web-b"), []client.Object{pod(0, "b", no)}, []string{"a"}, []string{"a"}},
+		{"where a newer one has taken all pods", web("web-a", "web-b"),
+			[]client.Object{pod(0, "b", no), pod(1, "b", no), pod(2, "b", no)}, []string{"a"}, []string{"a"}},
+		{"where a newer one is parked", web("web-a", "web-b"), []client.Object{pod(0, "a", yes), pod(1, "a", yes), pod(2, "a", yes)}, []string{"a"}, nil},
+		{"but not one that was never completed", web("web-a", "web-c"), []client.Object{pod(0, "a", yes), pod(1, "b", yes), pod(2, "c", no)}, []string{"a"}, nil},
+		{"but not before its controller has looked", web("", ""), nil, nil, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -180,13 +184,17 @@ func TestKindRevisionsAreHealthy(t *testing.T) {
 			revisions, err := statefulset.Kind{}.Revisions(t.Context(), kube, row.set)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(revisions).To(HaveLen(3))
-			var healthy []string
+			var healthy, presumed []string
 			for _, revision := range revisions {
 				if revision.Healthy {
 					healthy = append(healthy, revision.Version)
 				}
+				if revision.Presumed {
+					presumed = append(presumed, revision.Version)
+				}
 			}
 			g.Expect(healthy).To(Equal(row.healthy))
+			g.Expect(presumed).To(Equal(row.presumed))
 			history, err := statefulset.Kind{}.History(t.Context(), kube, row.set)
 			g.Expect(err).NotTo(HaveOccurred())
 			for i := range history {
