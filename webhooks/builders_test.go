@@ -142,6 +142,13 @@ func processed(deployment object) {
 	label("altershield.defense.antgroup.com/defense-status", "processed")(deployment)
 }
 
+// owned makes another controller the owner.
+func owned(deployment object) {
+	at(deployment, "metadata")["ownerReferences"] = []any{object{
+		"apiVersion": "serving.knative.dev/v1", "kind": "Revision", "name": "sleep-00001", "uid": "r-1", "controller": true,
+	}}
+}
+
 func suspended(deployment object) {
 	label("altershield.defense.antgroup.com/suspend", "1795255000")(deployment)
 }

@@ -82,7 +82,7 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 		return d.unreadable(request, err)
 	}
 	before := newMarks(d.kind, created)
-	before.exempt = !released
+	before.exempt = !released || before.isLeftAlone(marks{})
 	before.knownAs = d.past.orphanVersion(ctx, request.Namespace, created, before)
 	after, err := stampNew(before, request.UserInfo.Username, d.clock.Now())
 	if err != nil {

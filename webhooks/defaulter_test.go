@@ -96,6 +96,20 @@ func TestDeploymentDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 			"add" + suspendLabel: "1795255000"}},
 		{"a suspension that is set by hand is removed", release, all(release, suspended), map[string]any{
 			"remove" + suspendLabel: nil}},
+		{"a creation by another controller is left alone", nil, owned, map[string]any{}},
+		{"a creation by another controller loses the operator's keys", nil, all(owned, release, suspended), map[string]any{
+			"remove" + labelVersion: nil, "remove" + templateVersion: nil, "remove" + releaseNumber: nil, "remove" + defenseStatus: nil,
+			"remove" + suspendLabel: nil}},
+		{"a creation with an owner that is no controller is stamped", nil, all(owned, func(deployment object) {
+			at(deployment, "metadata")["ownerReferences"].([]any)[0].(object)["controller"] = false
+		}), map[string]any{
+			"add" + labelVersion: versionOf123, "add" + templateVersion: versionOf123,
+			"add /metadata/annotations": values{"altershield.defense.antgroup.com/release": "1", "altershield.defense.antgroup.com/released-by": first}}},
+		{"a release of another controller is left alone", owned, all(owned, repaired), map[string]any{}},
+		{"a release of another controller is stamped where it was under change control before", all(owned, release), all(owned, release, repaired),
+			map[string]any{
+				"add" + labelVersion: versionOf1234, "add" + templateVersion: versionOf1234,
+				"add" + releaseNumber: "5", "add" + releasedBy: next, "remove" + defenseStatus: nil}},
 		{"a template whose version label is left out gets it back", release, all(release,
 			without("admission-webhook-altershield.antgroup.com/version", "spec", "template", "metadata", "labels")), map[string]any{
 			"add" + templateVersion: versionOf123}},

@@ -82,7 +82,7 @@ func newMarks(kind workload.Kind, object *unstructured.Unstructured) marks {
 func marksOfUpdate(kind workload.Kind, oldObject, updatedObject *unstructured.Unstructured) (old, updated marks, err error) {
 	released, err := workload.IsRelease(kind, oldObject.Object, updatedObject.Object)
 	old, updated = newMarks(kind, oldObject), newMarks(kind, updatedObject)
-	updated.exempt = !released
+	updated.exempt = !released || updated.isLeftAlone(old)
 	return old, updated, err
 }
 
@@ -103,6 +103,13 @@ func (m marks) suspended() bool {
 // release returns the current release of the Deployment.
 func (m marks) release() decide.Release {
 	return decide.Release{Version: m.labels[appv1alpha1.LabelVersion], Number: decide.ReleaseNumber(m.annotations)}
+}
+
+// isLeftAlone reports whether another controller manages the workload, and it has not come under change control before: a release is that of
+// the object which this controller reconciles.
+func (m marks) isLeftAlone(old marks) bool {
+	_, decides := m.kind.(workload.Selective)
+	return !decides && metav1.GetControllerOfNoCopy(m.object) != nil && old.labels[appv1alpha1.LabelVersion] == ""
 }
 
 // stampNew returns the marks for a new Deployment. It drops the operator's keys that the Deployment brings, for example from an
