@@ -91,7 +91,7 @@ func (h *half) choose() (err error) {
 	all := len(h.only) == 0
 	h.scenarios = map[string]scenario{}
 	for _, scenario := range scenarios() {
-		wanted := all || slices.ContainsFunc(h.only, func(plan plan) bool { return plan.scenario == scenario.name })
+		wanted := all && h.opts.includes(scenario.name) || slices.ContainsFunc(h.only, func(plan plan) bool { return plan.scenario == scenario.name })
 		if scenario.checked == h.checked && wanted {
 			h.scenarios[scenario.name] = scenario
 		}

@@ -71,7 +71,7 @@ func (h *half) inject(ctx context.Context, ca []byte) error {
 		return fmt.Errorf("installing the webhook %s: %w", injectorName, err)
 	}
 	return until(ctx, "an answer of the webhook "+injectorName, func(ctx context.Context) error {
-		probe := lab.Deployment(metav1.NamespaceDefault, deploymentName, 0)
+		probe := lab.Deployment(metav1.NamespaceDefault, workloadName, 0)
 		probe.Labels[injectLabel] = "true"
 		if err := h.lab.Kube.Create(ctx, probe, client.DryRunAll); err != nil {
 			return err

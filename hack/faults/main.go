@@ -23,8 +23,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -48,7 +50,7 @@ func main() {
 // options select what to test.
 type options struct {
 	manager, config, out string
-	only                 string
+	scenarios, only      string
 	sample, parallel     int
 }
 
@@ -56,6 +58,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.manager, "manager", "bin/manager", "`program` of the manager")
 	flags.StringVar(&o.config, "config", "config/local", "kustomization `folder` to install")
 	flags.StringVar(&o.out, "out", "bin/faults.json", "`file` to write the results to")
+	flags.StringVar(&o.scenarios, "scenarios", "", "`names` of the scenarios to play, separated by commas; empty: all")
 	flags.StringVar(&o.only, "only", "", "`plans` to run, by the names in failures, such as 'walkthrough/patch changepods/status#2/killed-after', separated by commas; empty: all")
 	flags.IntVar(&o.sample, "sample", 1, "run every `n`-th plan")
 	flags.IntVar(&o.parallel, "parallel", 8, "number of namespaces in use at the same time")
@@ -65,8 +68,23 @@ func (o *options) validate() error {
 	if o.sample < 1 || o.parallel < 1 {
 		return errors.New("--sample and --parallel must be at least 1")
 	}
+	for name := range o.names() {
+		if !slices.ContainsFunc(scenarios(), func(known scenario) bool { return known.name == name }) {
+			return fmt.Errorf("there is no scenario %q", name)
+		}
+	}
 	_, err := o.plans()
 	return err
+}
+
+// names returns the names of --scenarios.
+func (o *options) names() iter.Seq[string] {
+	return strings.FieldsFuncSeq(o.scenarios, func(r rune) bool { return r == ',' })
+}
+
+// includes reports whether --scenarios selects a scenario.
+func (o *options) includes(name string) bool {
+	return o.scenarios == "" || slices.Contains(slices.Collect(o.names()), name)
 }
 
 // plans returns the plans of --only.

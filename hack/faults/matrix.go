@@ -26,7 +26,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -104,13 +103,13 @@ func (m *matrix) play(ctx context.Context, scenario scenario) run {
 	played := run{scenario: scenario.name}
 	namespace, err := m.open(ctx, plan{})
 	if err == nil {
-		err = scenario.play(ctx, m.stage(namespace, nil))
+		err = scenario.play(ctx, m.stage(scenario, namespace, nil))
 	}
 	if err == nil {
 		played.state, err = m.settled(ctx, namespace)
 	}
 	played.records, played.err = slices.Concat(m.api.Records(namespace), m.calls.Records(namespace)), err
-	m.leave(ctx, namespace)
+	m.leave(ctx, scenario, namespace)
 	return played
 }
 
@@ -151,17 +150,18 @@ func (m *matrix) open(ctx context.Context, plan plan) (string, error) {
 	})
 }
 
-func (m *matrix) stage(namespace string, trouble *trouble) *stage {
-	return &stage{lab: m.lab, kube: m.lab.Kube, api: m.api, keeper: m.keeper, namespace: namespace, trouble: trouble}
+func (m *matrix) stage(scenario scenario, namespace string, trouble *trouble) *stage {
+	return &stage{
+		lab: m.lab, kube: m.lab.Kube, api: m.api, keeper: m.keeper, namespace: namespace, kind: scenario.of(), trouble: trouble,
+	}
 }
 
 // leave deletes the objects of a scenario, so that a restarted manager doesn't find more and more of them.
-func (m *matrix) leave(ctx context.Context, namespace string) {
+func (m *matrix) leave(ctx context.Context, scenario scenario, namespace string) {
 	m.api.Forget(namespace)
 	m.calls.Forget(namespace)
-	deployment := &appsv1.Deployment{}
-	deployment.Namespace, deployment.Name = namespace, deploymentName
-	_ = m.lab.Kube.Delete(ctx, deployment, client.PropagationPolicy("Background")) // on failure it only costs time
+	// On failure it only costs time.
+	_ = m.lab.Kube.Delete(ctx, emptyOf(scenario.of(), namespace), client.PropagationPolicy("Background"))
 }
 
 // try plays a scenario with the fault of a plan, and compares the end state.
@@ -169,7 +169,7 @@ func (m *matrix) try(ctx context.Context, scenario scenario, plan plan) result {
 	began := time.Now()
 	kills := m.keeper.kills.Load()
 	namespace, err := m.open(ctx, plan)
-	stage := m.stage(namespace, plan.trouble)
+	stage := m.stage(scenario, namespace, plan.trouble)
 	if err == nil {
 		err = scenario.play(ctx, stage)
 	}
@@ -180,7 +180,7 @@ func (m *matrix) try(ctx context.Context, scenario scenario, plan plan) result {
 		tried.differences = m.compare(ctx, scenario, plan, namespace, kills)
 	}
 	tried.reached = tried.reached || m.api.Fired(namespace) || m.calls.Fired(namespace)
-	m.leave(ctx, namespace)
+	m.leave(ctx, scenario, namespace)
 	tried.took = time.Since(began)
 	return tried
 }

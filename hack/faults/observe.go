@@ -51,6 +51,14 @@ func kinds() []kind {
 			"metadata.labels", "metadata.annotations", "spec.paused", "spec.replicas", "spec.template",
 			"status.replicas", "status.readyReplicas", "status.updatedReplicas",
 		}},
+		{GroupVersionKind: apps.WithKind("StatefulSet"), fields: []string{
+			"metadata.labels", "metadata.annotations", "spec.replicas", "spec.template", "spec.updateStrategy",
+			"status.replicas", "status.readyReplicas", "status.updatedReplicas",
+		}},
+		{GroupVersionKind: apps.WithKind("DaemonSet"), fields: []string{
+			"metadata.labels", "metadata.annotations", "spec.template", "spec.updateStrategy",
+			"status.desiredNumberScheduled", "status.numberReady", "status.updatedNumberScheduled",
+		}},
 		{GroupVersionKind: apps.WithKind("ReplicaSet"), fields: []string{
 			"metadata.labels", "metadata.annotations", "spec.replicas", "status.readyReplicas",
 		}},
@@ -74,13 +82,14 @@ func masks(namespace string) state.Masks {
 			show(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`, "TIME"),
 			show(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`, "TIME"),
 			show(`^\d{10}$`, "SECONDS"),
-			show(deploymentName+`-[a-z0-9]{6,10}-[a-z0-9]{5}\b`, deploymentName+"-POD"),
+			// Pods that finish within the same second are checked in the order of their names.
+			show(workloadName+`-(\d|([a-z0-9]{6,10}-)?[a-z0-9]{5})\b`, workloadName+"-POD"),
 			// One late pod is enough: whether there are more by then depends on the machine.
 			show(` \(and \d+ more\)`, ""),
 			show(`\b\d+\.\d+\.\d+\.\d+\b`, "IP"),
 			show(`\b[0-9a-f]{36}\b`, "ID"),
 			show(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`, "UID"),
-			show(`/`+deploymentName+`/[0-9a-f]+/`, "/"+deploymentName+"/HASH/"),
+			show(`/`+workloadName+`/[0-9a-f]+/`, "/"+workloadName+"/HASH/"),
 		},
 		// Deadlines appear and disappear with waits. A polled verdict has no time, and a verdict that overtakes the answer to the notify
 		// leaves no time of the notify. Early verdicts that were applied stay listed. The server returns the id of an order only once.
@@ -201,7 +210,7 @@ func made(records []proxy.Record) map[string]int {
 func addOrders(found state.State, server *altershield.Server, namespace string, abandoned int64) {
 	number := map[string]int{}
 	for _, order := range server.Orders() {
-		if !slices.Contains(order.InstanceNames, namespace+"/"+deploymentName) {
+		if !slices.Contains(order.InstanceNames, namespace+"/"+workloadName) {
 			continue
 		}
 		number[order.BizExecOrderID] = len(number) + 1

@@ -40,6 +40,8 @@ func TestMasksHideTimesNamesOfPodsAndIds(t *testing.T) {
 		"1795255200":                  "SECONDS",
 		"12":                          "12",
 		"pod web-5c698f4449-fsb27 at 10.128.0.7 in faults-7":         "pod web-POD at IP in NAMESPACE",
+		"pod web-fsb27 at 10.128.0.7":                                "pod web-POD at IP",
+		"pod web-0 at 10.128.0.7":                                    "pod web-POD at IP",
 		"pod web-5c698f4449-fsb27: ErrImagePull (and 1 more)":        "pod web-POD: ErrImagePull",
 		"web--x--c6c45d23c098bdf181853a85b60b5d74--x--1":             "web--x--c6c45d23c098bdf181853a85b60b5d74--x--1",
 		"default/faults-7/web/0a1b2c/2":                              "default/NAMESPACE/web/HASH/2",

@@ -155,7 +155,10 @@ func viewPlans() []proxy.Disturbance {
 
 // watched returns the resources that the manager caches.
 func watched() []string {
-	return []string{"namespaces", "deployments", "replicasets", "pods", "changeworkloads", "changepods", "opsconfiginfoes"}
+	return []string{
+		"namespaces", "deployments", "replicasets", "statefulsets", "daemonsets", "controllerrevisions", "pods",
+		"changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds",
+	}
 }
 
 // sample returns every n-th of some plans, all if n is 1. Plans of a kind are adjacent, so that no kind is skipped by being

@@ -17,6 +17,8 @@ limitations under the License.
 package main
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,7 +76,7 @@ func TestViewPlansShowEachKindLateIncompleteAndTwice(t *testing.T) {
 		seen[disturbance.Resources[0]] = append(seen[disturbance.Resources[0]], name)
 		g.Expect(disturbance.Times).To(BeNumerically(">", 1))
 	}
-	g.Expect(seen).To(HaveLen(7))
+	g.Expect(seen).To(HaveLen(11))
 	for resource, views := range seen {
 		g.Expect(views).To(Equal([]string{"stale 1s", "stale 3s", "stale 10s", "unobserved", "replay"}), resource)
 	}
@@ -128,5 +130,22 @@ func TestOptionsThatMeanNothingAreRefused(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect((&options{sample: 1, parallel: 1}).validate()).To(Succeed())
 	g.Expect((&options{sample: 0, parallel: 1}).validate()).To(MatchError("--sample and --parallel must be at least 1"))
+	g.Expect((&options{sample: 1, parallel: 1, scenarios: "park,statefulset"}).validate()).To(Succeed())
+	g.Expect((&options{sample: 1, parallel: 1, scenarios: "park,walk"}).validate()).To(MatchError(`there is no scenario "walk"`))
 	g.Expect((&options{sample: 1, parallel: 1, only: "walkthrough"}).validate()).To(MatchError(ContainSubstring("is not a plan")))
+}
+
+func TestChooseTakesTheNamedScenarios(t *testing.T) {
+	for _, row := range []struct {
+		opts   options
+		chosen []string
+	}{
+		{options{}, []string{"daemonset", "held", "late", "park", "rollback", "statefulset", "stuck", "walkthrough"}},
+		{options{scenarios: "park,statefulset,server"}, []string{"park", "statefulset"}},
+		{options{only: "park/delete pods#1/500"}, []string{"park"}},
+	} {
+		g, h := NewWithT(t), &half{opts: row.opts}
+		g.Expect(h.choose()).To(Succeed())
+		g.Expect(slices.Sorted(maps.Keys(h.scenarios))).To(Equal(row.chosen))
+	}
 }

@@ -118,15 +118,27 @@ func (s *stage) report(ctx context.Context, pod *corev1.Pod, ready bool) error {
 	return s.kube.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
+// replaced waits until the rollout waits for one more pod, which is running and not ready.
+func (s *stage) replaced(ctx context.Context) error {
+	return until(ctx, "the next pod of the rollout", func(ctx context.Context) error {
+		pods, err := s.idle(ctx, corev1.PodRunning)
+		if err == nil && len(pods) != 1 {
+			err = fmt.Errorf("%d pods are running and not ready", len(pods))
+		}
+		return err
+	})
+}
+
 // held waits until the operator has paused the rollout.
 func (s *stage) held(ctx context.Context) error {
 	return until(ctx, "a rollout that is held", func(ctx context.Context) error {
-		deployment, workload, err := s.current(ctx)
+		object, record, err := s.current(ctx)
 		if err != nil {
 			return err
 		}
-		if held := deployment.Annotations[appv1alpha1.AnnotationHeld]; !deployment.Spec.Paused || held != strconv.FormatInt(workload.Spec.Release, 10) {
-			return fmt.Errorf("paused is %t, the hold %q", deployment.Spec.Paused, held)
+		paused := s.kind.Rollout(object).Paused
+		if held := object.GetAnnotations()[appv1alpha1.AnnotationHeld]; !paused || held != strconv.FormatInt(record.Spec.Release, 10) {
+			return fmt.Errorf("paused is %t, the hold %q", paused, held)
 		}
 		return nil
 	})

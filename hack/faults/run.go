@@ -96,6 +96,9 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 		return nil, err
 	}
 	m.calls = proxy.New(proxy.Options{Target: &url.URL{}, Transport: http.DefaultTransport, IsWrite: isCall, Kill: m.keeper.kill})
+	if err := h.permitDeletions(ctx); err != nil {
+		return nil, err
+	}
 	var args []string
 	if h.checked {
 		// Deadlocks at the server are random: the same call would have another position in each run.
@@ -127,7 +130,7 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 		}
 		h.lab.Server.SetCallbackURL("http://" + address)
 	}
-	return m, h.hurry(ctx)
+	return m, errors.Join(h.hurry(ctx), h.enforced(ctx))
 }
 
 // proxyAPI starts the proxy in front of the API server.

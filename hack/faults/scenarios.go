@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,6 +27,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -33,6 +38,8 @@ import (
 // scenario is a sequence of actions of users in a namespace, with the states to wait for.
 type scenario struct {
 	name string
+	// kind is the kind of the workload, a Deployment where it is nil.
+	kind workload.Kind
 	// checked reports whether AlterShield Server checks the releases.
 	checked bool
 	play    func(context.Context, *stage) error
@@ -52,10 +59,16 @@ func scenarios() []scenario {
 			{"stale-pods", stalePods}, {"apiserver-away", apiServerAway}, {"manager-away", managerAway},
 		}},
 		{name: "held", play: heldHalfway, apart: true, troubles: []trouble{{"unaware-client", unawareClient}}},
+		{name: "statefulset", kind: statefulset.Kind{}, play: statefulSetHeld},
+		{name: "daemonset", kind: daemonset.Kind{}, play: daemonSetHeld},
+		{name: "park", kind: statefulset.Kind{}, play: statefulSetParked},
 		{name: "server", checked: true, play: serverFailsARelease},
 		{name: "repair", checked: true, play: repairUnderAServer},
 	}
 }
+
+// of returns the kind of the workload.
+func (s scenario) of() workload.Kind { return cmp.Or[workload.Kind](s.kind, deployment.Kind{}) }
 
 const replicas = 2
 
@@ -63,18 +76,18 @@ func (s *stage) create(ctx context.Context) error { return s.createLabelled(ctx,
 
 func (s *stage) createLabelled(ctx context.Context, labels map[string]string) error {
 	return s.write(ctx, "the first release", func(ctx context.Context) error {
-		deployment := lab.Deployment(s.namespace, deploymentName, replicas)
-		maps.Copy(deployment.Labels, labels)
+		created := lab.Deployment(s.namespace, workloadName, replicas)
+		maps.Copy(created.Labels, labels)
 		// All pods are replaced at once, so that a rollout is over when its last batch fails: otherwise it would be held.
-		deployment.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}
-		return s.kube.Create(ctx, deployment)
+		created.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(replicas))}
+		return s.kube.Create(ctx, created)
 	})
 }
 
 // walkthrough is the documented one: a release passes, a verdict by hand suspends it, the next one is denied, a repair is admitted.
 func walkthrough(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).create, verified(1), (*stage).remember, (*stage).fail, suspended(1), moment, (*stage).denied,
+		(*stage).create, verified(1), (*stage).remember, failed(1), suspended(1), moment, (*stage).denied,
 		change("the repair", template("repaired", repairing)), verified(2))
 }
 
@@ -100,7 +113,7 @@ func heldHalfway(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).createInjected, verified(1),
 		change("the second release", `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"600s"}}}}}`),
-		(*stage).readyOne, (*stage).fail, suspended(2), (*stage).held,
+		(*stage).readyOne, failed(1), suspended(2), (*stage).held,
 		change("the label for the release to come", fmt.Sprintf(`{"metadata":{"labels":{%s}}}`, repairing)),
 		moment, (*stage).askToGoBack, verified(3))
 }
@@ -129,7 +142,7 @@ func repairUnderAServer(ctx context.Context, s *stage) error {
 // rollout may or may not be over.
 func (s *stage) failLastBatch(context.Context) error {
 	s.lab.Server.AddRule(altershield.Rule{
-		Name: "error rate", Message: "5xx above 1%", Deployment: s.namespace + "/" + deploymentName,
+		Name: "error rate", Message: "5xx above 1%", Deployment: s.namespace + "/" + workloadName,
 		Stage: altershield.StagePost, Batch: ptr.To(replicas - 1), Verdict: altershield.VerdictFail, Remaining: 1,
 	})
 	return nil
@@ -152,6 +165,11 @@ func verified(release int64) step {
 
 func suspended(release int64) step {
 	return func(s *stage, ctx context.Context) error { return s.suspended(ctx, release) }
+}
+
+// failed sets the verdict of the n-th batch of the current release to unpass.
+func failed(batch int64) step {
+	return func(s *stage, ctx context.Context) error { return s.fail(ctx, batch) }
 }
 
 func change(what, patch string) step {

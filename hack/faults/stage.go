@@ -23,7 +23,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,6 +30,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
@@ -42,7 +42,7 @@ const (
 	// glance is the interval between two looks at it.
 	glance = 100 * time.Millisecond
 
-	deploymentName = "web"
+	workloadName = "web"
 )
 
 // stage is the namespace of a scenario.
@@ -52,6 +52,8 @@ type stage struct {
 	api       *proxy.Proxy
 	keeper    *keeper
 	namespace string
+	// kind is the kind of the workload.
+	kind workload.Kind
 	// trouble strikes at the moment of the scenario, nil for none; struck reports that it has.
 	trouble *trouble
 	struck  bool
@@ -98,35 +100,44 @@ func (s *stage) key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: s.namespace, Name: name}
 }
 
-// patch changes the Deployment like kubectl patch --type=merge.
+// patch changes the workload like kubectl patch --type=merge.
 func (s *stage) patch(ctx context.Context, what, content string) error {
 	return s.write(ctx, what, func(ctx context.Context) error {
-		deployment := &appsv1.Deployment{}
-		deployment.Namespace, deployment.Name = s.namespace, deploymentName
-		return s.kube.Patch(ctx, deployment, client.RawPatch(types.MergePatchType, []byte(content)))
+		return s.kube.Patch(ctx, emptyOf(s.kind, s.namespace), client.RawPatch(types.MergePatchType, []byte(content)))
 	})
 }
 
-// current returns the Deployment and the record of its current release.
-func (s *stage) current(ctx context.Context) (*appsv1.Deployment, *appv1alpha1.ChangeWorkload, error) {
-	deployment, workload := &appsv1.Deployment{}, &appv1alpha1.ChangeWorkload{}
-	if err := s.kube.Get(ctx, s.key(deploymentName), deployment); err != nil {
+// emptyOf returns the workload of a namespace without content.
+func emptyOf(kind workload.Kind, namespace string) client.Object {
+	object := kind.New()
+	object.SetNamespace(namespace)
+	object.SetName(workloadName)
+	return object
+}
+
+// phrase names the workload in messages.
+func (s *stage) phrase() string { return workload.Phrase(s.kind, workloadName) }
+
+// current returns the workload and the record of its current release.
+func (s *stage) current(ctx context.Context) (client.Object, *appv1alpha1.ChangeWorkload, error) {
+	object, record := s.kind.New(), &appv1alpha1.ChangeWorkload{}
+	if err := s.kube.Get(ctx, s.key(workloadName), object); err != nil {
 		return nil, nil, err
 	}
-	release := decide.ReleaseOf(deployment)
-	if err := s.kube.Get(ctx, s.key(decide.ChangeWorkloadName(deploymentName, release.Version)), workload); err != nil {
+	release := decide.ReleaseOf(object)
+	if err := s.kube.Get(ctx, s.key(workload.RecordName(s.kind, workloadName, release.Version)), record); err != nil {
 		return nil, nil, err
 	}
-	if workload.Spec.Release != release.Number || workload.Status.ObservedRelease != release.Number {
+	if record.Spec.Release != release.Number || record.Status.ObservedRelease != release.Number {
 		return nil, nil, fmt.Errorf("release %d is not recorded yet", release.Number)
 	}
-	return deployment, workload, nil
+	return object, record, nil
 }
 
 // verified waits until a release has reached Success and has the only record.
 func (s *stage) verified(ctx context.Context, release int64) error {
 	return until(ctx, fmt.Sprintf("the success of release %d", release), func(ctx context.Context) error {
-		deployment, workload, err := s.current(ctx)
+		object, record, err := s.current(ctx)
 		if err != nil {
 			return err
 		}
@@ -134,66 +145,66 @@ func (s *stage) verified(ctx context.Context, release int64) error {
 		if err := s.kube.List(ctx, &all, client.InNamespace(s.namespace)); err != nil {
 			return err
 		}
-		_, suspended := deployment.Labels[appv1alpha1.LabelSuspend]
-		if workload.Spec.Release != release || workload.Status.Status != appv1alpha1.ChangeWorkloadSuccess || suspended || len(all.Items) != 1 {
-			return fmt.Errorf("the Deployment is at release %d with status %q, suspended %t, of %d records",
-				workload.Spec.Release, workload.Status.Status, suspended, len(all.Items))
+		_, suspended := object.GetLabels()[appv1alpha1.LabelSuspend]
+		if record.Spec.Release != release || record.Status.Status != appv1alpha1.ChangeWorkloadSuccess || suspended || len(all.Items) != 1 {
+			return fmt.Errorf("the workload is at release %d with status %q, suspended %t, of %d records",
+				record.Spec.Release, record.Status.Status, suspended, len(all.Items))
 		}
-		return s.cleared(ctx, workload)
+		return s.cleared(ctx, record)
 	})
 }
 
 // cleared returns an error until the batches of past releases are deleted. If the same version were released again before, its
 // batches would get higher numbers.
-func (s *stage) cleared(ctx context.Context, workload *appv1alpha1.ChangeWorkload) error {
+func (s *stage) cleared(ctx context.Context, record *appv1alpha1.ChangeWorkload) error {
 	var batches appv1alpha1.ChangePodList
 	if err := s.kube.List(ctx, &batches, client.InNamespace(s.namespace)); err != nil {
 		return err
 	}
 	for i := range batches.Items {
-		if !metav1.IsControlledBy(&batches.Items[i], workload) || batches.Items[i].Spec.Release != workload.Spec.Release {
+		if !metav1.IsControlledBy(&batches.Items[i], record) || batches.Items[i].Spec.Release != record.Spec.Release {
 			return fmt.Errorf("ChangePod %s is not deleted yet", batches.Items[i].Name)
 		}
 	}
 	return nil
 }
 
-// suspended waits until a release has suspended the Deployment.
+// suspended waits until a release has suspended the workload.
 func (s *stage) suspended(ctx context.Context, release int64) error {
 	return until(ctx, fmt.Sprintf("the suspension by release %d", release), func(ctx context.Context) error {
-		deployment, workload, err := s.current(ctx)
+		object, record, err := s.current(ctx)
 		if err != nil {
 			return err
 		}
-		_, suspended := deployment.Labels[appv1alpha1.LabelSuspend]
-		if workload.Spec.Release != release || workload.Status.Status != appv1alpha1.ChangeWorkloadSuspend || !suspended {
-			return fmt.Errorf("the Deployment is at release %d with status %q, suspended %t", workload.Spec.Release, workload.Status.Status, suspended)
+		_, suspended := object.GetLabels()[appv1alpha1.LabelSuspend]
+		if record.Spec.Release != release || record.Status.Status != appv1alpha1.ChangeWorkloadSuspend || !suspended {
+			return fmt.Errorf("the workload is at release %d with status %q, suspended %t", record.Spec.Release, record.Status.Status, suspended)
 		}
 		return nil
 	})
 }
 
-// denied makes a release that has to be denied, because the Deployment is suspended.
+// denied makes a release that has to be denied, because the workload is suspended.
 func (s *stage) denied(ctx context.Context) error {
 	err := s.patch(ctx, "the denial of a release", template("denied", ""))
 	if err == nil {
-		return errors.New("a release of the suspended Deployment was admitted")
+		return errors.New("a release of the suspended workload was admitted")
 	}
-	if !strings.Contains(err.Error(), "deployment "+deploymentName+" is suspended") {
-		return fmt.Errorf("a release of the suspended Deployment should be denied for that: %w", err)
+	if !strings.Contains(err.Error(), s.phrase()+" is suspended") {
+		return fmt.Errorf("a release of the suspended workload should be denied for that: %w", err)
 	}
 	return nil
 }
 
-// fail sets the verdict of the first batch of the current release to unpass, as a user would.
-func (s *stage) fail(ctx context.Context) error {
+// fail sets the verdict of a batch of the current release to unpass, as a user would.
+func (s *stage) fail(ctx context.Context, batch int64) error {
 	return s.write(ctx, "a verdict by hand", func(ctx context.Context) error {
-		_, workload, err := s.current(ctx)
+		_, record, err := s.current(ctx)
 		if err != nil {
 			return err
 		}
 		changePod := &appv1alpha1.ChangePod{}
-		if err := s.kube.Get(ctx, s.key(decide.ChangePodName(workload.Name, 1)), changePod); err != nil {
+		if err := s.kube.Get(ctx, s.key(decide.ChangePodName(record.Name, batch)), changePod); err != nil {
 			return err
 		}
 		if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {
@@ -208,7 +219,7 @@ func (s *stage) fail(ctx context.Context) error {
 	})
 }
 
-// template returns a patch that makes a release; labels are set on the Deployment.
+// template returns a patch that makes a release; labels are set on the workload.
 func template(value, labels string) string {
 	return fmt.Sprintf(`{"metadata":{"labels":{%s}},"spec":{"template":{"metadata":{"labels":{"test":%q}}}}}`, labels, value)
 }

@@ -33,7 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
 )
 
-// trouble is a failure at one moment of a scenario. It tempts the operator to take an irreversible step: the Deployment has
+// trouble is a failure at one moment of a scenario. It tempts the operator to take an irreversible step: the workload has
 // to stay unchanged.
 type trouble struct {
 	name   string
@@ -88,7 +88,7 @@ func (s *stage) deployment(ctx context.Context) (state.State, error) {
 	err := until(ctx, "a look at the Deployment", func(ctx context.Context) error {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
-		if err := s.kube.Get(ctx, s.key(deploymentName), object); err != nil {
+		if err := s.kube.Get(ctx, s.key(workloadName), object); err != nil {
 			return err
 		}
 		found.Add("Deployment", pick(object.Object, []string{"metadata.labels", "metadata.annotations", "spec"}), state.Masks{})
@@ -170,7 +170,7 @@ func (s *stage) askToGoBack(ctx context.Context) error {
 func (s *stage) replace(ctx context.Context, what string, edit func(*appsv1.Deployment)) error {
 	return s.write(ctx, what, func(ctx context.Context) error {
 		deployment := &appsv1.Deployment{}
-		if err := s.kube.Get(ctx, s.key(deploymentName), deployment); err != nil {
+		if err := s.kube.Get(ctx, s.key(workloadName), deployment); err != nil {
 			return err
 		}
 		delete(deployment.Spec.Template.Annotations, injectedAnnotation)

@@ -25,12 +25,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // struck returns the result of a trouble that strikes a Deployment.
 func struck(t *testing.T, strike func(context.Context, *stage) error) (*stage, error) {
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: map[string]string{"suspend": "1"}}}
-	s := &stage{kube: fake.NewClientBuilder().WithObjects(deployment).Build(), keeper: newKeeper(t.Context(), nil), namespace: "shop"}
+	sleeping := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: map[string]string{"suspend": "1"}}}
+	s := &stage{kube: fake.NewClientBuilder().WithObjects(sleeping).Build(), keeper: newKeeper(t.Context(), nil), namespace: "shop", kind: deployment.Kind{}}
 	if strike != nil {
 		s.trouble = &trouble{name: "a-trouble", strike: strike}
 	}

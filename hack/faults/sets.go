@@ -1,0 +1,186 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+const (
+	// heldReplicas are enough for a rollout that is held at its second pod.
+	heldReplicas = 3
+	// parkedReplicas are enough for one that is parked at its fourth.
+	parkedReplicas = 5
+)
+
+// statefulSetHeld makes a release of an OrderedReady StatefulSet whose first pod fails. It is held by the partition, the next release is
+// denied, and a repair is admitted and verified.
+func statefulSetHeld(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		createStatefulSet(heldReplicas), verified(1),
+		slowRelease, (*stage).readyOne, (*stage).replaced, failed(1), suspended(2), (*stage).held, (*stage).denied,
+		(*stage).readyOne, checked(2), // a pod that isn't ready would block the repair
+		repairedSet, verified(3))
+}
+
+// daemonSetHeld does the same with a DaemonSet, which is held by the strategy OnDelete.
+func daemonSetHeld(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).createDaemonSet, verified(1),
+		slowRelease, (*stage).readyOne, (*stage).replaced, failed(1), suspended(2), (*stage).held, (*stage).denied,
+		repairedSet, verified(3))
+}
+
+// statefulSetParked makes a release of a StatefulSet whose third pod fails, and is parked on request. A repair then rolls forward.
+func statefulSetParked(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		createStatefulSet(parkedReplicas), verified(1),
+		slowRelease, (*stage).readyOne, (*stage).readyOne, (*stage).readyOne, (*stage).replaced, failed(3), suspended(2), (*stage).held,
+		change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackPark)),
+		(*stage).parked, repairedSet, verified(3))
+}
+
+// permitDeletions lets the manager delete pods.
+func (h *half) permitDeletions(ctx context.Context) error {
+	role := filepath.Join(h.opts.config, "..", "components", "pod-deletion", "role.yaml")
+	apply := exec.CommandContext(ctx, h.lab.Plane.Kubectl(), "apply", "-f", role)
+	apply.Env = append(os.Environ(), "KUBECONFIG="+h.lab.Plane.Kubeconfig())
+	if output, err := apply.CombinedOutput(); err != nil {
+		return fmt.Errorf("applying %s: %w: %s", role, err, output)
+	}
+	return nil
+}
+
+// enforced waits until the workloads of all scenarios are under change control.
+func (h *half) enforced(ctx context.Context) error {
+	for _, scenario := range h.scenarios {
+		name := workload.ControlledKindName(scenario.of())
+		if err := until(ctx, "the change control of "+name, func(ctx context.Context) error {
+			kind := &appv1alpha1.ControlledKind{}
+			if err := h.lab.Kube.Get(ctx, client.ObjectKey{Name: name}, kind); err != nil {
+				return err
+			}
+			if kind.Spec.Mode != appv1alpha1.ModeEnforce || !meta.IsStatusConditionTrue(kind.Status.Conditions, appv1alpha1.ConditionReady) {
+				return fmt.Errorf("its mode is %q, and it isn't ready", kind.Spec.Mode)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slowRelease is a release whose pods run, and are ready once the harness makes them so.
+func slowRelease(s *stage, ctx context.Context) error {
+	return s.patch(ctx, "the second release", `{"spec":{"template":{"metadata":{"annotations":{"local.altershield.io/ready-after":"600s"}}}}}`)
+}
+
+// repairedSet is the repair of that release.
+func repairedSet(s *stage, ctx context.Context) error {
+	return s.patch(ctx, "the repair", fmt.Sprintf(
+		`{"metadata":{"labels":{%s}},"spec":{"template":{"metadata":{"labels":{"test":"repaired"},"annotations":null}}}}`, repairing))
+}
+
+func createStatefulSet(replicas int32) step {
+	return func(s *stage, ctx context.Context) error {
+		return s.write(ctx, "the first release", func(ctx context.Context) error {
+			like := lab.Deployment(s.namespace, workloadName, replicas)
+			return s.kube.Create(ctx, &appsv1.StatefulSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.StatefulSetSpec{
+				Replicas: ptr.To(replicas), Selector: like.Spec.Selector, Template: like.Spec.Template,
+			}})
+		})
+	}
+}
+
+// createDaemonSet creates a DaemonSet with one pod on each of some nodes.
+func (s *stage) createDaemonSet(ctx context.Context) error {
+	return s.write(ctx, "the first release", func(ctx context.Context) error {
+		like := lab.Deployment(s.namespace, workloadName, heldReplicas)
+		var names []string
+		for i := range heldReplicas {
+			names = append(names, fmt.Sprintf("node-%d", i+1))
+		}
+		nodes := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: names},
+		}}
+		like.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{nodes}},
+		}}
+		return s.kube.Create(ctx, &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{
+			Selector: like.Spec.Selector, Template: like.Spec.Template,
+		}})
+	})
+}
+
+// checked waits until the n-th batch of the current release is checked.
+func checked(batch int64) step {
+	return func(s *stage, ctx context.Context) error {
+		return until(ctx, fmt.Sprintf("the check of batch %d", batch), func(ctx context.Context) error {
+			_, record, err := s.current(ctx)
+			if err != nil {
+				return err
+			}
+			changePod := &appv1alpha1.ChangePod{}
+			if err := s.kube.Get(ctx, s.key(decide.ChangePodName(record.Name, batch)), changePod); err != nil {
+				return err
+			}
+			if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone {
+				return fmt.Errorf("it has the status %q", changePod.Status.Status)
+			}
+			return nil
+		})
+	}
+}
+
+// parked waits until all pods of a StatefulSet came back as before its parked release, whose template stays.
+func (s *stage) parked(ctx context.Context) error {
+	return until(ctx, "a parked release", func(ctx context.Context) error {
+		object, record, err := s.current(ctx)
+		if err != nil {
+			return err
+		}
+		set, ok := object.(*appsv1.StatefulSet)
+		switch {
+		case !ok:
+			return fmt.Errorf("it is a %T", object)
+		case !meta.IsStatusConditionTrue(record.Status.Conditions, appv1alpha1.ConditionParked):
+			return errors.New("the condition Parked isn't true")
+		case set.Spec.Template.Annotations == nil:
+			return errors.New("the template is not that of the release")
+		case set.Status.ObservedGeneration != set.Generation || set.Status.UpdatedReplicas != 0 || set.Status.ReadyReplicas != parkedReplicas:
+			return fmt.Errorf("%d pods are of the release, %d of any are ready", set.Status.UpdatedReplicas, set.Status.ReadyReplicas)
+		}
+		return nil
+	})
+}

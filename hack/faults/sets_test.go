@@ -1,0 +1,53 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
+)
+
+func TestCurrentReadsTheRecordOfTheKind(t *testing.T) {
+	g, scheme := NewWithT(t), runtime.NewScheme()
+	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	labels := map[string]string{"admission-webhook-altershield.antgroup.com/version": "a"}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: labels}},
+		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: labels}},
+		&appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--a"}},
+		&appv1alpha1.ChangeWorkload{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "statefulsets.web--x--a"},
+			Spec:       appv1alpha1.ChangeWorkloadSpec{Release: 1}, Status: appv1alpha1.ChangeWorkloadStatus{ObservedRelease: 1},
+		},
+	).Build()
+	s := &stage{kube: kube, namespace: "shop", kind: statefulset.Kind{}}
+	object, record, err := s.current(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(object).To(BeAssignableToTypeOf(&appsv1.StatefulSet{}))
+	g.Expect(record.Name).To(Equal("statefulsets.web--x--a"))
+	g.Expect(s.phrase()).To(Equal("statefulset web"))
+}
