@@ -87,11 +87,11 @@ func newBench(t testing.TB, funcs interceptor.Funcs, objects ...client.Object) *
 		Address:  "127.0.0.1:0",
 		Receiver: altershield.Callbacks{Keyring: altershield.NewKeyring(altershield.Credentials{Platform: "kubernetes", TokenFile: tokenFile})},
 		Client:   interceptor.NewClient(kube, funcs), Workloads: interceptor.NewClient(kube, funcs),
-		Live:     interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
-		Cache:    result.informer,
-		Roller:   result.roller,
-		Clock:    result.clock,
-		Metrics:  result.registry,
+		Live:    interceptor.NewClient(kube, interceptor.Funcs{Get: funcs.Get}),
+		Cache:   result.informer,
+		Roller:  result.roller,
+		Clock:   result.clock,
+		Metrics: result.registry,
 	})
 	if err != nil {
 		t.Fatal(err)

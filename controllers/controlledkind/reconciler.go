@@ -50,13 +50,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if !r.isCompiled(list.Items) {
 		return ctrl.Result{}, nil // the catalog brings another request
 	}
-	var faults []error
 	observed := make([]observation, len(list.Items))
 	for i := range list.Items {
 		observed[i] = r.observe(ctx, &list.Items[i])
-		faults = append(faults, observed[i].fault)
 	}
-	faults = append(faults, r.run(ctx, list.Items, observed))
+	faults := []error{r.run(ctx, list.Items, observed)}
 	called, err := r.called(ctx)
 	if err != nil {
 		return ctrl.Result{}, errors.Join(append(faults, err)...)
@@ -96,7 +94,7 @@ func enforced(list []appv1alpha1.ControlledKind, observed []observation, called 
 // look at the kind again, 0 for never.
 func (r *Reconciler) settle(ctx context.Context, controlled *appv1alpha1.ControlledKind, seen observation, admission admission) (time.Duration, error) {
 	if seen.fault != nil {
-		return 0, nil
+		return 0, seen.fault
 	}
 	var wait time.Duration
 	if controlled.DeletionTimestamp != nil || !workload.IsEnforced(controlled) {
