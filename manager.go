@@ -57,8 +57,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/cronjob"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/job"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/runnable"
@@ -76,7 +78,7 @@ const (
 
 // builtIn returns the kinds of workloads that are built in.
 func builtIn() workload.Registry {
-	return workload.Registry{deployment.Kind{}, statefulset.Kind{}, daemonset.Kind{}}
+	return workload.Registry{deployment.Kind{}, statefulset.Kind{}, daemonset.Kind{}, cronjob.Kind{}, job.Kind{}}
 }
 
 // kinds are the kinds of workloads under change control, and what runs the declared ones among them.
@@ -221,6 +223,9 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *
 	}
 	declared.Control(decided)
 	for _, kind := range builtIn() {
+		if _, once := kind.(workload.Once); once { // it has nothing to go back to
+			continue
+		}
 		if err := decided(kind).SetupWithManager(mgr); err != nil {
 			return nil, err
 		}

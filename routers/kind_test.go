@@ -55,7 +55,7 @@ func TestListReturnsTheKind(t *testing.T) {
 	g.Expect(ask(t, "?namespace=default&kind=StatefulSet", suspendedSet("web")).Body.String()).To(ContainSubstring(`{"kind":"StatefulSet","namespace":"default","name":"web",`))
 	unknown := ask(t, "?namespace=default&kind=Pod")
 	g.Expect(unknown.Code).To(Equal(400))
-	g.Expect(unknown.Body.String()).To(beFailure(`the kind \"Pod\" is not under change control: it must be one of Deployment, StatefulSet, DaemonSet`))
+	g.Expect(unknown.Body.String()).To(beFailure(`the kind \"Pod\" is not under change control: it must be one of Deployment, StatefulSet, DaemonSet, CronJob, Job`))
 	forbidden := ask(t, "?namespace=default&kind=DaemonSet")
 	g.Expect(forbidden.Code).To(Equal(403))
 	g.Expect(forbidden.Body.String()).To(beFailure(`user \"alice\" cannot list resource \"daemonsets\" in API group \"apps\" in the namespace \"default\"`))

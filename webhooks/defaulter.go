@@ -88,7 +88,11 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 	if err != nil {
 		return d.unversioned(request, err)
 	}
-	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(selectorAdvice(d.kind, marks{}, before)...)
+	warnings, err := d.hold(ctx, request, before, &after)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(append(warnings, selectorAdvice(d.kind, marks{}, before)...)...)
 }
 
 func (d *defaulter) update(ctx context.Context, request admission.Request, oldObject, updated *unstructured.Unstructured) admission.Response {

@@ -126,10 +126,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			&appv1alpha1.ChangeWorkload{}, handler.OnlyControllerOwner()), hasFailed), builder.WithPredicates(verdictChanged()))
 	builtIn := r.Kinds.Snapshot()
 	for _, kind := range builtIn {
-		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload), builder.WithPredicates(releaseChanged(kind)))
+		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload), builder.WithPredicates(predicate.Or(releaseChanged(kind), ended(builtIn))))
 	}
 	for _, layer := range builtIn.Layers() {
-		controlled.Watches(layer, handler.EnqueueRequestsFromMapFunc(r.ofRevision), builder.WithPredicates(scope.Created()))
+		controlled.Watches(layer, handler.EnqueueRequestsFromMapFunc(r.ofRevision), builder.WithPredicates(predicate.Or(scope.Created(), ended(builtIn))))
 	}
 	return controlled.
 		WatchesRawSource(r.Declared.Watch(func(kind workload.Kind) dynamic.Handling {
@@ -171,6 +171,23 @@ func isDone(changePod *appv1alpha1.ChangePod) bool {
 	return changePod.Status.Status == appv1alpha1.ChangePodExecuteDone
 }
 
+// ended passes runs that complete or fail, and those that are removed.
+func ended(kinds workload.Registry) predicate.Predicate {
+	state := func(object client.Object) (complete, failed bool) {
+		run := kinds.Run(object)
+		return run != nil && run.Complete, run != nil && run.Failure != nil
+	}
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			wasComplete, hadFailed := state(e.ObjectOld)
+			complete, failed := state(e.ObjectNew)
+			return complete != wasComplete || failed != hadFailed
+		},
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(e event.DeleteEvent) bool { return kinds.Run(e.Object) != nil },
+	}
+}
+
 // releaseChanged passes changes of a workload's release, of the number of its pods, which for a DaemonSet is in the status, and of the health
 // that it shows.
 func releaseChanged(kind workload.Kind) predicate.Predicate {
@@ -198,11 +215,15 @@ func (r *Reconciler) finishChanged() predicate.Predicate {
 		pod, ok := object.(*corev1.Pod)
 		return ok && rule.MayFinish(pod)
 	}
+	succeeded := func(object client.Object) bool {
+		pod, ok := object.(*corev1.Pod)
+		return ok && decide.HasSucceeded(pod)
+	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return mayFinish(e.Object, rule()) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			now := rule() // one for both: this runs for each event of each pod
-			return mayFinish(e.ObjectOld, now) != mayFinish(e.ObjectNew, now)
+			return mayFinish(e.ObjectOld, now) != mayFinish(e.ObjectNew, now) || succeeded(e.ObjectOld) != succeeded(e.ObjectNew)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool { return mayFinish(e.Object, rule()) },
 	}

@@ -99,10 +99,18 @@ func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.Change
 // reportHold writes the Event about a paused or resumed rollout.
 func (r *Reconciler) reportHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
 	cause := "a pod failed"
-	if decision.Status.Status != appv1alpha1.ChangeWorkloadSuspend {
+	switch {
+	case decision.Status.Status == appv1alpha1.ChangeWorkloadSuspend:
+	case scene.Refused != "":
+		cause = "its pod template failed its check before"
+	case scene.Recurs:
+		cause = "the release is tried"
+	default:
 		cause = "the release is parked"
 	}
 	switch {
+	case decision.Pause && scene.Recurs:
+		r.Recorder.Record(events.ScheduleHeld(scene.owner, workload, cause))
 	case decision.Pause:
 		r.Recorder.Record(events.RolloutHeld(scene.owner, workload, cause))
 	case decision.Override:
@@ -188,6 +196,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	r.newest.Seen(workload)
 	r.report(before, workload, scene, decision)
 	r.reportOrder(before, workload, scene)
+	r.reportTrial(before, workload, scene)
 	r.Tracer.Changed(before, workload, scene.owner, scene.Batches, r.Clock.Now())
 	return nil
 }

@@ -24,13 +24,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	kinds "github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // save writes the status of the decision. It keeps the template of a verified release first: that is not repeated once the status is
 // written. A template that the API server rejects does not stop the release.
 func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) error {
 	var notKept error
-	if decision.Keep {
+	if decision.Keep && kinds.MayUndo(scene.kind) {
 		notKept = r.keepTemplate(ctx, workload, scene)
 	}
 	if notKept != nil && !errors.Is(notKept, history.ErrNotKept) {

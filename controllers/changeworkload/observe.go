@@ -76,6 +76,8 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	result.Hold = decide.HoldOf(result.owner, result.Paused, workload.Spec.Release)
 	result.Parked = appv1alpha1.ParkOf(result.owner.GetAnnotations(), workload.Spec.Release)
 	result.Suspended = decide.IsSuspended(result.owner)
+	result.Trial = result.owner.GetAnnotations()[appv1alpha1.AnnotationTrial] == appv1alpha1.TrialTrue
+	result.Refused = result.owner.GetAnnotations()[appv1alpha1.AnnotationRefused]
 	result.Verifier = r.verifier()
 	if err := r.observeBatches(ctx, workload, records, result); err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	if err := r.observeFirst(ctx, workload, result); err != nil {
 		return nil, err
 	}
-	result.finish.MinReadySeconds = result.MinReadySeconds
+	result.finish.Of = result.Rollout
 	if result.Current {
 		if err := r.observeProgress(ctx, workload, result); err != nil {
 			return nil, err
@@ -213,7 +215,7 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 	if revision == nil {
 		return nil
 	}
-	result.Unseen = unseen
+	result.Unseen, result.Run = unseen, revision.Run
 	pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, revision.Pods)
 	if err != nil {
 		return err

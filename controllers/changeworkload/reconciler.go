@@ -64,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case movedOn:
 		return ctrl.Result{}, nil // the event of the Deployment brings the next decision
 	}
-	retry, err := r.order(ctx, &workload, &decision)
+	retry, err := r.tryAndOrder(ctx, &workload, scene, &decision)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}

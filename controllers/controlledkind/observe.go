@@ -180,6 +180,9 @@ func (r *Reconciler) count(ctx context.Context, kind workload.Kind) (appv1alpha1
 		}
 	}
 	for _, object := range workloads {
+		if !workload.Controls(kind, object) {
+			continue
+		}
 		counts.Objects++
 		if settled[object.GetUID()] != decide.ReleaseOf(object) {
 			counts.Releases++

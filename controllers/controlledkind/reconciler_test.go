@@ -213,6 +213,8 @@ func (b *bench) called() (names []string) {
 }
 
 const (
+	cronJobs     = "cronjobs.batch.altershield.defense.antgroup.com"
+	jobs         = "jobs.batch.altershield.defense.antgroup.com"
 	statefulSets = "statefulsets.apps.altershield.defense.antgroup.com"
 	daemonSets   = "daemonsets.apps.altershield.defense.antgroup.com"
 )
@@ -243,10 +245,10 @@ func TestReconcileCreatesTheBuiltInKindsOnce(t *testing.T) {
 	testkit.Record(t, b.kube, namespace, "")
 	b.Kinds = testkit.Kinds()
 	b.reconcile()
-	g.Expect(b.modes()).To(Equal(map[string]string{"deployments.apps": "Enforce", "daemonsets.apps": "Observe"}),
+	g.Expect(b.modes()).To(Equal(map[string]string{"deployments.apps": "Enforce", "daemonsets.apps": "Observe", "cronjobs.batch": "Observe", "jobs.batch": "Observe"}),
 		"a kind that is built in later, where releases were recorded")
 	g.Expect(b.mutating(kindsMutating).Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/built-in-kinds",
-		"deployments.apps,statefulsets.apps,daemonsets.apps"))
+		"deployments.apps,statefulsets.apps,daemonsets.apps,cronjobs.batch,jobs.batch"))
 	g.Expect(b.called()).To(BeEmpty())
 	g.Expect(b.kube.DeleteAllOf(t.Context(), &appv1alpha1.ChangeWorkload{}, client.InNamespace(namespace))).To(Succeed())
 }
@@ -255,8 +257,9 @@ func TestReconcileTakesAKindThatAUserCreatedFirst(t *testing.T) {
 	g, b := NewWithT(t), newBench(t)
 	g.Expect(b.kube.Create(t.Context(), testkit.ControlledKind("statefulsets.apps", "Observe"))).To(Succeed())
 	b.reconcile()
-	g.Expect(b.modes()).To(Equal(map[string]string{"deployments.apps": "Enforce", "statefulsets.apps": "Observe", "daemonsets.apps": "Enforce"}))
-	g.Expect(b.called()).To(Equal([]string{daemonSets}))
+	g.Expect(b.modes()).To(Equal(map[string]string{
+		"deployments.apps": "Enforce", "statefulsets.apps": "Observe", "daemonsets.apps": "Enforce", "cronjobs.batch": "Enforce", "jobs.batch": "Enforce"}))
+	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs}))
 }
 
 func TestReconcileCreatesNoKindThatItCouldNotRemember(t *testing.T) {
@@ -273,20 +276,20 @@ func TestReconcileCreatesNoKindThatItCouldNotRemember(t *testing.T) {
 func TestReconcileHasTheWebhooksCalledForEnforcedKinds(t *testing.T) {
 	g, b := NewWithT(t), newBench(t)
 	b.reconcile()
-	g.Expect(b.called()).To(Equal([]string{daemonSets, statefulSets}))
+	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs, statefulSets}))
 	ready := map[string]string{"Served": "True Served", "Permitted": "True Permitted", "Admitted": "True WebhooksConfigured", "Ready": "True Ready"}
-	for _, name := range []string{"deployments.apps", "statefulsets.apps", "daemonsets.apps"} {
+	for _, name := range []string{"deployments.apps", "statefulsets.apps", "daemonsets.apps", "cronjobs.batch", "jobs.batch"} {
 		g.Expect(b.conditions(name)).To(Equal(ready), name)
 	}
 	b.setMode("statefulsets.apps", "Observe")
 	g.Expect(b.reconcile()).To(HaveLen(3))
-	g.Expect(b.called()).To(Equal([]string{daemonSets}))
+	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs}))
 	g.Expect(b.conditions("statefulsets.apps")).To(Equal(map[string]string{
 		"Served": "True Served", "Permitted": "True Permitted", "Admitted": "False KindNotEnforced", "Ready": "False ObserveNotSupported"}))
 	g.Expect(b.conditions("daemonsets.apps")).To(Equal(ready))
 	b.setMode("statefulsets.apps", "Enforce")
 	b.reconcile()
-	g.Expect(b.called()).To(Equal([]string{daemonSets, statefulSets}))
+	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs, statefulSets}))
 
 	configuration := b.mutating(kindsMutating)
 	configuration.Webhooks = configuration.Webhooks[:1]
@@ -335,7 +338,7 @@ func TestReconcileReportsKindsThatItDoesNotControl(t *testing.T) {
 	g, b := NewWithT(t), newBench(t)
 	g.Expect(b.kube.Create(t.Context(), testkit.ControlledKind("jobs.batch", "Enforce"))).To(Succeed())
 	b.reconcile()
-	g.Expect(b.called()).To(Equal([]string{daemonSets, statefulSets}))
+	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs, statefulSets}))
 	g.Expect(b.conditions("jobs.batch")).To(Equal(map[string]string{"Ready": "False KindNotSupported"}))
 }
 
@@ -362,7 +365,9 @@ func TestReconcileReportsMissingPermissions(t *testing.T) {
 	b.reconcile()
 	kinds := []string{"deployments", "statefulsets", "daemonsets", "replicasets", "controllerrevisions"}
 	b.bind("restricted", rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: kinds, Verbs: []string{"get", "list", "watch", "patch"}},
-		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments/finalizers"}, Verbs: []string{"update"}})
+		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments/finalizers"}, Verbs: []string{"update"}},
+		rbacv1.PolicyRule{APIGroups: []string{"batch"}, Resources: []string{"cronjobs", "jobs"}, Verbs: []string{"get", "list", "watch", "patch"}},
+		rbacv1.PolicyRule{APIGroups: []string{"batch"}, Resources: []string{"cronjobs/finalizers", "jobs/finalizers"}, Verbs: []string{"update"}})
 	b.Direct, b.permissions = apiServer.ClientOf(t, "restricted"), nil
 	g.Eventually(func() string { // the authorizer learns of the binding a moment later
 		b.permissions = nil
@@ -464,7 +469,7 @@ func TestReconcileReturnsErrors(t *testing.T) {
 			b.as(b.kube)
 			b.reconcile()
 			g.Expect(b.conditions("statefulsets.apps")).To(HaveKeyWithValue("Ready", "True Ready"), "the next attempt completes it")
-			g.Expect(b.called()).To(HaveLen(2))
+			g.Expect(b.called()).To(HaveLen(4))
 		})
 	}
 }
@@ -557,10 +562,10 @@ func TestPolicyConfinesTheWebhooksOfKinds(t *testing.T) {
 	b.as(own)
 	b.setMode("statefulsets.apps", "Observe")
 	b.reconcile()
-	g.Expect(b.called()).To(Equal([]string{daemonSets}))
+	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs}))
 	b.setMode("statefulsets.apps", "Enforce")
 	b.reconcile()
-	g.Expect(b.called()).To(HaveLen(2))
+	g.Expect(b.called()).To(HaveLen(4))
 
 	configuration := b.mutating(fixedMutating)
 	configuration.Webhooks[0].NamespaceSelector = nil

@@ -50,8 +50,8 @@ func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, ta
 		waiting, missing = waiting[len(batch):], missing-len(batch)
 		result.reachedThreshold = true
 	}
-	// A paused Deployment creates no pods, so only pods that have finished already need a deadline.
-	if missing <= 0 || seen.Paused && len(waiting) == 0 {
+	// A paused Deployment creates no pods, so only pods that have finished already need a deadline. A run ends by itself, in its time.
+	if missing <= 0 || seen.Runs || seen.Paused && len(waiting) == 0 {
 		return result
 	}
 	if result.reachedThreshold {

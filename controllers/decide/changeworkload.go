@@ -61,6 +61,13 @@ type Observation struct {
 	Parked *appv1alpha1.Park
 	// First is what is known of the first nodes of this release, nil where it doesn't start on them.
 	First *First
+	// Run is the run of the release that is checked, nil where its pods don't end by themselves, or none runs yet.
+	Run *Run
+	// Trial reports whether users ask for a trial: a run of the release at once, until whose check no other begins.
+	Trial bool
+	// Refused is the ChangeWorkload in which the pod template failed before, so that the workload was suspended at its creation; empty
+	// where it was not.
+	Refused string
 	// Templates is how many pod templates of verified versions are kept, 0 where none are.
 	Templates int
 	// Records is how many ChangeWorkloads of older releases are kept, 0 where none are.
@@ -95,6 +102,8 @@ type Decision struct {
 	Suspend bool
 	// Lift reports whether the suspension of the Deployment has to be lifted.
 	Lift bool
+	// Try reports whether a trial has to be started; AnswerTrial takes its result.
+	Try bool
 	// Pause reports whether the rollout has to be paused, Resume whether the operator's pause has to end, Override whether a user
 	// has ended it.
 	Pause, Resume, Override bool
@@ -111,14 +120,15 @@ type Decision struct {
 }
 
 // IsFinal reports whether a decision is irreversible: a verified release closes its order and becomes a target of rollbacks, a lifted
-// suspension admits other releases, a resumed rollout replaces pods that still serve, and removed records are gone.
+// suspension admits other releases, a resumed rollout replaces pods that still serve, a trial runs, and removed records are gone.
 func (d *Decision) IsFinal() bool {
-	return d.Verified || d.Lift || d.Resume || d.Clear || len(d.Prune) > 0
+	return d.Verified || d.Lift || d.Resume || d.Clear || d.Try || len(d.Prune) > 0
 }
 
 // Decide recounts a release from an observation and decides what to do. The same arguments give the same decision.
 func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Time) Decision {
 	status := startOf(workload, seen)
+	seen.Desired = seen.desiredPods()
 	status.LastChangePod = max(status.LastChangePod, seen.LastNumber)
 	tally := count(seen)
 	seen.Fault = faultOf(&status, seen)
@@ -156,10 +166,11 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		status.Status = waitingPhase(status.Status)
 		decision.await(&status, workload, tally, seen, now)
 	}
+	decision.try(&status, seen)
 	setRolledBack(&status, seen)
 	setParked(&status, seen)
 	decision.forget(&status, workload, seen)
-	decision.hold(seen, failed, waits)
+	decision.hold(&status, seen, failed, waits)
 	if waits {
 		decision.lookIn(status.FirstNodes.Deadline.Sub(now))
 	}
@@ -243,7 +254,7 @@ func (d *Decision) suspend(
 	setVerified(status, metav1.ConditionFalse, reason, message)
 	switch {
 	case seen.Current:
-		d.Suspend = seen.Blocking && !seen.Suspended
+		d.Suspend = seen.Blocking && !seen.Suspended && !seen.isOnce()
 		setSuspended(status, seen.Blocking || seen.Suspended, reason, seen)
 		d.await(status, workload, tally, seen, now)
 	case !seen.Suspended && seen.Records > 0: // without kept records this one is about to be removed
@@ -285,6 +296,10 @@ func (d *Decision) await(
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonTemplateUnseen,
 			"the pod template was changed without the admission webhooks, so its pods are not checked: "+
 				"the next change of the template is a release again")
+		return
+	}
+	if seen.Runs {
+		seen.describeRun(status)
 		return
 	}
 	switch {

@@ -32,8 +32,8 @@ type FinishRule struct {
 	// Labelled is the setting "finished-label": a pod counts once it has the label. Otherwise it counts once it was ready for long
 	// enough. Labelled pods and those in a batch count either way, so that switching the setting loses none.
 	Labelled bool
-	// MinReadySeconds is that of the Deployment.
-	MinReadySeconds int32
+	// Of is the rollout of the workload.
+	Of Rollout
 }
 
 // FinishedPods returns the pods of a release that completed it, in the order in which they did. wait is the time until another one
@@ -55,14 +55,14 @@ func FinishedPods(
 		case rule.Labelled:
 			continue
 		default:
-			done, left := PodFinished(pod, rule.MinReadySeconds, now)
+			done, left := PodFinished(pod, rule.Of, now)
 			if !done {
 				if left > 0 && (wait == 0 || left < wait) {
 					wait = left
 				}
 				continue
 			}
-			summary.FinishTimeUnix = finishTime(readyCondition(pod), rule.MinReadySeconds).Unix()
+			summary.FinishTimeUnix = rule.finishedAt(pod).Unix()
 		}
 		finished = append(finished, summary)
 	}
@@ -92,9 +92,17 @@ func FinishedUnits(units []appv1alpha1.PodSummary, batches []appv1alpha1.ChangeP
 	return finished
 }
 
+// finishedAt returns when a pod completed its release.
+func (r FinishRule) finishedAt(pod *corev1.Pod) time.Time {
+	if HasSucceeded(pod) {
+		return succeededAt(pod)
+	}
+	return finishTime(readyCondition(pod), r.Of.MinReadySeconds)
+}
+
 // MayFinish reports whether a pod counts as finished, or will without a further event.
 func (r FinishRule) MayFinish(pod *corev1.Pod) bool {
-	return IsFinished(pod) || !r.Labelled && IsReady(pod)
+	return IsFinished(pod) || !r.Labelled && (IsReady(pod) || HasSucceeded(pod))
 }
 
 // Batched are the pods in batches.

@@ -78,7 +78,7 @@ func TestFinishedPods(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			names := func(labelled bool) (names []string, first int64, wait time.Duration) {
-				rule := decide.FinishRule{Labelled: labelled, MinReadySeconds: row.minReady}
+				rule := decide.FinishRule{Labelled: labelled, Of: decide.Rollout{MinReadySeconds: row.minReady}}
 				finished, wait := decide.FinishedPods("sleep", row.pods, []appv1alpha1.ChangePod{batch}, rule, now)
 				for _, pod := range finished {
 					names, first = append(names, pod.Pod), cmp.Or(first, pod.FinishTimeUnix)
@@ -110,7 +110,7 @@ func TestFinishRuleMayFinish(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			g.Expect(decide.FinishRule{Labelled: true}.MayFinish(&row.pod)).To(Equal(row.byLabel))
-			g.Expect(decide.FinishRule{MinReadySeconds: 30}.MayFinish(&row.pod)).To(Equal(row.byReady))
+			g.Expect(decide.FinishRule{Of: decide.Rollout{MinReadySeconds: 30}}.MayFinish(&row.pod)).To(Equal(row.byReady))
 		})
 	}
 }

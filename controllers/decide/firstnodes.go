@@ -170,7 +170,7 @@ type Turn struct {
 // left is the number of pods of other versions on the nodes.
 func (t Turn) Next(pods []corev1.Pod, now time.Time) (next []*corev1.Pod, left int) {
 	available := func(pod *corev1.Pod) bool {
-		finished, _ := PodFinished(pod, t.MinReadySeconds, now)
+		finished, _ := PodFinished(pod, Rollout{MinReadySeconds: t.MinReadySeconds}, now)
 		return finished
 	}
 	unavailable := max(t.Desired-len(pods), 0)

@@ -56,16 +56,26 @@ func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
 
 // hold pauses the rollout of a failed or parked release, once, and resumes it when no pod is failed any more or its namespace is opted
 // out. It leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed without the webhooks, which
-// is not the one that failed. The rollout of a release that waits for its first nodes stays paused.
-func (d *Decision) hold(seen Observation, failed, waits bool) {
+// is not the one that failed. The rollout of a release that waits for its first nodes stays paused. The schedule of a release that is tried
+// is paused from the start of the trial until it is verified.
+func (d *Decision) hold(status *appv1alpha1.ChangeWorkloadStatus, seen Observation, failed, waits bool) {
 	asked := seen.Parked != nil && seen.Parked.Reason == appv1alpha1.RollbackRequested
 	switch {
 	case !seen.Current:
 	case (failed || asked) && seen.OptedIn:
-		d.Pause = (seen.Blocking || asked) && seen.Rolling && !seen.Unseen && !seen.Paused && seen.Hold == NotHeld
+		d.Pause = (seen.Blocking || asked) && (seen.Rolling || seen.Recurs) && seen.mayPause()
+		d.Override = seen.Hold == Resumed
+		d.Resume = seen.Hold == Held && seen.isFreeTrial()
+	case seen.isOnTrial(status):
+		d.Pause = seen.mayPause()
+		d.Override = seen.Hold == Resumed
+	case seen.OptedIn && seen.Refused != "":
 		d.Override = seen.Hold == Resumed
 	default:
 		d.Resume = seen.Hold == Held && !waits
 		d.Unhold = seen.Hold == Resumed && seen.First != nil
 	}
 }
+
+// mayPause reports whether the rollout can be paused: neither a user nor the operator has done so, and its template passed the webhooks.
+func (o *Observation) mayPause() bool { return !o.Unseen && !o.Paused && o.Hold == NotHeld }

@@ -40,16 +40,16 @@ func Restarts(pod *corev1.Pod) int32 {
 	return count
 }
 
-// IsUnsettled reports whether a container is not running or was restarted, unless it completed as it should. restarts is whether it is
-// always restarted, like all containers of Deployments except init containers that are not sidecars.
-func IsUnsettled(status *corev1.ContainerStatus, restarts bool) bool {
+// IsUnsettled reports whether a container is not running or was restarted, unless it completed as it should. restarts is when it is
+// restarted: always, like all containers of Deployments except init containers that are not sidecars, or as the pod of a Job has it.
+func IsUnsettled(status *corev1.ContainerStatus, restarts corev1.RestartPolicy) bool {
 	switch state := status.State; {
 	case state.Waiting != nil:
 		return true
 	case state.Terminated != nil:
-		return restarts || state.Terminated.ExitCode != 0
+		return restarts == corev1.RestartPolicyAlways || state.Terminated.ExitCode != 0
 	}
-	return restarts && status.RestartCount > 0 && status.State.Running != nil
+	return restarts != corev1.RestartPolicyNever && status.RestartCount > 0 && status.State.Running != nil
 }
 
 // isCounted reports whether its release may be the reason why a pod is not running. Failed pods, such as evicted ones, are replaced, and

@@ -92,7 +92,7 @@ func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
 }
 
 // IsInProgress reports whether pods of a release are awaited or checked, or the release was not reconciled yet. A release that waits for a
-// user, who paused the Deployment for example, is not in progress.
+// user, who paused the Deployment for example, or for a Job, is not in progress.
 func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 	switch {
 	case workload.DeletionTimestamp != nil:
@@ -117,18 +117,39 @@ func wasVerified(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return status.Status == appv1alpha1.ChangeWorkloadSuccess && !isProvisional(status)
 }
 
-// PodFinished reports whether a pod has completed its release: it has been ready for minReadySeconds. wait is the time left for a ready
-// pod.
-func PodFinished(pod *corev1.Pod, minReadySeconds int32, now time.Time) (finished bool, wait time.Duration) {
+// PodFinished reports whether a pod of a workload has completed its release: it has been ready for minReadySeconds, or it has succeeded,
+// which alone counts where the pods of the workload end by themselves. wait is the time left for a ready pod.
+func PodFinished(pod *corev1.Pod, of Rollout, now time.Time) (finished bool, wait time.Duration) {
+	if of.Runs || HasSucceeded(pod) {
+		return HasSucceeded(pod), 0
+	}
 	ready := readyCondition(pod)
 	if ready == nil {
 		return false, 0
 	}
-	since := finishTime(ready, minReadySeconds)
-	if minReadySeconds == 0 || !now.Before(since) {
+	since := finishTime(ready, of.MinReadySeconds)
+	if of.MinReadySeconds == 0 || !now.Before(since) {
 		return true, 0
 	}
 	return false, since.Sub(now)
+}
+
+// HasSucceeded reports whether a pod ended as it was to: its containers, which aren't always restarted, ended with success. It stays,
+// with its result, until its Job is removed.
+func HasSucceeded(pod *corev1.Pod) bool {
+	restarts := pod.Spec.RestartPolicy
+	ends := restarts == corev1.RestartPolicyNever || restarts == corev1.RestartPolicyOnFailure
+	return ends && pod.Status.Phase == corev1.PodSucceeded && pod.DeletionTimestamp == nil
+}
+
+// succeededAt returns when a pod succeeded, as exactly as its status has it: then it stopped being ready.
+func succeededAt(pod *corev1.Pod) time.Time {
+	for i := range pod.Status.Conditions {
+		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodReady {
+			return condition.LastTransitionTime.Time
+		}
+	}
+	return pod.CreationTimestamp.Time
 }
 
 // finishTime returns when a pod that stays ready completes its release.
@@ -158,9 +179,12 @@ func IsFinished(pod *corev1.Pod) bool {
 	return labelled && !isReplaced(pod)
 }
 
-// isReplaced reports whether the ReplicaSet of a pod replaces it: the pod is being deleted, or has terminated. An evicted pod stays, with
-// its labels, until a user or the pod garbage collector removes it.
+// isReplaced reports whether the controller of a pod replaces it: the pod is being deleted, or has terminated other than it was to. An
+// evicted pod stays, with its labels, until a user or the pod garbage collector removes it.
 func isReplaced(pod *corev1.Pod) bool {
+	if HasSucceeded(pod) {
+		return false
+	}
 	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 

@@ -111,6 +111,8 @@ func TestIsInProgress(t *testing.T) {
 		{"while its pods are awaited or checked", newWorkload(stored("Running", "Unknown", "Verifying")), true},
 		{"when too few pods finished in time", newWorkload(stored("TimeOutPreThreshold", "Unknown", "ThresholdTimeout")), true},
 		{"not while its Deployment is paused", newWorkload(stored("Running", "Unknown", "DeploymentPaused")), false},
+		{"not before its next run", newWorkload(stored("Running", "Unknown", "AwaitingRun")), false},
+		{"not while its Job runs, in its own time", newWorkload(stored("Running", "Unknown", "Running")), false},
 		{"not when another release took over", newWorkload(stored("Running", "Unknown", "Superseded")), false},
 		{"not when it is verified", newWorkload(stored("Success", "True", "AllPodsPassed")), false},
 		{"not without pods to check", newWorkload(stored("Success", "Unknown", "NoReplicas")), false},
@@ -161,7 +163,7 @@ func TestPodFinished(t *testing.T) {
 			if row.deleted {
 				pod.DeletionTimestamp = &metav1.Time{Time: now}
 			}
-			finished, wait := decide.PodFinished(pod, row.minReady, now)
+			finished, wait := decide.PodFinished(pod, decide.Rollout{MinReadySeconds: row.minReady}, now)
 			g.Expect(finished).To(Equal(row.finished))
 			g.Expect(wait).To(Equal(row.wait))
 		})

@@ -51,6 +51,9 @@ func keepUnverified(status *appv1alpha1.ChangeWorkloadStatus, reason, message st
 func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, reason string, seen Observation) {
 	if suspended {
 		message := "further releases of the " + seen.Kind + " are denied until a repair or a verified version succeeds"
+		if seen.isOnce() {
+			message = "a " + seen.Kind + " with the same pod template is suspended at its creation"
+		}
 		if seen.Hold == Held {
 			message += "; its rollout is paused: " + seen.Resume + " to continue it anyway"
 		}

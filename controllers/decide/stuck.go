@@ -64,7 +64,7 @@ func FindStuck(revision Revision, pods []corev1.Pod, patience Patience, now time
 		if stuck.Message != "" {
 			stuck.Message += "; "
 		}
-		stuck.Message += "pods can't be created: " + failure.Message
+		stuck.Message += failure.Message
 	}
 	return stuck
 }

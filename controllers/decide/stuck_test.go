@@ -185,7 +185,7 @@ func TestFindStuckNamesOnePodForEachTrouble(t *testing.T) {
 
 // withoutQuota is a revision whose pods could not be created for this long.
 func withoutQuota(age time.Duration) decide.Revision {
-	return decide.Revision{Failure: &decide.CreationFailure{Since: now.Add(-age), Message: "exceeded quota: pods"}}
+	return decide.Revision{Failure: &decide.Failure{Since: now.Add(-age), Message: "pods can't be created: exceeded quota: pods"}}
 }
 
 func TestFindStuckCountsPodsThatCanNotBeCreated(t *testing.T) {

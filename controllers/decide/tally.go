@@ -35,7 +35,8 @@ type tally struct {
 // counts only while it exists: its successor has to pass as well.
 func count(seen Observation) tally {
 	var result tally
-	known := make(judged, len(seen.Finished))
+	finished := seen.remaining()
+	known := make(judged, len(finished))
 	for i := range seen.Batches {
 		judgement := Judge(&seen.Batches[i])
 		result.checking = append(result.checking, judgement.Checking...)
@@ -51,7 +52,7 @@ func count(seen Observation) tally {
 			known.note(pod, appv1alpha1.VerdictUnpass, false)
 		}
 	}
-	for _, pod := range seen.Finished {
+	for _, pod := range finished {
 		entry := known.of(pod)
 		if entry == nil {
 			result.preparing = append(result.preparing, pod)
@@ -64,6 +65,9 @@ func count(seen Observation) tally {
 				result.unchecked++
 			}
 		}
+	}
+	if seen.Runs && result.claimed >= int(seen.Desired) {
+		result.preparing = nil // of a later run
 	}
 	return result
 }

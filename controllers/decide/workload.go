@@ -41,6 +41,10 @@ type Rollout struct {
 	Resume string
 	// Recreate reports whether all older pods end before newer ones start.
 	Recreate bool
+	// Runs reports whether the pods end by themselves, as those of a Job. One Run of the release is checked, its pods in one batch.
+	Runs bool
+	// Recurs reports whether runs start by a schedule, as those of a CronJob: the release begins with the next one.
+	Recurs bool
 }
 
 // Revision is a pod template of a workload with its pods, as kept by the controller of the workload: a ReplicaSet of a Deployment.
@@ -57,8 +61,10 @@ type Revision struct {
 	Healthy bool
 	// Presumed reports whether there is no pod to show that: the controller of the workload names the revision as the last complete one.
 	Presumed bool
-	// Failure is why pods can't be created, nil where they can be.
-	Failure *CreationFailure
+	// Run is the run that the pods belong to, nil where they don't end by themselves.
+	Run *Run
+	// Failure is why its pods can't run, nil where there is no such reason.
+	Failure *Failure
 	// Template is the pod template; nil where the revision comes from the cache, which holds none.
 	Template podtemplate.Template
 }
@@ -87,9 +93,9 @@ func (p PodsOf) Match(pod metav1.Object) bool {
 	return owner != nil && (owner.UID == p.Owner || slices.Contains(p.Through, owner.UID))
 }
 
-// CreationFailure is why pods can't be created, a quota for example.
-type CreationFailure struct {
-	// Since is when creation began to fail.
+// Failure is why the pods of a revision can't run: they can't be created because of a quota for example, or their run failed.
+type Failure struct {
+	// Since is when that began.
 	Since   time.Time
 	Message string
 }

@@ -41,7 +41,7 @@ func (k *Keeper) Native(ctx context.Context, kind workload.Kind, object client.O
 func ByVersion(kind workload.Kind, revisions []decide.Revision) map[string]workload.Content {
 	contents := map[string]workload.Content{}
 	for _, revision := range revisions {
-		if stamped, unseen := decide.StampedRevision(revisions, revision.Version); revision.Version != "" && !unseen {
+		if stamped, unseen := decide.StampedRevision(revisions, revision.Version); revision.Version != "" && !unseen && stamped.Template != nil {
 			contents[revision.Version] = workload.TemplateContent(kind, stamped.Template)
 		}
 	}

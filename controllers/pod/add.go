@@ -84,11 +84,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(reconcile.AsReconciler(r.Client, r))
 }
 
-// unfinished passes ready pods without the Finished label.
+// unfinished passes pods without the Finished label that are ready or have succeeded.
 func unfinished() predicate.Predicate {
 	candidate := func(object client.Object) bool {
 		pod, ok := object.(*corev1.Pod)
-		return ok && decide.IsReady(pod) && !decide.IsFinished(pod)
+		return ok && (decide.IsReady(pod) || decide.HasSucceeded(pod)) && !decide.IsFinished(pod)
 	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return candidate(e.Object) },

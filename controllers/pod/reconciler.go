@@ -51,7 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, pod *corev1.Pod) (ctrl.Resul
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	finished, wait := decide.PodFinished(pod, owner.Kind.Rollout(owner.Object).MinReadySeconds, now)
+	finished, wait := decide.PodFinished(pod, owner.Kind.Rollout(owner.Object), now)
 	if !finished {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}

@@ -58,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.Result, error) {
 	release := decide.ReleaseOf(owner)
-	if owner.GetDeletionTimestamp() != nil || release.Version == "" {
+	if !r.isReleased(owner, release) {
 		return ctrl.Result{}, nil
 	}
 	controlled, err := scope.Controlled(ctx, r.Client, r.Kind, owner.GetNamespace())
@@ -101,9 +101,14 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 	return ctrl.Result{}, err
 }
 
+// isReleased reports whether a workload is at a release to be recorded.
+func (r *Reconciler) isReleased(owner client.Object, release decide.Release) bool {
+	return owner.GetDeletionTimestamp() == nil && release.Version != "" && workload.Controls(r.Kind, owner)
+}
+
 // record creates the ChangeWorkload of a release.
 func (r *Reconciler) record(ctx context.Context, owner client.Object, key client.ObjectKey, release decide.Release) error {
-	size, err := r.Settings.BatchSize(ctx)
+	size, err := r.batchSize(ctx, owner)
 	if err != nil {
 		return err
 	}
@@ -144,6 +149,14 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, key client
 	return nil
 }
 
+// batchSize returns how many pods are checked together: all those of a run.
+func (r *Reconciler) batchSize(ctx context.Context, owner client.Object) (int32, error) {
+	if rollout := r.Kind.Rollout(owner); rollout.Runs {
+		return max(rollout.Desired, 1), nil
+	}
+	return r.Settings.BatchSize(ctx)
+}
+
 func (r *Reconciler) reference(owner client.Object) *appv1alpha1.WorkloadReference {
 	apiVersion, kind := r.Kind.GroupVersionKind().ToAPIVersionAndKind()
 	return &appv1alpha1.WorkloadReference{APIVersion: apiVersion, Kind: kind, Name: owner.GetName(), UID: owner.GetUID()}
@@ -151,7 +164,7 @@ func (r *Reconciler) reference(owner client.Object) *appv1alpha1.WorkloadReferen
 
 // recordAgain records another release of a version in its ChangeWorkload.
 func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workload *appv1alpha1.ChangeWorkload, release decide.Release) error {
-	size, err := r.Settings.BatchSize(ctx)
+	size, err := r.batchSize(ctx, owner)
 	if err != nil {
 		return err
 	}

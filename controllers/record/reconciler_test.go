@@ -25,6 +25,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,8 +43,10 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	batchjob "github.com/traas-stack/altershield-operator/controllers/workload/job"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
@@ -118,6 +121,41 @@ func TestReconcileLeavesTheRecordOfALivingWorkload(t *testing.T) {
 			g.Expect(result.RequeueAfter).To(Equal(time.Minute))
 			g.Expect(recorder.Events).To(Receive(Equal("Warning ReleaseNotRecorded release " + version + " is not checked: its record sleep--x--" + version +
 				" belongs to statefulset web, which has the same name and pod template: rename one of them")))
+		})
+	}
+}
+
+func TestReconcileRecordsRunsInOneBatch(t *testing.T) {
+	job := func(owners ...metav1.OwnerReference) client.Object {
+		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "sleep", UID: "j-1", OwnerReferences: owners, Labels: map[string]string{"admission-webhook-altershield.antgroup.com/version": version},
+		}, Spec: batchv1.JobSpec{Completions: ptr.To[int32](7)}}
+	}
+	for _, row := range []struct {
+		name    string
+		object  client.Object
+		records []int32
+	}{
+		{"of a Job", job(), []int32{7}},
+		{"but not of a Job that a CronJob controls", job(metav1.OwnerReference{APIVersion: "batch/v1", Kind: "CronJob", Name: "c", UID: "c-1", Controller: ptr.To(true)}), nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			kube := testkit.NewFake(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, row.object)
+			r := &Reconciler{
+				Kind: batchjob.Kind{}, Kinds: testkit.Kinds(), Client: kube, Live: kube, Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)},
+				Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+			}
+			_, err := r.Reconcile(t.Context(), ofSleep)
+			g.Expect(err).NotTo(HaveOccurred())
+			var records appv1alpha1.ChangeWorkloadList
+			g.Expect(kube.List(t.Context(), &records)).To(Succeed())
+			var sizes []int32
+			for _, record := range records.Items {
+				g.Expect(record.Name).To(Equal("jobs.sleep--x--" + version))
+				sizes = append(sizes, record.Spec.CountThreshold)
+			}
+			g.Expect(sizes).To(Equal(row.records))
 		})
 	}
 }

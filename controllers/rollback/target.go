@@ -54,7 +54,7 @@ func (r *Roller) target(ctx context.Context, request Request, scene *scene) (tar
 	}
 	var found target
 	if request.Reason == appv1alpha1.RollbackPodsNotRunning {
-		found, err = r.healthyOlder(request, scene)
+		found, err = r.healthyOlder(request, scene, revisions)
 	} else {
 		found, err = r.verified(request, scene, revisions)
 	}
@@ -95,13 +95,21 @@ func (t target) written(kind workload.Kind) workload.Content {
 }
 
 // healthyOlder returns the template of the newest healthy older revision, which may be from before the workload came under change control.
-func (r *Roller) healthyOlder(request Request, scene *scene) (target, error) {
+func (r *Roller) healthyOlder(request Request, scene *scene, revisions []history.Revision) (target, error) {
 	older := scene.past.HealthyOlder(scene.revisions, r.Clock.Now())
 	if older == nil {
 		return target{}, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf(
 			"no older %s of %s still runs all its pods", workload.RevisionNoun(request.Kind), request.phrase())}
 	}
-	return target{content: workload.TemplateContent(request.Kind, older.Template), version: older.Version}, nil
+	if older.Template != nil {
+		return target{content: workload.TemplateContent(request.Kind, older.Template), version: older.Version}, nil
+	}
+	at := slices.IndexFunc(revisions, func(kept history.Revision) bool { return kept.Version == older.Version })
+	if at < 0 {
+		return target{}, &Obstacle{ObstacleNoHealthyReplicaSet, fmt.Sprintf(
+			"version %s of %s ran before, but its release is not kept, as that of a verified one is", older.Version, request.phrase())}
+	}
+	return target{content: revisions[at].Content, version: older.Version}, nil
 }
 
 // verified returns the content of the requested version, or of the newest verified one, from the history or from a revision that still

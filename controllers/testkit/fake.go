@@ -33,14 +33,16 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/cronjob"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/job"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 // Kinds returns the kinds of workloads under change control.
 func Kinds() workload.Registry {
-	return workload.Registry{deployment.Kind{}, statefulset.Kind{}, daemonset.Kind{}}
+	return workload.Registry{deployment.Kind{}, statefulset.Kind{}, daemonset.Kind{}, cronjob.Kind{}, job.Kind{}}
 }
 
 // Scheme returns a scheme with the kinds of Kubernetes and of the operator.

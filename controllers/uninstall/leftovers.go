@@ -126,7 +126,7 @@ func workloadAnnotations() []string {
 	return []string{
 		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationIgnoredSuspendRemoved,
 		appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks,
-		appv1alpha1.AnnotationParked, appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom,
+		appv1alpha1.AnnotationParked, appv1alpha1.AnnotationRefused, appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom,
 	}
 }
 

@@ -26,6 +26,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Registry holds kinds under change control. They are found by group and kind, never by version.
@@ -58,6 +60,27 @@ func (r Registry) Layers() []client.Object {
 		}
 	}
 	return layers
+}
+
+// Types returns an empty object of each type that is in the cache of the manager: of the kinds and of their layers, which may be kinds.
+func (r Registry) Types() []client.Object {
+	objects := r.Objects()
+	return append(objects, slices.DeleteFunc(r.Layers(), func(layer client.Object) bool {
+		return slices.ContainsFunc(objects, func(object client.Object) bool { return reflect.TypeOf(object) == reflect.TypeOf(layer) })
+	})...)
+}
+
+// Run returns the run that an object is, be it a workload or between a workload and its pods; nil if it is none.
+func (r Registry) Run(object client.Object) *decide.Run {
+	for _, kind := range r {
+		if once, ok := kind.(Once); ok && reflect.TypeOf(kind.New()) == reflect.TypeOf(object) {
+			return once.Run(object)
+		}
+		if layered, ok := kind.(Layered); ok && reflect.TypeOf(layered.Layer()) == reflect.TypeOf(object) {
+			return layered.Revision(object).Run
+		}
+	}
+	return nil
 }
 
 // Of returns the kind in an owner reference, of any version; nil if it isn't under change control.

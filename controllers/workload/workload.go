@@ -23,6 +23,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -139,6 +140,20 @@ func OrdinalsOf(kind Kind, workload client.Object) (decide.Ordinals, bool) {
 		return decide.Ordinals{}, false
 	}
 	return parker.Ordinals(workload)
+}
+
+// Once is a Kind whose workloads are one release each, which is a run. A workload whose content failed its check before is paused at its
+// creation.
+type Once interface {
+	Pauser
+	// Run returns the run that a workload is.
+	Run(workload client.Object) *decide.Run
+}
+
+// Trier is a Pauser that can run a release once, at once, before its schedule goes on.
+type Trier interface {
+	// Trial returns the object that runs the present release of a workload. Its name depends on the workload and the release alone.
+	Trial(workload *unstructured.Unstructured, release int64) (*unstructured.Unstructured, error)
 }
 
 // Resumable is a Pauser whose rollouts kubectl resumes by a command of its own.

@@ -36,6 +36,7 @@ func TestChartRendersTheObjectsOfKustomize(t *testing.T) {
 		"hack/chart/variants/fail-open":        {"webhook.failurePolicy=Ignore"},
 		"hack/chart/variants/callback-tls":     {"callback.tlsSecret=callback-server-cert"},
 		"hack/chart/variants/pod-deletion":     {"podDeletion.enabled=true"},
+		"hack/chart/variants/job-creation":     {"jobCreation.enabled=true"},
 	} {
 		t.Run(dir, func(t *testing.T) {
 			g := NewWithT(t)

@@ -34,6 +34,8 @@ const (
 	// ConditionFirstNodes on a ChangeWorkload is Unknown while its release waits for the pods on its first nodes, True once they passed, and
 	// False if the release doesn't wait for them any more. Other releases have no such condition.
 	ConditionFirstNodes = "FirstNodes"
+	// ConditionTried of a ChangeWorkload is true once the trial of its release was started, and false where it can't be.
+	ConditionTried = "Tried"
 	// ConditionEffective on an OpsConfigInfo is True if its spec is in effect.
 	ConditionEffective = "Effective"
 )
@@ -63,6 +65,14 @@ const (
 	ReasonNoReplicas = "NoReplicas"
 	// ReasonAllPodsPassed means that every desired pod finished and passed.
 	ReasonAllPodsPassed = "AllPodsPassed"
+	// ReasonAwaitingRun means that no Job of the release has begun yet: it takes effect at the next run.
+	ReasonAwaitingRun = "AwaitingRun"
+	// ReasonRunning means that the Job of the release runs. Its pods are checked once they have succeeded.
+	ReasonRunning = "Running"
+	// ReasonRunFailed means that the Job of the release failed, so that there is nothing to check.
+	ReasonRunFailed = "RunFailed"
+	// ReasonRefused means that the Job was suspended at its creation, since its pod template failed its check before.
+	ReasonRefused = "Refused"
 	// ReasonPodsFailed means that a pod of the release or batch has the verdict unpass. Also a reason of ConditionSuspended.
 	ReasonPodsFailed = "PodsFailed"
 	// ReasonWorkloadFailed means that the workload shows that the release failed, by the health expressions of its ControlledKind. Also a
@@ -94,6 +104,14 @@ const (
 	ReasonDeadlineExceeded = "DeadlineExceeded"
 	// ReasonNotControlled means that the workload left change control.
 	ReasonNotControlled = "NotControlled"
+)
+
+// Reasons of ConditionTried.
+const (
+	// ReasonTrialStarted means that a Job of the release was created.
+	ReasonTrialStarted = "TrialStarted"
+	// ReasonTrialDenied means that the API server denied its creation. The release is checked at the next run.
+	ReasonTrialDenied = "TrialDenied"
 )
 
 // Reasons of ConditionVerified on a ChangePod.
@@ -184,6 +202,10 @@ const (
 	EventFirstNodesPassed = "FirstNodesPassed"
 	// EventFirstNodesSkipped on a DaemonSet reports that the rollout of its release goes on to all nodes, and the reason.
 	EventFirstNodesSkipped = "FirstNodesSkipped"
+	// EventTrialStarted on a CronJob reports the Job by which its release is tried.
+	EventTrialStarted = "TrialStarted"
+	// EventTrialDenied on a CronJob reports that its release can't be tried.
+	EventTrialDenied = "TrialDenied"
 	// EventPodsFailed on a Deployment reports a failed pod while blocking is off.
 	EventPodsFailed = "PodsFailed"
 	// EventSuspensionIgnored on a Deployment reports a release that passed a suspension, and its author.

@@ -106,6 +106,16 @@ const (
 	// AllowDataRollbackTrue is the value of AnnotationAllowDataRollback that has an effect.
 	AllowDataRollbackTrue = "true"
 
+	// AnnotationTrial on a CronJob asks for a trial of each of its releases: one Job runs at once and is checked, and the schedule is
+	// suspended until then. Written by users.
+	AnnotationTrial = "altershield.defense.antgroup.com/trial"
+	// TrialTrue is the value of AnnotationTrial that has an effect.
+	TrialTrue = "true"
+
+	// AnnotationRefused on a Job names the ChangeWorkload in which its pod template failed its check before, so that the Job was
+	// suspended at its creation. Written by the mutating webhook.
+	AnnotationRefused = "altershield.defense.antgroup.com/refused"
+
 	// AnnotationHeld on a Deployment holds the number of the release whose rollout the operator paused, which distinguishes its
 	// pause from a user's. HeldOverridden follows the number once a user has resumed that rollout. Written by the ChangeWorkload
 	// reconciler, dropped by the mutating webhook when a release begins.
@@ -134,7 +144,7 @@ func OwnedLabels() []string { return []string{LabelVersion, LabelDefenseStatus, 
 func OwnedAnnotations() []string {
 	return []string{
 		AnnotationRelease, AnnotationIgnoredSuspendBy, AnnotationIgnoredSuspendRemoved, AnnotationHeld, AnnotationHeldFrom, AnnotationHoldWith,
-		AnnotationParked, AnnotationReleasedBy, AnnotationRollbackBy, AnnotationRollbacks,
+		AnnotationParked, AnnotationRefused, AnnotationReleasedBy, AnnotationRollbackBy, AnnotationRollbacks,
 	}
 }
 

@@ -130,6 +130,23 @@ func RolloutHeld(workload client.Object, released *appv1alpha1.ChangeWorkload, c
 		"the rollout is paused because "+cause+"; pods that are not replaced yet keep the previous version")
 }
 
+// ScheduleHeld reports that the operator suspended the schedule of a workload, for a cause such as "a pod failed".
+func ScheduleHeld(workload client.Object, released *appv1alpha1.ChangeWorkload, cause string) Event {
+	return warning(workload, released, appv1alpha1.EventRolloutHeld, "the schedule is suspended because "+cause+"; no further Job begins")
+}
+
+// TrialStarted reports that a release is tried before its schedule goes on.
+func TrialStarted(workload client.Object, released *appv1alpha1.ChangeWorkload, message string) Event {
+	event := warning(workload, released, appv1alpha1.EventTrialStarted, message)
+	event.Type = corev1.EventTypeNormal
+	return event
+}
+
+// TrialDenied reports that a release can't be tried.
+func TrialDenied(workload client.Object, released *appv1alpha1.ChangeWorkload, message string) Event {
+	return warning(workload, released, appv1alpha1.EventTrialDenied, message+"; the release is checked at the next run")
+}
+
 // RolloutResumed reports that the operator resumed a rollout because no pod is failed any more.
 func RolloutResumed(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
 	event := warning(workload, released, appv1alpha1.EventRolloutResumed, "the rollout continues: the release has no failed pods any more")

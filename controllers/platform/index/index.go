@@ -50,7 +50,7 @@ const (
 
 // Setup registers the indexes for workloads of the kinds. Without them the queries of this package fail.
 func Setup(ctx context.Context, indexer client.FieldIndexer, kinds workload.Registry) error {
-	for _, object := range append(append(kinds.Objects(), kinds.Layers()...), &corev1.Pod{}, &appv1alpha1.ChangeWorkload{}) {
+	for _, object := range append(kinds.Types(), &corev1.Pod{}, &appv1alpha1.ChangeWorkload{}) {
 		if err := indexer.IndexField(ctx, object, byOwner, ownerUID); err != nil {
 			return fmt.Errorf("indexing %T by %s: %w", object, byOwner, err)
 		}

@@ -63,7 +63,7 @@ func TestCacheOptionsShareATypeOfSeveralKinds(t *testing.T) {
 	for object := range options.ByObject {
 		kinds = append(kinds, fmt.Sprintf("%T", object))
 	}
-	g.Expect(kinds).To(ConsistOf("*v1.Namespace", "*v1.Deployment", "*v1.ReplicaSet", "*v1.StatefulSet", "*v1.DaemonSet", "*v1.ControllerRevision", "*v1.Pod",
+	g.Expect(kinds).To(ConsistOf("*v1.Namespace", "*v1.Deployment", "*v1.ReplicaSet", "*v1.StatefulSet", "*v1.DaemonSet", "*v1.ControllerRevision", "*v1.CronJob", "*v1.Job", "*v1.Pod",
 		"*v1alpha1.ChangeWorkload", "*v1alpha1.ChangePod", "*v1alpha1.OpsConfigInfo", "*v1alpha1.ControlledKind"))
 }
 

@@ -17,6 +17,8 @@ limitations under the License.
 package scope
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -45,6 +47,9 @@ func SlimPod(pod *corev1.Pod) *corev1.Pod {
 	slim := &corev1.Pod{ObjectMeta: SlimMeta(pod.ObjectMeta)}
 	slim.Spec.Hostname = pod.Spec.Hostname
 	slim.Spec.NodeName = pod.Spec.NodeName
+	if pod.Spec.RestartPolicy != corev1.RestartPolicyAlways { // of pods that end by themselves
+		slim.Spec.RestartPolicy = pod.Spec.RestartPolicy
+	}
 	slim.Status.PodIP = pod.Status.PodIP
 	slim.Status.Phase = pod.Status.Phase
 	for _, condition := range pod.Status.Conditions {
@@ -60,19 +65,19 @@ func SlimPod(pod *corev1.Pod) *corev1.Pod {
 			})
 		}
 	}
-	// By default init containers are not restarted, others are. A policy of their own, as of sidecars, overrides that.
-	slim.Status.InitContainerStatuses = slimContainers(pod.Status.InitContainerStatuses, pod.Spec.InitContainers, false)
-	slim.Status.ContainerStatuses = slimContainers(pod.Status.ContainerStatuses, pod.Spec.Containers, true)
+	// By default init containers are not restarted, others are as the pod has it. A policy of their own, as of sidecars, overrides that.
+	slim.Status.InitContainerStatuses = slimContainers(pod.Status.InitContainerStatuses, pod.Spec.InitContainers, corev1.RestartPolicyNever)
+	slim.Status.ContainerStatuses = slimContainers(pod.Status.ContainerStatuses, pod.Spec.Containers, cmp.Or(pod.Spec.RestartPolicy, corev1.RestartPolicyAlways))
 	return slim
 }
 
 // slimContainers keeps containers that unexpectedly don't run, or that were restarted, so that healthy pods take up no memory for
 // them. It drops termination messages, as they may hold secrets.
-func slimContainers(statuses []corev1.ContainerStatus, containers []corev1.Container, restart bool) []corev1.ContainerStatus {
+func slimContainers(statuses []corev1.ContainerStatus, containers []corev1.Container, byPod corev1.RestartPolicy) []corev1.ContainerStatus {
 	var unsettled []corev1.ContainerStatus
 	for i := range statuses {
 		status := &statuses[i]
-		if !decide.IsUnsettled(status, restarts(containers, status.Name, restart)) {
+		if !decide.IsUnsettled(status, restarts(containers, status.Name, byPod)) {
 			continue
 		}
 		slim := corev1.ContainerStatus{Name: status.Name, RestartCount: status.RestartCount, State: corev1.ContainerState{
@@ -84,14 +89,14 @@ func slimContainers(statuses []corev1.ContainerStatus, containers []corev1.Conta
 	return unsettled
 }
 
-// restarts reports whether a container is always restarted. It returns otherwise for those without a policy of their own.
-func restarts(containers []corev1.Container, name string, otherwise bool) bool {
+// restarts returns when a container is restarted: byPod for those without a policy of their own.
+func restarts(containers []corev1.Container, name string, byPod corev1.RestartPolicy) corev1.RestartPolicy {
 	for i := range containers {
 		if containers[i].Name == name && containers[i].RestartPolicy != nil {
-			return *containers[i].RestartPolicy == corev1.ContainerRestartPolicyAlways
+			return corev1.RestartPolicy(*containers[i].RestartPolicy)
 		}
 	}
-	return otherwise
+	return byPod
 }
 
 func slimEnd(end *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {

@@ -215,6 +215,30 @@ func TestSlimPodKeepsContainersInTrouble(t *testing.T) {
 	}
 }
 
+func TestSlimPodKeepsWhetherAPodOfAJobEnds(t *testing.T) {
+	ended := func(code int32) []corev1.ContainerStatus {
+		return []corev1.ContainerStatus{{Name: "app", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}}
+	}
+	restarted := []corev1.ContainerStatus{{Name: "app", RestartCount: 3, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}}}
+	for _, row := range []struct {
+		name           string
+		restarts, kept corev1.RestartPolicy
+		statuses, want []corev1.ContainerStatus
+	}{
+		{"that ended with success", "Never", "Never", ended(0), nil},
+		{"that failed", "Never", "Never", ended(1), ended(1)},
+		{"that was restarted", "OnFailure", "OnFailure", restarted, restarted},
+		{"that ended with success at last", "OnFailure", "OnFailure", ended(0), nil},
+		{"that is always restarted", "Always", "", ended(0), ended(0)},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{RestartPolicy: row.restarts}, Status: corev1.PodStatus{ContainerStatuses: row.statuses}}
+			NewWithT(t).Expect(transform(t, pod)).
+				To(Equal(&corev1.Pod{Spec: corev1.PodSpec{RestartPolicy: row.kept}, Status: corev1.PodStatus{ContainerStatuses: row.want}}))
+		})
+	}
+}
+
 func TestCacheOptionsKeepADeploymentWithoutAnnotations(t *testing.T) {
 	NewWithT(t).Expect(transform(t, &appsv1.Deployment{})).To(Equal(&appsv1.Deployment{}))
 }

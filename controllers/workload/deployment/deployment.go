@@ -122,7 +122,7 @@ func (Kind) Revision(object client.Object) decide.Revision {
 		revision.Number = number
 	}
 	if failure := creationFailure(replicaSet); failure != nil {
-		revision.Failure = &decide.CreationFailure{Since: failure.LastTransitionTime.Time, Message: failure.Message}
+		revision.Failure = &decide.Failure{Since: failure.LastTransitionTime.Time, Message: "pods can't be created: " + failure.Message}
 	}
 	return revision
 }

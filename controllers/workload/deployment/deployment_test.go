@@ -102,10 +102,10 @@ func TestKindRevisionWhosePodsCanNotBeCreated(t *testing.T) {
 	for _, row := range []struct {
 		name      string
 		condition appsv1.ReplicaSetCondition
-		failure   *decide.CreationFailure
+		failure   *decide.Failure
 	}{
 		{"for a quota", appsv1.ReplicaSetCondition{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate", Message: "exceeded quota: pods", LastTransitionTime: metav1.NewTime(now)},
-			&decide.CreationFailure{Since: now, Message: "exceeded quota: pods"}},
+			&decide.Failure{Since: now, Message: "pods can't be created: exceeded quota: pods"}},
 		{"any more: they can by now", appsv1.ReplicaSetCondition{Type: "ReplicaFailure", Status: "False", Reason: "FailedCreate"}, nil},
 		{"but deleted: that is no harm", appsv1.ReplicaSetCondition{Type: "ReplicaFailure", Status: "True", Reason: "FailedDelete"}, nil},
 		{"by another condition", appsv1.ReplicaSetCondition{Type: "Other", Status: "True", Reason: "FailedCreate"}, nil},

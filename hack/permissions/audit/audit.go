@@ -122,6 +122,8 @@ func Exceptions() []Exception {
 		{grant.Permission{Group: "apps", Resource: "deployments/finalizers", Verb: "update"}, enforced},
 		{grant.Permission{Group: "apps", Resource: "statefulsets/finalizers", Verb: "update"}, enforced},
 		{grant.Permission{Group: "apps", Resource: "daemonsets/finalizers", Verb: "update"}, enforced},
+		{grant.Permission{Group: "batch", Resource: "cronjobs/finalizers", Verb: "update"}, enforced},
+		{grant.Permission{Group: "batch", Resource: "jobs/finalizers", Verb: "update"}, enforced},
 		{grant.Permission{Group: ownGroup, Resource: "changeworkloads/finalizers", Verb: "update"}, enforced},
 		{
 			grant.Permission{Group: ownGroup, Resource: "changepods", Verb: "delete"},
@@ -135,6 +137,7 @@ func StreamedLists() []Exception {
 	var exceptions []Exception
 	for resource, group := range map[string]string{
 		"namespaces": "", "pods": "", "deployments": "apps", "statefulsets": "apps", "daemonsets": "apps", "replicasets": "apps",
+		"cronjobs": "batch", "jobs": "batch",
 		"changeworkloads": ownGroup, "changepods": ownGroup, "opsconfiginfoes": ownGroup, "controlledkinds": ownGroup,
 		"secrets": "", "mutatingwebhookconfigurations": admissionGroup, "validatingwebhookconfigurations": admissionGroup,
 	} {

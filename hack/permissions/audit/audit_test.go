@@ -115,6 +115,8 @@ func TestUnusedTakesAnExceptionThatIsGranted(t *testing.T) {
 	g.Expect(audit.Unused(granted, nil, audit.Exceptions())).To(ConsistOf(
 		"update statefulsets.apps/finalizers is an exception and is not granted",
 		"update daemonsets.apps/finalizers is an exception and is not granted",
+		"update cronjobs.batch/finalizers is an exception and is not granted",
+		"update jobs.batch/finalizers is an exception and is not granted",
 		"update changeworkloads.app.ops.cloud.alipay.com/finalizers is an exception and is not granted",
 		"delete changepods.app.ops.cloud.alipay.com is an exception and is not granted"))
 }
