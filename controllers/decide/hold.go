@@ -63,7 +63,7 @@ func (d *Decision) hold(status *appv1alpha1.ChangeWorkloadStatus, seen Observati
 	switch {
 	case !seen.Current:
 	case (failed || asked) && seen.OptedIn:
-		d.Pause = (seen.Blocking || asked) && (seen.Rolling || seen.Recurs) && seen.mayPause()
+		d.Pause = (seen.Blocking || asked) && seen.mayPause()
 		d.Override = seen.Hold == Resumed
 		d.Resume = seen.Hold == Held && seen.isFreeTrial()
 	case seen.isOnTrial(status):
@@ -77,5 +77,8 @@ func (d *Decision) hold(status *appv1alpha1.ChangeWorkloadStatus, seen Observati
 	}
 }
 
-// mayPause reports whether the rollout can be paused: neither a user nor the operator has done so, and its template passed the webhooks.
-func (o *Observation) mayPause() bool { return !o.Unseen && !o.Paused && o.Hold == NotHeld }
+// mayPause reports whether the rollout can be paused: it goes on, neither a user nor the operator has paused it, and its template passed the
+// webhooks.
+func (o *Observation) mayPause() bool {
+	return (o.Rolling || o.Recurs) && !o.Unseen && !o.Paused && o.Hold == NotHeld
+}
