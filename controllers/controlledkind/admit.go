@@ -60,11 +60,11 @@ func (r *Reconciler) admit(ctx context.Context, enforced []workload.Kind) (admis
 	mutate, err := follow(ctx, r,
 		configuration[admissionregistrationv1.MutatingWebhook]{fixedMutating, &fixedMutate, &fixedMutate.Webhooks},
 		configuration[admissionregistrationv1.MutatingWebhook]{kindsMutating, &ownMutate, &ownMutate.Webhooks},
-		func(webhook *admissionregistrationv1.MutatingWebhook) *admissionregistrationv1.WebhookClientConfig {
-			return &webhook.ClientConfig
+		func(webhook *admissionregistrationv1.MutatingWebhook) (string, []byte) {
+			return webhook.Name, webhook.ClientConfig.CABundle
 		},
-		func(fixed []admissionregistrationv1.MutatingWebhook) ([]admissionregistrationv1.MutatingWebhook, error) {
-			return mutatingEntries(enforced, fixed, r.Operator)
+		func(template *admissionregistrationv1.MutatingWebhook) ([]admissionregistrationv1.MutatingWebhook, error) {
+			return mutatingEntries(enforced, template, r.Operator)
 		})
 	if err != nil {
 		return admission{}, err
@@ -73,11 +73,11 @@ func (r *Reconciler) admit(ctx context.Context, enforced []workload.Kind) (admis
 	validate, err := follow(ctx, r,
 		configuration[admissionregistrationv1.ValidatingWebhook]{fixedValidating, &fixedValidate, &fixedValidate.Webhooks},
 		configuration[admissionregistrationv1.ValidatingWebhook]{kindsValidating, &ownValidate, &ownValidate.Webhooks},
-		func(webhook *admissionregistrationv1.ValidatingWebhook) *admissionregistrationv1.WebhookClientConfig {
-			return &webhook.ClientConfig
+		func(webhook *admissionregistrationv1.ValidatingWebhook) (string, []byte) {
+			return webhook.Name, webhook.ClientConfig.CABundle
 		},
-		func(fixed []admissionregistrationv1.ValidatingWebhook) ([]admissionregistrationv1.ValidatingWebhook, error) {
-			return validatingEntries(enforced, fixed)
+		func(template *admissionregistrationv1.ValidatingWebhook) ([]admissionregistrationv1.ValidatingWebhook, error) {
+			return validatingEntries(enforced, template)
 		})
 	return admission{fixed: firstOf(mutate.fixed, validate.fixed), kinds: firstOf(mutate.kinds, validate.kinds)}, err
 }
@@ -89,11 +89,11 @@ type configuration[W any] struct {
 	webhooks *[]W
 }
 
-// follow writes the webhook configuration of the kinds, which follows that of Deployments: if this is missing, no webhook is called for any
-// kind. While it has no CA bundle, the other is left as it is.
+// follow writes the webhook configuration of the kinds, which follows the webhook of Deployments in another: if this is missing, no webhook
+// is called for any kind. While it has no CA bundle, the other is left as it is. view returns the name and the CA bundle of a webhook.
 func follow[W any](
-	ctx context.Context, r *Reconciler, fixed, own configuration[W], clientOf func(*W) *admissionregistrationv1.WebhookClientConfig,
-	entriesOf func(fixed []W) ([]W, error),
+	ctx context.Context, r *Reconciler, fixed, own configuration[W], view func(*W) (name string, bundle []byte),
+	entriesOf func(template *W) ([]W, error),
 ) (admission, error) {
 	if _, err := read(ctx, r.Client, fixed.name, fixed.object); err != nil {
 		return admission{}, err
@@ -103,11 +103,8 @@ func follow[W any](
 		return admission{}, err
 	}
 	var seen admission
-	switch {
-	case len(*fixed.webhooks) == 0:
-		seen.fixed = missing(fixed.name)
-	case len(clientOf(&(*fixed.webhooks)[0]).CABundle) == 0:
-		seen.fixed = &problem{appv1alpha1.ReasonCABundleMissing, fmt.Sprintf("webhook configuration %s has no CA bundle yet", fixed.name)}
+	var template *W
+	if template, seen.fixed = templateOf(fixed, view); template != nil && seen.fixed != nil {
 		seen.kinds = seen.fixed
 		return seen, nil
 	}
@@ -116,7 +113,7 @@ func follow[W any](
 		return seen, nil
 	}
 	seen.kinds = seen.fixed
-	entries, err := entriesOf(*fixed.webhooks)
+	entries, err := entriesOf(template)
 	if err != nil || equality.Semantic.DeepEqual(*own.webhooks, entries) {
 		return seen, err
 	}
@@ -132,6 +129,21 @@ func follow[W any](
 	}
 	ctrl.LoggerFrom(ctx).Info("Changed the webhooks of the kinds", "configuration", own.name, "webhooks", len(entries))
 	return seen, nil
+}
+
+// templateOf returns the webhook of Deployments, nil if there is none, and why it isn't called.
+func templateOf[W any](fixed configuration[W], view func(*W) (name string, bundle []byte)) (*W, *problem) {
+	for i := range *fixed.webhooks {
+		webhook := &(*fixed.webhooks)[i]
+		switch name, bundle := view(webhook); {
+		case name != mutateDeployments && name != validateDeployments:
+			continue
+		case len(bundle) == 0:
+			return webhook, &problem{appv1alpha1.ReasonCABundleMissing, fmt.Sprintf("webhook configuration %s has no CA bundle yet", fixed.name)}
+		}
+		return webhook, nil
+	}
+	return nil, missing(fixed.name)
 }
 
 func missing(name string) *problem {

@@ -35,24 +35,30 @@ const (
 	validatePath = "/validate-kind"
 )
 
+// Names of the webhooks of Deployments.
+const (
+	mutateDeployments   = "mdeployment.kb.io"
+	validateDeployments = "vdeployment.kb.io"
+)
+
 // domain ends the names of the webhooks, which must be qualified.
 const domain = ".altershield.defense.antgroup.com"
 
-// mutatingEntries returns the mutating webhook of each kind. Those of Deployments decide everything but what is called for: which
-// namespaces, how long, by which client configuration, and what happens if the operator is down.
+// mutatingEntries returns the mutating webhook of each kind. The template, that of Deployments, decides everything but what is called for:
+// which namespaces, how long, by which client configuration, and what happens if the operator is down.
 func mutatingEntries(
-	kinds []workload.Kind, fixed []admissionregistrationv1.MutatingWebhook, operator string,
+	kinds []workload.Kind, template *admissionregistrationv1.MutatingWebhook, operator string,
 ) ([]admissionregistrationv1.MutatingWebhook, error) {
-	if len(kinds) == 0 || len(fixed) == 0 {
+	if len(kinds) == 0 || template == nil {
 		return nil, nil
 	}
-	config, err := configAt(fixed[0].ClientConfig, mutatePath)
+	config, err := configAt(template.ClientConfig, mutatePath)
 	if err != nil {
 		return nil, err
 	}
 	var entries []admissionregistrationv1.MutatingWebhook
 	for _, kind := range kinds {
-		entry := *fixed[0].DeepCopy()
+		entry := *template.DeepCopy()
 		entry.Name, entry.ClientConfig = entryName(kind), *config.DeepCopy()
 		entry.MatchPolicy = ptr.To(admissionregistrationv1.Equivalent)
 		entry.Rules = rulesOf(kind, admissionregistrationv1.Create, admissionregistrationv1.Update)
@@ -66,18 +72,18 @@ func mutatingEntries(
 
 // validatingEntries returns the validating webhook of each kind, as mutatingEntries does.
 func validatingEntries(
-	kinds []workload.Kind, fixed []admissionregistrationv1.ValidatingWebhook,
+	kinds []workload.Kind, template *admissionregistrationv1.ValidatingWebhook,
 ) ([]admissionregistrationv1.ValidatingWebhook, error) {
-	if len(kinds) == 0 || len(fixed) == 0 {
+	if len(kinds) == 0 || template == nil {
 		return nil, nil
 	}
-	config, err := configAt(fixed[0].ClientConfig, validatePath)
+	config, err := configAt(template.ClientConfig, validatePath)
 	if err != nil {
 		return nil, err
 	}
 	var entries []admissionregistrationv1.ValidatingWebhook
 	for _, kind := range kinds {
-		entry := *fixed[0].DeepCopy()
+		entry := *template.DeepCopy()
 		entry.Name, entry.ClientConfig = entryName(kind), *config.DeepCopy()
 		entry.MatchPolicy = ptr.To(admissionregistrationv1.Equivalent)
 		entry.Rules = rulesOf(kind, validatedOperations(kind)...)

@@ -86,9 +86,9 @@ func fixedValidate(config admissionregistrationv1.WebhookClientConfig) admission
 
 func TestMutatingEntriesFollowTheWebhookOfDeployments(t *testing.T) {
 	g := NewWithT(t)
-	fixed := []admissionregistrationv1.MutatingWebhook{fixedMutate(byService("/mutate-apps-v1-deployment"))}
-	before := fixed[0].DeepCopy()
-	entries, err := mutatingEntries([]workload.Kind{daemonset.Kind{}, statefulset.Kind{}}, fixed, operator)
+	template := fixedMutate(byService("/mutate-apps-v1-deployment"))
+	before := template.DeepCopy()
+	entries, err := mutatingEntries([]workload.Kind{daemonset.Kind{}, statefulset.Kind{}}, &template, operator)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(entries).To(HaveLen(2))
 	g.Expect(entries[0].Name).To(Equal("daemonsets.apps.altershield.defense.antgroup.com"))
@@ -106,13 +106,13 @@ func TestMutatingEntriesFollowTheWebhookOfDeployments(t *testing.T) {
 	g.Expect(entries[0].MatchConditions).To(ContainElement(HaveField("Expression", ContainSubstring(firstNodes))))
 	g.Expect(entries[1].MatchConditions).NotTo(ContainElement(HaveField("Expression", ContainSubstring(firstNodes))))
 	g.Expect(entries[1]).To(Equal(wanted))
-	g.Expect(fixed[0]).To(Equal(*before))
+	g.Expect(template).To(Equal(*before))
 }
 
 func TestValidatingEntriesFollowTheWebhookOfDeployments(t *testing.T) {
 	g := NewWithT(t)
-	fixed := []admissionregistrationv1.ValidatingWebhook{fixedValidate(byURL("https://127.0.0.1:9443/validate-apps-v1-deployment"))}
-	entries, err := validatingEntries([]workload.Kind{statefulset.Kind{}}, fixed)
+	template := fixedValidate(byURL("https://127.0.0.1:9443/validate-apps-v1-deployment"))
+	entries, err := validatingEntries([]workload.Kind{statefulset.Kind{}}, &template)
 	g.Expect(err).NotTo(HaveOccurred())
 	wanted := fixedValidate(byURL("https://127.0.0.1:9443/validate-kind"))
 	wanted.Name = "statefulsets.apps.altershield.defense.antgroup.com"
@@ -131,7 +131,7 @@ func TestValidatingEntriesFollowTheWebhookOfDeployments(t *testing.T) {
 func TestMutatingEntriesCompareTheContentOfADeclaredKind(t *testing.T) {
 	g := NewWithT(t)
 	groups := kinds.Sample(t, filepath.Join("..", ".."), "leaderworkerset", "leaderworkersets")
-	entries, err := mutatingEntries([]workload.Kind{groups}, []admissionregistrationv1.MutatingWebhook{fixedMutate(byService("/"))}, operator)
+	entries, err := mutatingEntries([]workload.Kind{groups}, ptr.To(fixedMutate(byService("/"))), operator)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(entries[0].Name).To(Equal("leaderworkersets.leaderworkerset.x-k8s.io.altershield.defense.antgroup.com"))
 	g.Expect(entries[0].MatchConditions[0].Expression).To(HavePrefix("request.operation == 'CREATE' || (oldObject == null" +
@@ -154,7 +154,7 @@ func TestValidatingEntriesAreCalledForTheRulesOfADeclaredKind(t *testing.T) {
 			"rules-or-release-that-may-be-denied", "request.operation != 'UPDATE' || true || (oldObject == null || object.?spec.?cluster"},
 	} {
 		g := NewWithT(t)
-		entries, err := validatingEntries([]workload.Kind{row.kind}, []admissionregistrationv1.ValidatingWebhook{fixedValidate(byService("/"))})
+		entries, err := validatingEntries([]workload.Kind{row.kind}, ptr.To(fixedValidate(byService("/"))))
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(entries[0].Rules[0].Operations).To(Equal(row.operations))
 		g.Expect(entries[0].MatchConditions).To(HaveLen(1))
@@ -170,12 +170,12 @@ func TestEntriesOfDeclaredKindsAreTakenByTheAPIServer(t *testing.T) {
 		kinds.Sample(t, root, "leaderworkerset", "leaderworkersets"), kinds.Sample(t, root, "kubernetescluster", "kubernetesclusters"),
 		kinds.Sample(t, root, "raycluster", "rayclusters"),
 	}
-	mutating, err := mutatingEntries(declared, []admissionregistrationv1.MutatingWebhook{fixedMutate(byURL("https://127.0.0.1:1/"))}, operator)
+	mutating, err := mutatingEntries(declared, ptr.To(fixedMutate(byURL("https://127.0.0.1:1/"))), operator)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(kube.Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "entries"}, Webhooks: mutating,
 	}, client.DryRunAll)).To(Succeed())
-	validating, err := validatingEntries(declared, []admissionregistrationv1.ValidatingWebhook{fixedValidate(byURL("https://127.0.0.1:1/"))})
+	validating, err := validatingEntries(declared, ptr.To(fixedValidate(byURL("https://127.0.0.1:1/"))))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(kube.Create(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "entries"}, Webhooks: validating,
@@ -189,7 +189,7 @@ func (clusterScoped) Namespaced() bool { return false }
 
 func TestMutatingEntriesOfAClusterScopedKind(t *testing.T) {
 	g := NewWithT(t)
-	entries, err := mutatingEntries([]workload.Kind{clusterScoped{daemonset.Kind{}}}, []admissionregistrationv1.MutatingWebhook{fixedMutate(byService("/"))}, operator)
+	entries, err := mutatingEntries([]workload.Kind{clusterScoped{daemonset.Kind{}}}, ptr.To(fixedMutate(byService("/"))), operator)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(entries[0].Rules[0].Scope).To(HaveValue(Equal(admissionregistrationv1.ClusterScope)))
 }
@@ -211,18 +211,18 @@ func TestReleaseOrKeysHasEveryKeyOnce(t *testing.T) {
 
 func TestMutatingEntriesAreNoneWithoutKindsOrWebhookOfDeployments(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(mutatingEntries(nil, []admissionregistrationv1.MutatingWebhook{fixedMutate(byService("/"))}, operator)).To(BeNil())
+	g.Expect(mutatingEntries(nil, ptr.To(fixedMutate(byService("/"))), operator)).To(BeNil())
 	g.Expect(mutatingEntries([]workload.Kind{statefulset.Kind{}}, nil, operator)).To(BeNil())
-	g.Expect(validatingEntries(nil, []admissionregistrationv1.ValidatingWebhook{fixedValidate(byService("/"))})).To(BeNil())
+	g.Expect(validatingEntries(nil, ptr.To(fixedValidate(byService("/"))))).To(BeNil())
 	g.Expect(validatingEntries([]workload.Kind{statefulset.Kind{}}, nil)).To(BeNil())
 }
 
 func TestMutatingEntriesNeedAURLThatCanBeRead(t *testing.T) {
 	g := NewWithT(t)
 	broken := byURL("https://[::1")
-	_, err := mutatingEntries([]workload.Kind{statefulset.Kind{}}, []admissionregistrationv1.MutatingWebhook{fixedMutate(broken)}, operator)
+	_, err := mutatingEntries([]workload.Kind{statefulset.Kind{}}, ptr.To(fixedMutate(broken)), operator)
 	g.Expect(err).To(MatchError(ContainSubstring("reading the URL of the webhooks of Deployments")))
-	_, err = validatingEntries([]workload.Kind{statefulset.Kind{}}, []admissionregistrationv1.ValidatingWebhook{fixedValidate(broken)})
+	_, err = validatingEntries([]workload.Kind{statefulset.Kind{}}, ptr.To(fixedValidate(broken)))
 	g.Expect(err).To(HaveOccurred())
 }
 

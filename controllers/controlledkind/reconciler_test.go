@@ -89,7 +89,8 @@ func newBenchOn(t *testing.T, kube client.WithWatch) *bench {
 			ObjectMeta: metav1.ObjectMeta{Name: fixedMutating}, Webhooks: []admissionregistrationv1.MutatingWebhook{fixedMutate(mutate)},
 		},
 		&admissionregistrationv1.ValidatingWebhookConfiguration{
-			ObjectMeta: metav1.ObjectMeta{Name: fixedValidating}, Webhooks: []admissionregistrationv1.ValidatingWebhook{fixedValidate(validate)},
+			ObjectMeta: metav1.ObjectMeta{Name: fixedValidating},
+			Webhooks:   []admissionregistrationv1.ValidatingWebhook{ofControlledKinds(), fixedValidate(validate)},
 		},
 		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: kindsMutating}},
 		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: kindsValidating}},
@@ -102,6 +103,16 @@ func newBenchOn(t *testing.T, kube client.WithWatch) *bench {
 	b.runner = &fakeRunner{}
 	b.as(b.kube)
 	return b
+}
+
+// ofControlledKinds returns the webhook of ControlledKinds, which no other one follows.
+func ofControlledKinds() admissionregistrationv1.ValidatingWebhook {
+	return admissionregistrationv1.ValidatingWebhook{
+		Name: "vcontrolledkind.kb.io", ClientConfig: byService("/validate-controlledkind"), AdmissionReviewVersions: []string{"v1"},
+		FailurePolicy: ptr.To(admissionregistrationv1.Ignore), MatchPolicy: ptr.To(admissionregistrationv1.Equivalent),
+		NamespaceSelector: &metav1.LabelSelector{}, ObjectSelector: &metav1.LabelSelector{}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+		TimeoutSeconds: ptr.To[int32](10),
+	}
 }
 
 // authority returns a new CA bundle.
@@ -305,7 +316,7 @@ func TestReconcileCopiesTheCABundle(t *testing.T) {
 	g.Expect(b.mutating(kindsMutating).Webhooks[0].ClientConfig.CABundle).To(Equal(first))
 	set := func(bundle []byte) {
 		mutating, validating := b.mutating(fixedMutating), b.validating(fixedValidating)
-		mutating.Webhooks[0].ClientConfig.CABundle, validating.Webhooks[0].ClientConfig.CABundle = bundle, bundle
+		mutating.Webhooks[0].ClientConfig.CABundle, validating.Webhooks[1].ClientConfig.CABundle = bundle, bundle
 		g.Expect(b.kube.Update(t.Context(), mutating)).To(Succeed())
 		g.Expect(b.kube.Update(t.Context(), validating)).To(Succeed())
 	}
@@ -321,6 +332,25 @@ func TestReconcileCopiesTheCABundle(t *testing.T) {
 	g.Expect(b.mutating(kindsMutating).Webhooks[0].ClientConfig.CABundle).To(Equal(rotated))
 	g.Expect(b.validating(kindsValidating).Webhooks[1].ClientConfig.CABundle).To(Equal(rotated))
 	g.Expect(b.conditions("statefulsets.apps")).To(HaveKeyWithValue("Ready", "True Ready"))
+}
+
+func TestReconcileFollowsTheWebhookOfDeploymentsAlone(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.reconcile()
+	called := b.validating(kindsValidating).Webhooks
+	g.Expect(called).NotTo(BeEmpty())
+	for _, webhook := range called {
+		g.Expect(webhook.NamespaceSelector).To(Equal(scope()))
+		g.Expect(webhook.ClientConfig.CABundle).NotTo(BeEmpty())
+		g.Expect(webhook.TimeoutSeconds).To(HaveValue(BeEquivalentTo(7)))
+	}
+	configuration := b.validating(fixedValidating)
+	configuration.Webhooks = []admissionregistrationv1.ValidatingWebhook{ofControlledKinds()}
+	g.Expect(b.kube.Update(t.Context(), configuration)).To(Succeed())
+	b.reconcile()
+	g.Expect(b.validating(kindsValidating).Webhooks).To(BeEmpty())
+	g.Expect(b.conditions("deployments.apps")).To(HaveKeyWithValue("Admitted", "False ConfigurationMissing"))
 }
 
 func TestReconcileHasNoWebhookCalledWithoutThoseOfDeployments(t *testing.T) {
