@@ -39,6 +39,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/lazylog"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 	"github.com/traas-stack/altershield-operator/webhooks/servingcert"
 )
 
@@ -103,7 +104,11 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	}
 	touch := contact.New(clock.RealClock{})
 	kubeconfig.Wrap(touch.Wrap)
-	kinds := kinds{workload.NewSet(builtIn()...), &dynamic.Runner{}}
+	compiler, err := declared.NewCompiler()
+	if err != nil {
+		return err
+	}
+	kinds := kinds{workload.NewSet(builtIn()...), &dynamic.Runner{}, compiler}
 	mgr, err := newManager(kubeconfig, opts, certificate, kinds.declared)
 	if err != nil {
 		return err
@@ -122,7 +127,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 		return err
 	}
 	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
-		Kinds: kinds.Set, Declared: kinds.declared, Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
+		Kinds: kinds.Set, Declared: kinds.declared, Compiler: kinds.compiler, Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
 		Verifier: verifier, FailClosed: opts.failurePolicy == failureFail,
 	}); err != nil {
 		return err

@@ -59,6 +59,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/cronjob"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/workload/job"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
@@ -81,10 +82,11 @@ func builtIn() workload.Registry {
 	return workload.Registry{deployment.Kind{}, statefulset.Kind{}, daemonset.Kind{}, cronjob.Kind{}, job.Kind{}}
 }
 
-// kinds are the kinds of workloads under change control, and what runs the declared ones among them.
+// kinds are the kinds of workloads under change control, and what runs and compiles the declared ones among them.
 type kinds struct {
 	*workload.Set
 	declared *dynamic.Runner
+	compiler *declared.Compiler
 }
 
 func newManager(kubeconfig *rest.Config, opts options, certificate *servingcert.Source, declared *dynamic.Runner) (ctrl.Manager, error) {
@@ -262,6 +264,7 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tr
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
 		Kinds: kinds, Reader: kinds.declared.Reader(mgr.GetCache(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(), Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: events.Recorder{Events: mgr.GetEventRecorder(controllers.Reporter)}, Tracer: tracer, Leaving: ctx.Done(),
+		ControlledKinds: &controlledkind.Validator{Kinds: builtIn(), Live: mgr.GetAPIReader(), Compiler: kinds.compiler},
 	}); err != nil {
 		return err
 	}

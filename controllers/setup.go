@@ -58,6 +58,8 @@ type Options struct {
 	Kinds *workload.Set
 	// Declared runs the declared kinds.
 	Declared *dynamic.Runner
+	// Compiler compiles the declared kinds.
+	Compiler *declared.Compiler
 	// Operator is the user name of the operator.
 	Operator string
 	// Namespace is the namespace of the OpsConfigInfo objects.
@@ -100,11 +102,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	if err != nil {
 		return fmt.Errorf("creating a client without a cache: %w", err)
 	}
-	compiler, err := declared.NewCompiler()
-	if err != nil {
-		return err
-	}
-	catalog := &controlledkind.Catalog{Kinds: options.Kinds, Client: kube, Live: live, Compiler: compiler}
+	catalog := &controlledkind.Catalog{Kinds: options.Kinds, Client: kube, Live: live, Compiler: options.Compiler}
 	reconcilers := map[string]dynamic.Controller{
 		"Pod": &pod.Reconciler{Kinds: options.Kinds, Declared: options.Declared, Client: kube, Clock: options.Clock, Settings: reader},
 		"ChangeWorkload": &changeworkload.Reconciler{

@@ -47,10 +47,15 @@ const (
 	// Paths for every other kind.
 	MutateKindPath   = "/mutate-kind"
 	ValidateKindPath = "/validate-kind"
+	// ValidateControlledKindPath is the path for ControlledKinds.
+	ValidateControlledKindPath = "/validate-controlledkind"
 )
 
 // +kubebuilder:webhook:path=/mutate-apps-v1-deployment,mutating=true,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=create;update,versions=v1,name=mdeployment.kb.io,admissionReviewVersions=v1,reinvocationPolicy=IfNeeded,timeoutSeconds=10
 // +kubebuilder:webhook:path=/validate-apps-v1-deployment,mutating=false,failurePolicy=fail,sideEffects=NoneOnDryRun,groups=apps,resources=deployments,verbs=update,versions=v1,name=vdeployment.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
+
+// While no replica answers, a ControlledKind can still be applied and changed: its condition Ready shows what is wrong with it.
+// +kubebuilder:webhook:path=/validate-controlledkind,mutating=false,failurePolicy=ignore,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=controlledkinds,verbs=create;update,versions=v1alpha1,name=vcontrolledkind.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
 
 // Options configures the webhooks.
 type Options struct {
@@ -68,6 +73,8 @@ type Options struct {
 	Metrics  prometheus.Registerer
 	// Tracer is nil if tracing is off.
 	Tracer *tracing.Tracer
+	// ControlledKinds validates ControlledKinds.
+	ControlledKinds admission.Handler
 	// Leaving is closed when the process begins to shut down. It may be nil.
 	Leaving <-chan struct{}
 }
@@ -82,7 +89,7 @@ func Watch(ctx context.Context, informers cache.Informers, kinds workload.Kinds)
 	return nil
 }
 
-// Register adds both webhooks to server.
+// Register adds the webhooks to server.
 func Register(server webhook.Server, options Options) error {
 	metrics, err := NewMetrics(options.Metrics)
 	if err != nil {
@@ -99,6 +106,7 @@ func Register(server webhook.Server, options Options) error {
 	log := boundedLog(options.Clock)
 	for path, handler := range map[string]admission.Handler{
 		MutatePath: mutate, MutateKindPath: mutate, ValidatePath: validate, ValidateKindPath: validate,
+		ValidateControlledKindPath: options.ControlledKinds,
 	} {
 		server.Register(path, closeOnShutdown{options.Leaving, &admission.Webhook{Handler: handler, LogConstructor: log}})
 	}

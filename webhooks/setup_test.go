@@ -17,6 +17,7 @@ limitations under the License.
 package webhooks
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
@@ -42,17 +43,20 @@ func (s *server) Register(path string, hook http.Handler) {
 	s.handlers[path] = hook.(closeOnShutdown).handler.(*admission.Webhook).Handler
 }
 
-func TestRegisterServesBothWebhooksUnderTheirDocumentedPaths(t *testing.T) {
+func TestRegisterServesTheWebhooksUnderTheirDocumentedPaths(t *testing.T) {
 	g := NewWithT(t)
 	served := &server{handlers: map[string]admission.Handler{}}
 	seen := &recorder{}
 	refusing := all(stamped(versionOf123, "4"), rolledBack(leaving(versionOf1234, "4", refused)))
 	reader := readerOf(t, interceptor.Funcs{}, cached(t, refusing))
+	controlledKinds := admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return admission.Denied("a bad path") })
 	g.Expect(Register(served, Options{
 		Kinds: workload.Registry{kind.Kind{}}, Reader: reader, Live: reader, Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
 		Recorder: events.Recorder{Events: seen}, Metrics: prometheus.NewRegistry(),
+		ControlledKinds: controlledKinds,
 	})).To(Succeed())
-	g.Expect(served.handlers).To(HaveLen(4))
+	g.Expect(served.handlers).To(HaveLen(5))
+	g.Expect(served.handlers["/validate-controlledkind"].Handle(t.Context(), admission.Request{}).Result.Message).To(Equal("a bad path"))
 	release := all(stamped(versionOf123, "4"), suspended)
 	request := requestOf(t, deployment(t, release), deployment(t, release, repaired))
 	g.Expect(served.handlers["/mutate-apps-v1-deployment"].Handle(t.Context(), request).Patches).NotTo(BeEmpty())

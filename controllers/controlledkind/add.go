@@ -60,7 +60,8 @@ import (
 // Has the webhooks called for releases of the kinds that are enforced.
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=altershieldoperator-kinds-validating-webhook-configuration,verbs=update
 
-// Names in config/. The webhooks of Deployments are in the first two configurations, those of all other kinds in the last two.
+// Names in config/. The webhooks of Deployments are in the first two configurations, those of all other kinds in the last two. The second one
+// has that of ControlledKinds, too.
 const (
 	fixedMutating   = "altershieldoperator-mutating-webhook-configuration"
 	fixedValidating = "altershieldoperator-validating-webhook-configuration"

@@ -69,6 +69,8 @@ type declaration struct {
 	// kind is nil where problem isn't.
 	kind    declared.Kind
 	problem *problem
+	// invalid are the paths and expressions that can't be compiled.
+	invalid field.ErrorList
 	// absent reports whether there is no CRD, or it is being deleted: then there are no workloads.
 	absent bool
 	// served is the message that the version is served; empty if it isn't.
@@ -129,38 +131,56 @@ func (c *Catalog) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 
 // compile returns the declaration of a kind, the known one if nothing has changed.
 func (c *Catalog) compile(ctx context.Context, controlled *appv1alpha1.ControlledKind) (declaration, error) {
-	var crd apiextensionsv1.CustomResourceDefinition
-	err := c.Live.Get(ctx, client.ObjectKey{Name: controlled.Name}, &crd)
-	switch {
-	case apierrors.IsNotFound(err):
-		return absent("there is no CustomResourceDefinition %s: install it", controlled.Name), nil
-	case apierrors.IsForbidden(err):
-		return declaration{problem: &problem{appv1alpha1.ReasonPermissionMissing, err.Error() + "; apply config/default again"}}, nil
-	case err != nil:
-		return declaration{}, fmt.Errorf("reading CustomResourceDefinition %s: %w", controlled.Name, err)
-	case crd.DeletionTimestamp != nil:
-		return absent("CustomResourceDefinition %s is being deleted", controlled.Name), nil
-	case !isEstablished(&crd):
-		return unserved("CustomResourceDefinition %s is not established yet", controlled.Name), nil
+	crd, found, err := readDefinition(ctx, c.Live, controlled.Name)
+	if crd == nil {
+		return found, err
 	}
 	from := basis{controlled.UID, crd.UID, controlled.Generation, crd.Generation}
-	if known, found := c.of(controlled.Name); found && known.basis == from {
+	if known, isKnown := c.of(controlled.Name); isKnown && known.basis == from {
 		return known, nil
 	}
-	definition, err := declared.DefinitionOf(&crd, controlled.Spec.Version)
+	found = declare(c.Compiler, controlled, crd)
+	found.basis = from
+	return found, nil
+}
+
+// readDefinition returns the CRD of a declared kind. If there is none to check the kind against, the CRD is nil and the declaration shows why.
+func readDefinition(
+	ctx context.Context, live client.Reader, name string,
+) (*apiextensionsv1.CustomResourceDefinition, declaration, error) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	err := live.Get(ctx, client.ObjectKey{Name: name}, &crd)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, absent("there is no CustomResourceDefinition %s: install it", name), nil
+	case apierrors.IsForbidden(err):
+		return nil, declaration{problem: &problem{appv1alpha1.ReasonPermissionMissing, err.Error() + "; apply config/default again"}}, nil
+	case err != nil:
+		return nil, declaration{}, fmt.Errorf("reading CustomResourceDefinition %s: %w", name, err)
+	case crd.DeletionTimestamp != nil:
+		return nil, absent("CustomResourceDefinition %s is being deleted", name), nil
+	case !isEstablished(&crd):
+		return nil, unserved("CustomResourceDefinition %s is not established yet", name), nil
+	}
+	return &crd, declaration{}, nil
+}
+
+// declare returns the declaration of a kind for its CRD.
+func declare(compiler *declared.Compiler, controlled *appv1alpha1.ControlledKind, crd *apiextensionsv1.CustomResourceDefinition) declaration {
+	definition, err := declared.DefinitionOf(crd, controlled.Spec.Version)
 	if err != nil {
-		return unserved("CustomResourceDefinition %s: %v", controlled.Name, err), nil
+		return unserved("CustomResourceDefinition %s: %v", controlled.Name, err)
 	}
 	found := declaration{
-		basis: from, served: "the API server serves " + definition.GroupVersionKind.GroupVersion().String(), role: declared.ClusterRole(definition),
+		served: "the API server serves " + definition.GroupVersionKind.GroupVersion().String(), role: declared.ClusterRole(definition),
 	}
-	kind, problems := c.Compiler.Compile(controlled, definition)
+	kind, problems := compiler.Compile(controlled, definition)
 	if len(problems) > 0 {
-		found.problem = &problem{appv1alpha1.ReasonDeclarationInvalid, describeProblems(problems)}
-		return found, nil
+		found.invalid, found.problem = problems, &problem{appv1alpha1.ReasonDeclarationInvalid, describeProblems(problems)}
+		return found
 	}
 	found.kind = kind
-	return found, nil
+	return found
 }
 
 func absent(format string, arguments ...any) declaration {

@@ -33,6 +33,9 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
+// notSupported is the message about a built-in kind that this version of the operator lacks.
+const notSupported = "this version of the operator doesn't control this kind: its releases are neither recorded nor checked"
+
 // observation is what was seen of a kind.
 type observation struct {
 	// kind is nil if this version of the operator doesn't control it, or its declaration isn't compiled.
@@ -125,8 +128,7 @@ func unready(controlled *appv1alpha1.ControlledKind, seen observation, known []c
 	case seen.releasing != nil:
 		return seen.releasing
 	case seen.kind == nil && !seen.declared:
-		return &problem{appv1alpha1.ReasonKindNotSupported,
-			"this version of the operator doesn't control this kind: its releases are neither recorded nor checked"}
+		return &problem{appv1alpha1.ReasonKindNotSupported, notSupported}
 	case seen.kind == nil:
 		return seen.declaration.problem
 	case controlled.Spec.Mode != appv1alpha1.ModeEnforce:

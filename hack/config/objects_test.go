@@ -151,7 +151,8 @@ func TestWebhooksCallTheServiceAndLeaveTheOperatorsNamespaceAlone(t *testing.T) 
 		validating := as[admissionv1.ValidatingWebhookConfiguration](t,
 			find(t, objects, "ValidatingWebhookConfiguration", "altershieldoperator-validating-webhook-configuration")).Webhooks
 		NewWithT(t).Expect(mutating).To(HaveLen(1))
-		NewWithT(t).Expect(validating).To(HaveLen(1))
+		NewWithT(t).Expect(validating).To(HaveLen(2))
+		NewWithT(t).Expect(validating[0].Name).To(Equal("vdeployment.kb.io"))
 		for _, c := range []struct {
 			client   admissionv1.WebhookClientConfig
 			selector *metav1.LabelSelector
@@ -172,6 +173,38 @@ func TestWebhooksCallTheServiceAndLeaveTheOperatorsNamespaceAlone(t *testing.T) 
 			}
 			g.Expect(selector.Matches(labels.Set{"kubernetes.io/metadata.name": "shop"})).To(BeFalse(), "not opted in")
 		}
+	}
+}
+
+// In every variant the webhook of ControlledKinds is called in all of the cluster, and its failure is ignored.
+func TestWebhookOfControlledKindsIsTheSameInEachVariant(t *testing.T) {
+	failing := composed(t, `
+resources: ["{config}/default"]
+components: ["{config}/components/fail-open"]
+`)
+	for variant, objects := range map[string][]object{
+		"default": shipped(t, "default"), "overlays/cert-manager": shipped(t, filepath.Join("overlays", "cert-manager")), "local": shipped(t, "local"), "fail-open": failing,
+	} {
+		g := NewWithT(t)
+		webhooks := map[string]admissionv1.ValidatingWebhook{}
+		for _, webhook := range as[admissionv1.ValidatingWebhookConfiguration](t,
+			find(t, objects, "ValidatingWebhookConfiguration", "altershieldoperator-validating-webhook-configuration")).Webhooks {
+			webhooks[webhook.Name] = webhook
+		}
+		controlled, policy := webhooks["vcontrolledkind.kb.io"], admissionv1.Fail
+		if variant == "fail-open" {
+			policy = admissionv1.Ignore
+		}
+		g.Expect(webhooks["vdeployment.kb.io"].FailurePolicy).To(HaveValue(Equal(policy)), variant)
+		g.Expect(controlled.FailurePolicy).To(HaveValue(Equal(admissionv1.Ignore)), variant)
+		g.Expect(controlled.SideEffects).To(HaveValue(Equal(admissionv1.SideEffectClassNone)), variant)
+		g.Expect(controlled.NamespaceSelector).To(BeNil(), variant)
+		g.Expect(controlled.MatchConditions).To(BeEmpty(), variant)
+		g.Expect(controlled.ClientConfig.Service.Namespace).To(Equal(system), variant)
+		g.Expect(controlled.ClientConfig.Service.Name).To(Equal("altershieldoperator-webhook-service"), variant)
+		g.Expect(controlled.ClientConfig.CABundle).To(BeEmpty(), variant)
+		g.Expect(controlled.Rules).To(HaveLen(1), variant)
+		g.Expect(controlled.Rules[0].Resources).To(HaveExactElements("controlledkinds"), variant)
 	}
 }
 
