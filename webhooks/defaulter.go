@@ -82,7 +82,10 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 		return d.unreadable(request, err)
 	}
 	before := newMarks(d.kind, created)
-	before.exempt = !released || before.isLeftAlone(marks{})
+	if before.isLeftAlone(marks{}) {
+		return admission.Patched("", patch(d.kind, before, before.leftAlone(marks{}))...)
+	}
+	before.exempt = !released
 	before.knownAs = d.past.orphanVersion(ctx, request.Namespace, created, before)
 	after, err := stampNew(before, request.UserInfo.Username, d.clock.Now())
 	if err != nil {
@@ -99,6 +102,9 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 	old, before, err := marksOfUpdate(d.kind, oldObject, updated)
 	if err != nil {
 		return d.unreadable(request, err)
+	}
+	if before.isLeftAlone(old) {
+		return admission.Patched("", patch(d.kind, before, before.leftAlone(old))...)
 	}
 	now, by := d.clock.Now(), author{user: request.UserInfo.Username, isOperator: request.UserInfo.Username == d.operator}
 	isRelease := before.releases(old)

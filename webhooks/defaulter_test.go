@@ -97,9 +97,9 @@ func TestDeploymentDefaulterPatchesReleasesAndNothingElse(t *testing.T) {
 		{"a suspension that is set by hand is removed", release, all(release, suspended), map[string]any{
 			"remove" + suspendLabel: nil}},
 		{"a creation by another controller is left alone", nil, owned, map[string]any{}},
-		{"a creation by another controller loses the operator's keys", nil, all(owned, release, suspended), map[string]any{
-			"remove" + labelVersion: nil, "remove" + templateVersion: nil, "remove" + releaseNumber: nil, "remove" + defenseStatus: nil,
-			"remove" + suspendLabel: nil}},
+		{"a creation by another controller loses the operator's keys, and its template keeps the version of what it is a part of", nil,
+			all(owned, release, suspended), map[string]any{
+				"remove" + labelVersion: nil, "remove" + releaseNumber: nil, "remove" + defenseStatus: nil, "remove" + suspendLabel: nil}},
 		{"a creation with an owner that is no controller is stamped", nil, all(owned, func(deployment object) {
 			at(deployment, "metadata")["ownerReferences"].([]any)[0].(object)["controller"] = false
 		}), map[string]any{

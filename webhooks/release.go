@@ -82,7 +82,7 @@ func newMarks(kind workload.Kind, object *unstructured.Unstructured) marks {
 func marksOfUpdate(kind workload.Kind, oldObject, updatedObject *unstructured.Unstructured) (old, updated marks, err error) {
 	released, err := workload.IsRelease(kind, oldObject.Object, updatedObject.Object)
 	old, updated = newMarks(kind, oldObject), newMarks(kind, updatedObject)
-	updated.exempt = !released || updated.isLeftAlone(old)
+	updated.exempt = !released
 	return old, updated, err
 }
 
@@ -197,9 +197,21 @@ func (m *marks) resume(old marks) {
 
 // restoreOwned resets the operator's keys to their values in old.
 func (m marks) restoreOwned(old marks) {
+	m.restoreKeys(old)
+	m.restoreTemplates(old)
+}
+
+func (m marks) restoreKeys(old marks) {
 	restore(m.labels, old.labels, appv1alpha1.OwnedLabels())
 	restore(m.annotations, old.annotations, appv1alpha1.OwnedAnnotations())
-	m.restoreTemplates(old)
+}
+
+// leftAlone returns the marks of a workload that is left alone. Its pod template keeps a version: the workload of which it is a part may have
+// been stamped, and finds its pods by that.
+func (m marks) leftAlone(old marks) marks {
+	left := m.clone()
+	left.restoreKeys(old)
+	return left
 }
 
 // write stores a record in an annotation, as JSON.
