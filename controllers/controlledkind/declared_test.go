@@ -174,7 +174,7 @@ func TestReconcileWaitsForTheCRDOfADeclaredKind(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)
 	b.declare(enforcedGadgets)
-	g.Expect(b.reconcile()).To(HaveLen(4), "it creates the built-in kinds, and waits for the catalog with the rest")
+	g.Expect(b.reconcile()).To(HaveLen(6), "it creates the built-in kinds, and waits for the catalog with the rest")
 	b.settle()
 	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "False NotServed", "Ready": "False NotServed"}))
 	g.Expect(b.message(gadgets, "Ready")).To(Equal("there is no CustomResourceDefinition gadgets.example.com: install it"))
@@ -186,17 +186,17 @@ func TestReconcileWaitsForTheCRDOfADeclaredKind(t *testing.T) {
 	g.Expect(b.runner.calls).To(Equal([]string{"start"}))
 	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "True Served", "Permitted": "True Permitted", "Stampable": "True LabelsKept",
 		"Synced": "False Syncing", "Admitted": "False Syncing", "Ready": "False Syncing"}))
-	g.Expect(b.called()).To(Equal([]string{daemonSets, statefulSets}), "not before the cache has synced")
+	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs, statefulSets}), "not before the cache has synced")
 	b.runner.synced = true
 	b.settle()
-	g.Expect(b.called()).To(Equal([]string{daemonSets, calledGadgets, statefulSets}))
+	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, calledGadgets, jobs, statefulSets}))
 	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "True Served", "Permitted": "True Permitted", "Stampable": "True LabelsKept",
 		"Synced": "True Synced", "Admitted": "True WebhooksConfigured", "Ready": "True Ready"}))
 
 	b.uninstall()
 	b.settle()
 	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop"}))
-	g.Expect(b.called()).To(Equal([]string{daemonSets, statefulSets}))
+	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs, statefulSets}))
 	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "False NotServed", "Ready": "False NotServed"}))
 	g.Expect(b.kube.Delete(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
 	b.settle()
@@ -298,7 +298,7 @@ func TestReconcileReleasesADeclaredKind(t *testing.T) {
 			result, err := b.Reconcile(t.Context(), ctrl.Request{})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(result.RequeueAfter).To(Equal(time.Second))
-			g.Expect(b.called()).To(Equal([]string{daemonSets, statefulSets}))
+			g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs, statefulSets}))
 			g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(gadget), gadget)).To(Succeed())
 			g.Expect(gadget.Object["spec"]).To(HaveKeyWithValue("paused", false))
 			g.Expect(gadget.GetAnnotations()).To(Equal(map[string]string{"altershield.defense.antgroup.com/release": "3"}))
@@ -315,6 +315,37 @@ func TestReconcileReleasesADeclaredKind(t *testing.T) {
 			}
 			g.Expect(controlled.Finalizers).To(BeEmpty())
 			g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False ObserveNotSupported"))
+		})
+	}
+}
+
+func TestReconcileReleasesADeclaredKindWhosePermissionsAreGone(t *testing.T) {
+	for name, row := range map[string]struct{ holds, ends bool }{"of which nothing is held": {false, true}, "of which a rollout is held": {true, false}} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			b, withdraw := newFakeBench(t)
+			b.install()
+			b.declare(enforcedGadgets)
+			if row.holds {
+				b.held()
+			}
+			b.reconcile()
+			b.runner.synced = true
+			b.settle()
+			withdraw(true)
+			var controlled appv1alpha1.ControlledKind
+			g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &controlled)).To(Succeed())
+			controlled.Generation++ // the API server does so with the deletion
+			g.Expect(b.kube.Update(t.Context(), &controlled)).To(Succeed())
+			g.Expect(b.kube.Delete(t.Context(), &controlled)).To(Succeed())
+			b.compile(b.catalog)
+			b.clock.SetTime(b.clock.Now().Add(time.Minute))
+			b.settle()
+			err := b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &controlled)
+			g.Expect(apierrors.IsNotFound(err)).To(Equal(row.ends))
+			if !row.ends {
+				g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False PermissionMissing"))
+			}
 		})
 	}
 }

@@ -90,7 +90,12 @@ func (r *Reconciler) release(
 	case seen.kind == nil && !seen.declaration.absent:
 		return seen.declaration.problem, 0, nil
 	case len(seen.missing) > 0:
-		return permittedProblem(seen), reviewAgain, nil
+		held, err := r.mayHold(ctx, seen.kind)
+		if err != nil || held {
+			return permittedProblem(seen), reviewAgain, err
+		}
+		r.Runner.Stop(controlled.Name)
+		return nil, 0, r.setFinalizer(ctx, controlled, false)
 	}
 	if seen.kind != nil {
 		released, err := r.resumeHeld(ctx, seen.kind)
@@ -103,6 +108,25 @@ func (r *Reconciler) release(
 		}
 	}
 	return nil, 0, r.setFinalizer(ctx, controlled, false)
+}
+
+// mayHold reports whether the operator may hold rollouts of a kind that it lacks permissions for: it decides by what the cache of the kind last
+// saw, as a manifest with the ControlledKind and its ClusterRole may have been deleted as a whole. Without the permissions no rollout is held
+// any more.
+func (r *Reconciler) mayHold(ctx context.Context, kind workload.Kind) (bool, error) {
+	if kind == nil {
+		return false, nil
+	}
+	if !r.Runner.State(workload.ControlledKindName(kind)).Synced {
+		return true, nil
+	}
+	workloads, err := index.List(ctx, r.Client, kind)
+	if err != nil {
+		return true, fmt.Errorf("listing the workloads of kind %s: %w", kind.GroupVersionKind().Kind, err)
+	}
+	return slices.ContainsFunc(workloads, func(object client.Object) bool {
+		return decide.HoldOf(object, kind.Rollout(object).Paused, decide.ReleaseOf(object).Number) == decide.Held
+	}), nil
 }
 
 // resumeHeld resumes the rollouts of a kind that the operator holds on the API server, and returns their number.
