@@ -19,6 +19,7 @@ package controllers_test
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -104,5 +105,33 @@ var _ = Describe("A ControlledKind with bad paths and expressions", Ordered, fun
 		Expect(err).NotTo(HaveOccurred())
 		touched := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"shop"}}}`))
 		Eventually(ctx, func() error { return kube.Patch(ctx, found, touched) }).WithTimeout(10 * time.Second).Should(Succeed())
+	})
+})
+
+var _ = Describe("A KubernetesCluster", func() {
+	It("is declared, checked by its nodes, denied by its rules, suspended and rolled back by the commands of docs/declaring-kinds.md", func(ctx context.Context) {
+		DeferCleanup(func(ctx context.Context) {
+			output, err := kubectl(ctx, "delete", "--ignore-not-found", "--timeout=1m", "crd/kubernetesclusters.ecs.yun.com", "namespace/infra",
+				"clusterrole/altershield-kind-kubernetesclusters.ecs.yun.com")
+			Expect(err).NotTo(HaveOccurred(), output)
+		})
+		const page = "declaring-kinds.md"
+		Expect(bash(ctx, strings.Join(blocks(page, "Put it under control"), ""))).To(ContainSubstring("kubernetesclusters.ecs.yun.com condition met"))
+		released := blocks(page, "Release, failure, denial")
+		Expect(released).To(HaveLen(4))
+		output := bash(ctx, strings.Join(released, ""))
+		Expect(output).To(And(
+			ContainSubstring("denied the request: kubernetescluster dev: spec.cluster.masterList is immutable\n"),
+			ContainSubstring("denied the request: kubernetescluster dev: an operation is in progress\n"),
+			ContainSubstring("denied the request: kubernetescluster dev is suspended\n"),
+		))
+		checked := map[string]int{}
+		for _, changePod := range changePods(ctx, "infra") {
+			for _, unit := range changePod.Spec.PodInfos {
+				checked[unit.Pod]++
+			}
+		}
+		Expect(checked).To(And(HaveKey("10.0.0.11"), HaveKey("10.0.0.12"), HaveKey("10.0.0.13"), Not(HaveKey("10.0.0.14"))), "the scaling failed before it was complete")
+		Expect(bash(ctx, strings.Join(blocks(page, "Remove it"), ""))).To(ContainSubstring("deleted"))
 	})
 })

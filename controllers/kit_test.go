@@ -111,14 +111,24 @@ func kubectlWith(ctx context.Context, manifest string, args ...string) (string, 
 // documented returns the commands of a section of docs/operate.md, block by block, with a namespace in place of shop.
 func documented(section, namespace string) []string {
 	GinkgoHelper()
-	page, err := os.ReadFile(filepath.Join("..", "docs", "operate.md"))
+	var commands []string
+	for _, block := range blocks("operate.md", section) {
+		commands = append(commands, regexp.MustCompile(`\bshop\b`).ReplaceAllString(block, namespace))
+	}
+	return commands
+}
+
+// blocks returns the commands of a section of a page, block by block.
+func blocks(name, section string) []string {
+	GinkgoHelper()
+	page, err := os.ReadFile(filepath.Join("..", "docs", name))
 	Expect(err).NotTo(HaveOccurred())
 	_, text, found := strings.Cut(string(page), "\n## "+section+"\n")
 	Expect(found).To(BeTrue())
 	text, _, _ = strings.Cut(text, "\n## ")
 	var commands []string
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
-		commands = append(commands, regexp.MustCompile(`\bshop\b`).ReplaceAllString(block[1], namespace))
+		commands = append(commands, block[1])
 	}
 	return commands
 }
@@ -127,6 +137,7 @@ func documented(section, namespace string) []string {
 func bash(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
+	command.Dir = ".."
 	command.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "PATH="+filepath.Dir(plane.Kubectl())+":"+os.Getenv("PATH"))
 	output, err := command.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))

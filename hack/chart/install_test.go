@@ -80,6 +80,7 @@ func TestChartIsInstalledUpgradedAndUninstalled(t *testing.T) {
 		"CustomResourceDefinition <none> controlledkinds.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> opsconfiginfoes.app.ops.cloud.alipay.com",
 		"APIService <none> v1alpha1.app.ops.cloud.alipay.com", "OpsConfigInfo elsewhere blocking", "ChangeWorkload elsewhere stuck",
+		"ControlledKind <none> gadgets.example.com",
 	))
 }
 
@@ -110,6 +111,10 @@ func (p testPlane) playHook(t *testing.T) {
   namespace: elsewhere, finalizers: [altershield.defense.antgroup.com/change-order]}, spec: {changeWorkloadId: stuck, serviceName: sleep,
   appName: sleep, reversion: 0123456789abcdef0123456789abcdef, createTime: "2026-01-01 00:00:00", createTimeUnix: 1767225600}}`), 0o600)).To(Succeed())
 	kubectl("apply", "--filename="+record)
+	kind := filepath.Join(dir, "kind.yaml")
+	g.Expect(os.WriteFile(kind, []byte(`{apiVersion: app.ops.cloud.alipay.com/v1alpha1, kind: ControlledKind, metadata: {name: gadgets.example.com,
+  finalizers: [altershield.defense.antgroup.com/kind]}, spec: {version: v1}}`), 0o600)).To(Succeed())
+	kubectl("apply", "--filename="+kind)
 
 	kubeconfig, manager := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "manager")
 	g.Expect(p.ServiceAccountKubeconfig(t.Context(), hook.Namespace, hook.Name, kubeconfig, nil)).To(Succeed())
@@ -124,6 +129,7 @@ func (p testPlane) playHook(t *testing.T) {
 	}
 	g.Expect(string(output)).NotTo(ContainSubstring("deleted "))
 	g.Expect(kubectl("get", "changeworkload", "stuck", "--namespace=elsewhere", "-o=jsonpath={.metadata.finalizers}")).To(BeEmpty())
+	g.Expect(kubectl("get", "controlledkind", "gadgets.example.com", "-o=jsonpath={.metadata.finalizers}")).To(BeEmpty())
 	g.Expect(added(nil, everything(kubectl))).NotTo(ContainElement(MatchRegexp("^(Pod|ReplicaSet|Deployment|[A-Za-z]+WebhookConfiguration|ValidatingAdmissionPolicy.*) ")))
 	p.expectLeastPrivilege(t)
 	kubectl("delete", "serviceaccount,role,rolebinding,networkpolicy,clusterrole,clusterrolebinding", hook.Name, "--namespace=elsewhere")

@@ -66,7 +66,8 @@ func Read(log io.Reader, user string) ([]auditv1.Event, error) {
 }
 
 // Forbidden returns a sentence for each kind of request that was answered with 403, with the number of times. It leaves out rejections
-// because a namespace or a CustomResourceDefinition is being deleted: no permission would change these.
+// because a namespace or a CustomResourceDefinition is being deleted, or the kind of an owner is so new that the admission plugin
+// OwnerReferencesPermissionEnforcement doesn't know it yet: no permission would change these.
 func Forbidden(requests []auditv1.Event) []string {
 	counts := map[string]int{}
 	for _, request := range requests {
@@ -86,7 +87,8 @@ func Forbidden(requests []auditv1.Event) []string {
 
 func ending(message string) bool {
 	return strings.Contains(message, "because it is being terminated") ||
-		strings.Contains(message, "while custom resource definition is terminating")
+		strings.Contains(message, "while custom resource definition is terminating") ||
+		strings.Contains(message, "because cannot find RESTMapping for")
 }
 
 func describe(request auditv1.Event) string {

@@ -43,6 +43,7 @@ const forbidden = `
 {"requestURI":"/version","verb":"get","user":{"username":"system:serviceaccount:system:operator"},"responseStatus":{"code":403,"message":"forbidden: User cannot get path"}}
 {"requestURI":"/apis/events.k8s.io/v1/namespaces/a/events","verb":"create","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"events","namespace":"a","apiGroup":"events.k8s.io"},"responseStatus":{"code":403,"message":"events is forbidden: unable to create new content in namespace a because it is being terminated"}}
 {"requestURI":"/apis/a/v1/namespaces/a/changepods","verb":"create","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"changepods","namespace":"a","apiGroup":"a"},"responseStatus":{"code":403,"message":"changepods is forbidden: create not allowed while custom resource definition is terminating"}}
+{"requestURI":"/apis/a/v1/namespaces/a/changeworkloads","verb":"create","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"changeworkloads","namespace":"a","apiGroup":"a"},"responseStatus":{"code":403,"message":"changeworkloads is forbidden: cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion b/v1 Kind B"}}
 {"requestURI":"/api/v1/pods","verb":"list","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"pods"},"responseStatus":{"code":500}}
 {"requestURI":"/api/v1/pods","verb":"watch","user":{"username":"system:serviceaccount:system:operator"},"objectRef":{"resource":"pods"}}
 `
@@ -51,7 +52,7 @@ func TestForbiddenRequestsAreCounted(t *testing.T) {
 	g := NewWithT(t)
 	requests, err := audit.Read(strings.NewReader(strings.TrimSpace(forbidden)), operator)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(requests).To(HaveLen(7))
+	g.Expect(requests).To(HaveLen(8))
 	g.Expect(audit.Forbidden(requests)).To(Equal([]string{
 		"get /version was answered with 403: forbidden: User cannot get path (1 times)",
 		"list secrets in namespace a was answered with 403: secrets is forbidden: User cannot list (2 times)",
