@@ -18,6 +18,7 @@ package controlledkind
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -348,6 +349,29 @@ func TestReconcileReleasesADeclaredKindWhosePermissionsAreGone(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestReconcileReviewsPermissionsAgainThatTurnOutToBeGone(t *testing.T) {
+	g := NewWithT(t)
+	b, withdraw := newFakeBench(t)
+	b.install()
+	b.declare(enforcedGadgets)
+	b.reconcile()
+	b.runner.synced = true
+	b.settle()
+	g.Expect(b.kube.Delete(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
+	b.compile(b.catalog)
+	b.Live = interceptor.NewClient(b.kube, interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Group: "example.com", Resource: "gadgets"}, "", errors.New("its ClusterRole is gone"))
+		},
+	})
+	_, err := b.Reconcile(t.Context(), ctrl.Request{})
+	g.Expect(apierrors.IsForbidden(err)).To(BeTrue())
+	withdraw(true)
+	b.settle()
+	err = b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &appv1alpha1.ControlledKind{})
+	g.Expect(apierrors.IsNotFound(err)).To(BeTrue())
 }
 
 func TestReconcileRestartsADeclaredKind(t *testing.T) {

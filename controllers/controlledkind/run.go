@@ -23,6 +23,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -99,6 +100,9 @@ func (r *Reconciler) release(
 	}
 	if seen.kind != nil {
 		released, err := r.resumeHeld(ctx, seen.kind)
+		if apierrors.IsForbidden(err) {
+			delete(r.permissions, controlled.Name) // they are reviewed again
+		}
 		if err != nil {
 			return nil, 0, err
 		}
