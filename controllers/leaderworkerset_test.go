@@ -160,7 +160,9 @@ internalCertManagement: {enable: false}
 	output, err := kubectl(ctx, "apply", "-f", sample)
 	Expect(err).NotTo(HaveOccurred(), output)
 	DeferCleanup(func(ctx context.Context) {
-		output, err := kubectl(ctx, "delete", "-f", sample)
+		output, err := kubectl(ctx, "delete", "controlledkind", leaderWorkerSets, "--timeout=1m")
+		Expect(err).NotTo(HaveOccurred(), output)
+		output, err = kubectl(ctx, "delete", "--ignore-not-found", "-f", sample)
 		Expect(err).NotTo(HaveOccurred(), output)
 	})
 	output, err = kubectl(ctx, "patch", "controlledkind", leaderWorkerSets, "--type=merge", "-p", `{"spec":{"mode":"Enforce"}}`)
