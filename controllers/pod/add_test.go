@@ -96,6 +96,10 @@ func TestRequestsAreForPodsWithoutALabel(t *testing.T) {
 	}
 	g.Expect(asked(reconciler.ofWorkload(kind.Kind{})(t.Context(), deployment))).To(ConsistOf("default/own"))
 	g.Expect(asked(reconciler.ofLayer(t.Context(), replicaSet))).To(ConsistOf("default/own"))
+	g.Expect(reconciler.ofLayer(t.Context(), of(""))).To(BeEmpty(), "no workload has its pods")
+	foreign := of("d-1")
+	foreign.OwnerReferences[0].Kind = "Rollout"
+	g.Expect(reconciler.ofLayer(t.Context(), foreign)).To(BeEmpty(), "its workload is of another kind")
 	g.Expect(asked(reconciler.inNamespace(t.Context(), namespace))).To(ConsistOf("default/own", "default/others"))
 
 	reconciler.Client = interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{

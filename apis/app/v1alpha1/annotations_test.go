@@ -36,6 +36,12 @@ func TestAddToSchemeKnowsTheKindsUnderTheirGroup(t *testing.T) {
 	g.Expect(appv1alpha1.GroupVersion.String()).To(Equal("app.ops.cloud.alipay.com/v1alpha1"))
 }
 
+func TestOwnedKeysAreUnderTheOperatorsDomains(t *testing.T) {
+	keys := append(appv1alpha1.OwnedLabels(), appv1alpha1.OwnedAnnotations()...)
+	NewWithT(t).Expect(keys).To(HaveEach(MatchRegexp(`^(admission-webhook-altershield\.antgroup\.com|altershield\.defense\.antgroup\.com)/`)))
+	NewWithT(t).Expect(keys).To(ContainElements("admission-webhook-altershield.antgroup.com/version", "altershield.defense.antgroup.com/held"))
+}
+
 func TestParkOf(t *testing.T) {
 	for _, row := range []struct {
 		name, annotation string
