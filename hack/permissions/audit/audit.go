@@ -141,6 +141,7 @@ func StreamedLists() []Exception {
 		"namespaces": "", "pods": "", "deployments": "apps", "statefulsets": "apps", "daemonsets": "apps", "replicasets": "apps",
 		"cronjobs": "batch", "jobs": "batch",
 		"changeworkloads": ownGroup, "changepods": ownGroup, "opsconfiginfoes": ownGroup, "controlledkinds": ownGroup,
+		"customresourcedefinitions": "apiextensions.k8s.io",
 		"secrets": "", "mutatingwebhookconfigurations": admissionGroup, "validatingwebhookconfigurations": admissionGroup,
 	} {
 		exceptions = append(exceptions, Exception{
