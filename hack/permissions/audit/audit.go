@@ -142,7 +142,7 @@ func StreamedLists() []Exception {
 		"cronjobs": "batch", "jobs": "batch",
 		"changeworkloads": ownGroup, "changepods": ownGroup, "opsconfiginfoes": ownGroup, "controlledkinds": ownGroup,
 		"customresourcedefinitions": "apiextensions.k8s.io",
-		"secrets": "", "mutatingwebhookconfigurations": admissionGroup, "validatingwebhookconfigurations": admissionGroup,
+		"secrets":                   "", "mutatingwebhookconfigurations": admissionGroup, "validatingwebhookconfigurations": admissionGroup,
 	} {
 		exceptions = append(exceptions, Exception{
 			grant.Permission{Group: group, Resource: resource, Verb: "list"},
