@@ -84,6 +84,9 @@ var _ = Describe("A DaemonSet on 20 nodes, 3 of them first", func() {
 		Expect(kube.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"test": value})).To(Succeed())
 		found := map[string]int{}
 		for i := range pods.Items {
+			if pods.Items[i].Spec.NodeName == "" {
+				continue // it is scheduled in a moment
+			}
 			var node corev1.Node
 			Expect(kube.Get(ctx, client.ObjectKey{Name: pods.Items[i].Spec.NodeName}, &node)).To(Succeed())
 			found[node.Labels["zone"]]++
