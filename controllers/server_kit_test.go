@@ -23,11 +23,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -112,6 +114,31 @@ func restartAs(ctx context.Context, options operator.Options) {
 	Expect(err).NotTo(HaveOccurred())
 	manager = installed
 	Expect(manager.Start(ctx)).To(Succeed())
+	Eventually(staleWebhooks(ctx)).Should(BeEmpty())
+}
+
+// staleWebhooks returns the webhooks of kinds that are still called at the port of an earlier manager: the operator lets them follow those
+// of Deployments.
+func staleWebhooks(ctx context.Context) func() []string {
+	return func() (stale []string) {
+		const configuration = "altershieldoperator-kinds-%s-webhook-configuration"
+		var mutating admissionregistrationv1.MutatingWebhookConfiguration
+		Expect(kube.Get(ctx, client.ObjectKey{Name: fmt.Sprintf(configuration, "mutating")}, &mutating)).To(Succeed())
+		var validating admissionregistrationv1.ValidatingWebhookConfiguration
+		Expect(kube.Get(ctx, client.ObjectKey{Name: fmt.Sprintf(configuration, "validating")}, &validating)).To(Succeed())
+		note := func(called admissionregistrationv1.WebhookClientConfig) {
+			if !strings.Contains(*called.URL, fmt.Sprintf(":%d/", manager.Options().Ports.Webhook)) {
+				stale = append(stale, *called.URL)
+			}
+		}
+		for _, webhook := range mutating.Webhooks {
+			note(webhook.ClientConfig)
+		}
+		for _, webhook := range validating.Webhooks {
+			note(webhook.ClientConfig)
+		}
+		return stale
+	}
 }
 
 // ordersOf returns the end of each order of a namespace at the server, or "open".
