@@ -95,13 +95,7 @@ var _ = Describe("A DaemonSet on 20 nodes, 3 of them first", func() {
 	}
 
 	BeforeEach(func(ctx context.Context) {
-		const role = "../config/components/pod-deletion/role.yaml"
-		output, err := kubectl(ctx, "apply", "-f", role)
-		Expect(err).NotTo(HaveOccurred(), output)
-		DeferCleanup(func(ctx context.Context) {
-			output, err := kubectl(ctx, "delete", "-f", role)
-			Expect(err).NotTo(HaveOccurred(), output)
-		})
+		permitDeletions(ctx)
 		for _, asked := range [][]string{{"list", "nodes"}, {"delete", "pods"}} {
 			Eventually(func() error {
 				_, err := kubectl(ctx, append([]string{"auth", "can-i", "--all-namespaces", "--as", operator.User}, asked...)...)
@@ -122,11 +116,7 @@ var _ = Describe("A DaemonSet on 20 nodes, 3 of them first", func() {
 			Expect(kube.Create(ctx, node)).To(Succeed())
 			DeferCleanup(func(ctx context.Context) { Expect(kube.Delete(ctx, node)).To(Succeed()) })
 		}
-		Eventually(func() string {
-			var kind appv1alpha1.ControlledKind
-			Expect(kube.Get(ctx, client.ObjectKey{Name: "daemonsets.apps"}, &kind)).To(Succeed())
-			return reason(kind.Status.Conditions, "Ready")
-		}).Should(Equal("Ready"))
+		enforced(ctx, "daemonsets.apps")
 		namespace = controlledNamespace(ctx)
 		labels := map[string]string{"app": "agent"}
 		set := &appsv1.DaemonSet{

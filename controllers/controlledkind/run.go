@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -129,7 +128,7 @@ func (r *Reconciler) mayHold(ctx context.Context, kind workload.Kind) (bool, err
 		return true, fmt.Errorf("listing the workloads of kind %s: %w", kind.GroupVersionKind().Kind, err)
 	}
 	return slices.ContainsFunc(workloads, func(object client.Object) bool {
-		return decide.HoldOf(object, kind.Rollout(object).Paused, decide.ReleaseOf(object).Number) == decide.Held
+		return workload.IsHeld(kind, object)
 	}), nil
 }
 
@@ -143,7 +142,7 @@ func (r *Reconciler) resumeHeld(ctx context.Context, kind workload.Kind) (resume
 		return 0, fmt.Errorf("listing the workloads of kind %s: %w", kind.GroupVersionKind().Kind, err)
 	}
 	for _, object := range workloads {
-		if decide.HoldOf(object, kind.Rollout(object).Paused, decide.ReleaseOf(object).Number) != decide.Held {
+		if !workload.IsHeld(kind, object) {
 			continue
 		}
 		change := workloadpatch.Change{Resume: true, Unannotate: []string{appv1alpha1.AnnotationHeld}}

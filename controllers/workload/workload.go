@@ -180,6 +180,11 @@ func Namespaced(kind Kind) bool {
 	return !ok || scoped.Namespaced()
 }
 
+// IsHeld reports whether the operator holds the rollout of the present release of a workload.
+func IsHeld(kind Kind, workload client.Object) bool {
+	return decide.HoldOf(workload, kind.Rollout(workload).Paused, decide.ReleaseOf(workload).Number) == decide.Held
+}
+
 // MayUndo reports whether releases of a kind can be rolled back.
 func MayUndo(kind Kind) bool {
 	reversible, ok := kind.(Reversible)
