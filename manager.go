@@ -41,12 +41,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
@@ -217,18 +219,22 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *
 		Recorder: recorder, Metrics: rollbacks, Clock: clock.RealClock{}, Tracer: tracer,
 		Settings: reader,
 	}
-	decided := func(kind workload.Kind) dynamic.Controller {
-		return &runnable.Rollback{
-			Kind: kind, Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
-			Settings: reader,
-		}
+	decided := func(name string, kinds bykind.Kinds, like workload.Registry) *runnable.Controller {
+		return &runnable.Controller{Name: name, Kinds: kinds, Like: like, Client: kube, Settings: reader, Rollback: func(kind workload.Kind) reconcile.Reconciler {
+			return &runnable.Rollback{
+				Kind: kind, Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
+				Settings: reader,
+			}
+		}}
 	}
-	declared.Control(decided)
+	if err := decided("declared", declared, builtIn()).SetupWithManager(mgr); err != nil {
+		return nil, err
+	}
 	for _, kind := range builtIn() {
 		if _, once := kind.(workload.Once); once { // it has nothing to go back to
 			continue
 		}
-		if err := decided(kind).SetupWithManager(mgr); err != nil {
+		if err := decided(workload.Noun(kind), bykind.Only{Kind: kind}, workload.Registry{kind}).SetupWithManager(mgr); err != nil {
 			return nil, err
 		}
 	}

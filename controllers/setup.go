@@ -25,12 +25,14 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
@@ -103,7 +105,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		return fmt.Errorf("creating a client without a cache: %w", err)
 	}
 	catalog := &controlledkind.Catalog{Kinds: options.Kinds, Client: kube, Live: live, Compiler: options.Compiler}
-	reconcilers := map[string]dynamic.Controller{
+	reconcilers := map[string]interface{ SetupWithManager(mgr ctrl.Manager) error }{
 		"Pod": &pod.Reconciler{Kinds: options.Kinds, Declared: options.Declared, Client: kube, Clock: options.Clock, Settings: reader},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
@@ -121,15 +123,17 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		"DeclaredKind":  catalog,
 		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
 	}
-	recorded := func(kind workload.Kind) dynamic.Controller {
-		return &record.Reconciler{
-			Kind: kind, Kinds: options.Kinds, Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
-			Settings: reader, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
-		}
+	recorded := func(name string, kinds bykind.Kinds) *record.Controller {
+		return &record.Controller{Name: name, Kinds: kinds, Client: kube, Reconciler: func(kind workload.Kind) reconcile.Reconciler {
+			return &record.Reconciler{
+				Kind: kind, Kinds: options.Kinds, Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
+				Settings: reader, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
+			}
+		}}
 	}
-	options.Declared.Control(recorded)
+	reconcilers["declared kinds"] = recorded("declared", options.Declared)
 	for _, kind := range builtIn {
-		reconcilers[kind.GroupVersionKind().Kind] = recorded(kind)
+		reconcilers[kind.GroupVersionKind().Kind] = recorded(workload.Noun(kind), bykind.Only{Kind: kind})
 	}
 	for kind, reconciler := range reconcilers {
 		if err := reconciler.SetupWithManager(mgr); err != nil {

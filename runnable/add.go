@@ -20,6 +20,8 @@ package runnable
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +29,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -35,9 +36,9 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
@@ -58,8 +59,7 @@ type Contact interface {
 	Since() time.Time
 }
 
-// Rollback decides which workloads of one kind to roll back. It runs on the leader, and reconciles after events and at the deadlines of
-// pods.
+// Rollback decides which workloads of one kind to roll back.
 type Rollback struct {
 	Kind   workload.Kind
 	Client client.Client
@@ -76,32 +76,49 @@ type Rollback struct {
 	stops     stops
 }
 
+// Controller has the workloads of kinds rolled back. It runs on the leader, and reconciles after events and at the deadlines of pods.
+type Controller struct {
+	// Name follows "rollback-" in the name of the controller.
+	Name  string
+	Kinds bykind.Kinds
+	// Like are built-in kinds with the same layers as the kinds; one of them is PodJudged if any of the kinds is.
+	Like     workload.Registry
+	Client   client.Reader
+	Settings settings.Reader
+	// Rollback creates that of a kind.
+	Rollback func(kind workload.Kind) reconcile.Reconciler
+}
+
 // SetupWithManager adds the controller to the manager. Every event is mapped to the key of the workload, so that none is rolled back twice
 // at the same time.
-func (r *Rollback) SetupWithManager(mgr ctrl.Manager) error {
-	controlled := ctrl.NewControllerManagedBy(mgr).
-		Named("rollback-"+workload.Noun(r.Kind)).
-		For(r.Kind.New(), builder.WithPredicates(workloadChanged(r.Kind))).
-		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(phaseChanged()))
-	if layered, ok := r.Kind.(workload.Layered); ok {
-		controlled.Owns(layered.Layer(), builder.WithPredicates(healthChanged(layered)))
+func (c *Controller) SetupWithManager(mgr ctrl.Manager) error {
+	of := bykind.Mapper{Kinds: c.Kinds, Client: c.Client}
+	controlled := bykind.NewController(mgr, "rollback-"+c.Name, concurrency).
+		WatchesRawSource(c.Kinds.Workloads(mgr, workloadChanged)).
+		Watches(&appv1alpha1.ChangeWorkload{}, handler.TypedEnqueueRequestsFromMapFunc(of.Controller), builder.WithPredicates(phaseChanged()))
+	for _, layer := range c.Like.Layers() {
+		controlled.Watches(layer, handler.TypedEnqueueRequestsFromMapFunc(of.Controller), builder.WithPredicates(healthChanged(c.Kinds)))
 	}
-	if _, ok := r.Kind.(workload.PodJudged); ok {
-		controlled.Watches(&corev1.Pod{}, debounce.Handler(handler.EnqueueRequestsFromMapFunc(r.ofOlderPod), debounce.Never), builder.WithPredicates(podHealthChanged()))
+	if slices.ContainsFunc(c.Like, isPodJudged) {
+		controlled.Watches(&corev1.Pod{}, debounce.Handler(handler.TypedEnqueueRequestsFromMapFunc(c.ofOlderPod), debounce.Never), builder.WithPredicates(podHealthChanged()))
 	}
 	err := controlled.
-		Watches(&corev1.Pod{}, debounce.Handler(handler.EnqueueRequestsFromMapFunc(r.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
-		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.ofKind), builder.WithPredicates(scope.ModeChanged())).
-		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.everywhere),
-			builder.WithPredicates(r.Settings.Changed(
+		Watches(&corev1.Pod{}, debounce.Handler(handler.TypedEnqueueRequestsFromMapFunc(c.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
+		Watches(&corev1.Namespace{}, handler.TypedEnqueueRequestsFromMapFunc(of.Namespace), builder.WithPredicates(scope.OptInChanged())).
+		Watches(&appv1alpha1.ControlledKind{}, handler.TypedEnqueueRequestsFromMapFunc(of.ControlledKind), builder.WithPredicates(scope.ModeChanged())).
+		Watches(&appv1alpha1.OpsConfigInfo{}, handler.TypedEnqueueRequestsFromMapFunc(of.All),
+			builder.WithPredicates(c.Settings.Changed(
 				appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigSuspendedRollback, appv1alpha1.ConfigPark, appv1alpha1.ConfigUnstick))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
-		Complete(r)
+		Complete(c.Kinds.Reconciler(c.Rollback))
 	if err != nil {
-		return fmt.Errorf("setting up the rollback controller of kind %s: %w", r.Kind.GroupVersionKind().Kind, err)
+		return fmt.Errorf("setting up the controller rollback-%s: %w", c.Name, err)
 	}
 	return nil
+}
+
+func isPodJudged(kind workload.Kind) bool {
+	_, ok := kind.(workload.PodJudged)
+	return ok
 }
 
 // workloadChanged skips the status updates of a rollout that can't change which revisions are healthy.
@@ -159,11 +176,23 @@ func stopsRunning() predicate.Predicate {
 	}
 }
 
-// healthChanged passes revisions that become healthy, as they are a new target, and those whose pods can't be created any more. New ones
-// pass, too: their pods may have been seen before.
-func healthChanged(kind workload.Layered) predicate.Predicate {
+// healthChanged passes layers of the kinds: revisions that become healthy, as they are a new target, and those whose pods can't be created
+// any more. New ones pass, too: their pods may have been seen before.
+func healthChanged(kinds workload.Kinds) predicate.Predicate {
+	ofKind := func(layer client.Object) workload.Layered {
+		_, kind := bykind.ControllerOf(kinds, layer)
+		if layered, ok := kind.(workload.Layered); ok && reflect.TypeOf(layered.Layer()) == reflect.TypeOf(layer) {
+			return layered
+		}
+		return nil
+	}
 	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return ofKind(e.Object) != nil },
 		UpdateFunc: func(e event.UpdateEvent) bool {
+			kind := ofKind(e.ObjectNew)
+			if kind == nil {
+				return false
+			}
 			before, after := kind.Revision(e.ObjectOld), kind.Revision(e.ObjectNew)
 			return after.Healthy && !before.Healthy || after.Failure != nil && before.Failure == nil
 		},
@@ -187,39 +216,26 @@ func phaseChanged() predicate.Predicate {
 	}
 }
 
-func (r *Rollback) ofPod(ctx context.Context, pod client.Object) []reconcile.Request {
-	return r.ofPodIf(ctx, pod, func(*workload.Owner) bool { return true })
+func (c *Controller) ofPod(ctx context.Context, pod client.Object) []bykind.Request {
+	return c.ofPodIf(ctx, pod, func(workload.Kind, *workload.Owner) bool { return true })
 }
 
-// ofOlderPod skips the pods of the present release.
-func (r *Rollback) ofOlderPod(ctx context.Context, pod client.Object) []reconcile.Request {
-	return r.ofPodIf(ctx, pod, func(owner *workload.Owner) bool { return owner.Version != decide.ReleaseOf(owner.Object).Version })
+// ofOlderPod skips the pods of the present release, and those of kinds that are not PodJudged.
+func (c *Controller) ofOlderPod(ctx context.Context, pod client.Object) []bykind.Request {
+	return c.ofPodIf(ctx, pod, func(kind workload.Kind, owner *workload.Owner) bool {
+		return isPodJudged(kind) && owner.Version != decide.ReleaseOf(owner.Object).Version
+	})
 }
 
-func (r *Rollback) ofPodIf(ctx context.Context, pod client.Object, matters func(*workload.Owner) bool) []reconcile.Request {
-	owner, err := r.Kind.OwnerOf(ctx, r.Client, pod)
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the workload of a pod", "pod", client.ObjectKeyFromObject(pod))
-		return nil
+func (c *Controller) ofPodIf(ctx context.Context, pod client.Object, matters func(workload.Kind, *workload.Owner) bool) []bykind.Request {
+	var requests []bykind.Request
+	for _, kind := range c.Kinds.Snapshot() {
+		owner, err := kind.OwnerOf(ctx, c.Client, pod)
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to find the workload of a pod", "pod", client.ObjectKeyFromObject(pod))
+		} else if owner != nil && matters(kind, owner) {
+			requests = append(requests, bykind.Of(kind, owner.Object))
+		}
 	}
-	if owner == nil || !matters(owner) {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(owner.Object)}}
-}
-
-func (r *Rollback) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return index.Requests(ctx, r.Client, r.Kind, namespace.GetName())
-}
-
-// ofKind returns all workloads when the mode of their kind changes.
-func (r *Rollback) ofKind(ctx context.Context, controlled client.Object) []reconcile.Request {
-	if controlled.GetName() != workload.ControlledKindName(r.Kind) {
-		return nil
-	}
-	return index.Requests(ctx, r.Client, r.Kind, "")
-}
-
-func (r *Rollback) everywhere(ctx context.Context, _ client.Object) []reconcile.Request {
-	return index.Requests(ctx, r.Client, r.Kind, "")
+	return requests
 }

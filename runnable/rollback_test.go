@@ -44,7 +44,9 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -418,13 +420,17 @@ func TestPredicatesLook(t *testing.T) {
 		{Name: "sleep", RestartCount: 1, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}},
 	}}}
 	replicaSet := func(desired, ready int32, failing bool) *appsv1.ReplicaSet {
+		owner := metav1.NewControllerRef(&metav1.ObjectMeta{Name: "sleep", UID: "uid-1"}, appsv1.SchemeGroupVersion.WithKind("Deployment"))
 		made := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Replicas: &desired}, Status: appsv1.ReplicaSetStatus{ReadyReplicas: ready}}
+		made.OwnerReferences = []metav1.OwnerReference{*owner}
 		if failing {
 			made.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: "ReplicaFailure", Status: "True", Reason: "FailedCreate"}}
 		}
 		return made
 	}
-	workload := func(phase appv1alpha1.ChangeWorkloadPhase) *appv1alpha1.ChangeWorkload {
+	kinds := workload.Registry{deployment.Kind{}}
+	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{OwnerReferences: replicaSet(2, 2, false).OwnerReferences}}
+	record := func(phase appv1alpha1.ChangeWorkloadPhase) *appv1alpha1.ChangeWorkload {
 		return &appv1alpha1.ChangeWorkload{Status: appv1alpha1.ChangeWorkloadStatus{Status: phase}}
 	}
 	setting := func(namespace, name string) *appv1alpha1.OpsConfigInfo {
@@ -446,14 +452,17 @@ func TestPredicatesLook(t *testing.T) {
 		{"when a container was started again since", stopsRunning(), event.UpdateEvent{ObjectOld: running, ObjectNew: again}, true},
 		{"not when a container runs on", stopsRunning(), event.UpdateEvent{ObjectOld: again, ObjectNew: again}, false},
 		{"not when a pod goes", stopsRunning(), event.DeleteEvent{Object: pending}, false},
-		{"when a ReplicaSet is created, whose pods may have been seen before", healthChanged(deployment.Kind{}), event.CreateEvent{Object: replicaSet(2, 0, false)}, true},
-		{"when a ReplicaSet becomes healthy", healthChanged(deployment.Kind{}), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 2, false)}, true},
-		{"when a ReplicaSet can't create its pods any more", healthChanged(deployment.Kind{}), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 1, true)}, true},
-		{"not when a ReplicaSet becomes unhealthy", healthChanged(deployment.Kind{}), event.UpdateEvent{ObjectOld: replicaSet(2, 2, false), ObjectNew: replicaSet(2, 1, false)}, false},
-		{"not when a ReplicaSet stays as it was", healthChanged(deployment.Kind{}), event.UpdateEvent{ObjectOld: replicaSet(2, 2, true), ObjectNew: replicaSet(2, 2, true)}, false},
-		{"not when a ReplicaSet goes", healthChanged(deployment.Kind{}), event.DeleteEvent{Object: replicaSet(2, 2, false)}, false},
-		{"when a release comes to another status", phaseChanged(), event.UpdateEvent{ObjectOld: workload("Running"), ObjectNew: workload("Suspend")}, true},
-		{"not when a release stays at its status", phaseChanged(), event.UpdateEvent{ObjectOld: workload("Running"), ObjectNew: workload("Running")}, false},
+		{"when a ReplicaSet is created, whose pods may have been seen before", healthChanged(kinds), event.CreateEvent{Object: replicaSet(2, 0, false)}, true},
+		{"when a ReplicaSet becomes healthy", healthChanged(kinds), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 2, false)}, true},
+		{"when a ReplicaSet can't create its pods any more", healthChanged(kinds), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 1, true)}, true},
+		{"not when a ReplicaSet becomes unhealthy", healthChanged(kinds), event.UpdateEvent{ObjectOld: replicaSet(2, 2, false), ObjectNew: replicaSet(2, 1, false)}, false},
+		{"not when a ReplicaSet stays as it was", healthChanged(kinds), event.UpdateEvent{ObjectOld: replicaSet(2, 2, true), ObjectNew: replicaSet(2, 2, true)}, false},
+		{"not when a ReplicaSet of another kind is created", healthChanged(workload.Registry{statefulset.Kind{}}), event.CreateEvent{Object: replicaSet(2, 2, false)}, false},
+		{"not when a ReplicaSet of another kind becomes healthy", healthChanged(workload.Registry{statefulset.Kind{}}), event.UpdateEvent{ObjectOld: replicaSet(2, 1, false), ObjectNew: replicaSet(2, 2, false)}, false},
+		{"not when an object that is no layer is created", healthChanged(kinds), event.CreateEvent{Object: revision}, false},
+		{"not when a ReplicaSet goes", healthChanged(kinds), event.DeleteEvent{Object: replicaSet(2, 2, false)}, false},
+		{"when a release comes to another status", phaseChanged(), event.UpdateEvent{ObjectOld: record("Running"), ObjectNew: record("Suspend")}, true},
+		{"not when a release stays at its status", phaseChanged(), event.UpdateEvent{ObjectOld: record("Running"), ObjectNew: record("Running")}, false},
 		{"when the setting stuck-rollback changes", settings, event.CreateEvent{Object: setting("altershieldoperator-system", "stuck-rollback")}, true},
 		{"when the setting suspended-rollback changes", settings, event.DeleteEvent{Object: setting("altershieldoperator-system", "suspended-rollback")}, true},
 		{"not when another setting changes", settings, event.CreateEvent{Object: setting("altershieldoperator-system", "branch")}, false},

@@ -24,12 +24,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -98,18 +99,26 @@ func TestReconcileLeavesASetWithData(t *testing.T) {
 	g.Expect(b.events()).To(HaveExactElements(ContainSubstring("altershield.defense.antgroup.com/allow-data-rollback=true")))
 }
 
-func TestRollbackFindsTheSetOfAPod(t *testing.T) {
+func TestControllerFindsTheSetOfAPod(t *testing.T) {
 	g, objects := NewWithT(t), stuckWeb("True")
 	older, stuck := objects[4], objects[5]
-	b := newBench(t, nil, objects...)
-	b.Kind = statefulset.Kind{}
-	ofWeb := []reconcile.Request{webKey}
-	g.Expect(b.ofPod(t.Context(), stuck)).To(Equal(ofWeb))
-	g.Expect(b.ofPod(t.Context(), older)).To(Equal(ofWeb))
-	g.Expect(b.ofOlderPod(t.Context(), older)).To(Equal(ofWeb))
-	g.Expect(b.ofOlderPod(t.Context(), stuck)).To(BeEmpty(), "it is of the present release")
-	b.Kind = daemonset.Kind{}
-	g.Expect(b.ofPod(t.Context(), stuck)).To(BeEmpty(), "another controller has the kind")
+	controller := &Controller{Kinds: bykind.Only{Kind: statefulset.Kind{}}, Client: newBench(t, nil, objects...).Client}
+	ofWeb := []bykind.Request{{Kind: schema.GroupKind{Group: "apps", Kind: "StatefulSet"}, ObjectKey: webKey.NamespacedName}}
+	g.Expect(controller.ofPod(t.Context(), stuck)).To(Equal(ofWeb))
+	g.Expect(controller.ofPod(t.Context(), older)).To(Equal(ofWeb))
+	g.Expect(controller.ofOlderPod(t.Context(), older)).To(Equal(ofWeb))
+	g.Expect(controller.ofOlderPod(t.Context(), stuck)).To(BeEmpty(), "it is of the present release")
+	controller.Kinds = bykind.Only{Kind: daemonset.Kind{}}
+	g.Expect(controller.ofPod(t.Context(), stuck)).To(BeEmpty(), "another controller has the kind")
+}
+
+func TestControllerSkipsOlderPodsWhoseLayerShowsTheirHealth(t *testing.T) {
+	g, objects := NewWithT(t), stuckSleep(time.Hour)
+	replicaSet, older := objects[2], objects[3]
+	replicaSet.SetLabels(map[string]string{versionLabel: "a"})
+	controller := &Controller{Kinds: bykind.Only{Kind: deployment.Kind{}}, Client: newBench(t, nil, objects...).Client}
+	g.Expect(controller.ofPod(t.Context(), older)).To(HaveLen(1))
+	g.Expect(controller.ofOlderPod(t.Context(), older)).To(BeEmpty())
 }
 
 func TestPodHealthChanged(t *testing.T) {

@@ -18,22 +18,19 @@ limitations under the License.
 package record
 
 import (
-	"context"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
@@ -66,16 +63,24 @@ type Reconciler struct {
 	Ordered bool
 }
 
-// SetupWithManager adds the reconciler to the manager.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named(workload.Noun(r.Kind)).
-		For(r.Kind.New(), builder.WithPredicates(marksChanged())).
-		Owns(&appv1alpha1.ChangeWorkload{}, builder.WithPredicates(deleted())).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
-		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.ofKind), builder.WithPredicates(scope.ModeChanged())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
-		Complete(r)
+// Controller reconciles the workloads of kinds.
+type Controller struct {
+	Name   string
+	Kinds  bykind.Kinds
+	Client client.Reader
+	// Reconciler creates that of a kind.
+	Reconciler func(kind workload.Kind) reconcile.Reconciler
+}
+
+// SetupWithManager adds the controller to the manager.
+func (c *Controller) SetupWithManager(mgr ctrl.Manager) error {
+	of := bykind.Mapper{Kinds: c.Kinds, Client: c.Client}
+	return bykind.NewController(mgr, c.Name, concurrency).
+		WatchesRawSource(c.Kinds.Workloads(mgr, func(workload.Kind) predicate.Predicate { return marksChanged() })).
+		Watches(&appv1alpha1.ChangeWorkload{}, handler.TypedEnqueueRequestsFromMapFunc(of.Controller), builder.WithPredicates(deleted())).
+		Watches(&corev1.Namespace{}, handler.TypedEnqueueRequestsFromMapFunc(of.Namespace), builder.WithPredicates(scope.OptInChanged())).
+		Watches(&appv1alpha1.ControlledKind{}, handler.TypedEnqueueRequestsFromMapFunc(of.ControlledKind), builder.WithPredicates(scope.ModeChanged())).
+		Complete(c.Kinds.Reconciler(c.Reconciler))
 }
 
 // marksChanged skips the status updates of a rollout, which are most events of a workload.
@@ -90,16 +95,4 @@ func deleted() predicate.Predicate {
 		UpdateFunc:  func(event.UpdateEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	}
-}
-
-func (r *Reconciler) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return index.Requests(ctx, r.Client, r.Kind, namespace.GetName())
-}
-
-// ofKind returns all workloads when the mode of their kind changes.
-func (r *Reconciler) ofKind(ctx context.Context, controlled client.Object) []reconcile.Request {
-	if controlled.GetName() != workload.ControlledKindName(r.Kind) {
-		return nil
-	}
-	return index.Requests(ctx, r.Client, r.Kind, "")
 }

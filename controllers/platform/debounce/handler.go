@@ -26,26 +26,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // Window is the delay of an event. The pods of a release are created, finish and pass by the dozen, and each reconcile reads all of
 // them: one reconcile per event would take quadratic time.
 const Window = 100 * time.Millisecond
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
 // Handler delays the requests of the inner handler by Window, unless the object of the event is urgent. A request that waits already
 // keeps its earlier time.
-func Handler(inner handler.EventHandler, urgent func(client.Object) bool) handler.EventHandler {
+func Handler[request comparable](
+	inner handler.TypedEventHandler[client.Object, request], urgent func(client.Object) bool,
+) handler.TypedEventHandler[client.Object, request] {
+	type queue = workqueue.TypedRateLimitingInterface[request]
 	of := func(object client.Object, q queue) queue {
-		prioritized, ok := q.(priorityqueue.PriorityQueue[reconcile.Request])
+		prioritized, ok := q.(priorityqueue.PriorityQueue[request])
 		if !ok || urgent(object) {
 			return q
 		}
-		return later{prioritized}
+		return later[request]{prioritized}
 	}
-	return handler.Funcs{
+	return handler.TypedFuncs[client.Object, request]{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { inner.Create(ctx, e, of(e.Object, q)) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { inner.Update(ctx, e, of(e.ObjectNew, q)) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { inner.Delete(ctx, e, of(e.Object, q)) },
@@ -56,13 +56,13 @@ func Handler(inner handler.EventHandler, urgent func(client.Object) bool) handle
 func Never(client.Object) bool { return false }
 
 // later is a queue that delays requests.
-type later struct {
-	priorityqueue.PriorityQueue[reconcile.Request]
+type later[request comparable] struct {
+	priorityqueue.PriorityQueue[request]
 }
 
-func (l later) Add(key reconcile.Request) { l.AddWithOpts(priorityqueue.AddOpts{}, key) }
+func (l later[request]) Add(key request) { l.AddWithOpts(priorityqueue.AddOpts{}, key) }
 
-func (l later) AddWithOpts(options priorityqueue.AddOpts, keys ...reconcile.Request) {
+func (l later[request]) AddWithOpts(options priorityqueue.AddOpts, keys ...request) {
 	options.After = max(options.After, Window)
 	l.PriorityQueue.AddWithOpts(options, keys...)
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package dynamic runs declared kinds: each has a cache and controllers of its own, which end with it.
+// Package dynamic runs kinds that come and go: each has a cache of its own, which ends with it. Controllers are those of all kinds.
 package dynamic
 
 import (
@@ -27,6 +27,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -42,13 +43,7 @@ import (
 // profileLabel marks the goroutines of a kind in profiles, with the name of its ControlledKind.
 const profileLabel = "controlledkind"
 
-// Controller is a controller of the workloads of one kind.
-type Controller interface {
-	// SetupWithManager adds the controller to a manager.
-	SetupWithManager(mgr ctrl.Manager) error
-}
-
-// Runner runs declared kinds. Its clients find the workloads of the kinds that run, and no others.
+// Runner runs kinds. Its clients find the workloads of the kinds that run, and no others.
 type Runner struct {
 	config  *rest.Config
 	options client.Options
@@ -62,10 +57,12 @@ type Runner struct {
 	runs map[string]*run
 	// synced are the runs whose cache has synced.
 	synced map[schema.GroupKind]*run
-	// watches are those of the controllers of all kinds.
-	watches []*watch
-	// controllers create those of one kind.
-	controllers []func(kind workload.Kind) Controller
+	// running has the kinds of the same runs.
+	running workload.Set
+	// watches are those of the controllers.
+	watches []watch
+	// reconcilers create those of one kind, for each controller.
+	reconcilers []func(kind workload.Kind) reconcile.Reconciler
 }
 
 // run is a kind that runs.
@@ -74,18 +71,14 @@ type run struct {
 	cache cache.Cache
 	// newest reads the operator's own writes that the cache doesn't show yet from the API server.
 	newest *monotonic.Reader
-	cancel context.CancelFunc
-	// goroutines are those of the cache and the controllers.
+	// reconcilers are those of the controllers.
+	reconcilers []reconcile.Reconciler
+	ctx         context.Context //nolint:containedctx // it ends with the kind
+	cancel      context.CancelCauseFunc
+	// goroutines are those of the cache, and of controllers that reconcile a workload of the kind.
 	goroutines sync.WaitGroup
-	// failure is why the cache or a controller ended by itself; nil if none did. The mutex of the Runner guards it.
+	// failure is why the kind ended by itself; nil if it didn't. The mutex of the Runner guards it.
 	failure error
-}
-
-// Control adds a controller to each kind that is started afterwards.
-func (r *Runner) Control(controller func(kind workload.Kind) Controller) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.controllers = append(r.controllers, controller)
 }
 
 // State is that of a kind that was started and not stopped yet.
@@ -94,7 +87,7 @@ type State struct {
 	Kind workload.Kind
 	// Synced reports whether the cache holds the workloads.
 	Synced bool
-	// Failure is why the cache or a controller ended by itself; nil if none did.
+	// Failure is why the kind ended by itself; nil if it didn't.
 	Failure error
 }
 
@@ -144,15 +137,15 @@ func (r *Runner) Start(kind workload.Kind) error {
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	ctx, cancel := context.WithCancel(pprof.WithLabels(r.ctx, pprof.Labels(profileLabel, name)))
-	started := &run{kind: kind, cache: own, newest: monotonic.NewReader(own, r.mgr.GetAPIReader()), cancel: cancel}
+	started := &run{kind: kind, cache: own, newest: monotonic.NewReader(own, r.mgr.GetAPIReader())}
+	started.ctx, started.cancel = context.WithCancelCause(pprof.WithLabels(r.ctx, pprof.Labels(profileLabel, name)))
 	if r.runs == nil {
 		r.runs, r.synced = map[string]*run{}, map[schema.GroupKind]*run{}
 	}
 	r.runs[name] = started
 	started.goroutines.Go(func() {
-		pprof.SetGoroutineLabels(ctx)
-		if err := r.run(ctx, r.mgr, started); err != nil {
+		pprof.SetGoroutineLabels(started.ctx)
+		if err := r.run(started); err != nil {
 			r.fail(started, fmt.Errorf("running %s: %w", name, err))
 			r.changed()
 		}
@@ -160,7 +153,7 @@ func (r *Runner) Start(kind workload.Kind) error {
 	return nil
 }
 
-// Stop ends the kind of a ControlledKind, and returns once its cache and its controllers have ended.
+// Stop ends the kind of a ControlledKind, and returns once its cache has ended and no Reconciler reconciles a workload of the kind any more.
 func (r *Runner) Stop(controlledKind string) {
 	r.mutex.Lock()
 	stopped := r.runs[controlledKind]
@@ -168,18 +161,19 @@ func (r *Runner) Stop(controlledKind string) {
 	r.hide(stopped)
 	r.mutex.Unlock()
 	if stopped != nil {
-		stopped.cancel()
+		stopped.cancel(nil)
 		stopped.goroutines.Wait()
 	}
 }
 
-// hide makes the clients find no workloads of a run. The caller holds the mutex.
+// hide makes the clients and the controllers find no workloads of a run. The caller holds the mutex.
 func (r *Runner) hide(hidden *run) {
 	if hidden == nil {
 		return
 	}
 	if group := hidden.kind.GroupVersionKind().GroupKind(); r.synced[group] == hidden {
 		delete(r.synced, group)
+		r.running.Remove(workload.ControlledKindName(hidden.kind))
 	}
 }
 
@@ -190,58 +184,51 @@ func (r *Runner) fail(failed *run, err error) {
 	r.hide(failed)
 }
 
-// run runs the cache of a kind, and its controllers once the cache has synced. If one of them fails, all end.
-func (r *Runner) run(ctx context.Context, mgr ctrl.Manager, started *run) error {
-	defer started.cancel()
-	var failed sync.Once
-	var failure error
-	begin := func(runnable func(context.Context) error) {
-		started.goroutines.Go(func() {
-			pprof.SetGoroutineLabels(ctx)
-			if err := runnable(ctx); err != nil {
-				failed.Do(func() { failure = err })
-				started.cancel()
-			}
-		})
-	}
-	informer, err := started.cache.GetInformer(ctx, started.kind.New(), cache.BlockUntilSynced(false))
+// run runs the cache of a kind until the kind is stopped or fails.
+func (r *Runner) run(started *run) error {
+	defer started.cancel(nil)
+	informer, err := started.cache.GetInformer(started.ctx, started.kind.New(), cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("watching: %w", err)
 	}
-	begin(started.cache.Start)
-	if !started.cache.WaitForCacheSync(ctx) {
-		return failure
-	}
-	branch := &branch{Manager: mgr, cache: &branchCache{Cache: mgr.GetCache(), own: started.cache, kind: started.kind.GroupVersionKind()}}
-	defer branch.cache.end()
-	if err := r.connect(started, informer, branch); err != nil {
+	started.goroutines.Go(func() {
+		if !started.cache.WaitForCacheSync(started.ctx) {
+			return
+		}
+		if err := r.connect(started, informer); err != nil {
+			started.cancel(err)
+		}
+		r.changed()
+	})
+	if err := started.cache.Start(started.ctx); err != nil {
 		return err
 	}
-	for _, controller := range branch.added {
-		begin(controller.Start)
+	if cause := context.Cause(started.ctx); cause != context.Canceled { //nolint:errorlint // of a stop
+		return cause
 	}
-	r.changed()
-	<-ctx.Done()
-	return failure
+	return nil
 }
 
-// connect makes the workloads of a kind visible to the clients and to the controllers of all kinds, and sets up the kind's own controllers.
-func (r *Runner) connect(started *run, informer cache.Informer, branch *branch) error {
+// connect makes the workloads of a kind visible to the clients and to the controllers.
+func (r *Runner) connect(started *run, informer cache.Informer) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.runs[workload.ControlledKindName(started.kind)] != started {
 		return nil // it was stopped meanwhile
 	}
+	for _, create := range r.reconcilers {
+		started.reconcilers = append(started.reconcilers, create(started.kind))
+	}
 	r.synced[started.kind.GroupVersionKind().GroupKind()] = started
+	r.running.Put(started.kind)
+	events := &fan{Informer: informer}
 	for _, watch := range r.watches {
-		if err := watch.add(informer, started.kind); err != nil {
+		if err := watch(events, started.kind); err != nil {
 			return err
 		}
 	}
-	for _, create := range r.controllers {
-		if err := create(started.kind).SetupWithManager(branch); err != nil {
-			return err
-		}
+	if _, err := informer.AddEventHandlerWithOptions(events, toolscache.HandlerOptions{}); err != nil {
+		return fmt.Errorf("watching: %w", err)
 	}
 	return nil
 }

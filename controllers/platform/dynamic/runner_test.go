@@ -21,6 +21,7 @@ import (
 	"context"
 	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -39,9 +40,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -52,13 +55,19 @@ import (
 type seen struct {
 	mutex sync.Mutex
 	names map[string]int
+	// during takes the context of each reconcile, at its start and at its end; nil if it isn't needed.
+	during chan context.Context
 }
 
-func (s *seen) Reconcile(_ context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (s *seen) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	s.mutex.Lock()
-	defer s.mutex.Unlock()
 	s.names[request.Name]++
-	return reconcile.Result{}, nil
+	s.mutex.Unlock()
+	if s.during != nil {
+		s.during <- ctx
+		s.during <- ctx
+	}
+	return reconcile.Result{}, ctx.Err()
 }
 
 func (s *seen) count(name string) func() int {
@@ -69,28 +78,21 @@ func (s *seen) count(name string) func() int {
 	}
 }
 
-// own is a controller of one kind, which also watches pods in the cache of the manager.
-type own struct {
-	*seen
-	kind workload.Kind
-}
-
-func (o own) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("gadget").For(o.kind.New()).
-		Watches(&corev1.Pod{}, &handler.EnqueueRequestForObject{}).Complete(o)
-}
-
-// bench is a manager with a Runner and a controller of all kinds, on an API server with gadgets.
+// bench is a manager with a Runner and controllers of all kinds, on an API server with gadgets.
 type bench struct {
 	*testing.T
-	stub    *stub
-	kube    client.Client
-	cached  client.Client
-	runner  *dynamic.Runner
-	kind    declared.Kind
+	stub   *stub
+	kube   client.Client
+	cached client.Client
+	runner *dynamic.Runner
+	kind   declared.Kind
+	// own reconciles gadgets after their events and those of pods, and other what is named like a gadget.
 	own     *seen
-	shared  *seen
+	other   *seen
 	changed *seen
+	created int
+	// reconciler is that of all kinds.
+	reconciler reconcile.TypedReconciler[bykind.Request]
 }
 
 func newBench(t *testing.T) *bench {
@@ -98,7 +100,7 @@ func newBench(t *testing.T) *bench {
 	g := NewWithT(t)
 	stub, address := newStub(t)
 	b := &bench{T: t, stub: stub, kind: gadgets(t), runner: &dynamic.Runner{},
-		own: &seen{names: map[string]int{}}, shared: &seen{names: map[string]int{}}, changed: &seen{names: map[string]int{}}}
+		own: &seen{names: map[string]int{}}, other: &seen{names: map[string]int{}}, changed: &seen{names: map[string]int{}}}
 	kube, err := client.New(address, client.Options{Scheme: testkit.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
 	b.kube = kube
@@ -110,12 +112,19 @@ func newBench(t *testing.T) *bench {
 	b.cached = mgr.GetClient()
 	_, err = mgr.GetCache().GetInformer(t.Context(), &corev1.Pod{}) // that of other controllers
 	g.Expect(err).NotTo(HaveOccurred())
-	b.runner.Control(func(kind workload.Kind) dynamic.Controller { return own{b.own, kind} })
+	b.reconciler = b.runner.Reconciler(func(workload.Kind) reconcile.Reconciler {
+		b.created++
+		return b.own
+	})
+	g.Expect(bykind.NewController(mgr, "declared", 2).
+		WatchesRawSource(b.runner.Workloads(mgr, func(workload.Kind) predicate.Predicate { return predicate.Funcs{} })).
+		Watches(&corev1.Pod{}, handler.TypedEnqueueRequestsFromMapFunc(bykind.Mapper{Kinds: b.runner, Client: b.cached}.All)).
+		Complete(b.reconciler)).To(Succeed())
 	g.Expect(ctrl.NewControllerManagedBy(mgr).Named("starter").WatchesRawSource(b.runner.Changes(mgr)).Complete(b.changed)).To(Succeed())
-	g.Expect(ctrl.NewControllerManagedBy(mgr).Named("shared").
+	g.Expect(ctrl.NewControllerManagedBy(mgr).Named("other").
 		WatchesRawSource(b.runner.Watch(func(workload.Kind) dynamic.Handling {
 			return dynamic.Handling{Handler: &handler.EnqueueRequestForObject{}}
-		})).Complete(b.shared)).To(Succeed())
+		})).Complete(b.other)).To(Succeed())
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -152,7 +161,8 @@ func (b *bench) gadget(name string) *unstructured.Unstructured {
 	return gadget
 }
 
-// goroutines returns the stacks of the goroutines of gadgets, but for those of connections, which the transport keeps for all.
+// goroutines returns the stacks of the goroutines of gadgets, each with their number, but for those of connections, which the transport keeps
+// for all.
 func goroutines() string {
 	var text bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&text, 1)
@@ -161,6 +171,18 @@ func goroutines() string {
 			strings.Contains(stack, "(*persistConn).readLoop") || strings.Contains(stack, "(*persistConn).writeLoop")
 	})
 	return strings.Join(stacks, "\n\n")
+}
+
+// count returns the number of goroutines in such stacks.
+func count(t *testing.T, stacks string) int {
+	t.Helper()
+	total := 0
+	for stack := range strings.SplitSeq(stacks, "\n\n") {
+		number, err := strconv.Atoi(strings.Fields(stack)[0])
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), stack)
+		total += number
+	}
+	return total
 }
 
 func (b *bench) start() {
@@ -182,12 +204,12 @@ func TestRunner(t *testing.T) {
 
 	b.start()
 	g.Eventually(b.own.count("first")).Should(BeNumerically(">", 0))
-	g.Eventually(b.shared.count("first")).Should(BeNumerically(">", 0))
+	g.Eventually(b.other.count("first")).Should(BeNumerically(">", 0))
 	g.Eventually(b.changed.count("")).Should(BeNumerically(">", 0))
 	g.Expect(b.cached.Get(t.Context(), key, found)).To(Succeed())
 	g.Expect(found.(*unstructured.Unstructured).Object).NotTo(HaveKeyWithValue("spec", HaveKey("template")), "it is from the cache")
 	b.gadget("second")
-	g.Eventually(b.shared.count("second")).Should(BeNumerically(">", 0))
+	g.Eventually(b.other.count("second")).Should(BeNumerically(">", 0))
 	g.Expect(b.cached.List(t.Context(), list)).To(Succeed())
 	g.Expect(list.Items).To(HaveLen(2))
 
@@ -206,12 +228,61 @@ func TestRunner(t *testing.T) {
 	g.Expect(apierrors.IsNotFound(b.cached.Get(t.Context(), key, found))).To(BeTrue())
 
 	b.start()
-	again := b.own.count("first")()
-	third := b.gadget("third")
-	g.Eventually(b.own.count("third")).Should(BeNumerically(">", 0), "its controllers may be set up again")
-	g.Expect(again).To(BeNumerically(">", 1))
-	g.Expect(third.GetName()).To(Equal("third"))
+	b.gadget("third")
+	g.Eventually(b.own.count("third")).Should(BeNumerically(">", 0), "it may be started again")
+	g.Expect(b.created).To(Equal(2), "with a new reconciler: the former may remember workloads")
 	b.runner.Stop("gadgets.example.com")
+}
+
+func TestRunnerNeedsFewGoroutinesForAKind(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	b.start()
+	b.gadget("first")
+	g.Eventually(b.own.count("first")).Should(BeNumerically(">", 0))
+	g.Eventually(b.other.count("first")).Should(BeNumerically(">", 0))
+	g.Eventually(func() int { return count(t, goroutines()) }).Should(BeNumerically("<=", 15), "those of the cache: %s", goroutines())
+	b.runner.Stop("gadgets.example.com")
+}
+
+func TestRunnerMapsOtherEventsToTheKindsThatRun(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	b.gadget("first")
+	g.Expect(b.runner.Snapshot()).To(BeEmpty())
+	b.start()
+	g.Expect(b.runner.Snapshot()).To(HaveExactElements(b.kind))
+	g.Eventually(b.own.count("first")).Should(BeNumerically(">", 0))
+	before := b.own.count("first")()
+	pods := 0
+	g.Eventually(func(g Gomega) {
+		pods++ // the stub drops the events before a watch
+		pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
+		pod.SetNamespace("default")
+		pod.SetName("pod-" + strconv.Itoa(pods))
+		g.Expect(b.kube.Create(t.Context(), pod)).To(Succeed())
+		g.Expect(b.own.count("first")()).To(BeNumerically(">", before))
+	}).Should(Succeed())
+	b.runner.Stop("gadgets.example.com")
+	g.Expect(b.runner.Snapshot()).To(BeEmpty())
+}
+
+func TestRunnerStopWaitsForReconciles(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	b.own.during = make(chan context.Context)
+	b.gadget("first")
+	b.start()
+	running, stopped := <-b.own.during, make(chan struct{})
+	go func() {
+		b.runner.Stop("gadgets.example.com")
+		close(stopped)
+	}()
+	g.Eventually(running.Done(), 10*time.Second).Should(BeClosed(), "it is canceled")
+	g.Consistently(stopped, 50*time.Millisecond).ShouldNot(BeClosed())
+	<-b.own.during
+	g.Eventually(stopped, 10*time.Second).Should(BeClosed())
+
+	late := bykind.Request{Kind: schema.GroupKind{Group: "example.com", Kind: "Gadget"}, ObjectKey: client.ObjectKey{Namespace: "default", Name: "first"}}
+	g.Expect(b.reconciler.Reconcile(t.Context(), late)).To(Equal(reconcile.Result{}))
+	g.Expect(b.own.count("first")()).To(Equal(1), "a request that comes later is dropped")
 }
 
 func TestRunnerStopWhileTheCacheIsFilled(t *testing.T) {

@@ -31,9 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -243,20 +241,6 @@ func List(ctx context.Context, reader client.Reader, kind workload.Kind, options
 		return nil
 	})
 	return found, err
-}
-
-// Requests returns requests for the workloads of a kind under change control in a namespace, or in all if it is empty.
-func Requests(ctx context.Context, reader client.Reader, kind workload.Kind, namespace string) []reconcile.Request {
-	workloads, err := List(ctx, reader, kind, client.InNamespace(namespace))
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the workloads under change control", "kind", kind.GroupVersionKind().Kind, "namespace", namespace)
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(workloads))
-	for _, workload := range workloads {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(workload)})
-	}
-	return requests
 }
 
 // Controller reads the controller of an object into owner if it is of this kind and under change control. The owner is shared with
