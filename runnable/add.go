@@ -81,7 +81,7 @@ type Controller struct {
 	// Name follows "rollback-" in the name of the controller.
 	Name  string
 	Kinds bykind.Kinds
-	// Like are built-in kinds with the same layers as the kinds; one of them is PodJudged if any of the kinds is.
+	// Like are kinds with every layer that the kinds may have. One of them is PodJudged if one of the kinds may be.
 	Like     workload.Registry
 	Client   client.Reader
 	Settings settings.Reader
@@ -95,9 +95,9 @@ func (c *Controller) SetupWithManager(mgr ctrl.Manager) error {
 	of := bykind.Mapper{Kinds: c.Kinds, Client: c.Client}
 	controlled := bykind.NewController(mgr, "rollback-"+c.Name, concurrency).
 		WatchesRawSource(c.Kinds.Workloads(mgr, workloadChanged)).
-		Watches(&appv1alpha1.ChangeWorkload{}, handler.TypedEnqueueRequestsFromMapFunc(of.Controller), builder.WithPredicates(phaseChanged()))
+		Watches(&appv1alpha1.ChangeWorkload{}, handler.TypedEnqueueRequestsFromMapFunc(of.Owner), builder.WithPredicates(phaseChanged()))
 	for _, layer := range c.Like.Layers() {
-		controlled.Watches(layer, handler.TypedEnqueueRequestsFromMapFunc(of.Controller), builder.WithPredicates(healthChanged(c.Kinds)))
+		controlled.Watches(layer, handler.TypedEnqueueRequestsFromMapFunc(of.Owner), builder.WithPredicates(healthChanged(c.Kinds)))
 	}
 	if slices.ContainsFunc(c.Like, isPodJudged) {
 		controlled.Watches(&corev1.Pod{}, debounce.Handler(handler.TypedEnqueueRequestsFromMapFunc(c.ofOlderPod), debounce.Never), builder.WithPredicates(podHealthChanged()))

@@ -77,7 +77,7 @@ func (c *Controller) SetupWithManager(mgr ctrl.Manager) error {
 	of := bykind.Mapper{Kinds: c.Kinds, Client: c.Client}
 	return bykind.NewController(mgr, c.Name, concurrency).
 		WatchesRawSource(c.Kinds.Workloads(mgr, func(workload.Kind) predicate.Predicate { return marksChanged() })).
-		Watches(&appv1alpha1.ChangeWorkload{}, handler.TypedEnqueueRequestsFromMapFunc(of.Controller), builder.WithPredicates(deleted())).
+		Watches(&appv1alpha1.ChangeWorkload{}, handler.TypedEnqueueRequestsFromMapFunc(of.Owner), builder.WithPredicates(deleted())).
 		Watches(&corev1.Namespace{}, handler.TypedEnqueueRequestsFromMapFunc(of.Namespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.ControlledKind{}, handler.TypedEnqueueRequestsFromMapFunc(of.ControlledKind), builder.WithPredicates(scope.ModeChanged())).
 		Complete(c.Kinds.Reconciler(c.Reconciler))

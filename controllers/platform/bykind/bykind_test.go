@@ -76,11 +76,11 @@ func TestMapper(t *testing.T) {
 			[]bykind.Request{request("Deployment", "bank", "web"), request("Deployment", "shop", "web"), request("StatefulSet", "shop", "db")}},
 		{"a ControlledKind, to those of its kind", both, bykind.Mapper.ControlledKind, kindOf("statefulsets.apps"), []bykind.Request{request("StatefulSet", "shop", "db")}},
 		{"a ControlledKind of another kind, to none", deployments, bykind.Mapper.ControlledKind, kindOf("statefulsets.apps"), nil},
-		{"an object, to its controller", both, bykind.Mapper.Controller, owned("apps/v1", "Deployment"), []bykind.Request{request("Deployment", "shop", "web")}},
-		{"an object, to its controller in another version", both, bykind.Mapper.Controller, owned("apps/v1beta1", "Deployment"), []bykind.Request{request("Deployment", "shop", "web")}},
-		{"an object of another kind, to none", sets, bykind.Mapper.Controller, owned("apps/v1", "Deployment"), nil},
-		{"an object of another group, to none", both, bykind.Mapper.Controller, owned("apps.kruise.io/v1", "StatefulSet"), nil},
-		{"an object without a controller, to none", both, bykind.Mapper.Controller, &appv1alpha1.ChangeWorkload{}, nil},
+		{"an object, to its controller", both, bykind.Mapper.Owner, owned("apps/v1", "Deployment"), []bykind.Request{request("Deployment", "shop", "web")}},
+		{"an object, to its controller in another version", both, bykind.Mapper.Owner, owned("apps/v1beta1", "Deployment"), []bykind.Request{request("Deployment", "shop", "web")}},
+		{"an object of another kind, to none", sets, bykind.Mapper.Owner, owned("apps/v1", "Deployment"), nil},
+		{"an object of another group, to none", both, bykind.Mapper.Owner, owned("apps.kruise.io/v1", "StatefulSet"), nil},
+		{"an object without a controller, to none", both, bykind.Mapper.Owner, &appv1alpha1.ChangeWorkload{}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			NewWithT(t).Expect(row.by(bykind.Mapper{Kinds: row.kinds, Client: kube}, t.Context(), row.object)).To(ConsistOf(row.want))

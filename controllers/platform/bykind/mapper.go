@@ -33,8 +33,8 @@ type Mapper struct {
 	Client client.Reader
 }
 
-// Controller maps an object to the workload that controls it.
-func (m Mapper) Controller(_ context.Context, object client.Object) []Request {
+// Owner maps an object to the workload that controls it.
+func (m Mapper) Owner(_ context.Context, object client.Object) []Request {
 	owner, kind := ControllerOf(m.Kinds, object)
 	if kind == nil {
 		return nil
@@ -42,7 +42,7 @@ func (m Mapper) Controller(_ context.Context, object client.Object) []Request {
 	return []Request{{kind.GroupVersionKind().GroupKind(), client.ObjectKey{Namespace: object.GetNamespace(), Name: owner.Name}}}
 }
 
-// ControllerOf returns the reference to the workload that controls an object, and its kind; nil if the object has no controller of the kinds.
+// ControllerOf returns the reference to the workload that controls an object, and its kind; the kind is nil if that is none of the kinds.
 func ControllerOf(kinds workload.Kinds, object client.Object) (*metav1.OwnerReference, workload.Kind) {
 	owner := metav1.GetControllerOfNoCopy(object)
 	if owner == nil {
