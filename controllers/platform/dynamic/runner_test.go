@@ -34,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -263,6 +264,20 @@ func TestRunnerMapsOtherEventsToTheKindsThatRun(t *testing.T) {
 	}).Should(Succeed())
 	b.runner.Stop("gadgets.example.com")
 	g.Expect(b.runner.Snapshot()).To(BeEmpty())
+}
+
+func TestWatchBringsTheWorkloadsOfAKindThatRuns(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	b.gadget("first")
+	b.start()
+	late := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer late.ShutDown()
+	watch := b.runner.Watch(func(workload.Kind) dynamic.Handling {
+		return dynamic.Handling{Handler: &handler.EnqueueRequestForObject{}}
+	})
+	g.Expect(watch.Start(t.Context(), late)).To(Succeed())
+	g.Eventually(late.Len, 10*time.Second).Should(Equal(1))
+	b.runner.Stop("gadgets.example.com")
 }
 
 func TestRunnerStopWaitsForReconciles(t *testing.T) {
