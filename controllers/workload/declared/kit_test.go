@@ -48,7 +48,7 @@ func crdOf(plural string) string {
 }
 
 // definitionOf reads a CRD.
-func definitionOf(t *testing.T, plural string) Definition {
+func definitionOf(t testing.TB, plural string) Definition {
 	t.Helper()
 	text, err := os.ReadFile(crdOf(plural))
 	if err != nil {
@@ -68,7 +68,7 @@ func definitionOf(t *testing.T, plural string) Definition {
 // newCompiler makes one for all tests.
 var newCompiler = sync.OnceValues(NewCompiler)
 
-func compiler(t *testing.T) *Compiler {
+func compiler(t testing.TB) *Compiler {
 	t.Helper()
 	compiler, err := newCompiler()
 	if err != nil {
@@ -78,7 +78,7 @@ func compiler(t *testing.T) *Compiler {
 }
 
 // specOf reads the spec of a ControlledKind.
-func specOf(t *testing.T, text string) appv1alpha1.ControlledKindSpec {
+func specOf(t testing.TB, text string) appv1alpha1.ControlledKindSpec {
 	t.Helper()
 	var spec appv1alpha1.ControlledKindSpec
 	if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
@@ -88,7 +88,7 @@ func specOf(t *testing.T, text string) appv1alpha1.ControlledKindSpec {
 }
 
 // compiled compiles a spec for a CRD.
-func compiled(t *testing.T, plural, spec string) Kind {
+func compiled(t testing.TB, plural, spec string) Kind {
 	t.Helper()
 	definition := definitionOf(t, plural)
 	kind, problems := compiler(t).Compile(&appv1alpha1.ControlledKind{
@@ -120,7 +120,7 @@ func sample(t *testing.T, name, plural string) Kind {
 }
 
 // objectOf reads an object.
-func objectOf(t *testing.T, text string) *unstructured.Unstructured {
+func objectOf(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	json, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
