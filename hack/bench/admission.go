@@ -19,11 +19,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -33,6 +36,8 @@ const (
 	opCreate   = "create"
 	opTemplate = "update of the template"
 	opOther    = "update of an annotation"
+
+	webhookCall = "a call of a webhook, in the manager: mean"
 )
 
 // addedBy names the figure for the time that webhooks add to an operation, tailOf that for the ratio of the slowest calls.
@@ -46,6 +51,23 @@ const pace = 250 * time.Millisecond
 // clients are concurrent writers. They write in groups, to a namespace with and to one without the webhooks in turn.
 type clients struct {
 	count, groups, group int
+}
+
+// written is a kind of workloads that clients write.
+type written struct {
+	kind schema.GroupVersionKind
+	// create returns a workload without pods.
+	create func(namespace, name string) (client.Object, error)
+	// webhooks are the paths of its webhooks.
+	webhooks []string
+}
+
+func writtenDeployments() written {
+	return written{
+		kind:     appsv1.SchemeGroupVersion.WithKind("Deployment"),
+		create:   func(namespace, name string) (client.Object, error) { return lab.Deployment(namespace, name, 0), nil },
+		webhooks: []string{"/mutate-apps-v1-deployment", "/validate-apps-v1-deployment"},
+	}
 }
 
 func (c clients) String() string {
@@ -67,16 +89,24 @@ func runAdmission(ctx context.Context, b *bench) ([]Figure, error) {
 	}
 	var figures []Figure
 	for _, who := range []clients{{count: 1, groups: 5, group: 20}, {count: 8, groups: 4, group: 160}} {
-		some, err := who.run(ctx, l)
+		took, err := who.run(ctx, l, writtenDeployments())
 		if err != nil {
 			return nil, err
 		}
-		figures = append(figures, some...)
+		figures = append(figures, took[0].figures(loadAdmission, who.String())...)
 	}
 	return figures, nil
 }
 
-func (c clients) run(ctx context.Context, l *lab.Lab) ([]Figure, error) {
+// admitted are the durations of the writes of one kind in milliseconds, by operation.
+type admitted struct {
+	without, with map[string][]float64
+	// called is the mean duration of a call of a webhook in the manager.
+	called float64
+}
+
+// run writes workloads of each kind in turn.
+func (c clients) run(ctx context.Context, l *lab.Lab, kinds ...written) ([]admitted, error) {
 	// The first one is without webhooks.
 	namespaces := []string{fmt.Sprintf("free-%d", c.count), fmt.Sprintf("controlled-%d", c.count)}
 	for i, namespace := range namespaces {
@@ -84,52 +114,60 @@ func (c clients) run(ctx context.Context, l *lab.Lab) ([]Figure, error) {
 			return nil, err
 		}
 	}
-	before, err := readHandled(ctx, l)
-	if err != nil {
-		return nil, err
+	took, before := make([]admitted, len(kinds)), make([]handled, len(kinds))
+	for k, kind := range kinds {
+		took[k] = admitted{without: map[string][]float64{}, with: map[string][]float64{}}
+		var err error
+		if before[k], err = readHandled(ctx, l, kind.webhooks); err != nil {
+			return nil, err
+		}
 	}
-	operations := []string{opCreate, opTemplate, opOther}
-	took := map[string][2][]float64{}
 	for group := range c.groups {
-		for _, operation := range operations {
-			for _, i := range order(2, group) {
+		for _, operation := range operations() {
+			for _, i := range order(2*len(kinds), group) {
 				if err := l.Quiet(ctx); err != nil {
 					return nil, err
 				}
-				milliseconds, err := c.write(ctx, l.Kube, operation, namespaces[i], group)
+				milliseconds, err := c.write(ctx, l.Kube, kinds[i/2], operation, namespaces[i%2], group)
 				if err != nil {
 					return nil, err
 				}
 				if group == 0 { // connections and caches are warm after it
 					continue
 				}
-				both := took[operation]
-				both[i] = append(both[i], milliseconds...)
-				took[operation] = both
+				side := took[i/2].without
+				if i%2 == 1 {
+					side = took[i/2].with
+				}
+				side[operation] = append(side[operation], milliseconds...)
 			}
 		}
 	}
-	var figures []Figure
-	for _, operation := range operations {
-		figures = append(figures, c.figures(operation, took[operation][0], took[operation][1])...)
+	for k, kind := range kinds {
+		after, err := readHandled(ctx, l, kind.webhooks)
+		if err != nil {
+			return nil, err
+		}
+		took[k].called = after.meanSince(before[k])
 	}
-	after, err := readHandled(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	return append(figures, c.figure("a call of a webhook, in the manager: mean", "ms", after.meanSince(before))), nil
+	return took, nil
 }
+
+func operations() []string { return []string{opCreate, opTemplate, opOther} }
 
 // handled is the work of the manager in its webhooks so far.
 type handled struct{ seconds, calls float64 }
 
-func readHandled(ctx context.Context, l *lab.Lab) (handled, error) {
+func readHandled(ctx context.Context, l *lab.Lab, webhooks []string) (handled, error) {
 	families, err := l.Metrics(ctx)
 	if err != nil {
 		return handled{}, err
 	}
 	var sum handled
 	for _, metric := range families["controller_runtime_webhook_latency_seconds"].GetMetric() {
+		if !slices.ContainsFunc(metric.GetLabel(), func(label *dto.LabelPair) bool { return slices.Contains(webhooks, label.GetValue()) }) {
+			continue
+		}
 		sum.seconds += metric.GetHistogram().GetSampleSum()
 		sum.calls += float64(metric.GetHistogram().GetSampleCount())
 	}
@@ -144,33 +182,35 @@ func (h handled) meanSince(earlier handled) float64 {
 	return (h.seconds - earlier.seconds) / (h.calls - earlier.calls) * 1000
 }
 
-// figures compares the times of an operation with and without the webhooks.
-func (c clients) figures(operation string, without, with []float64) []Figure {
-	median, tail := percentile(without, 50), percentile(without, 99)
-	figures := []Figure{
-		c.figure(operation+": p50 without webhooks", "ms", median),
-		c.figure(operation+": p50 with webhooks", "ms", percentile(with, 50)),
-		c.figure(addedBy(operation), "ms", percentile(with, 50)-median),
-		c.figure(operation+": p99 without webhooks", "ms", tail),
-		c.figure(operation+": p99 with webhooks", "ms", percentile(with, 99)),
+// figures compares the times of each operation with and without the webhooks.
+func (a admitted) figures(load, setup string) []Figure {
+	var figures []Figure
+	add := func(name, unit string, value float64) {
+		figures = append(figures, Figure{Load: load, Setup: setup, Name: name, Unit: unit, Summary: summarize([]float64{value})})
 	}
-	if tail > 0 {
-		figures = append(figures, c.figure(tailOf(operation), "", percentile(with, 99)/tail))
+	for _, operation := range operations() {
+		without, with := a.without[operation], a.with[operation]
+		median, tail := percentile(without, 50), percentile(without, 99)
+		add(operation+": p50 without webhooks", "ms", median)
+		add(operation+": p50 with webhooks", "ms", percentile(with, 50))
+		add(addedBy(operation), "ms", percentile(with, 50)-median)
+		add(operation+": p99 without webhooks", "ms", tail)
+		add(operation+": p99 with webhooks", "ms", percentile(with, 99))
+		if tail > 0 {
+			add(tailOf(operation), "", percentile(with, 99)/tail)
+		}
 	}
+	add(webhookCall, "ms", a.called)
 	return figures
 }
 
-func (c clients) figure(name, unit string, value float64) Figure {
-	return Figure{Load: loadAdmission, Setup: c.String(), Name: name, Unit: unit, Summary: summarize([]float64{value})}
-}
-
 // write makes a group of writes and returns how long each took, in milliseconds.
-func (c clients) write(ctx context.Context, kube client.Client, operation, namespace string, group int) ([]float64, error) {
+func (c clients) write(ctx context.Context, kube client.Client, kind written, operation, namespace string, group int) ([]float64, error) {
 	var lock sync.Mutex
 	var took []float64
 	one := func(ctx context.Context, i int) error {
 		begin := time.Now()
-		err := writeOnce(ctx, kube, operation, namespace, fmt.Sprintf("app-%d-%d", group, i))
+		err := writeOnce(ctx, kube, kind, operation, namespace, fmt.Sprintf("app-%d-%d", group, i))
 		lock.Lock()
 		defer lock.Unlock()
 		took = append(took, inMilliseconds(time.Since(begin)))
@@ -194,14 +234,19 @@ func (c clients) write(ctx context.Context, kube client.Client, operation, names
 	return took, nil
 }
 
-func writeOnce(ctx context.Context, kube client.Client, operation, namespace, name string) error {
+func writeOnce(ctx context.Context, kube client.Client, kind written, operation, namespace, name string) error {
 	if operation == opCreate {
-		return kube.Create(ctx, lab.Deployment(namespace, name, 0))
+		object, err := kind.create(namespace, name)
+		if err != nil {
+			return err
+		}
+		return kube.Create(ctx, object)
 	}
 	patch := `{"metadata":{"annotations":{"note":"second"}}}`
 	if operation == opTemplate {
 		patch = `{"spec":{"template":{"metadata":{"annotations":{"note":"second"}}}}}`
 	}
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	return kube.Patch(ctx, deployment, client.RawPatch("application/merge-patch+json", []byte(patch)))
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	object.SetGroupVersionKind(kind.kind)
+	return kube.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(patch)))
 }

@@ -80,11 +80,15 @@ func TestGoalsAreEachOfOneFigureThatIsMeasured(t *testing.T) {
 			figures = append(figures, figuresOf(load, s, fleet{deployments: 1, replicas: 1}, one, one)...)
 		}
 	}
+	times := map[string][]float64{"create": {1}, "update of the template": {1}, "update of an annotation": {1}}
 	for _, who := range []clients{{count: 1}, {count: 8}} {
-		for _, operation := range []string{"create", "update of the template", "update of an annotation"} {
-			figures = append(figures, who.figures(operation, []float64{1}, []float64{2})...)
-		}
+		figures = append(figures, admitted{without: times, with: times}.figures("admission", who.String())...)
+		figures = append(figures, admittedFigures(who, admitted{without: times, with: times}, admitted{without: times, with: times})...)
 	}
+	for _, s := range []setup{{batch: 1}, {batch: 10}} {
+		figures = append(figures, declaredFigures(s, make([]fleet, 2), [][]sample{one, one})...)
+	}
+	figures = append(figures, declaredRestFigures([]float64{1, 1, 1}, 1, 1, time.Second)...)
 	figures = append(figures, growthFigures([]point{{}, {pods: 1000}, {pods: 10_000}}, []point{{pods: 1000}, {pods: 1000, others: 1}})...)
 	figures = append(figures, verdictFigures([]float64{1})...)
 	figures = append(figures, stuckFigures(make([]time.Duration, 20))...)

@@ -16,6 +16,8 @@ limitations under the License.
 
 package main
 
+import "slices"
+
 // Names of figures.
 const (
 	rollTime      = "roll time"
@@ -79,7 +81,22 @@ func goals() []goal {
 		{loadHundred, single, peakMemory, 70},
 		{loadHundred, tens, peakMemory, 70},
 	}
-	return append(all, otherGoals()...)
+	return slices.Concat(all, otherGoals(), declaredGoals())
+}
+
+// declaredGoals returns the goals for declared kinds.
+func declaredGoals() []goal {
+	const one = "1 client, " + setupDeclared
+	return []goal{
+		{loadDeclared, "batches of 1, " + setupCompared, writesPerPod, 1.05},
+		{loadDeclared, "batches of 10, " + setupCompared, writesPerPod, 1.05},
+		{loadDeclaredAdmission, one, addedBy(opCreate), 4}, // it calls two webhooks
+		{loadDeclaredAdmission, one, addedBy(opTemplate), 4},
+		{loadDeclaredAdmission, one, addedBy(opOther), 2}, // there are rules for updates
+		{loadDeclaredAdmission, one, webhookCall, 2},
+		{loadDeclaredRest, setupDeclared, heapPerObject, 4},
+		{loadDeclaredRest, setupDeclared, declaredEnd, 5000},
+	}
 }
 
 func otherGoals() []goal {

@@ -35,6 +35,10 @@ const (
 	loadStuck       = "stuck"
 	loadRest        = "rest"
 	loadGrowth      = "growth"
+
+	loadDeclared          = "declared"
+	loadDeclaredAdmission = "declared-admission"
+	loadDeclaredRest      = "declared-rest"
 )
 
 // load is a load to measure the operator under.
@@ -63,6 +67,9 @@ func loads() []load {
 		{name: loadStuck, always: true, run: runStuck(20)},
 		{name: loadRest, run: runRest(1000, 10_000)},
 		{name: loadGrowth, run: runGrowth([]int{1000, 5000, 10_000, 20_000})},
+		{name: loadDeclared, run: runDeclared(fleet{deployments: 50, replicas: 10})},
+		{name: loadDeclaredAdmission, run: runDeclaredAdmission},
+		{name: loadDeclaredRest, run: runDeclaredRest(2000, 1000)},
 	}
 }
 

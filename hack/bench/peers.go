@@ -27,6 +27,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -168,6 +169,11 @@ func (p *peer) round(ctx context.Context, l *lab.Lab, rolled fleet, note string)
 	return result, err
 }
 
+// rolloutKind returns the kind of Argo Rollouts.
+func rolloutKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}
+}
+
 // argoRollout returns a Rollout instead of a Deployment. Without steps it rolls out like a Deployment.
 func argoRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(deployment)
@@ -176,8 +182,7 @@ func argoRollout(deployment *appsv1.Deployment) ([]client.Object, error) {
 	}
 	delete(fields, "status")
 	rollout := &unstructured.Unstructured{Object: fields}
-	rollout.SetAPIVersion("argoproj.io/v1alpha1")
-	rollout.SetKind("Rollout")
+	rollout.SetGroupVersionKind(rolloutKind())
 	return []client.Object{rollout}, unstructured.SetNestedMap(fields, map[string]any{"canary": map[string]any{}}, "spec", "strategy")
 }
 

@@ -26,6 +26,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -50,6 +51,8 @@ type fleet struct {
 	late bool
 	// peer rolls out the fleet, nil for none.
 	peer *peer
+	// declared reports whether there are Gadgets instead of Deployments.
+	declared bool
 }
 
 func (f fleet) pods() int { return f.deployments * f.replicas }
@@ -72,10 +75,7 @@ func (f fleet) create(ctx context.Context, l *lab.Lab, controlled bool) (times, 
 		if f.late {
 			deployment.Spec.Template.Annotations["local.altershield.io/ready-after"] = fmt.Sprintf("%ds", 1+i%5)
 		}
-		if f.peer == nil {
-			return l.Kube.Create(ctx, deployment)
-		}
-		objects, err := f.peer.objects(deployment)
+		objects, err := f.objects(deployment)
 		for i := 0; i < len(objects) && err == nil; i++ {
 			err = l.Kube.Create(ctx, objects[i])
 		}
@@ -83,13 +83,23 @@ func (f fleet) create(ctx context.Context, l *lab.Lab, controlled bool) (times, 
 	})
 }
 
+// objects returns the objects by which the pods of a Deployment are rolled out.
+func (f fleet) objects(deployment *appsv1.Deployment) ([]client.Object, error) {
+	switch {
+	case f.peer != nil:
+		return f.peer.objects(deployment)
+	case f.declared:
+		object, err := gadget(deployment)
+		return []client.Object{object}, err
+	default:
+		return []client.Object{deployment}, nil
+	}
+}
+
 // roll releases all Deployments at once and waits until they are complete, and verified if they are controlled.
 func (f fleet) roll(ctx context.Context, l *lab.Lab, controlled bool, note string) (times, error) {
 	return f.follow(ctx, l, controlled, note, func(ctx context.Context, i int) error {
-		if f.hasRollouts() {
-			return l.ReleaseRollout(ctx, f.namespace, f.name(i), note)
-		}
-		return l.Release(ctx, f.namespace, f.name(i), note)
+		return l.Release(ctx, f.kind(), f.namespace, f.name(i), note)
 	})
 }
 
@@ -101,17 +111,26 @@ func (f fleet) timeout() time.Duration {
 	return rolloutTimeout
 }
 
-// hasRollouts reports whether there are Rollouts of Argo Rollouts instead of Deployments.
-func (f fleet) hasRollouts() bool { return f.peer != nil && f.peer.replaced }
+// kind returns the kind that is rolled out.
+func (f fleet) kind() schema.GroupVersionKind {
+	switch {
+	case f.peer != nil && f.peer.replaced:
+		return rolloutKind()
+	case f.declared:
+		return gadgetKind()
+	default:
+		return appsv1.SchemeGroupVersion.WithKind("Deployment")
+	}
+}
 
 // list returns an empty list of the kind that is rolled out.
 func (f fleet) list() client.ObjectList {
-	if !f.hasRollouts() {
+	kind := f.kind()
+	if kind.Group == appsv1.GroupName {
 		return &appsv1.DeploymentList{}
 	}
 	list := &unstructured.UnstructuredList{}
-	list.SetAPIVersion("argoproj.io/v1alpha1")
-	list.SetKind("RolloutList")
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	return list
 }
 
@@ -172,7 +191,11 @@ func (p *progress) next(ctx context.Context, deployments, workloads <-chan watch
 	case *appsv1.Deployment:
 		p.sawDeployment(object)
 	case *unstructured.Unstructured:
-		p.sawRollout(object)
+		if object.GroupVersionKind() == gadgetKind() {
+			p.sawGadget(object)
+		} else {
+			p.sawRollout(object)
+		}
 	case *appv1alpha1.ChangeWorkload:
 		if event.Type != watch.Deleted {
 			p.sawWorkload(object)

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -58,7 +59,7 @@ func TestLabChecksAReleaseAndShowsItsRequestsAndMetrics(t *testing.T) {
 		return numbers
 	}
 	g.Eventually(verified).WithTimeout(3 * time.Minute).Should(ConsistOf(int64(1)))
-	g.Expect(l.Release(ctx, "shop", "cart", "second")).To(Succeed())
+	g.Expect(l.Release(ctx, appsv1.SchemeGroupVersion.WithKind("Deployment"), "shop", "cart", "second")).To(Succeed())
 	g.Eventually(verified).WithTimeout(3 * time.Minute).Should(ContainElement(int64(2)))
 
 	g.Expect(l.Server.Orders()).To(HaveLen(2))

@@ -23,6 +23,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -63,34 +64,24 @@ func Deployment(namespace, name string, replicas int32) *appsv1.Deployment {
 	}
 }
 
-// Release changes the pod template of a Deployment by an annotation.
-func (l *Lab) Release(ctx context.Context, namespace, name, note string) error {
-	return l.patchTemplate(ctx, namespace, name, fmt.Sprintf(`{"annotations":{"note":%q}}`, note))
+// Release changes the pod template of a workload by an annotation.
+func (l *Lab) Release(ctx context.Context, kind schema.GroupVersionKind, namespace, name, note string) error {
+	return l.patchTemplate(ctx, kind, namespace, name, fmt.Sprintf(`{"annotations":{"note":%q}}`, note))
 }
 
 // ReleaseStuck releases a Deployment with pods that never start.
 func (l *Lab) ReleaseStuck(ctx context.Context, namespace, name string) error {
-	return l.patchTemplate(ctx, namespace, name, fmt.Sprintf(`{"labels":{%q:"never"}}`, StartLabel))
+	deployments := appsv1.SchemeGroupVersion.WithKind("Deployment")
+	return l.patchTemplate(ctx, deployments, namespace, name, fmt.Sprintf(`{"labels":{%q:"never"}}`, StartLabel))
 }
 
-// ReleaseRollout changes the pod template of a Rollout of Argo Rollouts by an annotation.
-func (l *Lab) ReleaseRollout(ctx context.Context, namespace, name, note string) error {
-	rollout := &metav1.PartialObjectMetadata{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-	}
-	return l.patch(ctx, rollout, fmt.Sprintf(`{"annotations":{"note":%q}}`, note))
-}
-
-func (l *Lab) patchTemplate(ctx context.Context, namespace, name, metadata string) error {
-	return l.patch(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, metadata)
-}
-
-// patch changes the metadata of a workload's pod template.
-func (l *Lab) patch(ctx context.Context, workload client.Object, metadata string) error {
+// patchTemplate changes the metadata of a workload's pod template.
+func (l *Lab) patchTemplate(ctx context.Context, kind schema.GroupVersionKind, namespace, name, metadata string) error {
+	workload := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	workload.SetGroupVersionKind(kind)
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":%s}}}`, metadata)
 	if err := l.Kube.Patch(ctx, workload, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
-		return fmt.Errorf("releasing %T %s: %w", workload, client.ObjectKeyFromObject(workload), err)
+		return fmt.Errorf("releasing %s %s: %w", kind.Kind, client.ObjectKeyFromObject(workload), err)
 	}
 	return nil
 }

@@ -1,0 +1,138 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+func TestSizesOfARolloutByQuarters(t *testing.T) {
+	of := func(name string, size, ready int32) appsv1.ReplicaSet {
+		return appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: appsv1.ReplicaSetSpec{Replicas: &size}, Status: appsv1.ReplicaSetStatus{ReadyReplicas: ready},
+		}
+	}
+	for _, row := range []struct {
+		name    string
+		desired int32
+		sets    []appsv1.ReplicaSet
+		want    map[string]int32
+	}{
+		{"the first", 10, nil, map[string]int32{"new": 10}},
+		{"the next begins", 10, []appsv1.ReplicaSet{of("old", 10, 10)}, map[string]int32{"new": 3, "old": 8}},
+		{"no pod is ready yet", 10, []appsv1.ReplicaSet{of("old", 8, 8), of("new", 5, 0)}, map[string]int32{"new": 5, "old": 8}},
+		{"some are", 10, []appsv1.ReplicaSet{of("old", 8, 8), of("new", 5, 4)}, map[string]int32{"new": 5, "old": 4}},
+		{"it ends", 10, []appsv1.ReplicaSet{of("old", 1, 1), of("new", 10, 9)}, map[string]int32{"new": 10, "old": 0}},
+		{"several old ones", 4, []appsv1.ReplicaSet{of("older", 2, 2), of("old", 2, 2), of("new", 1, 1)}, map[string]int32{"new": 1, "older": 2, "old": 0}},
+		{"fewer are desired", 2, []appsv1.ReplicaSet{of("new", 10, 10)}, map[string]int32{"new": 2}},
+		{"none", 0, []appsv1.ReplicaSet{of("old", 3, 3)}, map[string]int32{"new": 0, "old": 0}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(sizes(row.desired, "new", row.sets)).To(Equal(row.want))
+		})
+	}
+}
+
+func TestReplicaSetOfAGadget(t *testing.T) {
+	g := NewWithT(t)
+	object, err := gadget(lab.Deployment("shop", "cart", 2))
+	g.Expect(err).NotTo(HaveOccurred())
+	first, desired, err := replicaSet(object)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(desired).To(BeEquivalentTo(2))
+	g.Expect(first.Spec.Selector.MatchLabels).To(And(HaveLen(2), HaveKeyWithValue("app", "cart")))
+	g.Expect(first.Spec.Template.Labels).To(Equal(first.Spec.Selector.MatchLabels))
+	set("v2", "spec", "template", "metadata", "labels", "version")(object)
+	second, _, err := replicaSet(object)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(second.Name).NotTo(Equal(first.Name))
+	g.Expect(second.Labels).To(HaveKeyWithValue("version", "v2"))
+}
+
+func TestProgressSawGadget(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(gadget *unstructured.Unstructured)
+		rolled bool
+	}{
+		{"it is complete", func(*unstructured.Unstructured) {}, true},
+		{"it has another template", set("before", "spec", "template", "metadata", "annotations", "note"), false},
+		{"its change was not seen yet", set(int64(2), "status", "observedGeneration"), false},
+		{"it has old pods", set(int64(3), "status", "replicas"), false},
+		{"it lacks new pods", set(int64(1), "status", "updatedReplicas"), false},
+		{"a pod is not ready", set(int64(1), "status", "readyReplicas"), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			object := &unstructured.Unstructured{Object: map[string]any{
+				"metadata": map[string]any{"name": "cart", "generation": int64(3), "labels": map[string]any{
+					"admission-webhook-altershield.antgroup.com/version": "abc"}},
+				"spec": map[string]any{"replicas": int64(2), "template": map[string]any{
+					"metadata": map[string]any{"annotations": map[string]any{"note": "second"}}}},
+				"status": map[string]any{"observedGeneration": int64(3), "replicas": int64(2), "updatedReplicas": int64(2), "readyReplicas": int64(2)},
+			}}
+			row.change(object)
+			seen := newProgress("second", 1)
+			seen.sawGadget(object)
+			g.Expect(seen.isRolled()).To(Equal(row.rolled))
+			seen.sawWorkload(workload("gadgets.cart--x--abc", "Success"))
+			g.Expect(seen.isVerified()).To(Equal(row.rolled))
+		})
+	}
+}
+
+func TestDeclaredFiguresCompareTheKinds(t *testing.T) {
+	g := NewWithT(t)
+	write := func(namespace, resource string) auditv1.Event {
+		return auditv1.Event{Verb: "patch", ObjectRef: &auditv1.ObjectReference{Namespace: namespace, Resource: resource}}
+	}
+	fleets := []fleet{{namespace: "deployments", deployments: 2, replicas: 4}, {namespace: "gadgets", deployments: 2, replicas: 4, declared: true}}
+	found := map[string]float64{}
+	for _, figure := range declaredFigures(setup{batch: 10}, fleets, [][]sample{
+		{{requests: []auditv1.Event{write("deployments", "changepods"), write("deployments", "events"), write("gadgets", "changepods")}}},
+		{{requests: []auditv1.Event{write("gadgets", "changepods"), write("", "controlledkinds")}}},
+	}) {
+		found[figure.Setup+": "+figure.Name] = figure.Median
+	}
+	g.Expect(found).To(And(
+		HaveKeyWithValue("batches of 10, Deployments: writes per pod", 0.125),
+		HaveKeyWithValue("batches of 10, declared kind: writes per pod", 0.25),
+		HaveKeyWithValue("batches of 10, declared kind: writes per release", 1.0),
+		HaveKeyWithValue("batches of 10, declared kind / Deployments: writes per pod", 2.0),
+	))
+}
+
+func TestDeclaredRestFigures(t *testing.T) {
+	g := NewWithT(t)
+	found := map[string]float64{}
+	for _, figure := range declaredRestFigures([]float64{3072, 9216, 8192}, 10<<20, 11<<20, 250*time.Millisecond) {
+		found[figure.Setup+": "+figure.Name] = figure.Median
+	}
+	g.Expect(found).To(Equal(map[string]float64{
+		"declared kind: heap per object in the cache": 3, "declared kind: end of the ControlledKind": 250, "declared kind: heap left after the end": 1,
+		"declared kind: heap per workload without pods, with its record": 9, "Deployments: heap per workload without pods, with its record": 8,
+	}))
+}
