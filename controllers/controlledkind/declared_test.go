@@ -19,6 +19,7 @@ package controlledkind
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -318,6 +319,37 @@ func TestReconcileReleasesADeclaredKind(t *testing.T) {
 			g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False ObserveNotSupported"))
 		})
 	}
+}
+
+func TestHeldReadsWholeObjectsOnlyOfThoseWithTheAnnotation(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.install()
+	b.declare(enforcedGadgets)
+	held := b.held()
+	other := held.DeepCopy()
+	other.SetName("other")
+	other.SetResourceVersion("")
+	other.SetAnnotations(map[string]string{"altershield.defense.antgroup.com/release": "3"})
+	g.Expect(b.kube.Create(t.Context(), other)).To(Succeed())
+	b.reconcile()
+	b.runner.synced = true
+	b.settle()
+	var read []string
+	b.Live = interceptor.NewClient(b.kube, interceptor.Funcs{
+		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			read = append(read, fmt.Sprintf("list %T", list))
+			return kube.List(ctx, list, options...)
+		},
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			read = append(read, "get "+key.String())
+			return kube.Get(ctx, key, object, options...)
+		},
+	})
+	found, err := b.Reconciler.held(t.Context(), b.runner.kinds[gadgets])
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found).To(ConsistOf(HaveField("GetName()", "web")))
+	g.Expect(read).To(Equal([]string{"list *v1.PartialObjectMetadataList", "get shop/web"}))
 }
 
 func TestReconcileReleasesADeclaredKindWhosePermissionsAreGone(t *testing.T) {

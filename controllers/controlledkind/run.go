@@ -25,6 +25,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -134,17 +135,11 @@ func (r *Reconciler) mayHold(ctx context.Context, kind workload.Kind) (bool, err
 
 // resumeHeld resumes the rollouts of a kind that the operator holds on the API server, and returns their number.
 func (r *Reconciler) resumeHeld(ctx context.Context, kind workload.Kind) (resumed int, err error) {
-	workloads, err := index.List(ctx, r.Live, kind, client.HasLabels{appv1alpha1.LabelVersion})
-	if meta.IsNoMatchError(err) {
-		return 0, nil
-	}
+	held, err := r.held(ctx, kind)
 	if err != nil {
-		return 0, fmt.Errorf("listing the workloads of kind %s: %w", kind.GroupVersionKind().Kind, err)
+		return 0, err
 	}
-	for _, object := range workloads {
-		if !workload.IsHeld(kind, object) {
-			continue
-		}
+	for _, object := range held {
 		change := workloadpatch.Change{Resume: true, Unannotate: []string{appv1alpha1.AnnotationHeld}}
 		if _, found := object.GetAnnotations()[appv1alpha1.AnnotationHeldFrom]; found {
 			change.Unannotate = append(change.Unannotate, appv1alpha1.AnnotationHeldFrom)
@@ -157,6 +152,38 @@ func (r *Reconciler) resumeHeld(ctx context.Context, kind workload.Kind) (resume
 		resumed++
 	}
 	return resumed, nil
+}
+
+// held returns the workloads of a kind whose rollouts the operator holds on the API server. It lists the metadata of all, as whole objects
+// may be large, and reads the few with the annotation.
+func (r *Reconciler) held(ctx context.Context, kind workload.Kind) ([]client.Object, error) {
+	name := kind.GroupVersionKind()
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(name.GroupVersion().WithKind(name.Kind + "List"))
+	err := r.Live.List(ctx, list, client.HasLabels{appv1alpha1.LabelVersion})
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the workloads of kind %s: %w", name.Kind, err)
+	}
+	var held []client.Object
+	for i := range list.Items {
+		key := client.ObjectKeyFromObject(&list.Items[i])
+		if _, marked := list.Items[i].Annotations[appv1alpha1.AnnotationHeld]; !marked {
+			continue
+		}
+		object := kind.New()
+		err := r.Live.Get(ctx, key, object)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, fmt.Errorf("reading %s %s: %w", name.Kind, key, err)
+		case workload.IsHeld(kind, object):
+			held = append(held, object)
+		}
+	}
+	return held, nil
 }
 
 // setFinalizer adds or removes the finalizer of a declared kind.
