@@ -19,13 +19,14 @@ package declared
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // ruledClones controls CloneSets with three rules and a condition.
@@ -115,14 +116,14 @@ func TestKindSlimIsSmall(t *testing.T) {
 	each := float64(after-before) / count / 1024
 	t.Logf("%.2f KiB for each object", each)
 	g.Expect(each).To(BeNumerically("<", 4), "KiB")
-	runtime.KeepAlive(kept)
+	goruntime.KeepAlive(kept)
 }
 
 // heap returns the bytes of the heap after a garbage collection.
 func heap() uint64 {
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
+	goruntime.GC()
+	var stats goruntime.MemStats
+	goruntime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }
 
@@ -132,7 +133,10 @@ func BenchmarkViolationsAndIsRelease(b *testing.B) {
 	if !parsePlace("/spec/template/spec/containers/0/image").put(updated, "registry.example.com/shop/app:1.4.3") {
 		b.Fatal("there is no image")
 	}
-	request := &admissionv1.AdmissionRequest{Operation: "UPDATE", UserInfo: authenticationv1.UserInfo{Username: "alice", Groups: []string{"system:authenticated"}}}
+	request := &admissionv1.AdmissionRequest{
+		Operation: "UPDATE", UserInfo: authenticationv1.UserInfo{Username: "alice", Groups: []string{"system:authenticated"}},
+		Object: runtime.RawExtension{Raw: clone(b, 1)}, OldObject: runtime.RawExtension{Raw: clone(b, 1)},
+	}
 	for b.Loop() {
 		if found := kind.Violations(request, old, updated); len(found) > 0 {
 			b.Fatal(found)

@@ -82,9 +82,9 @@ func nilOr(object map[string]any) any {
 
 // requestOf returns the variable request, without the objects, which are variables of their own.
 func requestOf(request *admissionv1.AdmissionRequest) any {
-	bare := request.DeepCopy()
+	bare := *request
 	bare.Object, bare.OldObject = runtime.RawExtension{}, runtime.RawExtension{}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(bare)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&bare)
 	if err != nil {
 		return nil // can't happen: it was decoded from JSON
 	}
