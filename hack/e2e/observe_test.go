@@ -216,24 +216,6 @@ func hasTheRightPermissions(ctx context.Context) {
 		Permission: grant.Permission{Resource: "events", Verb: "list"},
 		Reason:     "It is used when pods of a stuck release aren't scheduled: here all are.",
 	})
-	exceptions = append(exceptions, audit.Exception{
-		Permission: grant.Permission{Resource: "nodes", Verb: "list"},
-		Reason:     "It selects the first nodes of a DaemonSet, which has none here.",
-	}, audit.Exception{
-		Permission: grant.Permission{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Verb: "get"},
-		Reason:     "It reads the CRD of a declared kind: there is none here.",
-	}, audit.Exception{
-		Permission: grant.Permission{Group: "app.ops.cloud.alipay.com", Resource: "controlledkinds", Verb: "patch"},
-		Reason:     "It writes the finalizer of a declared kind: there is none here.",
-	})
-	for _, resource := range []string{"cronjobs", "jobs"} {
-		for _, verb := range []string{"get", "patch"} {
-			exceptions = append(exceptions, audit.Exception{
-				Permission: grant.Permission{Group: "batch", Resource: resource, Verb: verb},
-				Reason:     "CronJobs and Jobs are released on the local control plane: no pod of theirs runs here.",
-			})
-		}
-	}
 	Expect(audit.Unused(granted, asked, exceptions)).To(BeEmpty())
 	figure("%d requests of the operator, none forbidden; each of %d permissions used or excepted with a reason", len(asked), len(granted))
 }
