@@ -134,9 +134,6 @@ func declaredFigures(s setup, fleets []fleet, samples [][]sample) []Figure {
 		{"writes per release", "", func(of sample, rolled fleet) float64 {
 			return float64(total(declaredWrites(of, rolled))) / float64(rolled.deployments)
 		}},
-		{"conflicts per pod", "", func(of sample, rolled fleet) float64 {
-			return float64(conflicts(declaredWrites(of, rolled))) / float64(rolled.pods())
-		}},
 		{"GET and LIST per pod", "", func(of sample, rolled fleet) float64 {
 			return float64(total(readsOf(of.requests))) / float64(rolled.pods())
 		}},

@@ -31,6 +31,7 @@ const (
 	heapPerObject   = "heap per object in the cache"
 	heapPerWorkload = "heap per workload without pods, with its record"
 	declaredEnd     = "end of the ControlledKind"
+	heapLeft        = "heap left after the end"
 
 	// settleFor is how long a new manager may take to handle the events of all objects.
 	settleFor = 10 * time.Second
@@ -156,7 +157,7 @@ func declaredRestFigures(perObject []float64, empty, ended float64, took time.Du
 	return []Figure{
 		one(setupDeclared, heapPerObject, "KiB", perObject[0]/1024),
 		one(setupDeclared, declaredEnd, "ms", inMilliseconds(took)),
-		one(setupDeclared, "heap left after the end", "MiB", (ended-empty)/mebibyte),
+		one(setupDeclared, heapLeft, "MiB", (ended-empty)/mebibyte),
 		one(setupDeclared, heapPerWorkload, "KiB", perObject[1]/1024),
 		one(setupDeployments, heapPerWorkload, "KiB", perObject[2]/1024),
 	}
