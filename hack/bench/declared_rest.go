@@ -82,6 +82,9 @@ func (r *declaredRest) run(ctx context.Context, cached, released int) ([]Figure,
 	if err != nil {
 		return nil, err
 	}
+	if err := pause(ctx, settleFor); err != nil {
+		return nil, err
+	}
 	ended, err := heapOf(ctx, r.address)
 	if err != nil {
 		return nil, err

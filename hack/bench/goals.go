@@ -96,7 +96,7 @@ func declaredGoals() []goal {
 		{loadDeclaredAdmission, one, webhookCall, 2},
 		{loadDeclaredRest, setupDeclared, heapPerObject, 4},
 		{loadDeclaredRest, setupDeclared, declaredEnd, 5000},
-		{loadDeclaredRest, setupDeclared, heapLeft, 1}, // the size of a heap varies
+		{loadDeclaredRest, setupDeclared, heapLeft, 2}, // the queues of the controllers keep room for as many requests
 	}
 }
 
