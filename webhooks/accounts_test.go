@@ -40,7 +40,7 @@ import (
 // decided returns the number of counted decisions.
 func decided(metrics *Metrics) float64 {
 	sum := 0.0
-	for _, decision := range []string{"stamped", "denied", "refused", "suspension_ignored", "refusal_ignored", "returned_to_verified"} {
+	for _, decision := range []string{"stamped", "denied", "refused", "suspension_ignored", "refusal_ignored", "returned_to_verified", "rule_broken"} {
 		sum += testutil.ToFloat64(metrics.decisions.WithLabelValues(decision))
 	}
 	return sum

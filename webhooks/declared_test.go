@@ -21,6 +21,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -348,6 +349,45 @@ func TestValidatorDeniesWhatBreaksARule(t *testing.T) {
 				g.Expect(response.Result.Message).To(Equal(row.denial))
 				g.Expect(response.Result.Code).To(Equal(int32(403)))
 			}
+		})
+	}
+}
+
+func TestValidatorCountsWhatBreaksARule(t *testing.T) {
+	stamped := stampedCluster(versionOfCluster, "4")
+	doubled := field([]any{object{"ip": "10.0.0.1"}}, "nodeList", "spec", "cluster")
+	for _, row := range []struct {
+		name, operation string
+		old, updated    edit
+		dry             bool
+		counted         float64
+	}{
+		{"an update", "UPDATE", stamped, all(stamped, doubled), false, 1},
+		{"an immutable field", "UPDATE", stamped, all(stamped, field([]any{object{"ip": "10.0.0.9"}}, "masterList", "spec", "cluster")), false, 1},
+		{"a deletion", "DELETE", stamped, nil, false, 1},
+		{"but no dry run", "UPDATE", stamped, all(stamped, doubled), true, 0},
+		{"but no update that breaks none", "UPDATE", stamped, stamped, false, 0},
+		{"but no creation, which the cache doesn't confirm", "CREATE", nil, doubled, false, 0},
+		{"nor an update of an object that isn't in the cache", "UPDATE", all(stamped, field("k-2", "uid", "metadata")), all(stamped, doubled), false, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, kind := NewWithT(t), clusters(t)
+			known := &unstructured.Unstructured{Object: objectOf(t, cluster, stamped)}
+			validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, known))
+			validator.kind, validator.accounts, validator.past = kind, validator.accounts.of(kind), validator.past.of(kind)
+			var old, updated object
+			if row.old != nil {
+				old = objectOf(t, cluster, row.old)
+			}
+			if row.updated != nil {
+				updated = objectOf(t, cluster, row.updated)
+			}
+			request := requestOf(t, old, updated)
+			request.Operation, request.Name, request.DryRun = admissionv1.Operation(row.operation), "prod", &row.dry
+			validator.Handle(t.Context(), request)
+			metrics := validator.accounts.metrics
+			g.Expect(testutil.ToFloat64(metrics.decisions.WithLabelValues("rule_broken"))).To(Equal(row.counted))
+			g.Expect(decided(metrics)).To(Equal(row.counted))
 		})
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// decision is the decision of a webhook on an update of a Deployment.
+// decision is the decision of a webhook on a request.
 type decision string
 
 const (
@@ -32,6 +32,7 @@ const (
 	decisionIgnored        decision = "suspension_ignored"
 	decisionRefusalIgnored decision = "refusal_ignored"
 	decisionReturned       decision = "returned_to_verified"
+	decisionRuleBroken     decision = "rule_broken"
 )
 
 // Metrics counts the decisions of the webhooks, without dry runs and requests that the cache doesn't confirm.
@@ -43,14 +44,14 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "altershield_admission_decisions_total",
-		Help: "Decisions of the webhooks on releases: stamped, even if the release is denied afterwards; on suspended Deployments denied, suspension_ignored or returned_to_verified; on versions that were rolled back refused or refusal_ignored. First releases don't count. One decision per second counts for each Deployment, after a burst of 20.",
+		Help: "Decisions of the webhooks on releases: stamped, even if the release is denied afterwards; on suspended workloads denied, suspension_ignored or returned_to_verified; on versions that were rolled back refused or refusal_ignored; on updates and deletions that a ControlledKind doesn't allow rule_broken. First releases don't count. One decision per second counts for each workload, after a burst of 20.",
 	}, []string{"decision"})}
 	if err := registry.Register(metrics.decisions); err != nil {
 		return nil, fmt.Errorf("registering the metrics of admission: %w", err)
 	}
 	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, decision := range []decision{
-		decisionStamped, decisionDenied, decisionRefused, decisionIgnored, decisionRefusalIgnored, decisionReturned,
+		decisionStamped, decisionDenied, decisionRefused, decisionIgnored, decisionRefusalIgnored, decisionReturned, decisionRuleBroken,
 	} {
 		metrics.decisions.WithLabelValues(string(decision))
 	}

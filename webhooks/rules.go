@@ -17,10 +17,14 @@ limitations under the License.
 package webhooks
 
 import (
+	"cmp"
+	"context"
+
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -56,6 +60,15 @@ func (v *validator) violations(request admission.Request, old, updated *unstruct
 		messages = append(messages, violation.Message)
 	}
 	return messages
+}
+
+// countViolation counts and logs a request that breaks a rule, but for a creation: the cache can't confirm it.
+func (v *validator) countViolation(ctx context.Context, request admission.Request, old, updated *unstructured.Unstructured) {
+	if old == nil {
+		return
+	}
+	asked := cmp.Or(updated, old)
+	v.accounts.take(ctx, decisionRuleBroken, request, v.accounts.known(ctx, request, old.GetUID()), decide.ReleaseOf(asked))
 }
 
 func fieldsOf(object *unstructured.Unstructured) map[string]any {

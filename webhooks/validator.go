@@ -66,6 +66,7 @@ func (v *validator) Handle(ctx context.Context, request admission.Request) admis
 		return admission.Allowed("")
 	}
 	if violations := v.violations(request, oldObject, updatedObject); len(violations) > 0 {
+		v.countViolation(ctx, request, oldObject, updatedObject)
 		return denied(string(metav1.StatusReasonForbidden), v.phrase(request)+": "+strings.Join(violations, "; "))
 	}
 	if request.Operation != admissionv1.Update {
