@@ -406,6 +406,40 @@ func TestReconcileReviewsPermissionsAgainThatTurnOutToBeGone(t *testing.T) {
 	g.Expect(apierrors.IsNotFound(err)).To(BeTrue())
 }
 
+func TestReconcileReviewsThePermissionsOfADeclaredKindThatRuns(t *testing.T) {
+	g := NewWithT(t)
+	b, withdraw := newFakeBench(t)
+	b.install()
+	b.declare(enforcedGadgets)
+	b.reconcile()
+	b.runner.synced = true
+	b.settle()
+	withdraw(true)
+	next := func() time.Duration {
+		result, err := b.Reconcile(t.Context(), ctrl.Request{})
+		g.Expect(err).NotTo(HaveOccurred())
+		return result.RequeueAfter
+	}
+	g.Expect(next()).To(Equal(5*time.Minute), "nothing else brings a request")
+	b.clock.SetTime(b.clock.Now().Add(4 * time.Minute))
+	g.Expect(next()).To(Equal(time.Minute))
+	g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Permitted", "True Permitted"))
+	b.clock.SetTime(b.clock.Now().Add(time.Minute))
+	b.settle()
+	g.Expect(b.conditions(gadgets)).To(Equal(map[string]string{"Served": "True Served", "Permitted": "False PermissionMissing",
+		"Stampable": "True LabelsKept", "Synced": "True Synced", "Admitted": "False PermissionMissing", "Ready": "False PermissionMissing"}))
+	g.Expect(b.message(gadgets, "Permitted")).To(ContainSubstring("apply this ClusterRole:\n"))
+	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs, statefulSets}))
+
+	withdraw(false)
+	b.clock.SetTime(b.clock.Now().Add(59 * time.Second))
+	g.Expect(next()).To(Equal(time.Second))
+	b.clock.SetTime(b.clock.Now().Add(time.Second))
+	b.settle()
+	g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "True Ready"))
+	g.Expect(b.called()).To(ContainElement(calledGadgets))
+}
+
 func TestReconcileRestartsADeclaredKind(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)

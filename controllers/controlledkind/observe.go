@@ -47,8 +47,14 @@ func (r *Reconciler) observe(ctx context.Context, controlled *appv1alpha1.Contro
 	if seen.fault != nil || seen.kind == nil || !seen.served {
 		return seen
 	}
-	if seen.missing, seen.fault = r.review(ctx, controlled, seen.kind); seen.fault != nil {
+	reviewed, err := r.review(ctx, controlled, seen.kind)
+	if err != nil {
+		seen.fault = err
 		return seen
+	}
+	seen.missing = reviewed.missing
+	if !reviewed.until.IsZero() {
+		seen.reviewIn = reviewed.until.Sub(r.Clock.Now())
 	}
 	if workload.IsEnforced(controlled) && (!seen.declared || seen.synced) {
 		seen.counts, seen.fault = r.count(ctx, seen.kind)
@@ -91,36 +97,43 @@ func (r *Reconciler) isCompiled(list []appv1alpha1.ControlledKind) bool {
 // permission is the result of a review.
 type permission struct {
 	generation int64
-	at         time.Time
 	missing    []string
+	// until is when it is to be reviewed again; zero for never.
+	until time.Time
 }
 
-// review returns the permissions for a kind that the operator lacks. It asks the API server once per generation, and again as long as some
-// are missing.
-func (r *Reconciler) review(ctx context.Context, controlled *appv1alpha1.ControlledKind, kind workload.Kind) ([]string, error) {
+// review returns the operator's permissions for a kind. It asks the API server once per generation, and again as long as some are missing.
+// Those for a built-in kind come with the operator, those for a declared one may go at any time.
+func (r *Reconciler) review(ctx context.Context, controlled *appv1alpha1.ControlledKind, kind workload.Kind) (permission, error) {
 	known, found := r.permissions[controlled.Name]
-	if found && known.generation == controlled.Generation && (len(known.missing) == 0 || r.Clock.Since(known.at) < reviewAgain) {
-		return known.missing, nil
+	if found && known.generation == controlled.Generation && (known.until.IsZero() || r.Clock.Now().Before(known.until)) {
+		return known, nil
 	}
 	needed, err := r.needs(kind)
 	if err != nil {
-		return nil, err
+		return permission{}, err
 	}
-	known = permission{generation: controlled.Generation, at: r.Clock.Now()}
+	known = permission{generation: controlled.Generation}
 	for i := range needed {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &needed[i]}}
 		if err := r.Direct.Create(ctx, review); err != nil {
-			return nil, fmt.Errorf("reviewing the operator's permissions for %s: %w", controlled.Name, err)
+			return permission{}, fmt.Errorf("reviewing the operator's permissions for %s: %w", controlled.Name, err)
 		}
 		if !review.Status.Allowed {
 			known.missing = append(known.missing, describe(needed[i]))
 		}
 	}
+	switch {
+	case len(known.missing) > 0:
+		known.until = r.Clock.Now().Add(reviewAgain)
+	case !controlled.Spec.BuiltIn:
+		known.until = r.Clock.Now().Add(reviewGranted)
+	}
 	if r.permissions == nil {
 		r.permissions = map[string]permission{}
 	}
 	r.permissions[controlled.Name] = known
-	return known.missing, nil
+	return known, nil
 }
 
 // needs returns the permissions that the operator needs for a kind, in all namespaces.

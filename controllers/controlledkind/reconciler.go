@@ -33,8 +33,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// reviewAgain is how long until missing permissions are reviewed again: no event shows that they were granted.
-const reviewAgain = time.Minute
+// Time until permissions are reviewed again, as no event shows that they were granted or revoked: missing ones, and those for a declared kind
+// that were all granted.
+const (
+	reviewAgain   = time.Minute
+	reviewGranted = 5 * time.Minute
+)
 
 // Reconcile creates the ControlledKinds of the built-in kinds once, runs the declared kinds that are enforced, writes the webhook
 // configurations of the kinds, and the status of each ControlledKind.
@@ -103,8 +107,8 @@ func (r *Reconciler) settle(ctx context.Context, controlled *appv1alpha1.Control
 			return 0, err
 		}
 	}
-	if len(seen.missing) > 0 && wait == 0 {
-		wait = reviewAgain
+	if wait == 0 {
+		wait = seen.reviewIn
 	}
 	if controlled.DeletionTimestamp != nil && seen.releasing == nil {
 		return wait, nil

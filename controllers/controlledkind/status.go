@@ -46,6 +46,8 @@ type observation struct {
 	served bool
 	// missing are the permissions that the operator lacks.
 	missing []string
+	// reviewIn is when to review the permissions again; 0 for never.
+	reviewIn time.Duration
 	// problem is why the webhooks aren't called; nil if they are.
 	problem *problem
 	counts  appv1alpha1.ControlledKindCounts
