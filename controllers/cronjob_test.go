@@ -145,6 +145,35 @@ var _ = Describe("A CronJob", func() {
 		Expect(cronJob.Labels).To(HaveKeyWithValue("admission-webhook-altershield.antgroup.com/version", verified))
 	})
 
+	It("goes back from a release whose Job is stuck, and shows that this Job blocks the next one", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		cronJob := backup(namespace)
+		cronJob.Spec.ConcurrencyPolicy = "Forbid"
+		cronJob.Annotations = map[string]string{"altershield.defense.antgroup.com/stuck-after": "2s"}
+		Expect(kube.Create(ctx, cronJob)).To(Succeed())
+		run(ctx, namespace, "backup-1")
+		Eventually(recordOf(ctx, cronJob, "cronjobs.backup")).Should(Equal("Success AllPodsPassed"))
+		verified := cronJob.Labels["admission-webhook-altershield.antgroup.com/version"]
+
+		output, err := kubectl(ctx, "-n", namespace, "patch", "cronjob", "backup", "--type", "merge", "-p",
+			`{"spec":{"jobTemplate":{"spec":{"template":{"spec":{"containers":[{"name":"backup","image":"busybox:missing"}]}}}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		run(ctx, namespace, "backup-2")
+		var stuck batchv1.Job
+		Expect(kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "backup-2"}, &stuck)).To(Succeed())
+		output, err = kubectl(ctx, "-n", namespace, "patch", "cronjob", "backup", "--subresource=status", "--type", "merge", "-p",
+			fmt.Sprintf(`{"status":{"active":[{"apiVersion":"batch/v1","kind":"Job","namespace":%q,"name":"backup-2","uid":%q}]}}`, namespace, stuck.UID))
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(recordOf(ctx, cronJob, "cronjobs.backup")).Should(Equal("Running RunBlocked"))
+		Expect(cronJob.Labels).To(HaveKeyWithValue("admission-webhook-altershield.antgroup.com/version", verified), "it went back")
+
+		By("deleting the Job that blocks")
+		Expect(kubectl(ctx, "-n", namespace, "delete", "job", "backup-2")).NotTo(BeEmpty())
+		Eventually(recordOf(ctx, cronJob, "cronjobs.backup")).Should(Equal("Running AwaitingRun"))
+		run(ctx, namespace, "backup-3")
+		Eventually(recordOf(ctx, cronJob, "cronjobs.backup")).Should(Equal("Success AllPodsPassed"))
+	})
+
 	It("is tried by one Job at once, while its schedule is suspended", func(ctx context.Context) {
 		output, err := kubectl(ctx, "apply", "-f", "../config/components/job-creation/role.yaml")
 		Expect(err).NotTo(HaveOccurred(), output)

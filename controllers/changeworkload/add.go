@@ -188,8 +188,8 @@ func ended(kinds workload.Registry) predicate.Predicate {
 	}
 }
 
-// releaseChanged passes changes of a workload's release, of the number of its pods, which for a DaemonSet is in the status, and of the health
-// that it shows.
+// releaseChanged passes changes of a workload's release, of the number of its pods, which for a DaemonSet is in the status, of the run that
+// blocks a CronJob, and of the health that it shows.
 func releaseChanged(kind workload.Kind) predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},
 		predicate.Funcs{
@@ -197,7 +197,8 @@ func releaseChanged(kind workload.Kind) predicate.Predicate {
 			UpdateFunc: func(e event.UpdateEvent) bool {
 				before, _ := workload.HealthOf(kind, e.ObjectOld)
 				after, _ := workload.HealthOf(kind, e.ObjectNew)
-				return before != after || kind.Rollout(e.ObjectOld).Desired != kind.Rollout(e.ObjectNew).Desired
+				was, is := kind.Rollout(e.ObjectOld), kind.Rollout(e.ObjectNew)
+				return before != after || was.Desired != is.Desired || was.Blocker != is.Blocker
 			},
 			DeleteFunc:  func(event.DeleteEvent) bool { return false },
 			GenericFunc: func(event.GenericEvent) bool { return false },

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -225,7 +226,33 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 			result.First.Of[pods[i].UID] = pods[i].Spec.NodeName
 		}
 	}
+	if run := revision.Run; run != nil && !run.Complete && run.Failure == nil {
+		if err := r.observeRun(ctx, *revision, pods, result); err != nil {
+			return err
+		}
+	}
 	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
+	return nil
+}
+
+// observeRun looks for pods of a run that don't start. No event shows that their time is over.
+func (r *Reconciler) observeRun(ctx context.Context, run decide.Revision, pods []corev1.Pod, result *scene) error {
+	threshold, err := r.Settings.StuckThreshold(ctx)
+	if err != nil {
+		return err
+	}
+	if threshold > 0 { // the annotation does not switch it on; the rollback controller reports an invalid one
+		threshold, _ = decide.StuckAfter(result.owner.GetAnnotations(), threshold)
+	}
+	if threshold == 0 {
+		return nil
+	}
+	patience := decide.Patience{Threshold: threshold, Batched: decide.BatchedPods(result.Batches)}
+	result.Stuck = decide.FindStuck(run, pods, patience, r.Clock.Now())
+	isSuspended := result.Paused && !result.Recurs // as a Job, which has no pods
+	if result.Stuck.Next == 0 && (result.Stuck.Message != "" || len(pods) == 0 && !isSuspended) {
+		result.Stuck.Next = threshold
+	}
 	return nil
 }
 

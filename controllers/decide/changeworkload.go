@@ -63,6 +63,8 @@ type Observation struct {
 	First *First
 	// Run is the run of the release that is checked, nil where its pods don't end by themselves, or none runs yet.
 	Run *Run
+	// Stuck are the pods of Run that are not running although their time is over.
+	Stuck StuckPods
 	// Trial reports whether users ask for a trial: a run of the release at once, until whose check no other begins.
 	Trial bool
 	// Refused is the ChangeWorkload in which the pod template failed before, so that the workload was suspended at its creation; empty
@@ -300,6 +302,9 @@ func (d *Decision) await(
 	}
 	if seen.Runs {
 		seen.describeRun(status)
+		if seen.Stuck.Next > 0 {
+			d.lookIn(seen.Stuck.Next)
+		}
 		return
 	}
 	switch {

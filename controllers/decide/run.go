@@ -185,8 +185,10 @@ func (o *Observation) describeRun(status *appv1alpha1.ChangeWorkloadStatus) {
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaused(o.Kind),
 			fmt.Sprintf("the %s is suspended: %s to run this release", o.Kind, o.Resume))
 	case waits:
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonAwaitingRun,
-			"the release takes effect at the next run, whose pods are checked")
+		reason, message := o.awaitedRun()
+		setVerified(status, metav1.ConditionUnknown, reason, message)
+	case o.Stuck.Message != "":
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonRunStuck, run.Name+" is stuck: "+o.Stuck.Message+o.whileStuck())
 	case run != nil && !run.Complete:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonRunning, run.Name+" runs; its pods are checked once they have succeeded")
 	default:
@@ -197,6 +199,23 @@ func (o *Observation) describeRun(status *appv1alpha1.ChangeWorkloadStatus) {
 
 // isSuspendedJob reports whether the workload is a run that has yet to end, so that a pause keeps it from running.
 func (o *Observation) isSuspendedJob() bool { return o.isOnce() && o.Run != nil && !o.Run.Complete }
+
+// awaitedRun returns why a release waits for its first run.
+func (o *Observation) awaitedRun() (reason, message string) {
+	if o.Blocker != "" {
+		return appv1alpha1.ReasonRunBlocked,
+			"the next run doesn't begin before " + o.Blocker + " ends, as concurrencyPolicy is Forbid; delete that Job if it is stuck"
+	}
+	return appv1alpha1.ReasonAwaitingRun, "the release takes effect at the next run, whose pods are checked"
+}
+
+// whileStuck returns what doesn't happen before a stuck run ends.
+func (o *Observation) whileStuck() string {
+	if o.Blocker != o.Run.Name {
+		return ""
+	}
+	return "; no other run begins before it ends, as concurrencyPolicy is Forbid: release a fix, and delete that Job"
+}
 
 // afterFailure returns what follows a failed run.
 func (o *Observation) afterFailure() string {

@@ -47,6 +47,17 @@ func complete(succeeded int32) seenOption {
 	}
 }
 
+// blockedBy makes a Job keep the next one from beginning.
+func blockedBy(run string) seenOption {
+	return func(seen *decide.Observation) { seen.Blocker = run }
+}
+
+// runStuck makes the pods of a run not start in time.
+func runStuck(seen *decide.Observation) {
+	runs(seen)
+	seen.Stuck = decide.StuckPods{First: now, Message: "pod backup-1-x: container backup: ErrImagePull", Next: time.Minute}
+}
+
 func runFailed(seen *decide.Observation) {
 	seen.Run = &decide.Run{Name: "Job backup-1", Failure: &decide.Failure{Message: "Job backup-1 failed: BackoffLimitExceeded: too often"}}
 }
@@ -61,6 +72,17 @@ func TestDecideChecksTheFirstRun(t *testing.T) {
 		message  string
 	}{
 		{"which has yet to begin", see(3, cron), nil, "Unknown AwaitingRun", "the release takes effect at the next run, whose pods are checked"},
+		{"which can't begin before another one ends", see(3, cron, blockedBy("Job backup-0")), nil, "Unknown RunBlocked",
+			"the next run doesn't begin before Job backup-0 ends, as concurrencyPolicy is Forbid; delete that Job if it is stuck"},
+		{"whose predecessor blocks it while a user has suspended the schedule", see(3, cron, paused, blockedBy("Job backup-0")), nil, "Unknown CronJobPaused", ""},
+		{"which is stuck", see(3, cron, runStuck), nil, "Unknown RunStuck",
+			"Job backup-1 is stuck: pod backup-1-x: container backup: ErrImagePull"},
+		{"which is stuck, so that no other begins", see(3, cron, runStuck, blockedBy("Job backup-1")), nil, "Unknown RunStuck",
+			"Job backup-1 is stuck: pod backup-1-x: container backup: ErrImagePull; no other run begins before it ends, as concurrencyPolicy is Forbid: release a fix, and delete that Job"},
+		{"which is stuck as another one is, which the schedule began", see(3, cron, runStuck, blockedBy("Job backup-0")), nil, "Unknown RunStuck",
+			"Job backup-1 is stuck: pod backup-1-x: container backup: ErrImagePull"},
+		{"which is the only one of a Job and stuck", see(3, job, runStuck), nil, "Unknown RunStuck",
+			"Job backup-1 is stuck: pod backup-1-x: container backup: ErrImagePull"},
 		{"while a user has suspended the schedule", see(3, cron, paused), nil, "Unknown CronJobPaused", "the CronJob is suspended: set its spec.suspend to false to run this release"},
 		{"which runs", see(3, cron, runs), nil, "Unknown Running", "Job backup-1 runs; its pods are checked once they have succeeded"},
 		{"while the schedule is suspended", see(3, cron, paused, runs), nil, "Unknown Running", "Job backup-1 runs; its pods are checked once they have succeeded"},
@@ -88,6 +110,12 @@ func TestDecideChecksTheFirstRun(t *testing.T) {
 			g.Expect(decision.Status.WaitDeadline).To(BeNil(), "a run ends in its time")
 		})
 	}
+}
+
+func TestDecideLooksAgainAtARun(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(decide.Decide(newWorkload(), see(1, cron, runStuck), now).Wait).To(Equal(time.Minute), "a pod that doesn't start causes no event")
+	g.Expect(decide.Decide(newWorkload(), see(1, cron), now).Wait).To(BeZero())
 }
 
 func TestDecideHoldsTheScheduleOfAFailedRelease(t *testing.T) {

@@ -45,6 +45,8 @@ type Rollout struct {
 	Runs bool
 	// Recurs reports whether runs start by a schedule, as those of a CronJob: the release begins with the next one.
 	Recurs bool
+	// Blocker names the run that keeps the next one from beginning, as Job backup-29384; empty where none does.
+	Blocker string
 }
 
 // Revision is a pod template of a workload with its pods, as kept by the controller of the workload: a ReplicaSet of a Deployment.

@@ -67,6 +67,10 @@ const (
 	ReasonAllPodsPassed = "AllPodsPassed"
 	// ReasonAwaitingRun means that no Job of the release has begun yet: it takes effect at the next run.
 	ReasonAwaitingRun = "AwaitingRun"
+	// ReasonRunBlocked means that a Job of an earlier release keeps the next run from beginning: the concurrency policy is Forbid.
+	ReasonRunBlocked = "RunBlocked"
+	// ReasonRunStuck means that pods of the Job of the release don't start, for the time after which a release is stuck.
+	ReasonRunStuck = "RunStuck"
 	// ReasonRunning means that the Job of the release runs. Its pods are checked once they have succeeded.
 	ReasonRunning = "Running"
 	// ReasonRunFailed means that the Job of the release failed, so that there is nothing to check.

@@ -18,6 +18,7 @@ package cronjob
 
 import (
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,6 +45,10 @@ func slim(object any) (any, error) {
 	}
 	slim := &batchv1.CronJob{ObjectMeta: scope.SlimWorkloadMeta(cronJob.ObjectMeta)}
 	slim.Spec.Suspend = cronJob.Spec.Suspend
+	slim.Spec.ConcurrencyPolicy = cronJob.Spec.ConcurrencyPolicy
+	for _, run := range cronJob.Status.Active {
+		slim.Status.Active = append(slim.Status.Active, corev1.ObjectReference{Name: run.Name})
+	}
 	slim.Spec.JobTemplate.Spec.Parallelism = cronJob.Spec.JobTemplate.Spec.Parallelism
 	slim.Spec.JobTemplate.Spec.Completions = cronJob.Spec.JobTemplate.Spec.Completions
 	return slim, nil

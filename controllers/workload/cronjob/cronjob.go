@@ -86,16 +86,20 @@ func (Kind) TemplatePath() []string { return []string{"spec", "jobTemplate", "sp
 // Layer returns an empty Job.
 func (Kind) Layer() client.Object { return &batchv1.Job{} }
 
-// Rollout returns how many pods a Job of a CronJob has, and whether the schedule is suspended.
+// Rollout returns how many pods a Job of a CronJob has, whether the schedule is suspended, and which Job keeps the next one from beginning.
 func (Kind) Rollout(object client.Object) decide.Rollout {
 	cronJob, ok := object.(*batchv1.CronJob)
 	if !ok {
 		return decide.Rollout{}
 	}
-	return decide.Rollout{
+	rollout := decide.Rollout{
 		Desired: job.PodsOf(&cronJob.Spec.JobTemplate.Spec), Runs: true, Recurs: true,
 		Paused: ptr.Deref(cronJob.Spec.Suspend, false), Resume: "set its spec.suspend to false",
 	}
+	if active := cronJob.Status.Active; len(active) > 0 && cronJob.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent {
+		rollout.Blocker = "Job " + active[0].Name
+	}
+	return rollout
 }
 
 // Revision returns a Job as a revision.

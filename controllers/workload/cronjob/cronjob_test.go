@@ -80,6 +80,10 @@ func TestKindRollout(t *testing.T) {
 	g.Expect(cronjob.Kind{}.Rollout(cronJob)).To(Equal(decide.Rollout{Desired: 1, Runs: true, Recurs: true, Resume: "set its spec.suspend to false"}))
 	cronJob.Spec.Suspend, cronJob.Spec.JobTemplate.Spec.Completions = ptr.To(true), ptr.To[int32](4)
 	g.Expect(cronjob.Kind{}.Rollout(cronJob)).To(Equal(decide.Rollout{Desired: 4, Runs: true, Recurs: true, Paused: true, Resume: "set its spec.suspend to false"}))
+	cronJob.Status.Active = []corev1.ObjectReference{{Name: "backup-1", UID: "1"}}
+	g.Expect(cronjob.Kind{}.Rollout(cronJob).Blocker).To(BeEmpty(), "further Jobs may begin")
+	cronJob.Spec.ConcurrencyPolicy = "Forbid"
+	g.Expect(cronjob.Kind{}.Rollout(cronJob).Blocker).To(Equal("Job backup-1"))
 	g.Expect(cronjob.Kind{}.Rollout(&corev1.Pod{})).To(Equal(decide.Rollout{}), "of another kind")
 }
 
@@ -244,7 +248,8 @@ spec:
 
 func TestCacheHoldsWhatIsRead(t *testing.T) {
 	g, full := NewWithT(t), backup()
-	full.Spec = batchv1.CronJobSpec{Schedule: "@daily", Suspend: ptr.To(true)}
+	full.Spec = batchv1.CronJobSpec{Schedule: "@daily", Suspend: ptr.To(true), ConcurrencyPolicy: "Forbid"}
+	full.Status.Active = []corev1.ObjectReference{{Name: "backup-1", UID: "1"}}
 	full.Spec.JobTemplate.Spec = batchv1.JobSpec{Completions: ptr.To[int32](3), Parallelism: ptr.To[int32](2), BackoffLimit: ptr.To[int32](1)}
 	options := cronjob.Kind{}.Cache(labels.Everything())
 	g.Expect(options).To(HaveLen(2))
