@@ -33,9 +33,10 @@ const trialRetry = time.Minute
 type Run struct {
 	// Name names it in messages, as Job backup-29384.
 	Name string
-	// Complete reports whether it ended with success, by Succeeded of its pods.
+	// Complete reports whether it ended with success, by Succeeded of its pods, and Ended when.
 	Complete  bool
 	Succeeded int32
+	Ended     time.Time
 	// Failure is why it ended without success, nil where it did not.
 	Failure *Failure
 }
@@ -64,11 +65,16 @@ func RunsOf(runs []Revision, release Release, since time.Time) []Revision {
 	return versions
 }
 
-// isJudgedBefore reports whether a release is judged by run a rather than b: by its first one that did not fail. A run that failed has
-// no result to check; the last one is shown.
+// isJudgedBefore reports whether a release is judged by run a rather than b: by the first one that completed, as others may be stuck, and
+// before that by the first one that did not fail. A run that failed has no result to check; the last one is shown.
 func isJudgedBefore(a, b *Revision) bool {
 	aFailed, bFailed := a.Failure != nil, b.Failure != nil
-	if aFailed != bFailed {
+	switch {
+	case a.Healthy != b.Healthy:
+		return a.Healthy
+	case a.Healthy && !a.Run.Ended.Equal(b.Run.Ended):
+		return a.Run.Ended.Before(b.Run.Ended)
+	case aFailed != bFailed:
 		return bFailed
 	}
 	return isOlder(a, b) != aFailed

@@ -244,6 +244,11 @@ func TestRunsOf(t *testing.T) {
 	}
 	failed := func(revision *decide.Revision) { revision.Failure = &decide.Failure{} }
 	healthy := func(revision *decide.Revision) { revision.Healthy = true }
+	complete := func(age time.Duration) func(*decide.Revision) {
+		return func(revision *decide.Revision) {
+			revision.Healthy, revision.Run = true, &decide.Run{Complete: true, Ended: now.Add(-age)}
+		}
+	}
 	for _, row := range []struct {
 		name string
 		runs []decide.Revision
@@ -252,6 +257,10 @@ func TestRunsOf(t *testing.T) {
 		{"none", nil, nil},
 		{"the first of the release", []decide.Revision{run("b", "v2", 1*time.Minute), run("a", "v2", 2*time.Minute)}, []types.UID{"a"}},
 		{"that did not fail", []decide.Revision{run("a", "v2", 3*time.Minute, failed), run("c", "v2", 1*time.Minute), run("b", "v2", 2*time.Minute)}, []types.UID{"b"}},
+		{"that completed, while an earlier one is stuck", []decide.Revision{run("a", "v2", 3*time.Minute), run("b", "v2", 2*time.Minute, complete(time.Minute)), run("c", "v2", time.Minute)}, []types.UID{"b"}},
+		{"that completed, not the first that began", []decide.Revision{run("a", "v2", 4*time.Minute, complete(time.Minute)), run("b", "v2", 3*time.Minute, complete(2*time.Minute))}, []types.UID{"b"}},
+		{"that began, of those that completed in the same second", []decide.Revision{run("b", "v2", 3*time.Minute, complete(time.Minute)), run("a", "v2", 4*time.Minute, complete(time.Minute))}, []types.UID{"a"}},
+		{"that completed, not one that failed", []decide.Revision{run("a", "v2", 4*time.Minute, failed), run("b", "v2", 3*time.Minute, complete(time.Minute))}, []types.UID{"b"}},
 		{"the last one where all failed", []decide.Revision{run("a", "v2", 3*time.Minute, failed), run("b", "v2", 2*time.Minute, failed)}, []types.UID{"b"}},
 		{"not one of an earlier release of the version", []decide.Revision{run("a", "v2", 2*time.Hour), run("b", "v2", 1*time.Minute)}, []types.UID{"b"}},
 		{"one of the same second", []decide.Revision{run("a", "v2", time.Hour)}, []types.UID{"a"}},

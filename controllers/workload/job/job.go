@@ -156,7 +156,7 @@ func RevisionOf(job *batchv1.Job) decide.Revision {
 		switch {
 		case condition.Status != corev1.ConditionTrue:
 		case condition.Type == batchv1.JobComplete:
-			run.Complete = true
+			run.Complete, run.Ended = true, condition.LastTransitionTime.Time
 		case condition.Type == batchv1.JobFailed:
 			run.Failure = &decide.Failure{
 				Since: condition.LastTransitionTime.Time, Message: run.Name + " failed: " + condition.Reason + ": " + condition.Message,

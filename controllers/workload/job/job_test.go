@@ -107,7 +107,7 @@ func TestKindRevisions(t *testing.T) {
 		run    decide.Run
 	}{
 		{"that runs", func(*batchv1.Job) {}, decide.Run{}},
-		{"that is complete", condition("Complete", "True"), decide.Run{Complete: true}},
+		{"that is complete", condition("Complete", "True"), decide.Run{Complete: true, Ended: now.Add(time.Minute)}},
 		{"that is not complete", condition("Complete", "False"), decide.Run{}},
 		{"that failed", condition("Failed", "True"), decide.Run{Failure: failure}},
 		{"that is suspended", condition("Suspended", "True"), decide.Run{}},
