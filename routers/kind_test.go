@@ -17,13 +17,18 @@ limitations under the License.
 package routers
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
 )
@@ -84,4 +89,54 @@ func TestRollbacksOfAnotherKind(t *testing.T) {
 
 	answer = newSetBench().takeBack(t, `{"namespace":"default","name":"web"}`)
 	g.Expect(answer.Code).To(Equal(403), "alice may patch the StatefulSet alone")
+}
+
+func TestRollbacksParkARelease(t *testing.T) {
+	const asks = `{"kind":"StatefulSet","namespace":"default","name":"web","park":true}`
+	sets := schema.GroupResource{Group: "apps", Resource: "statefulsets"}
+	conflict := apierrors.NewConflict(sets, "web", errors.New("the object has been modified"))
+	for _, row := range []struct {
+		name     string
+		fails    []error
+		attempts int
+		code     int
+		message  string
+	}{
+		{"on request", nil, 1, 200, "release 4 of statefulset default/web, version c6c45d23c098bdf181853a85b60b5d74, is parked"},
+		{"again after a conflict", []error{conflict}, 2, 200, "release 4 of statefulset default/web, version c6c45d23c098bdf181853a85b60b5d74, is parked"},
+		{"not where it can't", []error{&rollback.Obstacle{Reason: "Parked", Message: "release 4 of statefulset web is or was parked already"}}, 1,
+			409, "release 4 of statefulset web is or was parked already"},
+		{"not before its controller has seen it", []error{&rollback.NotStuck{Again: time.Second}}, 1, 409, "the StatefulSet is changing: try again"},
+		{"not if the API server is down", []error{errors.New("connection refused")}, 1, 500,
+			"the park of statefulset default/web may have failed: check the StatefulSet before you try again; the operator's log has the error"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			b := newBench(t, (&reviews{}).funcs(), suspendedSet("web"))
+			b.roller.fails = row.fails
+			answer := b.takeBack(t, asks)
+			g.Expect(answer.Code).To(Equal(row.code))
+			if row.code == 200 {
+				g.Expect(answer.Body.String()).To(MatchJSON(`{"success": true, "retry": false, "msg": "` + row.message + `",
+					"kind": "StatefulSet", "namespace": "default", "name": "web", "fromVersion": "c6c45d23c098bdf181853a85b60b5d74", "fromRelease": 4}`))
+			} else {
+				g.Expect(answer.Body.String()).To(beFailure(row.message))
+			}
+			if row.code == 409 {
+				g.Expect(string(b.log.Contents())).To(And(ContainSubstring("Denied a requested park: "+row.message), ContainSubstring(`"reason":"ReleaseNotParked"`)))
+			}
+			g.Expect(b.roller.asked).To(HaveLen(row.attempts))
+			for _, asked := range b.roller.asked {
+				g.Expect(asked).To(Equal(rollback.Request{
+					Kind: statefulset.Kind{}, Workload: client.ObjectKey{Namespace: "default", Name: "web"}, Park: true,
+					From:   decide.Release{Version: "c6c45d23c098bdf181853a85b60b5d74", Number: 4},
+					Reason: "Requested", Message: "alice asked for it", User: "alice",
+				}))
+			}
+		})
+	}
+	g, b := NewWithT(t), newBench(t, (&reviews{}).funcs(), suspendedSet("awake"))
+	answer := b.takeBack(t, `{"kind":"StatefulSet","namespace":"default","name":"awake","park":true}`)
+	g.Expect(answer.Code).To(Equal(403), "alice may not patch this one")
+	g.Expect(b.roller.asked).To(BeEmpty())
 }

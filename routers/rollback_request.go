@@ -37,6 +37,8 @@ type rollbackRequest struct {
 	Name      string `json:"name"`
 	// Version is the version to go back to; if empty, the newest verified one.
 	Version string `json:"version"`
+	// Park asks for a park instead.
+	Park bool `json:"park"`
 }
 
 // readRollbackRequest reads the body of a request. The error is a denial.
@@ -70,7 +72,7 @@ func parseRollbackRequest(body []byte) (rollbackRequest, error) {
 	case errors.Is(err, io.EOF):
 		return rollbackRequest{}, errors.New("the request has no body")
 	case errors.As(err, &wrongType):
-		return rollbackRequest{}, errors.New("the request is malformed: it must be a JSON object with string fields")
+		return rollbackRequest{}, errors.New("the request is malformed: it must be a JSON object of strings, but for the boolean park")
 	case err != nil:
 		return rollbackRequest{}, fmt.Errorf("the request is malformed: %w", err)
 	}
@@ -90,6 +92,8 @@ func (asked rollbackRequest) validate() error {
 		return fmt.Errorf("%q is not the name of a namespace", asked.Namespace)
 	case len(validation.IsDNS1123Subdomain(asked.Name)) > 0:
 		return fmt.Errorf("%q is not the name of a %s", asked.Name, cmp.Or(asked.Kind, defaultKind))
+	case asked.Version != "" && asked.Park:
+		return errors.New("the fields park and version exclude each other: a parked release goes back to the version before")
 	case asked.Version != "" && (len(asked.Version) != 32 || strings.Trim(asked.Version, "0123456789abcdef") != ""):
 		return fmt.Errorf("%q is not a version: it must have 32 lower-case hexadecimal digits", asked.Version)
 	}

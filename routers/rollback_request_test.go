@@ -27,7 +27,7 @@ import (
 )
 
 func TestReadRollbackRequestRefusesInvalidRequests(t *testing.T) {
-	const small, shape = "the rollback request is larger than 4 KiB", "the request is malformed: it must be a JSON object with string fields"
+	const small, shape = "the rollback request is larger than 4 KiB", "the request is malformed: it must be a JSON object of strings, but for the boolean park"
 	long := `{"namespace":"default","name":"sleep"}`
 	for _, row := range []struct {
 		name, body string
@@ -53,6 +53,9 @@ func TestReadRollbackRequestRefusesInvalidRequests(t *testing.T) {
 		{"with no digit in the middle of the version", `{"namespace":"default","name":"sleep","version":"0123456789abcdefg123456789abcdef"}`, 400,
 			`\"0123456789abcdefg123456789abcdef\" is not a version: it must have 32 lower-case hexadecimal digits`},
 		{"with another field", `{"namespace":"default","name":"sleep","release":"3"}`, 400, `the request is malformed: json: unknown field \"release\"`},
+		{"with a version to park at", `{"namespace":"default","name":"sleep","park":true,"version":"0123456789abcdef0123456789abcdef"}`, 400,
+			"the fields park and version exclude each other: a parked release goes back to the version before"},
+		{"with a text for a boolean", `{"namespace":"default","name":"sleep","park":"true"}`, 400, shape},
 		{"with a number", `{"namespace":"default","name":7}`, 400, shape},
 		{"in a list", `[{"namespace":"default","name":"sleep"}]`, 400, shape},
 		{"that breaks off", `{"namespace":"default"`, 400, "the request is malformed: unexpected EOF"},

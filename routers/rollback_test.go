@@ -70,6 +70,14 @@ func (r *roller) RollBack(ctx context.Context, request rollback.Request) (*appv1
 	return made, nil
 }
 
+func (r *roller) Park(_ context.Context, request rollback.Request) error {
+	r.asked = append(r.asked, request)
+	if len(r.fails) >= len(r.asked) {
+		return fmt.Errorf("parking %s: %w", request, r.fails[len(r.asked)-1])
+	}
+	return nil
+}
+
 // newRollbackBench returns a bench whose API server lets alice roll back the first of its Deployments, but not the second.
 func newRollbackBench(t testing.TB) (*bench, *reviews) {
 	t.Helper()
