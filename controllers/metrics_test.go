@@ -106,6 +106,7 @@ func operatorMetrics(files ...string) []string {
 func scrape(ctx context.Context, token string) (status int, text string) {
 	GinkgoHelper()
 	reader := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority()}}}
+	defer reader.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+manager.MetricsAddress()+"/metrics", nil)
 	Expect(err).NotTo(HaveOccurred())
 	if token != "" {

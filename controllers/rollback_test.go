@@ -170,6 +170,9 @@ var _ = Describe("A rollback on request", func() {
 		again := putRollback(ctx, token, body)
 		Expect(again.status).To(Equal(409))
 		Expect(again.body).To(ContainSubstring("is a rollback itself"))
+		parked := putRollback(ctx, token, `{"namespace":"`+namespace+`","name":"sleep","park":true}`)
+		Expect(parked.status).To(Equal(409))
+		Expect(parked.body).To(ContainSubstring("deployment sleep can't be parked: only StatefulSets with the strategy RollingUpdate can"))
 		Expect(putRollback(ctx, token, `{"namespace":"`+namespace+`","name":"absent"}`).status).To(Equal(404))
 	})
 
