@@ -122,8 +122,8 @@ var _ = Describe("A declared kind", slow, Serial, Ordered, func() {
 			GinkgoHelper()
 			web.apply(ctx, "web:1")
 			web.status(ctx, "image", "web:1")
-			// The API server permits a record of a new kind once it has discovered the kind, and the next attempt may be minutes later.
-			Eventually(releases(ctx, namespace)).WithTimeout(5 * time.Minute).Should(HaveKeyWithValue(web.record(ctx), "Success"))
+			// The API server permits a record of a new kind once it has discovered the kind, and the next attempt may be half a minute later.
+			Eventually(releases(ctx, namespace)).WithTimeout(2 * time.Minute).Should(HaveKeyWithValue(web.record(ctx), "Success"))
 			web.apply(ctx, "web:2")
 			web.status(ctx, "failed", "web:2")
 			Eventually(releases(ctx, namespace)).Should(HaveKeyWithValue(web.record(ctx), "Suspend"))

@@ -19,9 +19,11 @@ package bykind
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -34,6 +36,10 @@ import (
 
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
+
+// Time until a failed reconcile is repeated: it doubles between these bounds. What keeps a release from being recorded may go without an event,
+// as when the API server discovers a new kind, and pods come unchecked meanwhile.
+const firstRetry, lastRetry = 5 * time.Millisecond, 30 * time.Second
 
 // Request names a workload of a kind.
 type Request struct {
@@ -84,6 +90,7 @@ func NewController(mgr ctrl.Manager, name string, concurrency int) *builder.Type
 	log := mgr.GetLogger().WithValues("controller", name)
 	return builder.TypedControllerManagedBy[Request](mgr).Named(name).WithOptions(controller.TypedOptions[Request]{
 		MaxConcurrentReconciles: concurrency,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[Request](firstRetry, lastRetry),
 		LogConstructor: func(request *Request) logr.Logger {
 			if request == nil {
 				return log
