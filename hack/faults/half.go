@@ -26,6 +26,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
@@ -73,13 +74,13 @@ func (h *half) run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
+	log := h.lab.Operator.LogPath()
 	if err := h.tryAll(ctx, m); err != nil {
-		return err
+		return errors.Join(err, h.checkLog(log))
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	log := h.lab.Operator.LogPath()
 	return errors.Join(h.lab.StopOperator(ctx), h.checkLog(log))
 }
 
@@ -91,10 +92,16 @@ func (h *half) choose() (err error) {
 	all := len(h.only) == 0
 	h.scenarios = map[string]scenario{}
 	for _, scenario := range scenarios() {
-		wanted := all && h.opts.includes(scenario.name) || slices.ContainsFunc(h.only, func(plan plan) bool { return plan.scenario == scenario.name })
-		if scenario.checked == h.checked && wanted {
-			h.scenarios[scenario.name] = scenario
+		wanted := all && selects(h.opts.scenarios, scenario.name) || slices.ContainsFunc(h.only, func(plan plan) bool { return plan.scenario == scenario.name })
+		if scenario.checked != h.checked || !wanted {
+			continue
 		}
+		if scenario.declared {
+			if scenario.kind, err = webAppKind(); err != nil {
+				return err
+			}
+		}
+		h.scenarios[scenario.name] = scenario
 	}
 	h.only = slices.DeleteFunc(h.only, func(plan plan) bool { return h.scenarios[plan.scenario].name == "" })
 	return nil
@@ -106,7 +113,7 @@ func (h *half) tryAll(ctx context.Context, m *matrix) error {
 	if err != nil {
 		return err
 	}
-	var errs, kills []plan
+	var errs, kills, alone []plan
 	for _, name := range slices.Sorted(maps.Keys(written)) {
 		fmt.Fprintf(h.out, "%s: %d positions, %d values vary between undisturbed runs\n", name, len(written[name]), len(m.references[name].Varies))
 		for _, varies := range m.references[name].Varies {
@@ -116,7 +123,9 @@ func (h *half) tryAll(ctx context.Context, m *matrix) error {
 			continue
 		}
 		for _, plan := range writePlans(name, written[name]) {
-			if plan.fault.Mode.Kills() {
+			if h.scenarios[name].isAlone() {
+				alone = append(alone, plan)
+			} else if plan.fault.Mode.Kills() {
 				kills = append(kills, plan)
 			} else {
 				errs = append(errs, plan)
@@ -128,31 +137,34 @@ func (h *half) tryAll(ctx context.Context, m *matrix) error {
 		h.tryOnly(ctx, m)
 	case h.checked:
 		h.tryViews(ctx, m)
-		h.tryWrites(ctx, m, "errors", errs)
-		h.tryWrites(ctx, m, "kills", kills)
+		h.tryWrites(ctx, m, "errors", errs, h.opts.parallel)
+		h.tryWrites(ctx, m, "kills", kills, h.opts.parallel)
 	default:
-		h.tryWrites(ctx, m, "errors", errs)
-		h.tryWrites(ctx, m, "kills", kills)
+		h.tryWrites(ctx, m, "errors", errs, h.opts.parallel)
+		h.tryWrites(ctx, m, "kills", kills, h.opts.parallel)
 		h.tryViews(ctx, m)
+		h.tryWrites(ctx, m, "errors and kills alone", alone, 1)
 		h.tryTroubles(ctx, m)
 	}
 	return nil
 }
 
-// everything returns the scenarios to which all faults apply.
+// everything returns the scenarios that are played beside each other, and to which all faults apply.
 func (h *half) everything() map[string]scenario {
 	chosen := maps.Clone(h.scenarios)
-	maps.DeleteFunc(chosen, func(_ string, scenario scenario) bool { return scenario.apart })
+	maps.DeleteFunc(chosen, func(_ string, scenario scenario) bool { return scenario.apart || scenario.isAlone() })
 	return chosen
 }
 
-func (h *half) tryWrites(ctx context.Context, m *matrix, what string, plans []plan) {
-	h.results = append(h.results, m.all(ctx, h.scenarios, sample(plans, h.opts.sample), h.opts.parallel)...)
+func (h *half) tryWrites(ctx context.Context, m *matrix, what string, plans []plan, parallel int) {
+	plans = slices.DeleteFunc(plans, func(plan plan) bool { return !selects(h.opts.faults, plan.class()) })
+	h.results = append(h.results, m.all(ctx, h.scenarios, sample(plans, h.opts.sample), parallel)...)
 	h.tellTime(what)
 }
 
 func (h *half) tryViews(ctx context.Context, m *matrix) {
-	for _, disturbance := range sample(viewPlans(), h.opts.sample) {
+	disturbances := slices.DeleteFunc(viewPlans(), func(one proxy.Disturbance) bool { return !selects(h.opts.faults, string(one.View)) })
+	for _, disturbance := range sample(disturbances, h.opts.sample) {
 		h.results = append(h.results, m.disturb(ctx, h.everything(), disturbance)...)
 	}
 	h.tellTime("views")
@@ -160,6 +172,9 @@ func (h *half) tryViews(ctx context.Context, m *matrix) {
 
 // tryTroubles tries troubles one after the other: each affects the whole control plane.
 func (h *half) tryTroubles(ctx context.Context, m *matrix) {
+	if !selects(h.opts.faults, classTrouble) {
+		return
+	}
 	plans := troublePlans(slices.Collect(maps.Values(h.scenarios)), h.opts.sample)
 	h.results = append(h.results, m.all(ctx, h.scenarios, plans, 1)...)
 	h.tellTime("troubles")

@@ -51,6 +51,7 @@ func main() {
 type options struct {
 	manager, config, out string
 	scenarios, only      string
+	faults               string
 	sample, parallel     int
 }
 
@@ -59,6 +60,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.config, "config", "config/local", "kustomization `folder` to install")
 	flags.StringVar(&o.out, "out", "bin/faults.json", "`file` to write the results to")
 	flags.StringVar(&o.scenarios, "scenarios", "", "`names` of the scenarios to play, separated by commas; empty: all")
+	flags.StringVar(&o.faults, "faults", "", "`kinds` of faults to inject, by the columns of the table, separated by commas; empty: all")
 	flags.StringVar(&o.only, "only", "", "`plans` to run, by the names in failures, such as 'walkthrough/patch changepods/status#2/killed-after', separated by commas; empty: all")
 	flags.IntVar(&o.sample, "sample", 1, "run every `n`-th plan")
 	flags.IntVar(&o.parallel, "parallel", 8, "number of namespaces in use at the same time")
@@ -68,23 +70,28 @@ func (o *options) validate() error {
 	if o.sample < 1 || o.parallel < 1 {
 		return errors.New("--sample and --parallel must be at least 1")
 	}
-	for name := range o.names() {
+	for name := range named(o.scenarios) {
 		if !slices.ContainsFunc(scenarios(), func(known scenario) bool { return known.name == name }) {
 			return fmt.Errorf("there is no scenario %q", name)
+		}
+	}
+	for name := range named(o.faults) {
+		if !slices.Contains(classes(), name) {
+			return fmt.Errorf("there is no fault %q", name)
 		}
 	}
 	_, err := o.plans()
 	return err
 }
 
-// names returns the names of --scenarios.
-func (o *options) names() iter.Seq[string] {
-	return strings.FieldsFuncSeq(o.scenarios, func(r rune) bool { return r == ',' })
+// named returns the names in a list.
+func named(list string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' })
 }
 
-// includes reports whether --scenarios selects a scenario.
-func (o *options) includes(name string) bool {
-	return o.scenarios == "" || slices.Contains(slices.Collect(o.names()), name)
+// selects reports whether a list has a name. An empty one has all.
+func selects(list, name string) bool {
+	return list == "" || slices.Contains(slices.Collect(named(list)), name)
 }
 
 // plans returns the plans of --only.

@@ -70,20 +70,30 @@ type run struct {
 	err      error
 }
 
-// undisturbed plays scenarios without a fault, each twice and all concurrently, like the runs with faults. It returns the positions
-// of each.
+// undisturbed plays scenarios without a fault, each twice and all concurrently, like the runs with faults, but for those that are alone. It
+// returns the positions of each.
 func (m *matrix) undisturbed(ctx context.Context, chosen map[string]scenario) (map[string][]proxy.Position, error) {
 	const times = 2
-	ended := make(chan run)
+	ended := make(chan run, times*len(chosen))
+	var beside sync.WaitGroup
+	var alone []scenario
 	for _, scenario := range chosen {
 		for range times {
-			go func() { ended <- m.play(ctx, scenario) }()
+			if scenario.isAlone() {
+				alone = append(alone, scenario)
+			} else {
+				beside.Go(func() { ended <- m.play(ctx, scenario) })
+			}
 		}
 	}
+	beside.Wait()
+	for _, scenario := range alone {
+		ended <- m.play(ctx, scenario)
+	}
+	close(ended)
 	states, records := map[string][]state.State{}, map[string][][]proxy.Record{}
 	var failures []error
-	for range times * len(chosen) {
-		run := <-ended
+	for run := range ended {
 		if run.err != nil {
 			failures = append(failures, fmt.Errorf("playing %s undisturbed: %w", run.scenario, run.err))
 		}
@@ -101,14 +111,19 @@ func (m *matrix) undisturbed(ctx context.Context, chosen map[string]scenario) (m
 // play plays a scenario without a fault.
 func (m *matrix) play(ctx context.Context, scenario scenario) run {
 	played := run{scenario: scenario.name}
-	namespace, err := m.open(ctx, plan{})
+	namespace, err := m.open(ctx, scenario, plan{})
 	if err == nil {
 		err = scenario.play(ctx, m.stage(scenario, namespace, nil))
 	}
 	if err == nil {
 		played.state, err = m.settled(ctx, namespace)
 	}
-	played.records, played.err = slices.Concat(m.api.Records(namespace), m.calls.Records(namespace)), err
+	if scenario.isAlone() {
+		played.records = m.records(scenario.objects...)
+	} else {
+		played.records = slices.Concat(m.records(namespace), m.calls.Records(namespace))
+	}
+	played.err = err
 	m.leave(ctx, scenario, namespace)
 	return played
 }
@@ -133,14 +148,24 @@ func (m *matrix) settled(ctx context.Context, namespace string) (state.State, er
 	return last, err
 }
 
+// records returns the writes in namespaces, or of objects without one.
+func (m *matrix) records(ledgers ...string) (records []proxy.Record) {
+	for _, ledger := range ledgers {
+		records = append(records, m.api.Records(ledger)...)
+	}
+	return records
+}
+
 // open creates a namespace for a plan, and plans its fault.
-func (m *matrix) open(ctx context.Context, plan plan) (string, error) {
+func (m *matrix) open(ctx context.Context, scenario scenario, plan plan) (string, error) {
 	namespace := fmt.Sprintf("faults-%d", m.namespaces.Add(1))
 	forAPI, forServer := plan.fault, (*proxy.Fault)(nil)
 	if plan.fault != nil && plan.fault.Verb == verbCall {
 		forAPI, forServer = nil, plan.fault
 	}
-	m.api.Plan(namespace, forAPI)
+	for _, ledger := range scenario.ledgers(namespace) {
+		m.api.Plan(ledger, forAPI)
+	}
 	m.calls.Plan(namespace, forServer)
 	if err := m.lab.Namespace(ctx, namespace, true); err != nil {
 		return namespace, err
@@ -158,7 +183,9 @@ func (m *matrix) stage(scenario scenario, namespace string, trouble *trouble) *s
 
 // leave deletes the objects of a scenario, so that a restarted manager doesn't find more and more of them.
 func (m *matrix) leave(ctx context.Context, scenario scenario, namespace string) {
-	m.api.Forget(namespace)
+	for _, ledger := range scenario.ledgers(namespace) {
+		m.api.Forget(ledger)
+	}
 	m.calls.Forget(namespace)
 	// On failure it only costs time.
 	_ = m.lab.Kube.Delete(ctx, emptyOf(scenario.of(), namespace), client.PropagationPolicy("Background"))
@@ -168,7 +195,7 @@ func (m *matrix) leave(ctx context.Context, scenario scenario, namespace string)
 func (m *matrix) try(ctx context.Context, scenario scenario, plan plan) result {
 	began := time.Now()
 	kills := m.keeper.kills.Load()
-	namespace, err := m.open(ctx, plan)
+	namespace, err := m.open(ctx, scenario, plan)
 	stage := m.stage(scenario, namespace, plan.trouble)
 	if err == nil {
 		err = scenario.play(ctx, stage)
@@ -179,7 +206,7 @@ func (m *matrix) try(ctx context.Context, scenario scenario, plan plan) result {
 	} else {
 		tried.differences = m.compare(ctx, scenario, plan, namespace, kills)
 	}
-	tried.reached = tried.reached || m.api.Fired(namespace) || m.calls.Fired(namespace)
+	tried.reached = tried.reached || slices.ContainsFunc(scenario.ledgers(namespace), m.api.Fired) || m.calls.Fired(namespace)
 	m.leave(ctx, scenario, namespace)
 	tried.took = time.Since(began)
 	return tried
@@ -199,7 +226,7 @@ func (m *matrix) compare(ctx context.Context, scenario scenario, plan plan, name
 			return err
 		}
 		differences = m.references[scenario.name].Differences(found)
-		if count := len(m.api.Records(namespace)); count != writes || len(differences) > 0 {
+		if count := len(m.records(scenario.ledgers(namespace)...)); count != writes || len(differences) > 0 {
 			writes, since = count, time.Now()
 		}
 		if time.Since(since) < quiet {

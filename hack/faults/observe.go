@@ -59,6 +59,9 @@ func kinds() []kind {
 			"metadata.labels", "metadata.annotations", "spec.template", "spec.updateStrategy",
 			"status.desiredNumberScheduled", "status.numberReady", "status.updatedNumberScheduled",
 		}},
+		{GroupVersionKind: schema.GroupVersionKind{Group: "faults.altershield.io", Version: "v1", Kind: "WebApp"}, fields: []string{
+			"metadata.labels", "metadata.annotations", "spec", "status",
+		}},
 		{GroupVersionKind: apps.WithKind("ReplicaSet"), fields: []string{
 			"metadata.labels", "metadata.annotations", "spec.replicas", "status.readyReplicas",
 		}},
@@ -95,7 +98,7 @@ func masks(namespace string) state.Masks {
 		// leaves no time of the notify. Early verdicts that were applied stay listed. The server returns the id of an order only once.
 		Left: []string{
 			"deadline", "waitDeadline", "closeDeadline", "verdictTime", "postSubmitTime", "postSubmitTimeUnix", "earlyVerdicts", "orderId",
-			"lastTransitionTime", "observedGeneration",
+			"lastTransitionTime", "observedGeneration", generationAnnotation,
 		},
 	}
 }

@@ -76,7 +76,7 @@ func TestViewPlansShowEachKindLateIncompleteAndTwice(t *testing.T) {
 		seen[disturbance.Resources[0]] = append(seen[disturbance.Resources[0]], name)
 		g.Expect(disturbance.Times).To(BeNumerically(">", 1))
 	}
-	g.Expect(seen).To(HaveLen(11))
+	g.Expect(seen).To(HaveLen(12))
 	for resource, views := range seen {
 		g.Expect(views).To(Equal([]string{"stale 1s", "stale 3s", "stale 10s", "unobserved", "replay"}), resource)
 	}
@@ -132,6 +132,8 @@ func TestOptionsThatMeanNothingAreRefused(t *testing.T) {
 	g.Expect((&options{sample: 0, parallel: 1}).validate()).To(MatchError("--sample and --parallel must be at least 1"))
 	g.Expect((&options{sample: 1, parallel: 1, scenarios: "park,statefulset"}).validate()).To(Succeed())
 	g.Expect((&options{sample: 1, parallel: 1, scenarios: "park,walk"}).validate()).To(MatchError(`there is no scenario "walk"`))
+	g.Expect((&options{sample: 1, parallel: 1, faults: "stale,500"}).validate()).To(Succeed())
+	g.Expect((&options{sample: 1, parallel: 1, faults: "stale,all"}).validate()).To(MatchError(`there is no fault "all"`))
 	g.Expect((&options{sample: 1, parallel: 1, only: "walkthrough"}).validate()).To(MatchError(ContainSubstring("is not a plan")))
 }
 
@@ -140,7 +142,7 @@ func TestChooseTakesTheNamedScenarios(t *testing.T) {
 		opts   options
 		chosen []string
 	}{
-		{options{}, []string{"daemonset", "held", "late", "park", "rollback", "statefulset", "stuck", "walkthrough"}},
+		{options{}, []string{"daemonset", "declared", "first-nodes", "held", "late", "park", "rollback", "statefulset", "stuck", "undeclared", "walkthrough"}},
 		{options{scenarios: "park,statefulset,server"}, []string{"park", "statefulset"}},
 		{options{only: "park/delete pods#1/500"}, []string{"park"}},
 	} {

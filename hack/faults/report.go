@@ -88,7 +88,7 @@ func count(results []result) map[string]map[string]*tally {
 
 const all = "all"
 
-// classes returns the columns of the table.
+// classes returns the kinds of faults, which are columns of the table.
 func classes() []string {
 	var names []string
 	for _, mode := range proxy.Modes() {
@@ -97,25 +97,25 @@ func classes() []string {
 	for _, view := range proxy.Views() {
 		names = append(names, string(view))
 	}
-	return append(names, classTrouble, all)
+	return append(names, classTrouble)
 }
 
 // table prints how many plans were run and how many failed.
 func table(out io.Writer, results []result) error {
 	counts := count(results)
-	var rows []string
+	rows, columns := []string{}, append(classes(), all)
 	for _, scenario := range scenarios() {
 		rows = append(rows, scenario.name)
 	}
 	writer := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(writer, "tried/failed")
-	for _, class := range classes() {
+	for _, class := range columns {
 		fmt.Fprintf(writer, "\t%s", class)
 	}
 	fmt.Fprintln(writer)
 	for _, scenario := range append(rows, all) {
 		fmt.Fprint(writer, scenario)
-		for _, class := range classes() {
+		for _, class := range columns {
 			cell := cmp.Or(counts[scenario][class], &tally{})
 			fmt.Fprintf(writer, "\t%s", cell)
 		}

@@ -123,6 +123,9 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 		return nil, err
 	}
 	m.keeper.operator = h.lab.Operator
+	if err := h.install(ctx, m.keeper); err != nil {
+		return nil, err
+	}
 	if h.checked {
 		address, err := serve(ctx, newRelay(ctx, h.lab.Operator.CallbackURL()), "")
 		if err != nil {

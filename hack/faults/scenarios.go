@@ -38,14 +38,17 @@ import (
 // scenario is a sequence of actions of users in a namespace, with the states to wait for.
 type scenario struct {
 	name string
-	// kind is the kind of the workload, a Deployment where it is nil.
-	kind workload.Kind
+	// kind is the kind of the workload, a Deployment where it is nil. declared reports that it is a WebApp.
+	kind     workload.Kind
+	declared bool
 	// checked reports whether AlterShield Server checks the releases.
 	checked bool
 	play    func(context.Context, *stage) error
 	// troubles may strike at its moment; apart reports that no other faults apply to it.
 	troubles []trouble
 	apart    bool
+	// objects are objects without a namespace that faults apply to, in place of those in the namespace. Its runs are alone.
+	objects []string
 }
 
 func scenarios() []scenario {
@@ -62,9 +65,20 @@ func scenarios() []scenario {
 		{name: "statefulset", kind: statefulset.Kind{}, play: statefulSetHeld},
 		{name: "daemonset", kind: daemonset.Kind{}, play: daemonSetHeld},
 		{name: "park", kind: statefulset.Kind{}, play: statefulSetParked},
+		{name: "first-nodes", kind: daemonset.Kind{}, play: daemonSetFirstNodes},
+		{name: "declared", declared: true, play: declaredHeld},
+		{name: "undeclared", declared: true, play: undeclaredHeld, objects: undeclaredObjects()},
 		{name: "server", checked: true, play: serverFailsARelease},
 		{name: "repair", checked: true, play: repairUnderAServer},
 	}
+}
+
+// isAlone reports whether its runs are alone, because they change what others share.
+func (s scenario) isAlone() bool { return len(s.objects) > 0 }
+
+// ledgers returns the namespace and the objects without one whose writes are counted.
+func (s scenario) ledgers(namespace string) []string {
+	return append([]string{namespace}, s.objects...)
 }
 
 // of returns the kind of the workload.
@@ -169,7 +183,14 @@ func suspended(release int64) step {
 
 // failed sets the verdict of the n-th batch of the current release to unpass.
 func failed(batch int64) step {
-	return func(s *stage, ctx context.Context) error { return s.fail(ctx, batch) }
+	return func(s *stage, ctx context.Context) error {
+		return s.judge(ctx, batch, appv1alpha1.VerdictUnpass, "find error")
+	}
+}
+
+// withdrawn sets it to pass.
+func withdrawn(batch int64) step {
+	return func(s *stage, ctx context.Context) error { return s.judge(ctx, batch, appv1alpha1.VerdictPass, "") }
 }
 
 func change(what, patch string) step {

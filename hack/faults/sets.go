@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -56,9 +57,16 @@ func statefulSetHeld(ctx context.Context, s *stage) error {
 // daemonSetHeld does the same with a DaemonSet, which is held by the strategy OnDelete.
 func daemonSetHeld(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
-		(*stage).createDaemonSet, verified(1),
+		createDaemonSet(nil), verified(1),
 		slowRelease, (*stage).readyOne, (*stage).replaced, failed(1), suspended(2), (*stage).held, (*stage).denied,
 		repairedSet, verified(3))
+}
+
+// daemonSetFirstNodes makes a release of a DaemonSet that starts on one node, where its pod passes, and goes on to the others.
+func daemonSetFirstNodes(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		createDaemonSet(map[string]string{appv1alpha1.AnnotationFirstNodes: corev1.LabelHostname + "=node-1"}), verified(1),
+		change("the second release", template("second", "")), verified(2))
 }
 
 // statefulSetParked makes a release of a StatefulSet whose third pod fails, and is parked on request. A repair then rolls forward.
@@ -72,11 +80,20 @@ func statefulSetParked(ctx context.Context, s *stage) error {
 
 // permitDeletions lets the manager delete pods.
 func (h *half) permitDeletions(ctx context.Context) error {
-	role := filepath.Join(h.opts.config, "..", "components", "pod-deletion", "role.yaml")
-	apply := exec.CommandContext(ctx, h.lab.Plane.Kubectl(), "apply", "-f", role)
+	role, err := os.ReadFile(filepath.Join(h.opts.config, "..", "components", "pod-deletion", "role.yaml"))
+	if err != nil {
+		return fmt.Errorf("reading the role that lets the manager delete pods: %w", err)
+	}
+	return h.apply(ctx, role)
+}
+
+// apply applies a manifest.
+func (h *half) apply(ctx context.Context, manifest []byte) error {
+	apply := exec.CommandContext(ctx, h.lab.Plane.Kubectl(), "apply", "-f", "-")
 	apply.Env = append(os.Environ(), "KUBECONFIG="+h.lab.Plane.Kubeconfig())
+	apply.Stdin = bytes.NewReader(manifest)
 	if output, err := apply.CombinedOutput(); err != nil {
-		return fmt.Errorf("applying %s: %w: %s", role, err, output)
+		return fmt.Errorf("applying a manifest: %w: %s", err, output)
 	}
 	return nil
 }
@@ -84,21 +101,26 @@ func (h *half) permitDeletions(ctx context.Context) error {
 // enforced waits until the workloads of all scenarios are under change control.
 func (h *half) enforced(ctx context.Context) error {
 	for _, scenario := range h.scenarios {
-		name := workload.ControlledKindName(scenario.of())
-		if err := until(ctx, "the change control of "+name, func(ctx context.Context) error {
-			kind := &appv1alpha1.ControlledKind{}
-			if err := h.lab.Kube.Get(ctx, client.ObjectKey{Name: name}, kind); err != nil {
-				return err
-			}
-			if kind.Spec.Mode != appv1alpha1.ModeEnforce || !meta.IsStatusConditionTrue(kind.Status.Conditions, appv1alpha1.ConditionReady) {
-				return fmt.Errorf("its mode is %q, and it isn't ready", kind.Spec.Mode)
-			}
-			return nil
-		}); err != nil {
+		if err := enforced(ctx, h.lab.Kube, scenario.of()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// enforced waits until the workloads of a kind are under change control.
+func enforced(ctx context.Context, kube client.Reader, of workload.Kind) error {
+	name := workload.ControlledKindName(of)
+	return until(ctx, "the change control of "+name, func(ctx context.Context) error {
+		kind := &appv1alpha1.ControlledKind{}
+		if err := kube.Get(ctx, client.ObjectKey{Name: name}, kind); err != nil {
+			return err
+		}
+		if kind.Spec.Mode != appv1alpha1.ModeEnforce || !meta.IsStatusConditionTrue(kind.Status.Conditions, appv1alpha1.ConditionReady) {
+			return fmt.Errorf("its mode is %q, and it isn't ready", kind.Spec.Mode)
+		}
+		return nil
+	})
 }
 
 // slowRelease is a release whose pods run, and are ready once the harness makes them so.
@@ -124,23 +146,26 @@ func createStatefulSet(replicas int32) step {
 }
 
 // createDaemonSet creates a DaemonSet with one pod on each of some nodes.
-func (s *stage) createDaemonSet(ctx context.Context) error {
-	return s.write(ctx, "the first release", func(ctx context.Context) error {
-		like := lab.Deployment(s.namespace, workloadName, heldReplicas)
-		var names []string
-		for i := range heldReplicas {
-			names = append(names, fmt.Sprintf("node-%d", i+1))
-		}
-		nodes := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
-			{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: names},
-		}}
-		like.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{nodes}},
-		}}
-		return s.kube.Create(ctx, &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{
-			Selector: like.Spec.Selector, Template: like.Spec.Template,
-		}})
-	})
+func createDaemonSet(annotations map[string]string) step {
+	return func(s *stage, ctx context.Context) error {
+		return s.write(ctx, "the first release", func(ctx context.Context) error {
+			like := lab.Deployment(s.namespace, workloadName, heldReplicas)
+			like.Annotations = annotations
+			var names []string
+			for i := range heldReplicas {
+				names = append(names, fmt.Sprintf("node-%d", i+1))
+			}
+			nodes := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+				{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: names},
+			}}
+			like.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{nodes}},
+			}}
+			return s.kube.Create(ctx, &appsv1.DaemonSet{ObjectMeta: like.ObjectMeta, Spec: appsv1.DaemonSetSpec{
+				Selector: like.Spec.Selector, Template: like.Spec.Template,
+			}})
+		})
+	}
 }
 
 // checked waits until the n-th batch of the current release is checked.

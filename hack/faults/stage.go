@@ -196,8 +196,8 @@ func (s *stage) denied(ctx context.Context) error {
 	return nil
 }
 
-// fail sets the verdict of a batch of the current release to unpass, as a user would.
-func (s *stage) fail(ctx context.Context, batch int64) error {
+// judge sets the verdict of a batch of the current release, as a user would.
+func (s *stage) judge(ctx context.Context, batch int64, verdict appv1alpha1.Verdict, message string) error {
 	return s.write(ctx, "a verdict by hand", func(ctx context.Context) error {
 		_, record, err := s.current(ctx)
 		if err != nil {
@@ -211,9 +211,9 @@ func (s *stage) fail(ctx context.Context, batch int64) error {
 			return fmt.Errorf("ChangePod %s has the status %q", changePod.Name, changePod.Status.Status)
 		}
 		before := changePod.DeepCopy()
-		failed := changePod.Spec.PodInfos[0]
-		failed.Verdict, failed.Message = appv1alpha1.VerdictUnpass, "find error"
-		changePod.Status.PodResults = []appv1alpha1.PodSummary{failed}
+		judged := changePod.Spec.PodInfos[0]
+		judged.Verdict, judged.Message = verdict, message
+		changePod.Status.PodResults = []appv1alpha1.PodSummary{judged}
 		changePod.Status.Message = string(appv1alpha1.ChangePodPostFinish)
 		return s.kube.Status().Patch(ctx, changePod, client.MergeFrom(before))
 	})

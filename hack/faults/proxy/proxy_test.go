@@ -188,6 +188,19 @@ func TestFaultWaitsForTheNextWriteWhereTheClientDiedOfAnotherOne(t *testing.T) {
 	g.Expect(up.deaths()).To(HaveLen(2))
 }
 
+func TestKubernetesWriteIsCountedByTheNamespaceOrTheNameOfItsObject(t *testing.T) {
+	const kinds = "/apis/app.ops.cloud.alipay.com/v1alpha1/controlledkinds"
+	for path, name := range map[string]string{
+		"PATCH " + changePods + "/web--x--1/status": "shop", "PATCH " + kinds + "/webapps.shop.io/status": "webapps.shop.io", "POST " + kinds: "",
+	} {
+		method, url, _ := strings.Cut(path, " ")
+		write, is := proxy.KubernetesWrite(httptest.NewRequest(method, url, nil))
+		g := NewWithT(t)
+		g.Expect(is).To(Equal(name != ""), path)
+		g.Expect(write.Namespace).To(Equal(name), path)
+	}
+}
+
 func TestKubernetesWriteIsOneThatChangesAnObjectInANamespace(t *testing.T) {
 	for path, expected := range map[string]string{
 		"POST " + changePods:                                                           "create changepods",

@@ -17,6 +17,7 @@ limitations under the License.
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -26,13 +27,13 @@ import (
 
 // Write is a request that changes an object.
 type Write struct {
-	// Namespace is the namespace of the object; faults are planned for one namespace at a time.
+	// Namespace is the namespace of the object, or the name of one without a namespace. Faults are planned for one at a time.
 	Namespace string
 	// Verb and Resource are those of RBAC, such as "patch" and "changepods/status".
 	Verb, Resource string
 }
 
-// Position is a write among those of a namespace: the n-th of its verb and resource, from 1. Reconciles of several objects
+// Position is a write among those of a namespace, or of an object without one: the n-th of its verb and resource, from 1. Reconciles of several objects
 // run concurrently, so the order of all writes differs between runs; the order of writes of one kind is far more stable.
 type Position struct {
 	Verb     string `json:"verb"`
@@ -54,21 +55,22 @@ func ParsePosition(text string) (Position, error) {
 	return Position{Verb: verb, Resource: resource, Nth: nth}, nil
 }
 
-// KubernetesWrite returns the write of a request to an API server, if it is a position: it changes an object in a namespace. Events
-// and leases are excluded because nothing depends on them, and reviews of tokens and accesses because they store nothing.
+// KubernetesWrite returns the write of a request to an API server, if it is a position: it changes an object. Objects without a namespace
+// that it creates are excluded because their names are not in the path, events and leases are excluded because nothing depends on them, and reviews of tokens and accesses because they store nothing.
 func KubernetesWrite(request *http.Request) (Write, bool) {
 	verb := map[string]string{
 		http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
 	}[request.Method]
 	target, ok := parse(request.URL.Path)
-	if verb == "" || !ok || target.namespace == "" || slices.Contains([]string{"events", "leases"}, target.resource) {
+	ledger := cmp.Or(target.namespace, target.name)
+	if verb == "" || !ok || ledger == "" || slices.Contains([]string{"events", "leases"}, target.resource) {
 		return Write{}, false
 	}
 	resource := target.resource
 	if target.subresource != "" {
 		resource += "/" + target.subresource
 	}
-	return Write{Namespace: target.namespace, Verb: verb, Resource: resource}, true
+	return Write{Namespace: ledger, Verb: verb, Resource: resource}, true
 }
 
 // object is an object or a list in the Kubernetes API.

@@ -1,0 +1,175 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+// webAppManifest has the CRD of WebApps, their ControlledKind and the permissions of the operator.
+//
+//go:embed webapp.yaml
+var webAppManifest []byte
+
+// readWebApp returns the CRD of WebApps and their ControlledKind.
+func readWebApp() (*apiextensionsv1.CustomResourceDefinition, *appv1alpha1.ControlledKind, error) {
+	crd, controlled := &apiextensionsv1.CustomResourceDefinition{}, &appv1alpha1.ControlledKind{}
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(webAppManifest), len(webAppManifest))
+	if err := errors.Join(documents.Decode(crd), documents.Decode(controlled)); err != nil {
+		return nil, nil, fmt.Errorf("reading webapp.yaml: %w", err)
+	}
+	return crd, controlled, nil
+}
+
+// webAppKind returns the kind WebApp as the operator compiles it.
+func webAppKind() (workload.Kind, error) {
+	crd, controlled, err := readWebApp()
+	if err != nil {
+		return nil, err
+	}
+	definition, err := declared.DefinitionOf(crd, "")
+	if err != nil {
+		return nil, err
+	}
+	compiler, err := declared.NewCompiler()
+	if err != nil {
+		return nil, err
+	}
+	kind, problems := compiler.Compile(controlled, definition)
+	return kind, problems.ToAggregate()
+}
+
+// install installs the kind WebApp, puts it under change control, and runs its controller.
+func (h *half) install(ctx context.Context, keeper *keeper) error {
+	kind, err := webAppKind()
+	if err != nil {
+		return err
+	}
+	if err := h.apply(ctx, webAppManifest); err != nil {
+		return err
+	}
+	go webApps{kube: h.lab.Kube, keeper: keeper, kind: kind}.run(ctx)
+	return nil
+}
+
+// declaredHeld makes a release of a WebApp whose first pod fails. It is held by the declared fields, and the next release is denied. It goes
+// on once the verdict is withdrawn, is verified, and is rolled back on request.
+func declaredHeld(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).declare, (*stage).createWebApp, verified(1),
+		slowRelease, (*stage).readyOne, (*stage).replaced, failed(1), suspended(2), (*stage).held, (*stage).denied,
+		(*stage).readyOne, checked(2), withdrawn(1), (*stage).readyOne, verified(2),
+		change("the request", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, appv1alpha1.AnnotationRollback)), verified(3))
+}
+
+// undeclaredHeld puts WebApps under change control, and takes them out of it while the rollout of one is held, which then goes on.
+func undeclaredHeld(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).declare, (*stage).createWebApp, verified(1),
+		slowRelease, (*stage).readyOne, (*stage).replaced, failed(1), suspended(2), (*stage).held,
+		(*stage).undeclare, (*stage).readyOne, (*stage).readyOne)
+}
+
+// undeclaredObjects are those that the operator writes to control a kind.
+func undeclaredObjects() []string {
+	return []string{
+		"webapps.faults.altershield.io",
+		"altershieldoperator-kinds-mutating-webhook-configuration", "altershieldoperator-kinds-validating-webhook-configuration",
+	}
+}
+
+// declare puts WebApps under change control, unless they are.
+func (s *stage) declare(ctx context.Context) error {
+	if err := s.write(ctx, "the ControlledKind", func(ctx context.Context) error {
+		_, controlled, err := readWebApp()
+		if err != nil {
+			return err
+		}
+		return client.IgnoreAlreadyExists(s.kube.Create(ctx, controlled))
+	}); err != nil {
+		return err
+	}
+	return enforced(ctx, s.kube, s.kind)
+}
+
+// undeclare takes WebApps out of change control, and waits until the webhooks are no longer called for them.
+func (s *stage) undeclare(ctx context.Context) error {
+	controlled := &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: workload.ControlledKindName(s.kind)}}
+	if err := s.write(ctx, "the end of the ControlledKind", func(ctx context.Context) error {
+		return client.IgnoreNotFound(s.kube.Delete(ctx, controlled))
+	}); err != nil {
+		return err
+	}
+	return until(ctx, "the end of the change control of "+controlled.Name, func(ctx context.Context) error {
+		if err := s.kube.Get(ctx, client.ObjectKeyFromObject(controlled), controlled); !apierrors.IsNotFound(err) {
+			return cmp.Or(err, errors.New("its ControlledKind still exists"))
+		}
+		var mutating admissionregistrationv1.MutatingWebhookConfiguration
+		var validating admissionregistrationv1.ValidatingWebhookConfiguration
+		names := undeclaredObjects()
+		if err := errors.Join(
+			s.kube.Get(ctx, client.ObjectKey{Name: names[1]}, &mutating), s.kube.Get(ctx, client.ObjectKey{Name: names[2]}, &validating),
+		); err != nil {
+			return err
+		}
+		mutates := slices.ContainsFunc(mutating.Webhooks, func(entry admissionregistrationv1.MutatingWebhook) bool {
+			return strings.HasPrefix(entry.Name, controlled.Name)
+		})
+		validates := slices.ContainsFunc(validating.Webhooks, func(entry admissionregistrationv1.ValidatingWebhook) bool {
+			return strings.HasPrefix(entry.Name, controlled.Name)
+		})
+		if mutates || validates {
+			return fmt.Errorf("webhooks are still called for it: mutating %t, validating %t", mutates, validates)
+		}
+		return nil
+	})
+}
+
+func (s *stage) createWebApp(ctx context.Context) error {
+	return s.write(ctx, "the first release", func(ctx context.Context) error {
+		like := lab.Deployment(s.namespace, workloadName, heldReplicas)
+		template, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&like.Spec.Template)
+		if err != nil {
+			return err
+		}
+		app := emptyOf(s.kind, s.namespace).(*unstructured.Unstructured)
+		app.SetLabels(like.Labels)
+		app.Object["spec"] = map[string]any{"replicas": int64(heldReplicas), "template": template}
+		return s.kube.Create(ctx, app)
+	})
+}
