@@ -172,7 +172,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	setRolledBack(&status, seen)
 	setParked(&status, seen)
 	decision.forget(&status, workload, seen)
-	decision.hold(&status, seen, failed, waits)
+	decision.hold(&status, seen, failed, pausesForFirst(workload, &status))
 	if waits {
 		decision.lookIn(status.FirstNodes.Deadline.Sub(now))
 	}

@@ -118,6 +118,13 @@ func awaitFirst(status *appv1alpha1.ChangeWorkloadStatus, tally tally, seen Obse
 	return waits
 }
 
+// pausesForFirst reports whether the rollout of a release stays paused for its first nodes: while it waits for them, and until the stored
+// status shows why it doesn't any more. Once the rollout goes on, nothing else shows whether the operator or a user resumed it.
+func pausesForFirst(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus) bool {
+	known := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionFirstNodes) != nil
+	return known && (NeedsFirstNodes(workload) || awaitsFirst(&workload.Status))
+}
+
 // endOfFirst returns why a release doesn't wait for its first nodes any more, empty while it does.
 func endOfFirst(status *appv1alpha1.ChangeWorkloadStatus, tally tally, seen Observation) (reason, message string) {
 	switch {

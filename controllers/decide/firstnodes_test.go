@@ -87,25 +87,27 @@ func TestDecideWaitsForTheFirstNodes(t *testing.T) {
 		{"and for each of them as long again", awaiting, see(20, firstOn("b", "a")), now, "Unknown Verifying", false, false, 2, 10 * time.Minute},
 		{"but not for pods elsewhere", awaiting, see(20, firstOn("b", "d", "e")), now, "Unknown Verifying", false, false, 1, time.Minute},
 		{"also if one that passed is gone", awaiting, see(20, firstOn()), now, "Unknown Verifying", false, false, 1, time.Minute},
-		{"until all passed", awaiting, see(20, firstOn("c", "b", "a")), now, "True AllPodsPassed", true, false, 3, 10 * time.Minute},
-		{"until no other pod is left", awaiting, see(2, firstOn("c", "b")), now, "True AllPodsPassed", true, false, 2, 10 * time.Minute},
-		{"until the deadline", awaiting, see(20, firstOn("a")), now.Add(time.Minute), "False DeadlineExceeded", true, false, 1, time.Minute},
+		{"until all passed", awaiting, see(20, firstOn("c", "b", "a")), now, "True AllPodsPassed", false, false, 3, 10 * time.Minute},
+		{"until no other pod is left", awaiting, see(2, firstOn("c", "b")), now, "True AllPodsPassed", false, false, 2, 10 * time.Minute},
+		{"until the deadline", awaiting, see(20, firstOn("a")), now.Add(time.Minute), "False DeadlineExceeded", false, false, 1, time.Minute},
 		{"until a pod fails: then it stays held", awaiting, see(20, firstOn("a"), failed), now, "False PodsFailed", false, false, 1, time.Minute},
 		{"held also while blocking is off", awaiting, see(20, firstOn("a"), failed, blockingOff), now, "False PodsFailed", false, false, 1, time.Minute},
 		{"held after that", endedWith("False", "PodsFailed"), see(20, firstOn("a"), failed), now, "False PodsFailed", false, false, 1, time.Minute},
 		{"until the verdict is taken back", endedWith("False", "PodsFailed"), see(20, firstOn("a")), now, "False PodsFailed", true, false, 1, time.Minute},
-		{"until a user resumes it", awaiting, see(20, firstOn("a"), hold("resumed")), now, "False Resumed", false, true, 1, time.Minute},
+		{"until a user resumes it", awaiting, see(20, firstOn("a"), hold("resumed")), now, "False Resumed", false, false, 1, time.Minute},
 		{"until a user has resumed it", awaiting, see(20, rolling), now, "False Resumed", false, false, 1, time.Minute},
 		{"until the annotation is removed", awaiting, see(20, firstOn("a"), withFirst(func(first *decide.First) { first.Asked = false })), now,
-			"False Withdrawn", true, false, 1, time.Minute},
-		{"until its namespace is opted out", awaiting, see(20, firstOn("a"), optedOut), now, "False NotControlled", true, false, 1, time.Minute},
-		{"until its kind isn't enforced", awaiting, see(20, firstOn("a"), notEnforced), now, "False NotControlled", true, false, 1, time.Minute},
+			"False Withdrawn", false, false, 1, time.Minute},
+		{"until its namespace is opted out", awaiting, see(20, firstOn("a"), optedOut), now, "False NotControlled", false, false, 1, time.Minute},
+		{"until its kind isn't enforced", awaiting, see(20, firstOn("a"), notEnforced), now, "False NotControlled", false, false, 1, time.Minute},
 		{"until the next release", awaiting, see(20, moved), now, "False Superseded", false, false, 1, time.Minute},
 		{"not where the server refused its order", func(workload *appv1alpha1.ChangeWorkload) { awaiting(workload); workload.Status.Status = "Failed" },
-			see(20, firstOn("a")), now, "False OrderRefused", true, false, 1, time.Minute},
+			see(20, firstOn("a")), now, "False OrderRefused", false, false, 1, time.Minute},
 		{"not where there are none", stored("", "Unknown", ""), see(20, firstOn(), withFirst(func(first *decide.First) { first.Obstacle = "no node matches" })), now,
-			"False NoFirstNodes", true, false, 0, 0},
-		{"once", endedWith("True", "AllPodsPassed"), see(20, firstOn("a")), now, "True AllPodsPassed", true, false, 1, time.Minute},
+			"False NoFirstNodes", false, false, 0, 0},
+		{"once: then the rollout goes on", endedWith("True", "AllPodsPassed"), see(20, firstOn("a")), now, "True AllPodsPassed", true, false, 1, time.Minute},
+		{"and not again after that", endedWith("True", "AllPodsPassed"), see(20, rolling), now, "True AllPodsPassed", false, false, 1, time.Minute},
+		{"and the hold ends that a user resumed", endedWith("False", "Resumed"), see(20, firstOn("a"), hold("resumed")), now, "False Resumed", false, true, 1, time.Minute},
 		{"not where it isn't asked to", stored("Running", "Unknown", "Verifying"), see(20, rolling), now, "", false, false, 0, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -156,6 +158,9 @@ func TestDecideStoresFirstNodesAtOnce(t *testing.T) {
 	g.Expect(decide.NeedsFirstNodes(workload)).To(BeFalse())
 	g.Expect(decide.AwaitedFirstNodes(workload)).To(Equal([]string{"a", "b", "c"}))
 	g.Expect(decide.Decide(workload, see(20, firstOn("a")), now.Add(time.Second)).WriteStatus).To(BeTrue(), "another one passed")
+	ended := decide.Decide(workload, see(20, firstOn("a", "b", "c")), now.Add(time.Second))
+	g.Expect(ended.WriteStatus).To(BeTrue(), "all passed")
+	g.Expect(ended.Resume).To(BeFalse(), "the status shows why the rollout goes on before it does")
 	workload.Spec.Release++
 	g.Expect(decide.NeedsFirstNodes(workload)).To(BeTrue(), "the version is released again")
 	g.Expect(decide.AwaitedFirstNodes(workload)).To(BeNil())

@@ -56,8 +56,8 @@ func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
 
 // hold pauses the rollout of a failed or parked release, once, and resumes it when no pod is failed any more or its namespace is opted
 // out. It leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed without the webhooks, which
-// is not the one that failed. The rollout of a release that waits for its first nodes stays paused. The schedule of a release that is tried
-// is paused from the start of the trial until it is verified.
+// is not the one that failed. The rollout of a release that waits for its first nodes stays paused, until the status shows why it goes on.
+// The schedule of a release that is tried is paused from the start of the trial until it is verified.
 func (d *Decision) hold(status *appv1alpha1.ChangeWorkloadStatus, seen Observation, failed, waits bool) {
 	asked := seen.Parked != nil && seen.Parked.Reason == appv1alpha1.RollbackRequested
 	switch {
@@ -73,7 +73,7 @@ func (d *Decision) hold(status *appv1alpha1.ChangeWorkloadStatus, seen Observati
 		d.Override = seen.Hold == Resumed
 	default:
 		d.Resume = seen.Hold == Held && !waits
-		d.Unhold = seen.Hold == Resumed && seen.First != nil
+		d.Unhold = seen.Hold == Resumed && seen.First != nil && !waits
 	}
 }
 
