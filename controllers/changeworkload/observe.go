@@ -92,7 +92,7 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 			return nil, err
 		}
 	}
-	if err := observeOthers(ctx, workload, records, result); err != nil {
+	if result.Others, err = records.others(ctx, result.kind, result.owner, workload); err != nil {
 		return nil, err
 	}
 	result.WentBack = !result.Current &&
@@ -252,19 +252,6 @@ func (r *Reconciler) observeRun(ctx context.Context, run decide.Revision, pods [
 	isSuspended := result.Paused && !result.Recurs // as a Job, which has no pods
 	if result.Stuck.Next == 0 && (result.Stuck.Message != "" || len(pods) == 0 && !isSuspended) {
 		result.Stuck.Next = threshold
-	}
-	return nil
-}
-
-func observeOthers(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records, result *scene) error {
-	workloads, err := records.workloads(ctx, result.kind, result.owner)
-	if err != nil {
-		return err
-	}
-	for i := range workloads {
-		if workloads[i].UID != workload.UID {
-			result.Others = append(result.Others, workloads[i])
-		}
 	}
 	return nil
 }

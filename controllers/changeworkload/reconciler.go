@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -88,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // decide decides by the cache, and confirms irreversible decisions by live reads: the watches of a new leader start one by one, so that it
 // may see a suspended workload before the failure of its release. Nothing is decided where the scene is nil or stale.
 func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (*scene, decide.Decision, error) {
-	scene, err := r.observe(ctx, workload, cachedRecords{r.Client})
+	scene, err := r.observe(ctx, workload, cachedRecords{r.Client, r.newest})
 	if err != nil || scene == nil {
 		return nil, decide.Decision{}, err
 	}
@@ -96,8 +95,6 @@ func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWor
 		return scene, decide.Decision{}, err
 	}
 	decision := decide.Decide(workload, scene.Observation, r.Clock.Now())
-	// The cache may still show records that were removed a moment ago.
-	decision.Prune = slices.DeleteFunc(decision.Prune, func(older appv1alpha1.ChangeWorkload) bool { return r.newest.IsGone(&older) })
 	if !decision.IsFinal() {
 		return scene, decision, nil
 	}

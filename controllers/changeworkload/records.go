@@ -21,10 +21,12 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -36,19 +38,45 @@ import (
 type records interface {
 	// batches returns the ChangePods of this ChangeWorkload, including those of an earlier object of its name.
 	batches(ctx context.Context, kind workload.Kind, record *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error)
-	// workloads returns the ChangeWorkloads of the workload that was released.
-	workloads(ctx context.Context, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error)
+	// others returns the ChangeWorkloads of the workload that was released, except the given one.
+	others(ctx context.Context, kind workload.Kind, owner client.Object, record *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangeWorkload, error)
 }
 
-// cachedRecords reads from the cache.
-type cachedRecords struct{ cache client.Reader }
+// cachedRecords reads from the cache. What it shows of a ChangeWorkload may be older than what was seen of it before.
+type cachedRecords struct {
+	cache  client.Reader
+	newest *monotonic.Reader
+}
 
 func (r cachedRecords) batches(ctx context.Context, _ workload.Kind, record *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error) {
 	return index.ChangePodsOf(ctx, r.cache, record.Namespace, record.Name)
 }
 
-func (r cachedRecords) workloads(ctx context.Context, _ workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error) {
-	return index.ChangeWorkloadsOf(ctx, r.cache, owner.GetNamespace(), owner.GetUID())
+func (r cachedRecords) others(
+	ctx context.Context, _ workload.Kind, owner client.Object, own *appv1alpha1.ChangeWorkload,
+) ([]appv1alpha1.ChangeWorkload, error) {
+	found, err := index.ChangeWorkloadsOf(ctx, r.cache, owner.GetNamespace(), owner.GetUID())
+	if err != nil {
+		return nil, err
+	}
+	var others []appv1alpha1.ChangeWorkload
+	for i := range found {
+		record := &found[i]
+		switch {
+		case record.UID == own.UID, r.newest.IsGone(record):
+			continue
+		case r.newest.IsOld(record):
+			key := client.ObjectKeyFromObject(record)
+			record = &appv1alpha1.ChangeWorkload{}
+			if err := r.newest.GetLive(ctx, key, record); apierrors.IsNotFound(err) || err == nil && record.UID != found[i].UID {
+				continue
+			} else if err != nil {
+				return nil, fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
+			}
+		}
+		others = append(others, *record)
+	}
+	return others, nil
 }
 
 // liveRecords reads from the API server, by labels, as that has no indexes.
@@ -65,6 +93,9 @@ func (r liveRecords) batches(ctx context.Context, kind workload.Kind, record *ap
 	}), nil
 }
 
-func (r liveRecords) workloads(ctx context.Context, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error) {
-	return index.LiveChangeWorkloadsOf(ctx, r.api, kind, owner)
+func (r liveRecords) others(
+	ctx context.Context, kind workload.Kind, owner client.Object, own *appv1alpha1.ChangeWorkload,
+) ([]appv1alpha1.ChangeWorkload, error) {
+	found, err := index.LiveChangeWorkloadsOf(ctx, r.api, kind, owner)
+	return slices.DeleteFunc(found, func(record appv1alpha1.ChangeWorkload) bool { return record.UID == own.UID }), err
 }

@@ -295,7 +295,7 @@ func TestObserveBatches(t *testing.T) {
 			live := &lagging{Reader: newRemoval(t, nil, both...).api}
 			r.Live = live
 			seen := &scene{}
-			g.Expect(r.observeBatches(t.Context(), row.workload, cachedRecords{r.Client}, seen)).To(Succeed())
+			g.Expect(r.observeBatches(t.Context(), row.workload, cachedRecords{r.Client, r.newest}, seen)).To(Succeed())
 			stale, err := r.isStale(t.Context(), row.workload, seen)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(seen.Batches).To(HaveLen(row.batches))
@@ -330,7 +330,7 @@ func TestIsStaleAsksForItsOwnBatchOnlyWhenTheCacheHadTimeToShowIt(t *testing.T) 
 			r.Live, r.Clock = live, clocktesting.NewFakePassiveClock(opened.Add(row.after))
 			r.numbers.open(recordOf(workload), row.number, opened)
 			seen := &scene{}
-			g.Expect(r.observeBatches(t.Context(), workload, cachedRecords{r.Client}, seen)).To(Succeed())
+			g.Expect(r.observeBatches(t.Context(), workload, cachedRecords{r.Client, r.newest}, seen)).To(Succeed())
 			stale, err := r.isStale(t.Context(), workload, seen)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect([]bool{stale, live.asked}).To(Equal([]bool{row.stale, row.live}), "stale, live")

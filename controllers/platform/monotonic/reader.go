@@ -53,7 +53,7 @@ func (r *Reader) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	if err := r.cache.Get(ctx, key, into); err != nil {
 		return err
 	}
-	if r.isOld(into) {
+	if r.IsOld(into) {
 		return r.GetLive(ctx, key, into)
 	}
 	r.Seen(into)
@@ -88,7 +88,8 @@ func (r *Reader) IsGone(object client.Object) bool {
 	return found && known == removed
 }
 
-func (r *Reader) isOld(object client.Object) bool {
+// IsOld reports whether a newer version of an object was seen before.
+func (r *Reader) IsOld(object client.Object) bool {
 	known, found := r.versions.Get(object.GetUID())
 	if !found {
 		return false
