@@ -28,6 +28,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -85,7 +89,12 @@ var _ = Describe("A declared kind", slow, Serial, Ordered, func() {
 
 	BeforeAll(func(ctx context.Context) {
 		token = metricsToken(ctx)
-		idle = goroutines(ctx, token)
+		enforced(ctx, "deployments.apps") // the leader has started its controllers
+		Eventually(func() bool {
+			before := idle
+			idle = goroutines(ctx, token)
+			return idle == before
+		}).Should(BeTrue(), "all of them run")
 		DeferCleanup(func(ctx context.Context) {
 			remove(ctx, "controlledkind/"+gadgets, "crd/"+gadgets, "clusterrole/altershield-kind-"+gadgets)
 		})
@@ -130,6 +139,8 @@ var _ = Describe("A declared kind", slow, Serial, Ordered, func() {
 			web.isSuspended(ctx)
 		}
 		fails()
+		By("waiting for the garbage collector to know the kind, without which it removes none of its records")
+		discovered(ctx, namespace)
 		By("deleting the CRD")
 		Expect(kube.Create(ctx, sleep(namespace, replicas(2), func(d *appsv1.Deployment) {
 			d.Spec.Template.Annotations = map[string]string{"local.altershield.io/ready-after": "2s"}
@@ -179,6 +190,21 @@ var _ = Describe("A declared kind", slow, Serial, Ordered, func() {
 		enforced(ctx, gadgets)
 	})
 })
+
+// discovered waits until the garbage collector has discovered gadgets: it removes what a deleted one owned.
+func discovered(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	probe := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget"}}
+	probe.SetNamespace(namespace)
+	probe.SetName("probe")
+	Expect(kube.Create(ctx, probe)).To(Succeed())
+	owned := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "owned", OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "example.com/v1", Kind: "Gadget", Name: "probe", UID: probe.GetUID()}}}}
+	Expect(kube.Create(ctx, owned)).To(Succeed())
+	Expect(kube.Delete(ctx, probe)).To(Succeed())
+	Eventually(func() error { return kube.Get(ctx, client.ObjectKeyFromObject(owned), owned) }).WithTimeout(2 * time.Minute).
+		Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+}
 
 // remove deletes objects without a namespace, in this order.
 func remove(ctx context.Context, names ...string) {
