@@ -37,6 +37,9 @@ type Observation struct {
 	OptedIn bool
 	// NotEnforced reports whether it isn't because of the mode of its kind.
 	NotEnforced bool
+	// Observed reports whether the release is only observed: nothing is written to the workload. Then OptedIn reports whether the mode of
+	// its kind is still Observe and its namespace opted in.
+	Observed bool
 	// Current reports whether the Deployment is still at this release.
 	Current bool
 	// Superseded reports whether the Deployment is at a later release. Where it is at an earlier one, the cache is behind.
@@ -86,6 +89,8 @@ type Observation struct {
 	LastNumber int64
 	// Others are the ChangeWorkloads of the Deployment's other versions.
 	Others []appv1alpha1.ChangeWorkload
+	// Observations are those of releases that were only observed, where this one is not.
+	Observations []appv1alpha1.ChangeWorkload
 }
 
 // Decision is what to do about a release.
@@ -129,8 +134,8 @@ func (d *Decision) IsFinal() bool {
 
 // Decide recounts a release from an observation and decides what to do. The same arguments give the same decision.
 func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Time) Decision {
+	seen = seen.prepared()
 	status := startOf(workload, seen)
-	seen.Desired = seen.desiredPods()
 	status.LastChangePod = max(status.LastChangePod, seen.LastNumber)
 	tally := count(seen)
 	seen.Fault = faultOf(&status, seen)
@@ -140,12 +145,13 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	switch {
 	case status.Status == appv1alpha1.ChangeWorkloadFailed:
 		// The verifier refused the order: the release is not checked.
-	case seen.NotEnforced:
-		keepUnverified(&status, appv1alpha1.ReasonKindNotEnforced,
-			"the mode of the kind "+seen.Kind+" is not Enforce: its releases are not checked")
 	case !seen.OptedIn:
-		keepUnverified(&status, appv1alpha1.ReasonNamespaceOptedOut,
-			"the namespace is not labelled admission-webhook-altershield=enabled: its releases are not checked")
+		reason, message := seen.outOfControl()
+		keepUnverified(&status, reason, message)
+	case workload.Spec.Baseline:
+		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
+		setVerified(&status, metav1.ConditionTrue, appv1alpha1.ReasonBaseline,
+			"the rollout was complete when the "+seen.Kind+" was first observed: its pods are not checked")
 	case failed:
 		decision.suspend(&status, workload, tally, seen, now)
 	case !seen.Current:
@@ -176,6 +182,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	if waits {
 		decision.lookIn(status.FirstNodes.Deadline.Sub(now))
 	}
+	decision.observeAgain(workload, &status, seen, now)
 	switch {
 	case !seen.Current:
 		tally.describeFailed(&status)
@@ -185,6 +192,29 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	decision.Order = planOrder(workload, &status, seen)
 	decision.finish(workload, status, now)
 	return decision
+}
+
+// prepared returns the observation as it counts for decisions.
+func (o Observation) prepared() Observation {
+	if o.Observed {
+		o = o.unsteered()
+	}
+	o.Desired = o.desiredPods()
+	o.OptedIn = o.OptedIn && !o.NotEnforced
+	return o
+}
+
+// outOfControl returns why the workload is not under change control.
+func (o *Observation) outOfControl() (reason, message string) {
+	switch {
+	case o.NotEnforced && o.Observed:
+		return appv1alpha1.ReasonKindNotObserved,
+			"the mode of the kind " + o.Kind + " is no longer Observe: its observed releases are not checked any further"
+	case o.NotEnforced:
+		return appv1alpha1.ReasonKindNotEnforced, "the mode of the kind " + o.Kind + " is not Enforce: its releases are not checked"
+	}
+	return appv1alpha1.ReasonNamespaceOptedOut,
+		"the namespace is not labelled admission-webhook-altershield=enabled: its releases are not checked"
 }
 
 // startOf returns the status to continue from. A version that is released again starts with a new status, which keeps the numbers of

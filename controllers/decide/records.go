@@ -46,13 +46,13 @@ func older(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWork
 	return result
 }
 
-// surplus returns the older ChangeWorkloads of a Deployment to remove once workload is verified: all but the newest keep. A failed one
-// stays as long as another one remembers its version as verified, since only its own record has the failure; therefore failed ones
-// come last.
-func surplus(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeWorkload, keep int) []appv1alpha1.ChangeWorkload {
+// surplus returns the older ChangeWorkloads of a Deployment to remove once workload is verified: all but the newest keep, those that were
+// only observed before the others. A failed one stays as long as another one remembers its version as verified, since only its own record has
+// the failure; therefore failed ones come last.
+func surplus(workload *appv1alpha1.ChangeWorkload, seen Observation, keep int) []appv1alpha1.ChangeWorkload {
 	var kept []*appv1alpha1.ChangeWorkload
 	var going, failed []appv1alpha1.ChangeWorkload
-	for _, candidate := range newestFirst(older(workload, others)) {
+	for _, candidate := range append(newestFirst(older(workload, seen.Others)), newestFirst(seen.Observations)...) {
 		switch {
 		case candidate.DeletionTimestamp != nil: // it is being removed, and does not count
 		case len(kept) < keep:
@@ -97,7 +97,7 @@ func (d *Decision) forget(status *appv1alpha1.ChangeWorkloadStatus, workload *ap
 	switch {
 	case !seen.OptedIn || !seen.Current:
 	case verified:
-		d.Prune = surplus(workload, seen.Others, seen.Records)
+		d.Prune = surplus(workload, seen, seen.Records)
 	default:
 		d.Prune = overtaken(workload, seen, seen.Records+maxOvertaken)
 	}

@@ -125,7 +125,7 @@ func RefusedBy(records []appv1alpha1.ChangeWorkload, kind, version string) strin
 	var last *appv1alpha1.ChangeWorkload
 	for i := range records {
 		record := &records[i]
-		if record.Spec.WorkloadRef == nil || record.Spec.WorkloadRef.Kind != kind || record.Spec.Reversion != version {
+		if record.Spec.WorkloadRef == nil || record.Spec.WorkloadRef.Kind != kind || record.Spec.Reversion != version || record.Spec.Observed {
 			continue
 		}
 		refuses := meta.IsStatusConditionTrue(record.Status.Conditions, appv1alpha1.ConditionSuspended)

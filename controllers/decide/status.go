@@ -60,6 +60,11 @@ func setSuspended(status *appv1alpha1.ChangeWorkloadStatus, suspended bool, reas
 		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionTrue, reason, message)
 		return
 	}
+	if seen.Observed {
+		setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonObserving,
+			"the mode of the kind "+seen.Kind+" is Observe: with Enforce the release would have been suspended")
+		return
+	}
 	setCondition(status, appv1alpha1.ConditionSuspended, metav1.ConditionFalse, appv1alpha1.ReasonBlockingDisabled,
 		`the OpsConfigInfo "blocking" is off: further releases of the `+seen.Kind+" are not denied")
 }

@@ -81,11 +81,13 @@ type PodsOf struct {
 	Selector labels.Selector
 	// Label is a label with the value Value on each of them; empty where Owner controls no others.
 	Label, Value string
+	// Since is when the first of them was created; zero where others don't count by their age.
+	Since time.Time
 }
 
 // Match reports whether a pod is one of the revision.
 func (p PodsOf) Match(pod metav1.Object) bool {
-	if p.Label != "" && pod.GetLabels()[p.Label] != p.Value {
+	if p.Label != "" && pod.GetLabels()[p.Label] != p.Value || pod.GetCreationTimestamp().Time.Before(p.Since) {
 		return false
 	}
 	if p.Selector != nil {

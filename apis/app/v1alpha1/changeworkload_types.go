@@ -66,6 +66,14 @@ type ChangeWorkloadSpec struct {
 	CreateTime string `json:"createTime"`
 	// createTimeUnix is createTime in Unix seconds.
 	CreateTimeUnix int64 `json:"createTimeUnix"`
+	// observed indicates that the kind of the workload was in the mode Observe when the release was recorded: nothing is written to
+	// the workload, and the release has no author. Its number is at least the metadata.generation of the workload.
+	// +optional
+	Observed bool `json:"observed,omitempty"`
+	// baseline indicates that the rollout was already complete when the workload was first observed, so that the release is not
+	// checked.
+	// +optional
+	Baseline bool `json:"baseline,omitempty"`
 	// releasedBy is the user name of the release's author. For a rollback it is the user who requested it, or the operator.
 	// +optional
 	ReleasedBy string `json:"releasedBy,omitempty"`
@@ -236,6 +244,7 @@ type FirstNodes struct {
 // +kubebuilder:printcolumn:name="DESIRED",type=integer,JSONPath=`.status.counts.desired`,priority=1
 // +kubebuilder:printcolumn:name="PASSED",type=integer,JSONPath=`.status.counts.passed`,priority=1
 // +kubebuilder:printcolumn:name="FAILED",type=integer,JSONPath=`.status.counts.failed`,priority=1
+// +kubebuilder:printcolumn:name="OBSERVED",type=boolean,JSONPath=`.spec.observed`,priority=1
 // +kubebuilder:printcolumn:name="BY",type=string,JSONPath=`.spec.releasedBy`,priority=1
 // +kubebuilder:printcolumn:name="REASON",type=string,JSONPath=`.status.conditions[?(@.type=="Verified")].reason`,priority=1
 type ChangeWorkload struct {

@@ -61,6 +61,10 @@ const (
 	// ReasonKindNotEnforced means that the mode of the kind is not Enforce. Nothing is checked until it is. Also a reason of
 	// ConditionAdmitted.
 	ReasonKindNotEnforced = "KindNotEnforced"
+	// ReasonKindNotObserved means that the mode of the kind is no longer Observe, so that the observed release is not checked any further.
+	ReasonKindNotObserved = "KindNotObserved"
+	// ReasonBaseline means that the rollout was already complete when the workload was first observed, so that the release is not checked.
+	ReasonBaseline = "Baseline"
 	// ReasonNoReplicas means that the Deployment is scaled to zero. The release is checked once it is scaled up.
 	ReasonNoReplicas = "NoReplicas"
 	// ReasonAllPodsPassed means that every desired pod finished and passed.
@@ -88,6 +92,9 @@ const (
 const (
 	// ReasonBlockingDisabled means that a pod failed while the setting "blocking" is off.
 	ReasonBlockingDisabled = "BlockingDisabled"
+	// ReasonObserving means that a pod failed while the mode of the kind is Observe. Also the reason of the condition Ready of a
+	// ControlledKind that is observed.
+	ReasonObserving = "Observing"
 	// ReasonLifted means that the suspension has ended.
 	ReasonLifted = "Lifted"
 )
