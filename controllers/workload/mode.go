@@ -48,21 +48,40 @@ func (r Registry) OfControlledKind(name string) Kind {
 	return nil
 }
 
-// Enforced reports whether the mode of a kind is Enforce. Without a ControlledKind it is for Deployments alone.
-func Enforced(ctx context.Context, reader client.Reader, kind Kind) (bool, error) {
+// Mode returns the mode of a kind, empty where it is neither enforced nor observed. Without a ControlledKind, Deployments alone are enforced.
+func Mode(ctx context.Context, reader client.Reader, kind Kind) (appv1alpha1.ControlledKindMode, error) {
 	var controlled appv1alpha1.ControlledKind
 	err := reader.Get(ctx, client.ObjectKey{Name: ControlledKindName(kind)}, &controlled,
 		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
-	if apierrors.IsNotFound(err) {
-		return AlwaysAdmitted(kind), nil
+	if apierrors.IsNotFound(err) && AlwaysAdmitted(kind) {
+		return appv1alpha1.ModeEnforce, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("reading ControlledKind %s: %w", ControlledKindName(kind), err)
+	if client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("reading ControlledKind %s: %w", ControlledKindName(kind), err)
 	}
-	return IsEnforced(&controlled), nil
+	return ModeOf(&controlled), nil
+}
+
+// ModeOf returns the mode of a ControlledKind, empty once it is deleted.
+func ModeOf(controlled *appv1alpha1.ControlledKind) appv1alpha1.ControlledKindMode {
+	if controlled.DeletionTimestamp != nil {
+		return ""
+	}
+	return controlled.Spec.Mode
+}
+
+// Enforced reports whether the mode of a kind is Enforce.
+func Enforced(ctx context.Context, reader client.Reader, kind Kind) (bool, error) {
+	mode, err := Mode(ctx, reader, kind)
+	return mode == appv1alpha1.ModeEnforce, err
 }
 
 // IsEnforced reports whether the mode of a ControlledKind is Enforce, until it is deleted.
 func IsEnforced(controlled *appv1alpha1.ControlledKind) bool {
-	return controlled.Spec.Mode == appv1alpha1.ModeEnforce && controlled.DeletionTimestamp == nil
+	return ModeOf(controlled) == appv1alpha1.ModeEnforce
+}
+
+// IsObserved reports whether the mode of a ControlledKind is Observe, until it is deleted.
+func IsObserved(controlled *appv1alpha1.ControlledKind) bool {
+	return ModeOf(controlled) == appv1alpha1.ModeObserve
 }

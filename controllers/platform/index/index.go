@@ -144,9 +144,17 @@ func ChangeWorkloadByOrder(ctx context.Context, reader client.Reader, order stri
 	return &list.Items[0], nil
 }
 
-// ChangeWorkloadsOf lists the ChangeWorkloads that the workload with this UID controls. They are shared with the cache and must not
-// be changed.
+// ChangeWorkloadsOf lists the ChangeWorkloads that the workload with this UID controls, without those of releases that were only observed. They
+// are shared with the cache and must not be changed.
 func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace string, owner types.UID) ([]appv1alpha1.ChangeWorkload, error) {
+	records, err := RecordsOf(ctx, reader, namespace, owner)
+	return slices.DeleteFunc(records, isObserved), err
+}
+
+func isObserved(record appv1alpha1.ChangeWorkload) bool { return record.Spec.Observed }
+
+// RecordsOf lists all ChangeWorkloads that the workload with this UID controls. They are shared with the cache and must not be changed.
+func RecordsOf(ctx context.Context, reader client.Reader, namespace string, owner types.UID) ([]appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
 	if err := Owned(ctx, reader, &list, namespace, owner); err != nil {
 		return nil, err
@@ -154,9 +162,15 @@ func ChangeWorkloadsOf(ctx context.Context, reader client.Reader, namespace stri
 	return list.Items, nil
 }
 
-// LiveChangeWorkloadsOf lists the ChangeWorkloads that a workload controls on the API server. It finds them by label, as the API
-// server has no indexes.
+// LiveChangeWorkloadsOf lists the ChangeWorkloads that a workload controls on the API server, without those of releases that were only observed.
 func LiveChangeWorkloadsOf(ctx context.Context, live client.Reader, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error) {
+	records, err := LiveRecordsOf(ctx, live, kind, owner)
+	return slices.DeleteFunc(records, isObserved), err
+}
+
+// LiveRecordsOf lists all ChangeWorkloads that a workload controls on the API server. It finds them by label, as the API server has no
+// indexes.
+func LiveRecordsOf(ctx context.Context, live client.Reader, kind workload.Kind, owner client.Object) ([]appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
 	err := live.List(ctx, &list, client.InNamespace(owner.GetNamespace()),
 		workload.RecordLabel(kind, owner.GetName()))

@@ -44,28 +44,66 @@ import (
 
 // History lists the ControllerRevisions that a workload controls. It needs the whole workload, with its selector and its status.
 func (s Set) History(ctx context.Context, live client.Reader, object client.Object) ([]decide.Revision, error) {
-	name, key := s.Kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object)
 	typed, selector, err := s.decode(object)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", name, key, err)
+		return nil, fmt.Errorf("reading %s %s: %w", s.Kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
 	}
-	var kept appsv1.ControllerRevisionList
-	if err := live.List(ctx, &kept, client.InNamespace(key.Namespace), client.MatchingLabelsSelector{Selector: native(selector)}); err != nil {
-		return nil, fmt.Errorf("listing the ControllerRevisions of %s %s: %w", name, key, err)
+	kept, err := s.kept(ctx, live, object, selector)
+	if err != nil {
+		return nil, err
 	}
-	// Another workload may have the same selector.
-	kept.Items = slices.DeleteFunc(kept.Items, func(revision appsv1.ControllerRevision) bool { return !metav1.IsControlledBy(&revision, object) })
 	pods, err := s.pods(ctx, live, object, selector)
 	if err != nil {
 		return nil, err
 	}
-	revisions := s.read(typed, kept.Items, pods)
+	revisions := s.read(typed, kept, pods)
 	for i := range revisions {
-		if revisions[i].Template, err = templateOf(&kept.Items[i]); err != nil {
+		if revisions[i].Template, err = templateOf(&kept[i]); err != nil {
 			return nil, err
 		}
 	}
 	return revisions, nil
+}
+
+// Finds the revision of an observed release, whose pods have no version label.
+// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=list
+
+// Identify returns the newest ControllerRevision with a version that a workload controls, without its health.
+func (s Set) Identify(ctx context.Context, live client.Reader, object *unstructured.Unstructured, version string) (*decide.Revision, error) {
+	_, selector, err := s.decode(object)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", s.Kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
+	}
+	kept, err := s.kept(ctx, live, object, selector)
+	if err != nil {
+		return nil, err
+	}
+	var newest *decide.Revision
+	for i := range kept {
+		template, err := templateOf(&kept[i])
+		if err != nil {
+			return nil, err
+		}
+		revision := s.Revision(&kept[i])
+		if revision.Version, err = template.Version(); err != nil {
+			return nil, fmt.Errorf("reading ControllerRevision %s: %w", client.ObjectKeyFromObject(&kept[i]), err)
+		}
+		if revision.Version == version && (newest == nil || revision.Number > newest.Number) {
+			newest = &revision
+		}
+	}
+	return newest, nil
+}
+
+// kept lists the ControllerRevisions that a workload controls.
+func (s Set) kept(ctx context.Context, live client.Reader, object client.Object, selector labels.Selector) ([]appsv1.ControllerRevision, error) {
+	var kept appsv1.ControllerRevisionList
+	err := live.List(ctx, &kept, client.InNamespace(object.GetNamespace()), client.MatchingLabelsSelector{Selector: native(selector)})
+	if err != nil {
+		return nil, fmt.Errorf("listing the ControllerRevisions of %s %s: %w", s.Kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
+	}
+	// Another workload may have the same selector.
+	return slices.DeleteFunc(kept.Items, func(revision appsv1.ControllerRevision) bool { return !metav1.IsControlledBy(&revision, object) }), nil
 }
 
 // Pods lists the pods that a workload controls, with those from before change control. It needs the whole workload, with its selector.

@@ -19,6 +19,7 @@ package cronjob
 import (
 	"context"
 	"fmt"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,4 +95,27 @@ func (k Kind) History(ctx context.Context, live client.Reader, cronJob client.Ob
 // Orphans returns none: a CronJob adopts no Jobs.
 func (Kind) Orphans(context.Context, client.Reader, client.Object, string) ([]podtemplate.Template, error) {
 	return nil, nil
+}
+
+// Finds the Jobs of an observed release, which have no version label.
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list
+
+// Identify returns the Job by which a release is judged that began at a time.
+func (Kind) Identify(
+	ctx context.Context, live client.Reader, cronJob *unstructured.Unstructured, version string, since time.Time,
+) (*decide.Revision, error) {
+	var list batchv1.JobList
+	if err := live.List(ctx, &list, client.InNamespace(cronJob.GetNamespace())); err != nil {
+		return nil, fmt.Errorf("listing the Jobs of CronJob %s/%s: %w", cronJob.GetNamespace(), cronJob.GetName(), err)
+	}
+	var runs []decide.Revision
+	for i := range list.Items {
+		if metav1.IsControlledBy(&list.Items[i], cronJob) {
+			runs = append(runs, job.Identified(&list.Items[i], version))
+		}
+	}
+	if runs = decide.RunsOf(runs, decide.Release{Version: version}, since); len(runs) == 0 {
+		return nil, nil
+	}
+	return &runs[0], nil
 }

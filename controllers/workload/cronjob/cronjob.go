@@ -55,12 +55,13 @@ import (
 type Kind struct{}
 
 var (
-	_ workload.Kind      = Kind{}
-	_ workload.Composite = Kind{}
-	_ workload.Layered   = Kind{}
-	_ workload.Pauser    = Kind{}
-	_ workload.Restorer  = Kind{}
-	_ workload.Trier     = Kind{}
+	_ workload.Kind       = Kind{}
+	_ workload.Composite  = Kind{}
+	_ workload.Identifier = Kind{}
+	_ workload.Layered    = Kind{}
+	_ workload.Pauser     = Kind{}
+	_ workload.Restorer   = Kind{}
+	_ workload.Trier      = Kind{}
 )
 
 // GroupVersionKind returns batch/v1 CronJob.

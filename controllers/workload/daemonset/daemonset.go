@@ -19,6 +19,7 @@ package daemonset
 
 import (
 	"context"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -55,12 +56,13 @@ import (
 type Kind struct{}
 
 var (
-	_ workload.Kind      = Kind{}
-	_ workload.Layered   = Kind{}
-	_ workload.NodeBound = Kind{}
-	_ workload.Pauser    = Kind{}
-	_ workload.PodJudged = Kind{}
-	_ workload.Restorer  = Kind{}
+	_ workload.Kind       = Kind{}
+	_ workload.Identifier = Kind{}
+	_ workload.Layered    = Kind{}
+	_ workload.NodeBound  = Kind{}
+	_ workload.Pauser     = Kind{}
+	_ workload.PodJudged  = Kind{}
+	_ workload.Restorer   = Kind{}
 )
 
 // GroupVersionKind returns apps/v1 DaemonSet.
@@ -129,6 +131,11 @@ func (k Kind) History(ctx context.Context, live client.Reader, daemonSet client.
 // Pods lists the pods that a DaemonSet controls, with those from before change control.
 func (k Kind) Pods(ctx context.Context, live client.Reader, daemonSet client.Object) ([]corev1.Pod, error) {
 	return k.revisions().Pods(ctx, live, daemonSet)
+}
+
+// Identify returns the ControllerRevision with a version of a DaemonSet.
+func (k Kind) Identify(ctx context.Context, live client.Reader, set *unstructured.Unstructured, version string, _ time.Time) (*decide.Revision, error) {
+	return k.revisions().Identify(ctx, live, set, version)
 }
 
 // Orphans lists the templates with a version that a deleted DaemonSet left.

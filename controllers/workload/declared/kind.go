@@ -36,6 +36,7 @@ import (
 type Kind interface {
 	workload.Kind
 	workload.Composite
+	workload.Identifier
 	workload.Judged
 	workload.Preparer
 	workload.Reversible
@@ -165,11 +166,8 @@ func (k *kind) desired(object client.Object) int32 {
 	return 1
 }
 
-// Cache holds the workloads with a version label, or all of them in the mode Observe, and of each the fields that are read.
+// Cache holds the workloads with a version label, and of each the fields that are read.
 func (k *kind) Cache(stamped labels.Selector) map[client.Object]cache.ByObject {
-	if k.mode != appv1alpha1.ModeEnforce {
-		stamped = labels.Everything()
-	}
 	return map[client.Object]cache.ByObject{k.New(): {Label: stamped, Transform: k.Slim}}
 }
 

@@ -23,6 +23,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -30,6 +31,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -99,6 +101,26 @@ func (k *kind) Revisions(ctx context.Context, cache client.Reader, object client
 	pods.Label, pods.Value = label, value
 	revision.Pods = pods
 	return []decide.Revision{revision}, nil
+}
+
+// Identify returns the revision of the current release of a workload: by the label of its controller if it is declared, and otherwise with all pods
+// that were created since the release began.
+func (k *kind) Identify(
+	ctx context.Context, live client.Reader, object *unstructured.Unstructured, version string, since time.Time,
+) (*decide.Revision, error) {
+	if k.pods.by == appv1alpha1.PodsByNone {
+		return nil, nil
+	}
+	pods, err := k.podsOf(ctx, index.Live(live), object)
+	if err != nil {
+		return nil, err
+	}
+	if k.pods.revision == "" {
+		pods.Since = since
+	} else if pods.Label, pods.Value = k.pods.release(object); pods.Value == "" {
+		return nil, nil
+	}
+	return &decide.Revision{Version: version, Created: since, Pods: pods}, nil
 }
 
 // podsOf returns the criteria for the pods of a workload, without those of the release.

@@ -58,11 +58,12 @@ const revisionAnnotation = "deployment.kubernetes.io/revision"
 type Kind struct{}
 
 var (
-	_ workload.Kind      = Kind{}
-	_ workload.Layered   = Kind{}
-	_ workload.Pauser    = Kind{}
-	_ workload.Resumable = Kind{}
-	_ workload.Restorer  = Kind{}
+	_ workload.Kind       = Kind{}
+	_ workload.Identifier = Kind{}
+	_ workload.Layered    = Kind{}
+	_ workload.Pauser     = Kind{}
+	_ workload.Resumable  = Kind{}
+	_ workload.Restorer   = Kind{}
 )
 
 // GroupVersionKind returns apps/v1 Deployment.

@@ -19,6 +19,7 @@ package deployment
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,10 +58,35 @@ func (k Kind) History(ctx context.Context, live client.Reader, deployment client
 			return nil, fmt.Errorf("decoding ReplicaSet %s/%s: %w", item.GetNamespace(), item.GetName(), err)
 		}
 		revision := k.Revision(&replicaSet)
+		revision.Pods.Label, revision.Pods.Value = appsv1.DefaultDeploymentUniqueLabelKey, replicaSet.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 		revision.Template = podtemplate.Of(item.Object)
 		revisions = append(revisions, revision)
 	}
 	return revisions, nil
+}
+
+// Finds the ReplicaSet of an observed release, whose pods have no version label.
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
+
+// Identify returns the newest ReplicaSet with a version of a Deployment.
+func (k Kind) Identify(
+	ctx context.Context, live client.Reader, deployment *unstructured.Unstructured, version string, _ time.Time,
+) (*decide.Revision, error) {
+	revisions, err := k.History(ctx, live, deployment)
+	if err != nil {
+		return nil, err
+	}
+	var newest *decide.Revision
+	for i := range revisions {
+		revision := &revisions[i]
+		if revision.Version, err = revision.Template.Version(); err != nil {
+			return nil, fmt.Errorf("reading the ReplicaSets of Deployment %s/%s: %w", deployment.GetNamespace(), deployment.GetName(), err)
+		}
+		if revision.Version == version && (newest == nil || revision.Number > newest.Number) {
+			newest = revision
+		}
+	}
+	return newest, nil
 }
 
 // Orphans lists the pod templates of ReplicaSets with a version that have no controller and that a created Deployment selects.

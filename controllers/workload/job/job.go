@@ -19,12 +19,15 @@ package job
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,6 +53,7 @@ type Kind struct{}
 var (
 	_ workload.Kind       = Kind{}
 	_ workload.Composite  = Kind{}
+	_ workload.Identifier = Kind{}
 	_ workload.Once       = Kind{}
 	_ workload.Pauser     = Kind{}
 	_ workload.Reversible = Kind{}
@@ -172,6 +176,24 @@ func RevisionOf(job *batchv1.Job) decide.Revision {
 		Run:     run,
 		Failure: run.Failure,
 	}
+}
+
+// Identify returns the only revision of a Job.
+func (k Kind) Identify(_ context.Context, _ client.Reader, object *unstructured.Unstructured, version string, _ time.Time) (*decide.Revision, error) {
+	var job batchv1.Job
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &job); err != nil {
+		return nil, fmt.Errorf("decoding Job %s: %w", client.ObjectKeyFromObject(object), err)
+	}
+	revision := Identified(&job, version)
+	return &revision, nil
+}
+
+// Identified returns the run that a Job without a version label is, as a revision with a version.
+func Identified(job *batchv1.Job, version string) decide.Revision {
+	revision := RevisionOf(job)
+	revision.Version = version
+	revision.Pods.Label, revision.Pods.Value = batchv1.ControllerUidLabel, string(job.UID)
+	return revision
 }
 
 // OwnerOf returns the Job of a pod.

@@ -21,6 +21,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -61,13 +62,14 @@ const stopped = math.MaxInt32
 type Kind struct{}
 
 var (
-	_ workload.Kind      = Kind{}
-	_ workload.Layered   = Kind{}
-	_ workload.Parker    = Kind{}
-	_ workload.Pauser    = Kind{}
-	_ workload.PodJudged = Kind{}
-	_ workload.Restorer  = Kind{}
-	_ workload.Stateful  = Kind{}
+	_ workload.Kind       = Kind{}
+	_ workload.Identifier = Kind{}
+	_ workload.Layered    = Kind{}
+	_ workload.Parker     = Kind{}
+	_ workload.Pauser     = Kind{}
+	_ workload.PodJudged  = Kind{}
+	_ workload.Restorer   = Kind{}
+	_ workload.Stateful   = Kind{}
 )
 
 // GroupVersionKind returns apps/v1 StatefulSet.
@@ -135,6 +137,11 @@ func (k Kind) OwnerOf(ctx context.Context, cache client.Reader, object client.Ob
 // History lists the ControllerRevisions that a StatefulSet controls, with their templates.
 func (k Kind) History(ctx context.Context, live client.Reader, statefulSet client.Object) ([]decide.Revision, error) {
 	return k.revisions().History(ctx, live, statefulSet)
+}
+
+// Identify returns the ControllerRevision with a version of a StatefulSet.
+func (k Kind) Identify(ctx context.Context, live client.Reader, set *unstructured.Unstructured, version string, _ time.Time) (*decide.Revision, error) {
+	return k.revisions().Identify(ctx, live, set, version)
 }
 
 // Orphans lists the templates with a version that a deleted StatefulSet left.

@@ -1,0 +1,86 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Live returns a reader of the API server that also finds objects by their controller, as the cache does.
+func Live(api client.Reader) client.Reader { return liveReader{api} }
+
+type liveReader struct{ client.Reader }
+
+// List lists objects. Those of other controllers are removed from what the API server sends.
+func (r liveReader) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	asked := (&client.ListOptions{}).ApplyOptions(options)
+	if asked.FieldSelector == nil {
+		return r.Reader.List(ctx, list, options...)
+	}
+	owner, known := asked.FieldSelector.RequiresExactMatch(byOwner)
+	if !known {
+		return r.Reader.List(ctx, list, options...)
+	}
+	if err := r.Reader.List(ctx, list, &client.ListOptions{Namespace: asked.Namespace, LabelSelector: asked.LabelSelector, Raw: fromMemory()}); err != nil {
+		return err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return fmt.Errorf("reading %T: %w", list, err)
+	}
+	return meta.SetList(list, slices.DeleteFunc(items, func(item runtime.Object) bool {
+		object, ok := item.(client.Object)
+		return !ok || !slices.Equal(ownerUID(object), []string{owner})
+	}))
+}
+
+// fromMemory lets the API server answer a list from its own cache.
+func fromMemory() *metav1.ListOptions { return &metav1.ListOptions{ResourceVersion: "0"} }
+
+// Lists the pods of an observed release, which the cache doesn't hold, as they have no version label.
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+
+// LivePodsOf lists the Pods of a revision on the API server.
+func LivePodsOf(ctx context.Context, live client.Reader, namespace string, revision decide.PodsOf) ([]corev1.Pod, error) {
+	selector := labels.Everything()
+	if revision.Label != "" {
+		selector = labels.SelectorFromSet(labels.Set{revision.Label: revision.Value})
+	}
+	if revision.Selector != nil {
+		requirements, selects := revision.Selector.Requirements()
+		if !selects {
+			return nil, nil
+		}
+		selector = selector.Add(requirements...)
+	}
+	var pods corev1.PodList
+	if err := live.List(ctx, &pods, &client.ListOptions{Namespace: namespace, LabelSelector: selector, Raw: fromMemory()}); err != nil {
+		return nil, fmt.Errorf("listing the Pods with %s in namespace %s: %w", selector, namespace, err)
+	}
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !revision.Match(&pod) }), nil
+}
