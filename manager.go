@@ -221,6 +221,9 @@ func addRollback(mgr ctrl.Manager, opts options, tracer *tracing.Tracer, touch *
 	}
 	decided := func(name string, kinds bykind.Kinds, like workload.Registry) *runnable.Controller {
 		return &runnable.Controller{Name: name, Kinds: kinds, Like: like, Client: kube, Settings: reader, Rollback: func(kind workload.Kind) reconcile.Reconciler {
+			if _, observed := kind.(workload.Observed); observed { // nothing of it is rolled back
+				return reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+			}
 			return &runnable.Rollback{
 				Kind: kind, Client: kube, Live: live, Roller: roller, Recorder: recorder, Metrics: obstacles, Clock: clock.RealClock{}, Contact: touch,
 				Settings: reader,

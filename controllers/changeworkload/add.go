@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -104,14 +105,16 @@ type Reconciler struct {
 	turns    turns
 	prepared sync.Once
 	numbers  *numbers
-	newest   *monotonic.Reader
-	backoff  workqueue.TypedRateLimiter[client.ObjectKey]
+	// lists has the times at which the pods of observed releases were listed.
+	lists   *lru.Cache
+	newest  *monotonic.Reader
+	backoff workqueue.TypedRateLimiter[client.ObjectKey]
 }
 
 // prepare initializes the private fields, at the first reconcile.
 func (r *Reconciler) prepare() {
 	r.prepared.Do(func() {
-		r.numbers, r.newest = newNumbers(), monotonic.NewReader(r.Client, r.Live)
+		r.numbers, r.lists, r.newest = newNumbers(), lru.New(maxRemembered), monotonic.NewReader(r.Client, r.Live)
 		r.backoff = workqueue.NewTypedItemExponentialFailureRateLimiter[client.ObjectKey](firstRetry, lastRetry)
 	})
 }
@@ -133,7 +136,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	return controlled.
 		WatchesRawSource(r.Declared.Watch(func(kind workload.Kind) dynamic.Handling {
-			return dynamic.Handling{Handler: handler.EnqueueRequestsFromMapFunc(r.ofWorkload), Predicates: []predicate.Predicate{releaseChanged(kind)}}
+			events := handler.EnqueueRequestsFromMapFunc(r.ofWorkload)
+			if _, observed := kind.(workload.Observed); observed { // its pods have no events of their own
+				return dynamic.Handling{Handler: debounce.Handler(events, debounce.Never)}
+			}
+			return dynamic.Handling{Handler: events, Predicates: []predicate.Predicate{releaseChanged(kind)}}
 		})).
 		Watches(&corev1.Pod{}, debounce.Handler(handler.EnqueueRequestsFromMapFunc(r.ofRevision), debounce.Never),
 			builder.WithPredicates(r.finishChanged())).

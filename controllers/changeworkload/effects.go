@@ -205,16 +205,16 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 func (r *Reconciler) report(before, after *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
 	phase := decide.Standing(&after.Status)
 	entered := phase != decide.Standing(&before.Status) || before.Status.ObservedRelease != after.Status.ObservedRelease
-	if entered {
+	if entered && !after.Spec.Baseline {
 		r.Metrics.entered(phase)
 	}
-	if !scene.Current || !entered && !decision.Suspend {
+	if !scene.Current || !entered && !decision.Suspend || after.Spec.Baseline {
 		return
 	}
 	switch {
 	case phase == appv1alpha1.ChangeWorkloadSuccess:
 		r.Recorder.Record(events.ReleaseSucceeded(scene.owner, after, decision.Unchecked))
-	case phase == appv1alpha1.ChangeWorkloadSuspend && (scene.Blocking || scene.Suspended):
+	case phase == appv1alpha1.ChangeWorkloadSuspend && !scene.Observed && (scene.Blocking || scene.Suspended):
 		r.Recorder.Record(events.ReleaseSuspended(scene.owner, after))
 	case phase == appv1alpha1.ChangeWorkloadSuspend:
 		r.Recorder.Record(events.PodsFailed(scene.owner, after))

@@ -48,7 +48,7 @@ func (r *Reconciler) ofRevision(ctx context.Context, object client.Object) []rec
 
 // ofWorkload maps a workload to all its ChangeWorkloads: the current one and those of earlier releases.
 func (r *Reconciler) ofWorkload(ctx context.Context, object client.Object) []reconcile.Request {
-	workloads, err := index.ChangeWorkloadsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
+	workloads, err := index.RecordsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the ChangeWorkloads of a workload", "workload", client.ObjectKeyFromObject(object))
 		return nil

@@ -43,7 +43,9 @@ type scene struct {
 	earlier []appv1alpha1.ChangePod
 	// highest is the highest number of a ChangePod.
 	highest int64
-	// stale reports whether the cache does not show all ChangePods yet.
+	// newest reports whether this is the last recorded release of the workload.
+	newest bool
+	// stale reports whether the cache does not show all ChangePods yet, or the pods can't be listed again before finishing.
 	stale bool
 	// lost reports whether ChangePods are gone.
 	lost bool
@@ -65,9 +67,14 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	if err := r.observeSettings(ctx, result); err != nil {
 		return nil, err
 	}
+	others, err := records.others(ctx, result.kind, result.owner, workload)
+	if err != nil {
+		return nil, err
+	}
+	result.newest = decide.IsNewest(workload, others)
+	result.Others, result.Observations = decide.SameMode(workload, others)
 	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
-	present := decide.ReleaseOf(result.owner)
-	result.Current, result.Superseded = present == release, present.Number > release.Number
+	present := result.present(workload, release)
 	rollbacks := appv1alpha1.RollbacksOf(result.owner.GetAnnotations())
 	result.RolledBack = decide.RollbackFrom(rollbacks, release)
 	if made := decide.RollbackTo(rollbacks, release.Number); result.Current && made != nil {
@@ -87,13 +94,11 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 		return nil, err
 	}
 	result.finish.Of = result.Rollout
+	result.finish.Labelled = result.finish.Labelled && !result.Observed
 	if result.Current {
 		if err := r.observeProgress(ctx, workload, result); err != nil {
 			return nil, err
 		}
-	}
-	if result.Others, err = records.others(ctx, result.kind, result.owner, workload); err != nil {
-		return nil, err
 	}
 	result.WentBack = !result.Current &&
 		decide.WentBack(append(result.Others, *workload), present.Version)
@@ -110,7 +115,14 @@ func (r *Reconciler) ownerOf(ctx context.Context, record *appv1alpha1.ChangeWork
 	if kind == nil {
 		return nil, nil
 	}
-	owner := kind.New()
+	found := &scene{kind: kind}
+	if record.Spec.Observed {
+		if err := r.observeMode(ctx, found); err != nil || found.NotEnforced {
+			found.owner = there(found.kind, record, reference)
+			return found, err
+		}
+	}
+	owner := found.kind.New()
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: record.Namespace, Name: reference.Name}, owner)
 	if apierrors.IsNotFound(err) || err == nil && (owner.GetUID() != reference.UID || owner.GetDeletionTimestamp() != nil) {
 		return nil, nil
@@ -118,18 +130,23 @@ func (r *Reconciler) ownerOf(ctx context.Context, record *appv1alpha1.ChangeWork
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %s/%s: %w", reference.Kind, record.Namespace, reference.Name, err)
 	}
-	return &scene{kind: kind, owner: owner}, nil
+	found.owner = owner
+	return found, nil
 }
 
-// observeControl observes whether the workload is under change control.
+// observeControl observes whether the workload is under change control, or still observed.
 func (r *Reconciler) observeControl(ctx context.Context, result *scene) error {
-	enforced, err := workload.Enforced(ctx, r.Client, result.kind)
-	if err != nil {
-		return err
+	if !result.Observed {
+		enforced, err := workload.Enforced(ctx, r.Client, result.kind)
+		if err != nil {
+			return err
+		}
+		result.NotEnforced = !enforced
 	}
-	if result.NotEnforced = !enforced; result.NotEnforced {
+	if result.NotEnforced {
 		return nil
 	}
+	var err error
 	result.OptedIn, err = scope.OptedIn(ctx, r.Client, result.owner.GetNamespace())
 	return err
 }
@@ -190,6 +207,23 @@ func (r *Reconciler) isStale(ctx context.Context, workload *appv1alpha1.ChangeWo
 	return err == nil, nil
 }
 
+// present observes whether the workload is at the release, and returns the release that it is at.
+func (s *scene) present(record *appv1alpha1.ChangeWorkload, release decide.Release) decide.Release {
+	kind, observed := s.kind.(workload.Observed)
+	if !observed {
+		present := decide.ReleaseOf(s.owner)
+		s.Current, s.Superseded = present == release, present.Number > release.Number
+		return present
+	}
+	present := decide.Release{Version: kind.Sighting(s.owner).Version}
+	s.Superseded = !s.newest || s.NotEnforced
+	s.Current = !s.Superseded && (present.Version == release.Version || present.Version == "")
+	if s.Current {
+		s.owner = kind.At(s.owner, release, time.Unix(record.Spec.CreateTimeUnix, 0))
+	}
+	return present
+}
+
 // observeProgress observes what the workload shows of its release, and its finished units or pods.
 func (r *Reconciler) observeProgress(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
 	health, reason := workload.HealthOf(result.kind, result.owner)
@@ -197,7 +231,11 @@ func (r *Reconciler) observeProgress(ctx context.Context, record *appv1alpha1.Ch
 		result.Fault = reason
 	}
 	lister, ok := result.kind.(workload.Lister)
-	if !ok {
+	kind, observed := result.kind.(workload.Observed)
+	switch {
+	case observed && !ok:
+		return r.listPods(ctx, kind, record, result)
+	case !ok:
 		return r.observePods(ctx, record, result)
 	}
 	complete := health == workload.HealthCurrent
@@ -226,10 +264,8 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 			result.First.Of[pods[i].UID] = pods[i].Spec.NodeName
 		}
 	}
-	if run := revision.Run; run != nil && !run.Complete && run.Failure == nil {
-		if err := r.observeRun(ctx, *revision, pods, result); err != nil {
-			return err
-		}
+	if err := r.observeRun(ctx, *revision, pods, result); err != nil {
+		return err
 	}
 	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
 	return nil
@@ -237,6 +273,9 @@ func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.Chan
 
 // observeRun looks for pods of a run that don't start. No event shows that their time is over.
 func (r *Reconciler) observeRun(ctx context.Context, run decide.Revision, pods []corev1.Pod, result *scene) error {
+	if run.Run == nil || run.Run.Complete || run.Run.Failure != nil {
+		return nil
+	}
 	threshold, err := r.Settings.StuckThreshold(ctx)
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if scene.stale {
-		return ctrl.Result{RequeueAfter: retryWait}, nil
+		return ctrl.Result{RequeueAfter: max(scene.finishing, retryWait)}, nil
 	}
 	movedOn, err := r.steer(ctx, &workload, scene, decision)
 	switch {
@@ -87,6 +87,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // decide decides by the cache, and confirms irreversible decisions by live reads: the watches of a new leader start one by one, so that it
 // may see a suspended workload before the failure of its release. Nothing is decided where the scene is nil or stale.
 func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWorkload) (*scene, decide.Decision, error) {
+	if wait := r.listWait(workload); wait > 0 {
+		return &scene{stale: true, finishing: wait}, decide.Decision{}, nil
+	}
 	scene, err := r.observe(ctx, workload, cachedRecords{r.Client, r.newest})
 	if err != nil || scene == nil {
 		return nil, decide.Decision{}, err

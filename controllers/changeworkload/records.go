@@ -55,7 +55,7 @@ func (r cachedRecords) batches(ctx context.Context, _ workload.Kind, record *app
 func (r cachedRecords) others(
 	ctx context.Context, _ workload.Kind, owner client.Object, own *appv1alpha1.ChangeWorkload,
 ) ([]appv1alpha1.ChangeWorkload, error) {
-	found, err := index.ChangeWorkloadsOf(ctx, r.cache, owner.GetNamespace(), owner.GetUID())
+	found, err := index.RecordsOf(ctx, r.cache, owner.GetNamespace(), owner.GetUID())
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +96,6 @@ func (r liveRecords) batches(ctx context.Context, kind workload.Kind, record *ap
 func (r liveRecords) others(
 	ctx context.Context, kind workload.Kind, owner client.Object, own *appv1alpha1.ChangeWorkload,
 ) ([]appv1alpha1.ChangeWorkload, error) {
-	found, err := index.LiveChangeWorkloadsOf(ctx, r.api, kind, owner)
+	found, err := index.LiveRecordsOf(ctx, r.api, kind, owner)
 	return slices.DeleteFunc(found, func(record appv1alpha1.ChangeWorkload) bool { return record.UID == own.UID }), err
 }

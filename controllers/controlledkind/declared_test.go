@@ -30,6 +30,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,6 +38,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -48,6 +50,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
+	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
 )
 
 // fakeRunner remembers what is started and stopped.
@@ -246,6 +249,53 @@ func TestReconcileAsksForThePermissionsOfADeclaredKind(t *testing.T) {
 	g.Expect(b.runner.calls).To(Equal([]string{"start"}))
 }
 
+func TestReconcileAsksForPermissionsToReadAnObservedKind(t *testing.T) {
+	g := NewWithT(t)
+	b, withdraw := newFakeBench(t)
+	b.install()
+	b.declare(strings.Replace(enforcedGadgets, "Enforce", "Observe", 1))
+	b.reconcile()
+	withdraw(true)
+	b.settle()
+	g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False PermissionMissing"))
+	g.Expect(b.message(gadgets, "Ready")).To(HavePrefix(
+		"the operator lacks permissions: get gadgets.example.com, list gadgets.example.com, watch gadgets.example.com; apply this ClusterRole:\n"))
+	g.Expect(b.runner.calls).To(BeEmpty())
+}
+
+func TestReconcileCountsTheWorkloadsOfAnObservedKind(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.install()
+	b.declare(strings.Replace(enforcedGadgets, "Enforce", "Observe", 1))
+	b.reconcile()
+	g.Expect(b.kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})).To(Succeed()) // the cache holds no others
+	for _, uid := range []string{"settled", "new", "unseen"} {
+		gadget := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget",
+			"metadata": map[string]any{"namespace": "shop", "name": uid, "uid": uid}}}
+		g.Expect(b.kube.Create(t.Context(), gadget)).To(Succeed())
+		gadget.SetNamespace("elsewhere")
+		gadget.SetResourceVersion("")
+		g.Expect(b.kube.Create(t.Context(), gadget)).To(Succeed())
+		if uid == "unseen" {
+			continue
+		}
+		record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: uid,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: uid, UID: types.UID(uid), Controller: ptr.To(true)}}}}
+		record.Spec.Observed = true
+		if uid == "settled" {
+			record.Status.Status = "Success"
+		}
+		g.Expect(b.kube.Create(t.Context(), record)).To(Succeed())
+	}
+	b.settle()
+	b.runner.synced = true
+	b.settle()
+	var controlled appv1alpha1.ControlledKind
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &controlled)).To(Succeed())
+	g.Expect(controlled.Status.Counts).To(Equal(appv1alpha1.ControlledKindCounts{Objects: 3, Releases: 1}))
+}
+
 func TestReconcileReportsTheFaultsOfADeclaration(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)
@@ -316,7 +366,13 @@ func TestReconcileReleasesADeclaredKind(t *testing.T) {
 				return
 			}
 			g.Expect(controlled.Finalizers).To(BeEmpty())
-			g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False ObserveNotSupported"))
+			g.Expect(b.conditions(gadgets)).To(HaveKeyWithValue("Ready", "False Syncing"))
+			b.reconcile()
+			g.Expect(b.runner.calls).To(Equal([]string{"start", "stop", "start"}), "it is observed once nothing is held")
+			g.Expect(b.runner.kinds[gadgets]).To(BeAssignableToTypeOf(observed.Kind{}))
+			b.reconcile()
+			g.Expect(b.conditions(gadgets)).To(And(HaveKeyWithValue("Synced", "True Synced"), HaveKeyWithValue("Ready", "True Observing")))
+			g.Expect(b.message(gadgets, "Ready")).To(Equal("releases of this kind are recorded and checked; nothing is written to its workloads"))
 		})
 	}
 }

@@ -24,16 +24,20 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
 )
 
 // observe observes a kind. It sets the fault if that fails.
@@ -56,7 +60,10 @@ func (r *Reconciler) observe(ctx context.Context, controlled *appv1alpha1.Contro
 	if !reviewed.until.IsZero() {
 		seen.reviewIn = reviewed.until.Sub(r.Clock.Now())
 	}
-	if workload.IsEnforced(controlled) && (!seen.declared || seen.synced) {
+	switch {
+	case workload.IsObserved(controlled) && seen.synced:
+		seen.counts, seen.fault = r.countObserved(ctx, observed.Of(seen.kind))
+	case workload.IsEnforced(controlled) && (!seen.declared || seen.synced):
 		seen.counts, seen.fault = r.count(ctx, seen.kind)
 	}
 	return seen
@@ -72,7 +79,7 @@ func (r *Reconciler) observeBuiltIn(controlled *appv1alpha1.ControlledKind) obse
 	if err != nil && !meta.IsNoMatchError(err) {
 		return observation{kind: kind, fault: fmt.Errorf("finding out whether %s is served: %w", controlled.Name, err)}
 	}
-	return observation{kind: kind, served: err == nil}
+	return observation{kind: kind, served: err == nil, synced: r.Runner.State(controlled.Name).Synced}
 }
 
 // observeDeclared observes a declared kind, which the catalog knows.
@@ -97,7 +104,9 @@ func (r *Reconciler) isCompiled(list []appv1alpha1.ControlledKind) bool {
 // permission is the result of a review.
 type permission struct {
 	generation int64
-	missing    []string
+	// writes reports whether those to write were reviewed.
+	writes  bool
+	missing []string
 	// until is when it is to be reviewed again; zero for never.
 	until time.Time
 }
@@ -105,15 +114,17 @@ type permission struct {
 // review returns the operator's permissions for a kind. It asks the API server once per generation, and again as long as some are missing.
 // Those for a built-in kind come with the operator, those for a declared one may go at any time.
 func (r *Reconciler) review(ctx context.Context, controlled *appv1alpha1.ControlledKind, kind workload.Kind) (permission, error) {
+	writes := !workload.IsObserved(controlled) || controllerutil.ContainsFinalizer(controlled, appv1alpha1.FinalizerKind)
 	known, found := r.permissions[controlled.Name]
-	if found && known.generation == controlled.Generation && (known.until.IsZero() || r.Clock.Now().Before(known.until)) {
+	isKnown := found && known.generation == controlled.Generation && known.writes == writes
+	if isKnown && (known.until.IsZero() || r.Clock.Now().Before(known.until)) {
 		return known, nil
 	}
-	needed, err := r.needs(kind)
+	needed, err := r.needs(kind, writes)
 	if err != nil {
 		return permission{}, err
 	}
-	known = permission{generation: controlled.Generation}
+	known = permission{generation: controlled.Generation, writes: writes}
 	for i := range needed {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &needed[i]}}
 		if err := r.Direct.Create(ctx, review); err != nil {
@@ -136,8 +147,8 @@ func (r *Reconciler) review(ctx context.Context, controlled *appv1alpha1.Control
 	return known, nil
 }
 
-// needs returns the permissions that the operator needs for a kind, in all namespaces.
-func (r *Reconciler) needs(kind workload.Kind) ([]authorizationv1.ResourceAttributes, error) {
+// needs returns the permissions that the operator needs for a kind, in all namespaces. It writes to the workloads unless it only observes them.
+func (r *Reconciler) needs(kind workload.Kind, writes bool) ([]authorizationv1.ResourceAttributes, error) {
 	var needed []authorizationv1.ResourceAttributes
 	add := func(group, resource, subresource string, verbs ...string) {
 		for _, verb := range verbs {
@@ -145,8 +156,11 @@ func (r *Reconciler) needs(kind workload.Kind) ([]authorizationv1.ResourceAttrib
 		}
 	}
 	group := kind.GroupVersionKind().Group
-	add(group, kind.Resource(), "", "get", "list", "watch", "patch")
-	add(group, kind.Resource(), "finalizers", "update")
+	add(group, kind.Resource(), "", "get", "list", "watch")
+	if writes {
+		add(group, kind.Resource(), "", "patch")
+		add(group, kind.Resource(), "finalizers", "update")
+	}
 	if layered, ok := kind.(workload.Layered); ok {
 		layer, err := apiutil.GVKForObject(layered.Layer(), r.Client.Scheme())
 		if err != nil {
@@ -202,6 +216,37 @@ func (r *Reconciler) count(ctx context.Context, kind workload.Kind) (appv1alpha1
 		}
 		if isHeld(object) {
 			counts.Held++
+		}
+	}
+	return counts, nil
+}
+
+// countObserved counts the workloads of a kind in the mode Observe, which its cache holds of all namespaces.
+func (r *Reconciler) countObserved(ctx context.Context, kind workload.Observed) (appv1alpha1.ControlledKindCounts, error) {
+	var counts appv1alpha1.ControlledKindCounts
+	workloads, err := index.List(ctx, r.Client, kind)
+	if err != nil {
+		return counts, fmt.Errorf("counting the workloads of kind %s: %w", kind.GroupVersionKind().Kind, err)
+	}
+	var namespaces corev1.NamespaceList // the cache holds those that are opted in
+	if err := r.Client.List(ctx, &namespaces, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return counts, fmt.Errorf("listing the namespaces that are opted in: %w", err)
+	}
+	optedIn := sets.New[string]()
+	for i := range namespaces.Items {
+		optedIn.Insert(namespaces.Items[i].Name)
+	}
+	for _, object := range workloads {
+		if !optedIn.Has(object.GetNamespace()) || !workload.Controls(kind, object) {
+			continue
+		}
+		counts.Objects++
+		records, err := index.RecordsOf(ctx, r.Client, object.GetNamespace(), object.GetUID())
+		if err != nil {
+			return counts, err
+		}
+		if newest := decide.Newest(records); newest != nil && !decide.IsSettled(newest) {
+			counts.Releases++
 		}
 	}
 	return counts, nil

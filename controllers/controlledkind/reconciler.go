@@ -107,6 +107,9 @@ func (r *Reconciler) settle(ctx context.Context, controlled *appv1alpha1.Control
 			return 0, err
 		}
 	}
+	if wait == 0 && seen.releasing == nil && seen.isObservable(controlled) && r.Runner.State(controlled.Name).Kind == nil {
+		wait = releaseAgain // it has just been released
+	}
 	if wait == 0 {
 		wait = seen.reviewIn
 	}

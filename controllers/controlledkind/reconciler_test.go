@@ -296,11 +296,15 @@ func TestReconcileHasTheWebhooksCalledForEnforcedKinds(t *testing.T) {
 	g.Expect(b.reconcile()).To(HaveLen(3))
 	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs}))
 	g.Expect(b.conditions("statefulsets.apps")).To(Equal(map[string]string{
-		"Served": "True Served", "Permitted": "True Permitted", "Admitted": "False KindNotEnforced", "Ready": "False ObserveNotSupported"}))
+		"Served": "True Served", "Permitted": "True Permitted", "Synced": "False Syncing", "Admitted": "False KindNotEnforced", "Ready": "False Syncing"}))
+	b.runner.synced = true
+	b.reconcile()
+	g.Expect(b.conditions("statefulsets.apps")).To(And(HaveKeyWithValue("Synced", "True Synced"), HaveKeyWithValue("Ready", "True Observing")))
 	g.Expect(b.conditions("daemonsets.apps")).To(Equal(ready))
 	b.setMode("statefulsets.apps", "Enforce")
 	b.reconcile()
 	g.Expect(b.called()).To(Equal([]string{cronJobs, daemonSets, jobs, statefulSets}))
+	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop"}), "the manager's cache holds built-in kinds that are enforced")
 
 	configuration := b.mutating(kindsMutating)
 	configuration.Webhooks = configuration.Webhooks[:1]

@@ -34,14 +34,16 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
 )
 
 // releaseAgain is how long until the API server is asked again whether the operator holds rollouts of a kind that leaves change control: a
 // decision under way may still hold one.
 const releaseAgain = time.Second
 
-// run starts and stops the declared kinds. One that leaves change control runs until its workloads are released.
-func (r *Reconciler) run(ctx context.Context, list []appv1alpha1.ControlledKind, observed []observation) error {
+// run starts and stops the declared kinds that are enforced, and the kinds that are observed. A declared kind that leaves change control runs
+// until its workloads are released.
+func (r *Reconciler) run(ctx context.Context, list []appv1alpha1.ControlledKind, seen []observation) error {
 	var faults []error
 	for _, name := range r.Runner.Started() {
 		if !slices.ContainsFunc(list, func(controlled appv1alpha1.ControlledKind) bool { return controlled.Name == name }) {
@@ -49,33 +51,47 @@ func (r *Reconciler) run(ctx context.Context, list []appv1alpha1.ControlledKind,
 		}
 	}
 	for i := range list {
-		if !observed[i].declared || observed[i].fault != nil {
+		if seen[i].fault != nil {
 			continue
 		}
-		if err := r.runOne(ctx, &list[i], &observed[i]); err != nil {
+		if err := r.runOne(ctx, &list[i], &seen[i]); err != nil {
 			faults = append(faults, err)
 		}
 	}
 	return errors.Join(faults...)
 }
 
+// wanted returns the kind to be run, nil where none is.
+func wanted(controlled *appv1alpha1.ControlledKind, seen *observation) workload.Kind {
+	switch {
+	case workload.IsEnforced(controlled) && seen.declared && seen.mayRun():
+		return seen.kind
+	case seen.isObservable(controlled):
+		return observed.Of(seen.kind)
+	}
+	return nil
+}
+
 func (r *Reconciler) runOne(ctx context.Context, controlled *appv1alpha1.ControlledKind, seen *observation) error {
-	state, wanted := r.Runner.State(controlled.Name), workload.IsEnforced(controlled) && seen.mayRun()
-	isOther := state.Kind != nil && state.Kind != seen.kind
-	if state.Kind != nil && (seen.kind == nil || state.Failure != nil || isOther && wanted) {
+	state, wanted := r.Runner.State(controlled.Name), wanted(controlled, seen)
+	_, isObserved := state.Kind.(workload.Observed) // it holds nothing
+	isOther := state.Kind != wanted && (wanted != nil || isObserved)
+	if state.Kind != nil && (seen.kind == nil || state.Failure != nil || isOther) {
 		r.Runner.Stop(controlled.Name)
 		state.Kind, seen.synced = nil, false
 	}
 	if state.Failure != nil {
 		return state.Failure // the next attempt comes later and later
 	}
-	if state.Kind != nil || !wanted {
+	if state.Kind != nil || wanted == nil {
 		return nil
 	}
-	if err := r.setFinalizer(ctx, controlled, true); err != nil {
-		return err
+	if workload.IsEnforced(controlled) {
+		if err := r.setFinalizer(ctx, controlled, true); err != nil {
+			return err
+		}
 	}
-	return r.Runner.Start(seen.kind)
+	return r.Runner.Start(wanted)
 }
 
 // release lets the workloads of a declared kind go on that the operator holds, once the webhooks aren't called any more. Then it ends the

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/yaml"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -68,6 +69,12 @@ func (o observation) mayRun() bool {
 	return o.kind != nil && len(o.missing)+len(o.unstampable) == 0
 }
 
+// isObservable reports whether a kind in the mode Observe can be observed: a declared one has been released if it was enforced before.
+func (o observation) isObservable(controlled *appv1alpha1.ControlledKind) bool {
+	return workload.IsObserved(controlled) && o.kind != nil && o.served && len(o.missing) == 0 &&
+		!controllerutil.ContainsFinalizer(controlled, appv1alpha1.FinalizerKind)
+}
+
 // condition is one of a ControlledKind. It is True if the problem is nil.
 type condition struct {
 	name    string
@@ -83,6 +90,9 @@ func assess(controlled *appv1alpha1.ControlledKind, seen observation, now time.T
 	known := conditionsOf(controlled, seen)
 	ready := condition{appv1alpha1.ConditionReady, unready(controlled, seen, known), appv1alpha1.ReasonReady,
 		"releases of this kind are recorded, checked and, while a workload is suspended, denied"}
+	if workload.IsObserved(controlled) {
+		ready.reason, ready.message = appv1alpha1.ReasonObserving, "releases of this kind are recorded and checked; nothing is written to its workloads"
+	}
 	known = append(known, ready)
 	status.Conditions = slices.DeleteFunc(status.Conditions, func(old metav1.Condition) bool {
 		return !slices.ContainsFunc(known, func(condition condition) bool { return condition.name == old.Type })
@@ -117,7 +127,7 @@ func conditionsOf(controlled *appv1alpha1.ControlledKind, seen observation) []co
 		known = append(known, condition{appv1alpha1.ConditionStampable, stampableProblem(seen), appv1alpha1.ReasonLabelsKept,
 			"the API server keeps the version label of pod templates"})
 	}
-	if seen.declared && workload.IsEnforced(controlled) {
+	if seen.declared && workload.IsEnforced(controlled) || workload.IsObserved(controlled) {
 		known = append(known, condition{appv1alpha1.ConditionSynced, syncedProblem(seen), appv1alpha1.ReasonSynced, "the cache holds the workloads of this kind"})
 	}
 	return append(known, condition{appv1alpha1.ConditionAdmitted, admittedProblem(controlled, seen), appv1alpha1.ReasonWebhooksConfigured,
@@ -133,12 +143,10 @@ func unready(controlled *appv1alpha1.ControlledKind, seen observation, known []c
 		return &problem{appv1alpha1.ReasonKindNotSupported, notSupported}
 	case seen.kind == nil:
 		return seen.declaration.problem
-	case controlled.Spec.Mode != appv1alpha1.ModeEnforce:
-		return &problem{appv1alpha1.ReasonObserveNotSupported,
-			"this version of the operator can't observe: releases of this kind are neither recorded nor checked until the mode is Enforce"}
 	}
 	for _, condition := range known {
-		if condition.problem != nil {
+		writes := condition.name == appv1alpha1.ConditionStampable || condition.name == appv1alpha1.ConditionAdmitted
+		if condition.problem != nil && (!writes || !workload.IsObserved(controlled)) {
 			return condition.problem
 		}
 	}

@@ -57,6 +57,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.Result, error) {
+	if kind, observed := r.Kind.(workload.Observed); observed {
+		return r.observe(ctx, kind, owner)
+	}
 	release := decide.ReleaseOf(owner)
 	if !r.isReleased(owner, release) {
 		return ctrl.Result{}, nil
@@ -68,37 +71,76 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 	if !controlled {
 		return ctrl.Result{}, r.leave(ctx, owner, release)
 	}
-	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: workload.RecordName(r.Kind, owner.GetName(), release.Version)}
-	var workload appv1alpha1.ChangeWorkload
-	err = r.Client.Get(ctx, key, &workload)
+	known, err := r.find(ctx, owner, release.Version)
 	switch {
-	case apierrors.IsNotFound(err):
-		// For a minute or two after the API server was away, the cache may still have a deleted workload. The garbage collector
-		// would remove its new record, and it would be recorded again, with an order at the verifier each time.
-		there, unknown := scope.IsThere(ctx, r.Live, r.Kind, owner)
-		if unknown != nil || !there {
-			return ctrl.Result{}, unknown
-		}
-		err = r.record(ctx, owner, key, release)
 	case err != nil:
-		err = fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
-	case workload.DeletionTimestamp != nil: // it is removed once its order is closed, and then created anew
-		return ctrl.Result{RequeueAfter: leftoverWait}, nil
-	case !metav1.IsControlledBy(&workload, owner):
-		return r.replace(ctx, owner, &workload)
-	case workload.Spec.Release != release.Number: // it may be lower: releases are not counted while a namespace is opted out
-		err = r.recordAgain(ctx, owner, &workload, release)
+		return ctrl.Result{}, err
+	case known != nil && known.DeletionTimestamp == nil && metav1.IsControlledBy(known, owner) && known.Spec.Observed:
+		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, known) // its number is of another count
 	}
-	if err == nil {
+	recorded, result, err := r.write(ctx, owner, known, entry{Release: release})
+	if err == nil && recorded {
 		err = r.markProcessed(ctx, owner, release)
 	}
+	return settle(result, err)
+}
+
+// find returns the ChangeWorkload of a version of a workload, nil where there is none.
+func (r *Reconciler) find(ctx context.Context, owner client.Object, version string) (*appv1alpha1.ChangeWorkload, error) {
+	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: workload.RecordName(r.Kind, owner.GetName(), version)}
+	var known appv1alpha1.ChangeWorkload
+	err := r.Client.Get(ctx, key, &known)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading ChangeWorkload %s: %w", key, err)
+	}
+	return &known, nil
+}
+
+// entry is a release to be recorded.
+type entry struct {
+	decide.Release
+	// observed reports whether it is only observed, baseline whether it isn't checked.
+	observed, baseline bool
+}
+
+// write records a release in the known ChangeWorkload of its version, or in a new one. recorded reports whether it has one.
+func (r *Reconciler) write(
+	ctx context.Context, owner client.Object, known *appv1alpha1.ChangeWorkload, release entry,
+) (recorded bool, result ctrl.Result, err error) {
+	switch {
+	case known == nil:
+		// For a minute or two after the API server was away, the cache may still have a deleted workload. The garbage collector
+		// would remove its new record, and it would be recorded again, with an order at the verifier each time.
+		there, err := scope.IsThere(ctx, r.Live, r.Kind, owner)
+		if err != nil || !there {
+			return false, ctrl.Result{}, err
+		}
+		return true, ctrl.Result{}, r.record(ctx, owner, release)
+	case known.DeletionTimestamp != nil: // it is removed once its order is closed, and then created anew
+		return false, ctrl.Result{RequeueAfter: leftoverWait}, nil
+	case !metav1.IsControlledBy(known, owner):
+		result, err := r.replace(ctx, owner, known)
+		return false, result, err
+	case known.Spec.Release != release.Number: // it may be lower: releases are not counted while a namespace is opted out
+		return true, ctrl.Result{}, r.recordAgain(ctx, owner, known, release)
+	}
+	return true, ctrl.Result{}, nil
+}
+
+// settle returns the result of a reconcile.
+func settle(result ctrl.Result, err error) (ctrl.Result, error) {
 	switch {
 	case scope.IsEnding(err):
 		return ctrl.Result{}, nil
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return ctrl.Result{RequeueAfter: leftoverWait}, nil
+	case err != nil:
+		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, err
+	return result, nil
 }
 
 // isReleased reports whether a workload is at a release to be recorded.
@@ -107,7 +149,8 @@ func (r *Reconciler) isReleased(owner client.Object, release decide.Release) boo
 }
 
 // record creates the ChangeWorkload of a release.
-func (r *Reconciler) record(ctx context.Context, owner client.Object, key client.ObjectKey, release decide.Release) error {
+func (r *Reconciler) record(ctx context.Context, owner client.Object, release entry) error {
+	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: workload.RecordName(r.Kind, owner.GetName(), release.Version)}
 	size, err := r.batchSize(ctx, owner)
 	if err != nil {
 		return err
@@ -125,11 +168,15 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, key client
 			Release:           release.Number,
 			CountThreshold:    size,
 			WaitTimeThreshold: waitTimeThreshold,
+			Observed:          release.observed,
+			Baseline:          release.baseline,
 		},
 	}
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
-	decide.DescribeRelease(&workload.Spec, owner.GetAnnotations(), release)
-	if err := controllerutil.SetControllerReference(owner, workload, r.Client.Scheme()); err != nil {
+	decide.DescribeRelease(&workload.Spec, owner.GetAnnotations(), release.Release)
+	// To block the deletion of a workload may need a permission that the operator doesn't have for observed ones.
+	blocks := controllerutil.WithBlockOwnerDeletion(!release.observed)
+	if err := controllerutil.SetControllerReference(owner, workload, r.Client.Scheme(), blocks); err != nil {
 		return fmt.Errorf("making %s the owner of ChangeWorkload %s: %w", owner.GetName(), key, err)
 	}
 	if r.Ordered {
@@ -141,7 +188,7 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, key client
 		return reconcile.TerminalError(fmt.Errorf("creating ChangeWorkload %s: %w", key, err))
 	}
 	if scope.IsDenied(err) {
-		return errors.Join(fmt.Errorf("creating ChangeWorkload %s: %w", key, err), r.letGo(ctx, owner, release, "it can't be recorded"))
+		return errors.Join(fmt.Errorf("creating ChangeWorkload %s: %w", key, err), r.letGo(ctx, owner, release.Release, "it can't be recorded"))
 	}
 	if err != nil {
 		return fmt.Errorf("creating ChangeWorkload %s: %w", key, err)
@@ -163,7 +210,7 @@ func (r *Reconciler) reference(owner client.Object) *appv1alpha1.WorkloadReferen
 }
 
 // recordAgain records another release of a version in its ChangeWorkload.
-func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workload *appv1alpha1.ChangeWorkload, release decide.Release) error {
+func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workload *appv1alpha1.ChangeWorkload, release entry) error {
 	size, err := r.batchSize(ctx, owner)
 	if err != nil {
 		return err
@@ -173,8 +220,9 @@ func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workl
 	workload.Spec.Release = release.Number
 	workload.Spec.WorkloadRef = r.reference(owner)
 	workload.Spec.CountThreshold = size
+	workload.Spec.Observed, workload.Spec.Baseline = release.observed, release.baseline
 	workload.Spec.CreateTime, workload.Spec.CreateTimeUnix = decide.Stamp(r.Clock.Now())
-	decide.DescribeRelease(&workload.Spec, owner.GetAnnotations(), release)
+	decide.DescribeRelease(&workload.Spec, owner.GetAnnotations(), release.Release)
 	// The lock ensures that Earlier was decided on the present status.
 	if err := r.Client.Patch(ctx, workload, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("recording release %d in ChangeWorkload %s/%s: %w", release.Number, workload.Namespace, workload.Name, err)

@@ -218,6 +218,26 @@ func TestReconcileRecordsAReleaseWithItsAuthor(t *testing.T) {
 	g.Expect(recorder.Events).To(Receive(Equal("Normal ReleaseRecorded release 5, version " + version + ", a rollback of release 4 by bob")))
 }
 
+func TestReconcileReplacesTheRecordOfAnObservedRelease(t *testing.T) {
+	g := NewWithT(t)
+	r, kube := newOperator(t)
+	r.Ordered = false
+	var known appv1alpha1.ChangeWorkload
+	key := client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}
+	g.Expect(kube.Get(t.Context(), key, &known)).To(Succeed())
+	known.Finalizers, known.Spec.Observed = nil, true // its number is that of the release by chance
+	g.Expect(kube.Update(t.Context(), &known)).To(Succeed())
+	result, err := r.Reconcile(t.Context(), ofSleep)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(Equal(time.Second))
+	_, err = r.Reconcile(t.Context(), ofSleep)
+	g.Expect(err).NotTo(HaveOccurred())
+	var replaced appv1alpha1.ChangeWorkload
+	g.Expect(kube.Get(t.Context(), key, &replaced)).To(Succeed())
+	g.Expect(replaced.Spec.Observed).To(BeFalse())
+	g.Expect(*replaced.OwnerReferences[0].BlockOwnerDeletion).To(BeTrue())
+}
+
 // newOperator has the Deployment sleep, and its ChangeWorkload at release 3 with an order of release 1.
 func newOperator(t *testing.T) (*Reconciler, client.WithWatch) {
 	t.Helper()

@@ -48,8 +48,6 @@ const (
 	ReasonLabelsPruned = "LabelsPruned"
 	// ReasonReleasing means that the kind leaves change control: the rollouts that the operator holds are being resumed.
 	ReasonReleasing = "Releasing"
-	// ReasonObserveNotSupported means that the mode is Observe, which has no effect yet: releases are neither recorded nor checked.
-	ReasonObserveNotSupported = "ObserveNotSupported"
 	// ReasonKindNotSupported means that this version of the operator doesn't control the kind.
 	ReasonKindNotSupported = "KindNotSupported"
 )

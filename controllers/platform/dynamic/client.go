@@ -19,6 +19,7 @@ package dynamic
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // NewClient is a client.NewClientFunc for the manager. Its client reads untyped objects from the caches of the kinds that run. Those of
@@ -142,11 +145,22 @@ func (r *routed) List(ctx context.Context, list client.ObjectList, options ...cl
 	}
 }
 
-// Patch writes to the API server. For an untyped object it doesn't wait for the manager's cache, which has no such objects.
+// errObserved is returned for writes to workloads of a kind in the mode Observe.
+var errObserved = errors.New("the operator writes nothing to it")
+
+func isObserved(kind workload.Kind) bool {
+	_, observed := kind.(workload.Observed)
+	return observed
+}
+
+// Patch writes to the API server, except to workloads that are only observed. For an untyped object it doesn't wait for the manager's cache, which has no such objects.
 func (r *routed) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 	running, untyped := r.runner.of(object)
 	if !untyped {
 		return r.Client.Patch(ctx, object, patch, options...)
+	}
+	if running != nil && isObserved(running.kind) {
+		return fmt.Errorf("%s %s is only observed: %w", running.kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), errObserved)
 	}
 	err := r.Client.Patch(ctx, object, patch, append(options, client.DisableReadYourWritesConsistency)...)
 	if err == nil && running != nil {

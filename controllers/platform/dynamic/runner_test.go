@@ -50,6 +50,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
+	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
 )
 
 // seen are the names that controllers reconciled.
@@ -232,6 +233,24 @@ func TestRunner(t *testing.T) {
 	b.gadget("third")
 	g.Eventually(b.own.count("third")).Should(BeNumerically(">", 0), "it may be started again")
 	g.Expect(b.created).To(Equal(2), "with a new reconciler: the former may remember workloads")
+	b.runner.Stop("gadgets.example.com")
+}
+
+func TestRunnerHoldsAllWorkloadsOfAnObservedKindAndRefusesToWriteToThem(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	kind := observed.Of(b.kind)
+	first := kind.New().(*unstructured.Unstructured)
+	first.SetNamespace("default")
+	first.SetName("first")
+	first.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{}}}
+	g.Expect(b.kube.Create(t.Context(), first)).To(Succeed())
+	g.Expect(b.runner.Start(kind)).To(Succeed())
+	g.Eventually(b.own.count("first")).Should(BeNumerically(">", 0), "it has no version label")
+	found := kind.New()
+	g.Expect(b.cached.Get(t.Context(), client.ObjectKeyFromObject(first), found)).To(Succeed())
+	g.Expect(kind.Sighting(found).Version).To(MatchRegexp("^[0-9a-f]{32}$"))
+	err := b.cached.Patch(t.Context(), found, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`)))
+	g.Expect(err).To(MatchError("Gadget default/first is only observed: the operator writes nothing to it"))
 	b.runner.Stop("gadgets.example.com")
 }
 

@@ -42,13 +42,24 @@ func Controlled(ctx context.Context, reader client.Reader, kind workload.Kind, n
 	return OptedIn(ctx, reader, namespace)
 }
 
+// Observed reports whether the workloads of a kind in a namespace are observed: the mode of the kind is Observe and the namespace is opted in.
+func Observed(ctx context.Context, reader client.Reader, kind workload.Kind, namespace string) (bool, error) {
+	mode, err := workload.Mode(ctx, reader, kind)
+	if err != nil || mode != appv1alpha1.ModeObserve {
+		return false, err
+	}
+	return OptedIn(ctx, reader, namespace)
+}
+
 // ModeChanged passes ControlledKinds whose workloads may have come or gone under change control.
 func ModeChanged() predicate.Predicate {
-	enforced := func(object client.Object) bool {
-		controlled, ok := object.(*appv1alpha1.ControlledKind)
-		return ok && workload.IsEnforced(controlled)
+	mode := func(object client.Object) appv1alpha1.ControlledKindMode {
+		if controlled, ok := object.(*appv1alpha1.ControlledKind); ok {
+			return workload.ModeOf(controlled)
+		}
+		return ""
 	}
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return enforced(e.ObjectOld) != enforced(e.ObjectNew) }}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return mode(e.ObjectOld) != mode(e.ObjectNew) }}
 }
 
 // LeftControl reports whether the API server confirms that workloads of a kind in a namespace, which the cache shows as not under change
