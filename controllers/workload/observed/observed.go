@@ -161,6 +161,9 @@ func (k Kind) slim(inner toolscache.TransformFunc) toolscache.TransformFunc {
 		if !ok || whole.Object[reducedMark] == true {
 			return object, nil
 		}
+		if !k.Controls(whole) {
+			return k.name(whole), nil
+		}
 		version := k.version(whole)
 		generation, observed, _ := unstructured.NestedFieldNoCopy(whole.Object, "status", "observedGeneration")
 		reduced, err := inner(k.typed(whole))
@@ -188,6 +191,18 @@ func (k Kind) slim(inner toolscache.TransformFunc) toolscache.TransformFunc {
 		}
 		return slim, err
 	}
+}
+
+// name returns what the cache holds of a part of another object, such as a Job of a CronJob: most Jobs of a cluster are.
+func (k Kind) name(whole *unstructured.Unstructured) *unstructured.Unstructured {
+	named := &unstructured.Unstructured{Object: map[string]any{reducedMark: true}}
+	named.SetGroupVersionKind(k.GroupVersionKind())
+	named.SetNamespace(whole.GetNamespace())
+	named.SetName(whole.GetName())
+	named.SetUID(whole.GetUID())
+	named.SetResourceVersion(whole.GetResourceVersion())
+	named.SetOwnerReferences(whole.GetOwnerReferences())
+	return named
 }
 
 // compact removes empty fields, of which a typed object has many.

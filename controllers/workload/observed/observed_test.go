@@ -119,6 +119,22 @@ func TestKindCacheHoldsTheVersionInPlaceOfTheTemplate(t *testing.T) {
 	g.Expect(decide.ReleaseOf(slim).Version).To(BeEmpty(), "the cached object stays as it is")
 }
 
+func TestKindCacheHoldsTheNamesOfPartsOfOthers(t *testing.T) {
+	g := NewWithT(t)
+	kind, part := observed.Of(job.Kind{}), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "backup-29384", UID: "j-1", ResourceVersion: "7", Labels: map[string]string{"app": "backup"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "CronJob", Name: "backup", UID: "c-1", Controller: ptr.To(true)}},
+	}}
+	slim := held(t, kind, part)
+	g.Expect(slim.Object).NotTo(HaveKey("spec"))
+	g.Expect(slim.Object).NotTo(HaveKey("status"))
+	g.Expect(slim.GetLabels()).To(BeEmpty())
+	g.Expect([]string{slim.GetKind(), slim.GetNamespace(), slim.GetName(), string(slim.GetUID()), slim.GetResourceVersion()}).To(
+		Equal([]string{"Job", "shop", "backup-29384", "j-1", "7"}))
+	g.Expect(workload.Controls(kind, slim)).To(BeFalse())
+	g.Expect(kind.Sighting(slim).Version).To(BeEmpty())
+}
+
 func TestKindHasNoneOfTheInterfacesThatWrite(t *testing.T) {
 	for _, kind := range append(testkit.Kinds(), kinds.Sample(t, "../../..", "kubernetescluster", "kubernetesclusters")) {
 		g, kind := NewWithT(t), observed.Of(kind)
