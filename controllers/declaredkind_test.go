@@ -28,10 +28,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -83,18 +79,7 @@ spec:
 )
 
 var _ = Describe("A declared kind", slow, Serial, Ordered, func() {
-	// idle are the goroutines of the manager without the kind.
-	var idle int
-	var token string
-
-	BeforeAll(func(ctx context.Context) {
-		token = metricsToken(ctx)
-		enforced(ctx, "deployments.apps") // the leader has started its controllers
-		Eventually(func() bool {
-			before := idle
-			idle = goroutines(ctx, token)
-			return idle == before
-		}).Should(BeTrue(), "all of them run")
+	BeforeAll(func() {
 		DeferCleanup(func(ctx context.Context) {
 			remove(ctx, "controlledkind/"+gadgets, "crd/"+gadgets, "clusterrole/altershield-kind-"+gadgets)
 		})
@@ -139,9 +124,11 @@ var _ = Describe("A declared kind", slow, Serial, Ordered, func() {
 			web.isSuspended(ctx)
 		}
 		fails()
-		By("waiting for the garbage collector to know the kind, without which it removes none of its records")
-		discovered(ctx, namespace)
+		By("waiting for the garbage collector to watch the kind, without which it removes none of its records")
+		monitored(ctx)
 		By("deleting the CRD")
+		token := metricsToken(ctx)
+		running := goroutines(ctx, token)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(2), func(d *appsv1.Deployment) {
 			d.Spec.Template.Annotations = map[string]string{"local.altershield.io/ready-after": "2s"}
 		}))).To(Succeed())
@@ -152,7 +139,7 @@ var _ = Describe("A declared kind", slow, Serial, Ordered, func() {
 		By("waiting for what is left to go")
 		Eventually(releases(ctx, namespace)).Should(Equal(map[string]string{native: "Success"}), "records go with their owners")
 		By("counting goroutines")
-		Eventually(func() int { return goroutines(ctx, token) }).Should(BeNumerically("<=", idle+5), "those of the kind are gone")
+		Eventually(func() int { return goroutines(ctx, token) }).Should(BeNumerically("<=", running-10), "those of the kind, 14, are gone")
 		settled := logged()
 		Consistently(func() []string { return errorsIn(strings.TrimPrefix(logged(), settled)) }).WithTimeout(5 * time.Second).Should(BeEmpty())
 
@@ -191,19 +178,18 @@ var _ = Describe("A declared kind", slow, Serial, Ordered, func() {
 	})
 })
 
-// discovered waits until the garbage collector has discovered gadgets: it removes what a deleted one owned.
-func discovered(ctx context.Context, namespace string) {
+// monitored waits until the garbage collector watches gadgets beside the operator: before, it doesn't notice that one is deleted.
+func monitored(ctx context.Context) {
 	GinkgoHelper()
-	probe := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Gadget"}}
-	probe.SetNamespace(namespace)
-	probe.SetName("probe")
-	Expect(kube.Create(ctx, probe)).To(Succeed())
-	owned := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "owned", OwnerReferences: []metav1.OwnerReference{
-		{APIVersion: "example.com/v1", Kind: "Gadget", Name: "probe", UID: probe.GetUID()}}}}
-	Expect(kube.Create(ctx, owned)).To(Succeed())
-	Expect(kube.Delete(ctx, probe)).To(Succeed())
-	Eventually(func() error { return kube.Get(ctx, client.ObjectKeyFromObject(owned), owned) }).WithTimeout(2 * time.Minute).
-		Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+	watches := regexp.MustCompile(`(?m)^apiserver_longrunning_requests\{.*group="example\.com".*resource="gadgets".*verb="WATCH".*\} (\d+)$`)
+	Eventually(func() (number int, err error) {
+		text, err := kubectl(ctx, "get", "--raw", "/metrics")
+		for _, found := range watches.FindAllStringSubmatch(text, -1) {
+			count, _ := strconv.Atoi(found[1])
+			number += count
+		}
+		return number, err
+	}).WithTimeout(2 * time.Minute).Should(BeNumerically(">=", 2))
 }
 
 // remove deletes objects without a namespace, in this order.
