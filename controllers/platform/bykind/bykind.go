@@ -24,7 +24,6 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -96,7 +95,7 @@ func NewController(mgr ctrl.Manager, name string, concurrency int) *builder.Type
 				return log
 			}
 			return log.WithValues("controllerGroup", request.Kind.Group, "controllerKind", request.Kind.Kind,
-				request.Kind.Kind, klog.KRef(request.Namespace, request.Name), "namespace", request.Namespace, "name", request.Name)
+				request.Kind.Kind, request.ObjectKey, "namespace", request.Namespace, "name", request.Name)
 		},
 	})
 }
