@@ -76,16 +76,16 @@ type Rollback struct {
 	stops     stops
 }
 
-// Controller has the workloads of kinds rolled back. It runs on the leader, and reconciles after events and at the deadlines of pods.
+// Controller rolls back the workloads of Kinds. It runs on the leader, and reconciles after events and at the deadlines of pods.
 type Controller struct {
 	// Name follows "rollback-" in the name of the controller.
 	Name  string
 	Kinds bykind.Kinds
-	// Like are kinds with every layer that the kinds may have. One of them is PodJudged if one of the kinds may be.
+	// Like are kinds that together have every layer that one of Kinds may have. One of them is PodJudged if one of Kinds may be.
 	Like     workload.Registry
 	Client   client.Reader
 	Settings settings.Reader
-	// Rollback creates that of a kind.
+	// Rollback creates the reconciler of a kind.
 	Rollback func(kind workload.Kind) reconcile.Reconciler
 }
 

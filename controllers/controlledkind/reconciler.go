@@ -40,8 +40,8 @@ const (
 	reviewGranted = 5 * time.Minute
 )
 
-// Reconcile creates the ControlledKinds of the built-in kinds once, runs the declared kinds that are enforced, writes the webhook
-// configurations of the kinds, and the status of each ControlledKind.
+// Reconcile creates the ControlledKinds of the built-in kinds once, runs the declared kinds that are enforced and all kinds that are observed,
+// and writes the webhook configurations of the kinds and the status of each ControlledKind.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	if err := r.introduce(ctx); err != nil {
 		return ctrl.Result{}, err

@@ -27,9 +27,9 @@ import (
 // event of its creation was late.
 const newcomer = 30 * time.Second
 
-// Sighting is what was seen of a workload whose kind is in the mode Observe.
+// Sighting is the observed state of a workload whose kind is in the mode Observe.
 type Sighting struct {
-	// Version is the version of its content, empty where it is at no other release than before.
+	// Version is the version of its content, empty if the content makes no release.
 	Version string
 	// Generation is its metadata.generation.
 	Generation int64

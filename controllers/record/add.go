@@ -46,7 +46,8 @@ const concurrency = 5
 // Removes a record that a deleted Deployment of the same name left.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=delete
 
-// Reconciler creates the ChangeWorkload of each release of the workloads of one kind, and then marks the workload as processed.
+// Reconciler creates the ChangeWorkload of each release of the workloads of one kind, and then marks the workload as processed, unless the kind
+// is only observed.
 type Reconciler struct {
 	Kind workload.Kind
 	// Kinds are all kinds under change control.
@@ -63,12 +64,12 @@ type Reconciler struct {
 	Ordered bool
 }
 
-// Controller reconciles the workloads of kinds.
+// Controller records the releases of the workloads of Kinds.
 type Controller struct {
 	Name   string
 	Kinds  bykind.Kinds
 	Client client.Reader
-	// Reconciler creates that of a kind.
+	// Reconciler creates the reconciler of a kind.
 	Reconciler func(kind workload.Kind) reconcile.Reconciler
 }
 

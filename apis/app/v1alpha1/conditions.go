@@ -217,7 +217,7 @@ const (
 	EventTrialStarted = "TrialStarted"
 	// EventTrialDenied on a CronJob reports that its release can't be tried.
 	EventTrialDenied = "TrialDenied"
-	// EventPodsFailed on a Deployment reports a failed pod while blocking is off.
+	// EventPodsFailed on a workload reports a failed pod while blocking is off, or while its kind is observed.
 	EventPodsFailed = "PodsFailed"
 	// EventSuspensionIgnored on a Deployment reports a release that passed a suspension, and its author.
 	EventSuspensionIgnored = "SuspensionIgnored"

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package bykind has controllers whose requests are workloads of one kind, or of several.
+// Package bykind builds controllers that reconcile the workloads of one or more kinds.
 package bykind
 
 import (
@@ -51,7 +51,7 @@ func Of(kind workload.Kind, object client.Object) Request {
 	return Request{kind.GroupVersionKind().GroupKind(), client.ObjectKeyFromObject(object)}
 }
 
-// Kinds are those whose workloads a controller reconciles.
+// Kinds are the kinds whose workloads a controller reconciles.
 type Kinds interface {
 	workload.Kinds
 	// Workloads returns a source of the workloads. It brings the events of each kind that a predicate passes.
@@ -60,7 +60,7 @@ type Kinds interface {
 	Reconciler(create func(kind workload.Kind) reconcile.Reconciler) reconcile.TypedReconciler[Request]
 }
 
-// Only is one kind, whose workloads are in the cache of the manager.
+// Only is a single kind, whose workloads are in the cache of the manager.
 type Only struct{ Kind workload.Kind }
 
 // Snapshot returns the kind.
@@ -84,7 +84,7 @@ func Handler(kind workload.Kind) handler.TypedEventHandler[client.Object, Reques
 	return handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []Request { return []Request{Of(kind, object)} })
 }
 
-// NewController begins a controller. Its log entries have the names of a controller of one kind.
+// NewController returns a builder of a controller. Its log entries name a workload as those of a controller of one kind do.
 func NewController(mgr ctrl.Manager, name string, concurrency int) *builder.TypedBuilder[Request] {
 	log := mgr.GetLogger().WithValues("controller", name)
 	return builder.TypedControllerManagedBy[Request](mgr).Named(name).WithOptions(controller.TypedOptions[Request]{

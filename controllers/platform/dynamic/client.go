@@ -34,7 +34,7 @@ import (
 )
 
 // NewClient is a client.NewClientFunc for the manager. Its client reads untyped objects from the caches of the kinds that run. Those of
-// other kinds are not found, so that nothing is decided about them. Writes go to the API server.
+// other kinds are not found, so that nothing is decided about them. Writes go to the API server; patches of observed workloads fail.
 func (r *Runner) NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	typed, err := client.New(config, options)
 	if err != nil {
@@ -153,7 +153,8 @@ func isObserved(kind workload.Kind) bool {
 	return observed
 }
 
-// Patch writes to the API server, except to workloads that are only observed. For an untyped object it doesn't wait for the manager's cache, which has no such objects.
+// Patch writes to the API server, except to workloads that are only observed. For an untyped object it doesn't wait for the manager's cache,
+// which has no such objects.
 func (r *routed) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
 	running, untyped := r.runner.of(object)
 	if !untyped {

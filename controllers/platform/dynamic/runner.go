@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package dynamic runs kinds that come and go: each has a cache of its own, which ends with it. Controllers are those of all kinds.
+// Package dynamic runs kinds that come and go. Each has its own cache, which ends with it. All kinds share the controllers.
 package dynamic
 
 import (

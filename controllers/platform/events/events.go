@@ -119,7 +119,7 @@ func ReleaseSuspended(workload client.Object, released *appv1alpha1.ChangeWorklo
 	return warning(workload, released, appv1alpha1.EventReleaseSuspended, decide.FailureOf(&released.Status))
 }
 
-// PodsFailed reports that pods of a release failed while the setting "blocking" is off.
+// PodsFailed reports that pods of a release failed while the setting "blocking" is off, or while the kind is observed.
 func PodsFailed(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
 	return warning(workload, released, appv1alpha1.EventPodsFailed, decide.FailureOf(&released.Status))
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package observed turns kinds of workloads into ones that are only observed.
+// Package observed wraps kinds of workloads for the mode Observe, in which nothing is written to a workload.
 package observed
 
 import (
@@ -48,7 +48,7 @@ const (
 	reducedMark = "altershieldReduced"
 )
 
-// Kind is a kind in the mode Observe. It has none of the interfaces by which workloads are written to.
+// Kind is a kind in the mode Observe. It implements none of the interfaces through which workloads are written.
 type Kind struct{ workload.Kind }
 
 var (
