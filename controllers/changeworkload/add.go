@@ -105,7 +105,7 @@ type Reconciler struct {
 	turns    turns
 	prepared sync.Once
 	numbers  *numbers
-	// lists has the times at which the pods of observed releases were listed.
+	// lists has the last lists of the pods of observed releases.
 	lists   *lru.Cache
 	newest  *monotonic.Reader
 	backoff workqueue.TypedRateLimiter[client.ObjectKey]

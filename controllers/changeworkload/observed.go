@@ -30,8 +30,14 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/observed"
 )
 
-// listInterval is the least time between two lists of the pods of an observed release.
-const listInterval = 2 * time.Second
+// The least time between two lists of the pods of an observed release grows with their number.
+const listInterval, listIntervalPerPod = 2 * time.Second, 10 * time.Millisecond
+
+// lastList is the last list of the pods of an observed release: when it was, and how many there were.
+type lastList struct {
+	at   time.Time
+	pods int
+}
 
 // observeMode observes whether the kind of an observed release is still observed.
 func (r *Reconciler) observeMode(ctx context.Context, result *scene) error {
@@ -52,10 +58,10 @@ func there(kind workload.Kind, record *appv1alpha1.ChangeWorkload, reference *me
 
 // listPods lists the finished pods of an observed release on the API server: the cache holds none, as they have no version label.
 func (r *Reconciler) listPods(ctx context.Context, kind workload.Observed, record *appv1alpha1.ChangeWorkload, result *scene) error {
-	if !decide.NeedsPods(record) {
+	if !result.OptedIn || !decide.NeedsPods(record) {
 		return nil
 	}
-	r.lists.Add(recordOf(record), r.Clock.Now())
+	r.lists.Add(recordOf(record), lastList{at: r.Clock.Now()})
 	revision, err := kind.Identify(ctx, r.Live, record)
 	if err != nil || revision == nil {
 		return err
@@ -65,6 +71,7 @@ func (r *Reconciler) listPods(ctx context.Context, kind workload.Observed, recor
 	if err != nil {
 		return err
 	}
+	r.lists.Add(recordOf(record), lastList{r.Clock.Now(), len(pods)})
 	if err := r.observeRun(ctx, *revision, pods, result); err != nil {
 		return err
 	}
@@ -77,9 +84,10 @@ func (r *Reconciler) listWait(record *appv1alpha1.ChangeWorkload) time.Duration 
 	if !decide.NeedsPods(record) {
 		return 0
 	}
-	last, known := r.lists.Get(recordOf(record))
-	if !known {
+	known, _ := r.lists.Get(recordOf(record))
+	last, listed := known.(lastList)
+	if !listed {
 		return 0
 	}
-	return max(listInterval-r.Clock.Since(last.(time.Time)), 0)
+	return max(listInterval+time.Duration(last.pods)*listIntervalPerPod-r.Clock.Since(last.at), 0)
 }

@@ -19,6 +19,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,13 +32,25 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Live returns a reader of the API server that also finds objects by their controller, as the cache does.
-func Live(api client.Reader) client.Reader { return liveReader{api} }
+// Live returns a reader of the API server that also finds objects by their controller, as the cache does. It is for one look: it lists the
+// objects of a type in a namespace once.
+func Live(api client.Reader) client.Reader {
+	return &liveReader{Reader: api, listed: map[listing][]runtime.Object{}}
+}
 
-type liveReader struct{ client.Reader }
+type liveReader struct {
+	client.Reader
+	listed map[listing][]runtime.Object
+}
+
+// listing is what was listed.
+type listing struct {
+	of                  reflect.Type
+	namespace, selector string
+}
 
 // List lists objects. Those of other controllers are removed from what the API server sends.
-func (r liveReader) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+func (r *liveReader) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	asked := (&client.ListOptions{}).ApplyOptions(options)
 	if asked.FieldSelector == nil {
 		return r.Reader.List(ctx, list, options...)
@@ -46,17 +59,37 @@ func (r liveReader) List(ctx context.Context, list client.ObjectList, options ..
 	if !known {
 		return r.Reader.List(ctx, list, options...)
 	}
-	if err := r.Reader.List(ctx, list, &client.ListOptions{Namespace: asked.Namespace, LabelSelector: asked.LabelSelector, Raw: fromMemory()}); err != nil {
+	items, err := r.all(ctx, list, asked)
+	if err != nil {
 		return err
+	}
+	var found []runtime.Object
+	for _, item := range items {
+		if object, ok := item.(client.Object); ok && slices.Equal(ownerUID(object), []string{owner}) {
+			found = append(found, item)
+		}
+	}
+	return meta.SetList(list, found)
+}
+
+// all returns the objects of the type of a list, of all controllers.
+func (r *liveReader) all(ctx context.Context, list client.ObjectList, asked *client.ListOptions) ([]runtime.Object, error) {
+	key := listing{of: reflect.TypeOf(list), namespace: asked.Namespace}
+	if asked.LabelSelector != nil {
+		key.selector = asked.LabelSelector.String()
+	}
+	if known, found := r.listed[key]; found {
+		return known, nil
+	}
+	if err := r.Reader.List(ctx, list, &client.ListOptions{Namespace: asked.Namespace, LabelSelector: asked.LabelSelector, Raw: fromMemory()}); err != nil {
+		return nil, err
 	}
 	items, err := meta.ExtractList(list)
 	if err != nil {
-		return fmt.Errorf("reading %T: %w", list, err)
+		return nil, fmt.Errorf("reading %T: %w", list, err)
 	}
-	return meta.SetList(list, slices.DeleteFunc(items, func(item runtime.Object) bool {
-		object, ok := item.(client.Object)
-		return !ok || !slices.Equal(ownerUID(object), []string{owner})
-	}))
+	r.listed[key] = items
+	return items, nil
 }
 
 // fromMemory lets the API server answer a list from its own cache.
