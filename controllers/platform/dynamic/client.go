@@ -51,7 +51,7 @@ const (
 
 var errTooManyReads = errors.New("too many live reads at once")
 
-// Reader returns a reader of untyped objects for replicas that run no kinds: from the caches of those that run, and otherwise, at a limited
+// Reader returns a reader of untyped objects for replicas that run no kinds: from the caches of enforced kinds that run, and otherwise, at a limited
 // rate, from the API server. It reads typed objects from typed.
 func (r *Runner) Reader(typed, live client.Reader) client.Reader {
 	return &reader{typed: typed, live: live, runner: r, limiter: flowcontrol.NewTokenBucketPassiveRateLimiter(liveReads, liveReadsBurst)}
@@ -69,7 +69,7 @@ func (r *reader) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	switch {
 	case !untyped:
 		return r.typed.Get(ctx, key, into, options...)
-	case running == nil:
+	case running == nil || isObserved(running.kind):
 		if !r.limiter.TryAccept() {
 			return errTooManyReads
 		}
@@ -85,7 +85,7 @@ func (r *reader) List(ctx context.Context, list client.ObjectList, options ...cl
 	switch {
 	case !untyped:
 		return r.typed.List(ctx, list, options...)
-	case running == nil:
+	case running == nil || isObserved(running.kind):
 		if !r.limiter.TryAccept() {
 			return errTooManyReads
 		}

@@ -251,6 +251,8 @@ func TestRunnerHoldsAllWorkloadsOfAnObservedKindAndRefusesToWriteToThem(t *testi
 	g.Expect(kind.Sighting(found).Version).To(MatchRegexp("^[0-9a-f]{32}$"))
 	err := b.cached.Patch(t.Context(), found, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`)))
 	g.Expect(err).To(MatchError("Gadget default/first is only observed: the operator writes nothing to it"))
+	g.Expect(b.runner.Reader(b.cached, b.kube).Get(t.Context(), client.ObjectKeyFromObject(first), found)).To(Succeed())
+	g.Expect(found.(*unstructured.Unstructured).Object).To(HaveKeyWithValue("spec", HaveKey("template")), "whole, as on replicas that don't observe it")
 	b.runner.Stop("gadgets.example.com")
 }
 
