@@ -199,7 +199,7 @@ func (r *Reconciler) count(ctx context.Context, kind workload.Kind) (appv1alpha1
 	for i := range records.Items {
 		record := &records.Items[i]
 		owner := metav1.GetControllerOfNoCopy(record)
-		if owner == nil || !decide.IsSettled(record) {
+		if owner == nil || record.Spec.Observed || !decide.IsSettled(record) {
 			continue
 		}
 		if release := (decide.Release{Version: record.Spec.Reversion, Number: record.Spec.Release}); release.Number > settled[owner.UID].Number {

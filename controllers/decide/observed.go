@@ -109,6 +109,7 @@ func SameMode(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeW
 func (o Observation) unsteered() Observation {
 	o.Blocking, o.Suspended, o.Trial, o.Hold, o.Refused, o.Templates = false, false, false, NotHeld, "", 0
 	o.Parked, o.First, o.RolledBack = nil, nil, nil
+	o.Observations = nil // for an observed release the records of enforced ones, which count again once the kind is enforced
 	return o
 }
 

@@ -169,3 +169,20 @@ func TestDecideRemovesObservedReleasesBeforeOthers(t *testing.T) {
 	g.Expect(decision.Prune).To(HaveLen(1))
 	g.Expect(decision.Prune[0].Spec.Reversion).To(Equal(repair))
 }
+
+func TestDecideKeepsEnforcedReleasesWhileTheirKindIsObserved(t *testing.T) {
+	seen := decide.Observation{
+		Kind: "StatefulSet", OptedIn: true, Current: true, Observed: true, Rollout: decide.Rollout{Desired: 1}, Finished: pods(1, 1),
+		Batches: []appv1alpha1.ChangePod{newBatch(pods(1, 1), done)}, LastNumber: 1,
+	}
+	workload := newWorkload(release(9), observedAt(now))
+	seen.Batches[0].Spec.Release = 9
+	seen.Others, seen.Observations = decide.SameMode(workload, []appv1alpha1.ChangeWorkload{
+		other(older, 1, stored("Success", metav1.ConditionTrue, "AllPodsPassed")), other(repair, 8, observedAt(now.Add(-time.Hour))),
+	})
+	decision := decide.Decide(workload, seen, now)
+	g := NewWithT(t)
+	g.Expect(decision.Verified).To(BeTrue())
+	g.Expect(decision.Prune).To(HaveLen(1))
+	g.Expect(decision.Prune[0].Spec.Reversion).To(Equal(repair))
+}

@@ -76,6 +76,9 @@ func (r *Reconciler) reconcile(ctx context.Context, owner client.Object) (ctrl.R
 	case err != nil:
 		return ctrl.Result{}, err
 	case known != nil && known.DeletionTimestamp == nil && metav1.IsControlledBy(known, owner) && known.Spec.Observed:
+		if isProcessed(owner) { // the release was recorded before its kind was observed: it doesn't begin again
+			return ctrl.Result{}, nil
+		}
 		return ctrl.Result{RequeueAfter: leftoverWait}, r.removeLeftover(ctx, known) // its number is of another count
 	}
 	recorded, result, err := r.write(ctx, owner, known, entry{Release: release})
@@ -179,7 +182,7 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, release en
 	if err := controllerutil.SetControllerReference(owner, workload, r.Client.Scheme(), blocks); err != nil {
 		return fmt.Errorf("making %s the owner of ChangeWorkload %s: %w", owner.GetName(), key, err)
 	}
-	if r.Ordered {
+	if r.Ordered && !release.baseline { // a baseline has no order
 		workload.Finalizers = []string{appv1alpha1.FinalizerOrder}
 	}
 	err = r.Client.Create(ctx, workload)
@@ -269,7 +272,7 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 // bad release through. It removes the label once per release, so as not to fight a client that sets it again and again. The webhook
 // ignores a label that was set again.
 func (r *Reconciler) markProcessed(ctx context.Context, owner client.Object, release decide.Release) error {
-	recorded := owner.GetLabels()[appv1alpha1.LabelDefenseStatus] == appv1alpha1.DefenseStatusProcessed
+	recorded := isProcessed(owner)
 	idle := !decide.IsSuspended(owner) && !decide.IsIgnoredSuspendSpent(owner.GetAnnotations()) &&
 		owner.GetLabels()[appv1alpha1.LabelIgnoredSuspend] == appv1alpha1.IgnoredSuspendTrue
 	if recorded && !idle {
@@ -291,6 +294,11 @@ func (r *Reconciler) markProcessed(ctx context.Context, owner client.Object, rel
 		r.Tracer.Recorded(r.Kind.GroupVersionKind().Kind, owner, r.Clock.Now())
 	}
 	return nil
+}
+
+// isProcessed reports whether the present release of a workload was recorded.
+func isProcessed(owner client.Object) bool {
+	return owner.GetLabels()[appv1alpha1.LabelDefenseStatus] == appv1alpha1.DefenseStatusProcessed
 }
 
 // report writes the Events about a release, and about the use of ignored-suspend, as recorded by the webhook.

@@ -238,6 +238,25 @@ func TestReconcileReplacesTheRecordOfAnObservedRelease(t *testing.T) {
 	g.Expect(*replaced.OwnerReferences[0].BlockOwnerDeletion).To(BeTrue())
 }
 
+func TestReconcileLeavesTheRecordOfAnObservedReleaseThatWasEnforcedBefore(t *testing.T) {
+	g := NewWithT(t)
+	r, kube := newOperator(t)
+	key := client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}
+	var known appv1alpha1.ChangeWorkload
+	g.Expect(kube.Get(t.Context(), key, &known)).To(Succeed())
+	known.Spec.Observed, known.Spec.Release = true, 57
+	g.Expect(kube.Update(t.Context(), &known)).To(Succeed())
+	processed := sleepAt("3", nil)
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(processed), processed)).To(Succeed())
+	processed.Labels["altershield.defense.antgroup.com/defense-status"] = "processed"
+	g.Expect(kube.Update(t.Context(), processed)).To(Succeed())
+	result, err := r.Reconcile(t.Context(), ofSleep)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result).To(BeZero())
+	g.Expect(kube.Get(t.Context(), key, &known)).To(Succeed(), "its pods would be checked again")
+	g.Expect(known.Spec.Release).To(BeEquivalentTo(57))
+}
+
 // newOperator has the Deployment sleep, and its ChangeWorkload at release 3 with an order of release 1.
 func newOperator(t *testing.T) (*Reconciler, client.WithWatch) {
 	t.Helper()

@@ -273,6 +273,31 @@ func TestObservedReleasesAreCheckedAndNothingIsWrittenToTheWorkload(t *testing.T
 	g.Expect(b.writes).To(BeEmpty())
 }
 
+func TestBaselinesHaveNoOrder(t *testing.T) {
+	g, b := NewWithT(t), newBench(t, statefulset.Kind{}, "web")
+	b.records.Ordered = true
+	b.release("web:1", 3, "web-1")
+	b.reconcile("pass")
+	b.release("web:2", 5, "web-2")
+	b.reconcile("pass")
+	g.Expect(b.all()).To(HaveLen(2))
+	g.Expect(b.all()[0].Finalizers).To(BeEmpty(), "nothing is to be closed at the verifier when it is removed")
+	g.Expect(b.all()[1].Finalizers).To(ConsistOf("altershield.defense.antgroup.com/change-order"))
+}
+
+func TestPodsOfObservedReleasesAreListedWhileTheirNamespaceIsOptedIn(t *testing.T) {
+	g, b := NewWithT(t), newBench(t, statefulset.Kind{}, "web")
+	b.release("web:1", 3, "web-1")
+	b.reconcile("pass")
+	b.release("web:2", 5, "web-2")
+	_, err := b.records.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "shop", Name: "web"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(b.kube.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})).To(Succeed()) // the cache holds no others
+	b.reconcile("pass")
+	g.Expect(b.lists).To(BeZero())
+	g.Expect(b.progress()).To(ContainElement("5  Verified=Unknown/NamespaceOptedOut"))
+}
+
 func TestObservedReleasesEndWithTheMode(t *testing.T) {
 	g, b := NewWithT(t), newBench(t, statefulset.Kind{}, "web")
 	b.release("web:1", 1, "web-1")
