@@ -201,6 +201,7 @@ func paused(seen *decide.Observation)      { seen.Paused = true }
 func suspended(seen *decide.Observation)   { seen.Suspended = true }
 func blockingOff(seen *decide.Observation) { seen.Blocking = false }
 func moved(seen *decide.Observation)       { seen.Current = false }
+func later(seen *decide.Observation)       { seen.Superseded = true }
 func optedOut(seen *decide.Observation)    { seen.OptedIn = false }
 func notEnforced(seen *decide.Observation) { seen.OptedIn, seen.NotEnforced = false, true }
 

@@ -90,6 +90,9 @@ func awaitFirst(status *appv1alpha1.ChangeWorkloadStatus, tally tally, seen Obse
 	if known == nil && seen.First == nil || known != nil && known.Status != metav1.ConditionUnknown {
 		return false
 	}
+	if known != nil && !seen.Current && !seen.Superseded { // the cache shows an earlier release
+		return true
+	}
 	if reason, message := endOfFirst(status, tally, seen); reason != "" {
 		setCondition(status, appv1alpha1.ConditionFirstNodes, metav1.ConditionFalse, reason, message)
 		return false

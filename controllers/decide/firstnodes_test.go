@@ -68,6 +68,14 @@ func endedWith(status metav1.ConditionStatus, reason string) workloadOption {
 	}
 }
 
+func TestDecideStillWaitsForTheFirstNodesIfTheCacheShowsTheReleaseBefore(t *testing.T) {
+	g, workload := NewWithT(t), newWorkload(awaiting)
+	behind := decide.Decide(workload, see(20, moved), now)
+	g.Expect(conditionOf(behind.Status, "FirstNodes")).To(Equal("Unknown Verifying"))
+	workload.Status = behind.Status
+	g.Expect(conditionOf(decide.Decide(workload, see(20, firstOn("b", "a")), now).Status, "FirstNodes")).To(Equal("Unknown Verifying"))
+}
+
 func TestDecideWaitsForTheFirstNodes(t *testing.T) {
 	failed := batches(newBatch(pods(7, 7), done, result("sleep-7", "unpass", "find error")))
 	nodes := withFirst(func(first *decide.First) { first.Nodes = []string{"a", "b", "c"} })
@@ -100,7 +108,7 @@ func TestDecideWaitsForTheFirstNodes(t *testing.T) {
 			"False Withdrawn", false, false, 1, time.Minute},
 		{"until its namespace is opted out", awaiting, see(20, firstOn("a"), optedOut), now, "False NotControlled", false, false, 1, time.Minute},
 		{"until its kind isn't enforced", awaiting, see(20, firstOn("a"), notEnforced), now, "False NotControlled", false, false, 1, time.Minute},
-		{"until the next release", awaiting, see(20, moved), now, "False Superseded", false, false, 1, time.Minute},
+		{"until the next release", awaiting, see(20, moved, later), now, "False Superseded", false, false, 1, time.Minute},
 		{"not where the server refused its order", func(workload *appv1alpha1.ChangeWorkload) { awaiting(workload); workload.Status.Status = "Failed" },
 			see(20, firstOn("a")), now, "False OrderRefused", false, false, 1, time.Minute},
 		{"not where there are none", stored("", "Unknown", ""), see(20, firstOn(), withFirst(func(first *decide.First) { first.Obstacle = "no node matches" })), now,
