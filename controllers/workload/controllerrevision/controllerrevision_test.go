@@ -384,3 +384,43 @@ func TestCacheIsTheSameForEveryKind(t *testing.T) {
 		g.Expect(found).To(Equal(1), kind.Resource())
 	}
 }
+
+func TestIdentify(t *testing.T) {
+	g := NewWithT(t)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(web())
+	g.Expect(err).NotTo(HaveOccurred())
+	observed := &unstructured.Unstructured{Object: fields}
+	version, err := template("2").Version()
+	g.Expect(err).NotTo(HaveOccurred())
+	stranger := revision("stranger", "2", 9)
+	stranger.OwnerReferences[0].UID = "s-0"
+	live := testkit.NewFake(t, revision("web-1", "1", 1), revision("web-2", "2", 2), revision("web-3", "2", 4), revision("web-4", "3", 5), stranger)
+	found, err := set().Identify(t.Context(), live, observed, version)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found.Version).To(Equal(version))
+	g.Expect(found.Number).To(BeEquivalentTo(4), "the newest of the content")
+	g.Expect(set().Identify(t.Context(), live, observed, "another")).To(BeNil())
+
+	broken := revision("web-5", "5", 6)
+	broken.Data.Raw = []byte(`"text"`)
+	_, err = set().Identify(t.Context(), testkit.NewFake(t, broken), observed, version)
+	g.Expect(err).To(MatchError(ContainSubstring("decoding the data of ControllerRevision default/web-5")))
+	away := interceptor.NewClient(live, interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return errors.New("away") },
+	})
+	_, err = set().Identify(t.Context(), away, observed, version)
+	g.Expect(err).To(MatchError("listing the ControllerRevisions of StatefulSet default/web: away"))
+	_, err = set().Identify(t.Context(), live, &unstructured.Unstructured{Object: map[string]any{"spec": "broken"}}, version)
+	g.Expect(err).To(MatchError(ContainSubstring("reading StatefulSet")))
+}
+
+func TestPods(t *testing.T) {
+	g := NewWithT(t)
+	stranger := pod("stranger", "web-1", corev1.ConditionTrue)
+	stranger.OwnerReferences[0].UID = "s-0"
+	found, err := set().Pods(t.Context(), testkit.NewFake(t, pod("web-0", "web-1", corev1.ConditionTrue), stranger), web())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found).To(HaveExactElements(HaveField("Name", "web-0")))
+	_, err = set().Pods(t.Context(), nil, &unstructured.Unstructured{Object: map[string]any{"spec": "broken"}})
+	g.Expect(err).To(MatchError(ContainSubstring("reading StatefulSet")))
+}

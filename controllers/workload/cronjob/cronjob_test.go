@@ -17,6 +17,8 @@ limitations under the License.
 package cronjob_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -26,9 +28,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -264,4 +268,30 @@ func TestCacheHoldsWhatIsRead(t *testing.T) {
 		g.Expect(slim.(*batchv1.CronJob).Annotations).To(Equal(full.Annotations))
 		g.Expect(byObject.Transform("a tombstone")).To(Equal("a tombstone"))
 	}
+}
+
+func TestKindIdentify(t *testing.T) {
+	g := NewWithT(t)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(backup())
+	g.Expect(err).NotTo(HaveOccurred())
+	observed := &unstructured.Unstructured{Object: fields}
+	stranger := job("stranger", "", time.Minute)
+	stranger.OwnerReferences[0].UID = "cron-0"
+	live := testkit.NewFake(t, job("before", "", 2*time.Hour, "Complete"), job("failed", "", 40*time.Minute, "Failed"), job("first", "", 30*time.Minute), stranger)
+	found, err := cronjob.Kind{}.Identify(t.Context(), live, observed, "v2", now.Add(-time.Hour))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found.Version).To(Equal("v2"))
+	g.Expect(found.Run.Name).To(Equal("Job first"))
+	g.Expect(found.Pods).To(Equal(decide.PodsOf{Owner: "first", Label: "batch.kubernetes.io/controller-uid", Value: "first"}))
+	g.Expect(cronjob.Kind{}.Identify(t.Context(), live, observed, "v2", now)).To(BeNil(), "it waits for its first Job")
+
+	away := interceptor.NewClient(live, interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("away")
+		},
+	})
+	_, err = cronjob.Kind{}.Identify(t.Context(), away, observed, "v2", now)
+	g.Expect(err).To(MatchError("listing the Jobs of CronJob default/backup: away"))
+	_, err = cronjob.Kind{}.History(t.Context(), away, backup())
+	g.Expect(err).To(MatchError("listing the Jobs of CronJob default/backup: away"))
 }

@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -214,4 +215,17 @@ func TestCacheHoldsWhatIsRead(t *testing.T) {
 	g.Expect(job.Kind{}.Controls(slim.(*batchv1.Job))).To(BeFalse())
 	g.Expect(job.Cache(labels.Everything()).Transform("a tombstone")).To(Equal("a tombstone"))
 	g.Expect(job.Kind{}.Cache(labels.Everything())).To(HaveLen(1))
+}
+
+func TestKindIdentify(t *testing.T) {
+	g := NewWithT(t)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(migrate(condition("Complete", "True")))
+	g.Expect(err).NotTo(HaveOccurred())
+	found, err := job.Kind{}.Identify(t.Context(), nil, &unstructured.Unstructured{Object: fields}, "v9", now)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found.Version).To(Equal("v9"))
+	g.Expect(found.Run.Complete).To(BeTrue())
+	g.Expect(found.Pods).To(Equal(decide.PodsOf{Owner: "job-1", Label: "batch.kubernetes.io/controller-uid", Value: "job-1"}))
+	_, err = job.Kind{}.Identify(t.Context(), nil, &unstructured.Unstructured{Object: map[string]any{"spec": "broken"}}, "v9", now)
+	g.Expect(err).To(MatchError(ContainSubstring("decoding Job")))
 }

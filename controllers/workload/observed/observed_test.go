@@ -17,7 +17,9 @@ limitations under the License.
 package observed_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +35,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -265,4 +268,59 @@ func TestIdentifyFindsThePodsOfADeclaredKindByTheirAge(t *testing.T) {
 		names = append(names, pods[i].Name)
 	}
 	g.Expect(names).To(Equal([]string{"new"}))
+}
+
+func TestIdentifyFindsNothingOfAWorkloadThatIsGoneOrMovedOn(t *testing.T) {
+	kind, set := observed.Of(statefulset.Kind{}), web("web:1", 1, "web-1")
+	set.ManagedFields = nil
+	version := kind.Sighting(held(t, kind, set)).Version
+	record := func(version string) *appv1alpha1.ChangeWorkload {
+		made := &appv1alpha1.ChangeWorkload{Spec: appv1alpha1.ChangeWorkloadSpec{AppName: "web", Reversion: version}}
+		made.Namespace = "shop"
+		made.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web", UID: set.UID, Controller: ptr.To(true)}}
+		return made
+	}
+	behind := set.DeepCopy()
+	behind.Generation = 2
+	stranger := record(version)
+	stranger.OwnerReferences[0].UID = "set-0"
+	for name, row := range map[string]struct {
+		record *appv1alpha1.ChangeWorkload
+		live   []client.Object
+	}{
+		"gone":                         {record(version), nil},
+		"another one of its name":      {stranger, []client.Object{set}},
+		"at another content":           {record("0123456789abcdef0123456789abcdef"), []client.Object{set}},
+		"not seen by its controller":   {record(version), []client.Object{behind}},
+		"without a revision as of yet": {record(version), []client.Object{set}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			found, err := kind.Identify(t.Context(), testkit.NewFake(t, row.live...), row.record)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(found).To(BeNil())
+		})
+	}
+	away := interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("away")
+		},
+	})
+	_, err := kind.Identify(t.Context(), away, record(version))
+	NewWithT(t).Expect(err).To(MatchError("reading StatefulSet shop/web: away"))
+}
+
+func TestKindOfAnObjectThatCannotBeRead(t *testing.T) {
+	g, kind := NewWithT(t), observed.Of(statefulset.Kind{})
+	broken := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "web"}, "spec": map[string]any{"replicas": "many"}}}
+	g.Expect(kind.Rollout(broken).Desired).To(Equal(kind.Rollout(&appsv1.StatefulSet{}).Desired))
+	g.Expect(kind.Sighting(broken).Version).To(BeEmpty())
+}
+
+func TestKindHasListsOfItsOwn(t *testing.T) {
+	g, kind := NewWithT(t), observed.Of(statefulset.Kind{})
+	list, ok := kind.NewList().(*unstructured.UnstructuredList)
+	g.Expect(ok).To(BeTrue())
+	g.Expect(list.GroupVersionKind().String()).To(Equal("apps/v1, Kind=StatefulSetList"))
+	g.Expect(kind.OwnerOf(t.Context(), nil, &corev1.Pod{})).To(BeNil())
 }
