@@ -75,7 +75,7 @@ func (p Past) HealthyOlder(revisions []Revision, now time.Time) *Revision {
 	var newest, newestFailed *Revision
 	for i := range revisions {
 		candidate := &revisions[i]
-		if candidate.Number >= current.Number || !candidate.Healthy || RefusalOf(p.Rollbacks, candidate.Version, now) != nil {
+		if !precedes(candidate, current) || !candidate.Healthy || RefusalOf(p.Rollbacks, candidate.Version, now) != nil {
 			continue
 		}
 		if candidate.Presumed && !p.mayHaveRun(candidate.Version) {
@@ -91,6 +91,13 @@ func (p Past) HealthyOlder(revisions []Revision, now time.Time) *Revision {
 		return newestFailed
 	}
 	return newest
+}
+
+// precedes reports whether a revision is from before the current one. Runs are numbered by the second in which they were created: of those
+// within the same second, one of another version is from before.
+func precedes(candidate, current *Revision) bool {
+	return candidate.Number < current.Number ||
+		candidate.Number == current.Number && candidate.Run != nil && candidate.Version != current.Version
 }
 
 func newerOf(known, candidate *Revision) *Revision {

@@ -120,6 +120,18 @@ func TestHealthyOlder(t *testing.T) {
 	}
 }
 
+func TestHealthyOlderFindsARunOfTheSameSecond(t *testing.T) {
+	g := NewWithT(t)
+	current, before := broken("b", 7), running("a", 7)
+	current.Run = &decide.Run{Name: "Job backup-2"}
+	past := decide.Past{Release: decide.Release{Version: "b", Number: 2}}
+	g.Expect(past.HealthyOlder([]decide.Revision{current, before}, now)).To(BeNil(), "revisions of other kinds are numbered one by one")
+	before.Run = &decide.Run{Name: "Job backup-1", Complete: true}
+	g.Expect(past.HealthyOlder([]decide.Revision{current, before}, now).Run.Name).To(Equal("Job backup-1"))
+	current.Healthy = true
+	g.Expect(past.HealthyOlder([]decide.Revision{current}, now)).To(BeNil(), "itself")
+}
+
 func TestHealthyOlderIsNilForAReleaseWithoutARevisionOfItsOwn(t *testing.T) {
 	past := decide.Past{Release: decide.Release{Version: "b", Number: 2}}
 	NewWithT(t).Expect(past.HealthyOlder([]decide.Revision{running("a", 6)}, now)).To(BeNil())
