@@ -406,7 +406,9 @@ func TestIdentify(t *testing.T) {
 	_, err = set().Identify(t.Context(), testkit.NewFake(t, broken), observed, version)
 	g.Expect(err).To(MatchError(ContainSubstring("decoding the data of ControllerRevision default/web-5")))
 	away := interceptor.NewClient(live, interceptor.Funcs{
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return errors.New("away") },
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("away")
+		},
 	})
 	_, err = set().Identify(t.Context(), away, observed, version)
 	g.Expect(err).To(MatchError("listing the ControllerRevisions of StatefulSet default/web: away"))
