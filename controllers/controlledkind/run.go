@@ -61,8 +61,8 @@ func (r *Reconciler) run(ctx context.Context, list []appv1alpha1.ControlledKind,
 	return errors.Join(faults...)
 }
 
-// wanted returns the kind to be run, nil where none is.
-func wanted(controlled *appv1alpha1.ControlledKind, seen *observation) workload.Kind {
+// toRun returns the kind to be run, nil if none is.
+func toRun(controlled *appv1alpha1.ControlledKind, seen *observation) workload.Kind {
 	switch {
 	case workload.IsEnforced(controlled) && seen.declared && seen.mayRun():
 		return seen.kind
@@ -73,7 +73,7 @@ func wanted(controlled *appv1alpha1.ControlledKind, seen *observation) workload.
 }
 
 func (r *Reconciler) runOne(ctx context.Context, controlled *appv1alpha1.ControlledKind, seen *observation) error {
-	state, wanted := r.Runner.State(controlled.Name), wanted(controlled, seen)
+	state, wanted := r.Runner.State(controlled.Name), toRun(controlled, seen)
 	_, isObserved := state.Kind.(workload.Observed) // it holds nothing
 	isOther := state.Kind != wanted && (wanted != nil || isObserved)
 	if state.Kind != nil && (seen.kind == nil || state.Failure != nil || isOther) {

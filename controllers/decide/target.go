@@ -100,6 +100,20 @@ func precedes(candidate, current *Revision) bool {
 		candidate.Number == current.Number && candidate.Run != nil && candidate.Version != current.Version
 }
 
+// IdentifyByTemplate gives revisions the versions of their templates, and returns the newest one with a version; nil if there is none.
+func IdentifyByTemplate(revisions []Revision, version string) (newest *Revision, err error) {
+	for i := range revisions {
+		revision := &revisions[i]
+		if revision.Version, err = revision.Template.Version(); err != nil {
+			return nil, err
+		}
+		if revision.Version == version {
+			newest = newerOf(newest, revision)
+		}
+	}
+	return newest, nil
+}
+
 func newerOf(known, candidate *Revision) *Revision {
 	if known == nil || candidate.Number > known.Number {
 		return candidate

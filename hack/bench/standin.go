@@ -41,7 +41,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/lab"
 )
 
-// templateLabel tells the pods of the templates of a Gadget apart.
+// templateLabel distinguishes the pods of the templates of a Gadget.
 const templateLabel = "bench.example.com/template"
 
 // standIn is the controller of Gadgets. It rolls out their pods as the Deployment controller does those of Deployments, by ReplicaSets.

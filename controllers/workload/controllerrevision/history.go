@@ -78,19 +78,16 @@ func (s Set) Identify(ctx context.Context, live client.Reader, object *unstructu
 	if err != nil {
 		return nil, err
 	}
-	var newest *decide.Revision
+	revisions := make([]decide.Revision, len(kept))
 	for i := range kept {
-		template, err := templateOf(&kept[i])
-		if err != nil {
+		revisions[i] = s.Revision(&kept[i])
+		if revisions[i].Template, err = templateOf(&kept[i]); err != nil {
 			return nil, err
 		}
-		revision := s.Revision(&kept[i])
-		if revision.Version, err = template.Version(); err != nil {
-			return nil, fmt.Errorf("reading ControllerRevision %s: %w", client.ObjectKeyFromObject(&kept[i]), err)
-		}
-		if revision.Version == version && (newest == nil || revision.Number > newest.Number) {
-			newest = &revision
-		}
+	}
+	newest, err := decide.IdentifyByTemplate(revisions, version)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ControllerRevisions of %s %s: %w", s.Kind.GroupVersionKind().Kind, client.ObjectKeyFromObject(object), err)
 	}
 	return newest, nil
 }

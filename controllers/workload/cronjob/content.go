@@ -79,17 +79,28 @@ func (k Kind) MayChange() string {
 
 // History returns the Jobs by which releases were judged. They have no schedule, so that only a kept release can be gone back to.
 func (k Kind) History(ctx context.Context, live client.Reader, cronJob client.Object) ([]decide.Revision, error) {
+	runs, err := runsIn(ctx, live, cronJob, job.RevisionOf, client.HasLabels{appv1alpha1.LabelVersion})
+	if err != nil {
+		return nil, err
+	}
+	return runsOf(cronJob, runs), nil
+}
+
+// runsIn lists the Jobs that a CronJob controls, as revisions.
+func runsIn(
+	ctx context.Context, live client.Reader, cronJob client.Object, revisionOf func(*batchv1.Job) decide.Revision, options ...client.ListOption,
+) ([]decide.Revision, error) {
 	var list batchv1.JobList
-	if err := live.List(ctx, &list, client.InNamespace(cronJob.GetNamespace()), client.HasLabels{appv1alpha1.LabelVersion}); err != nil {
+	if err := live.List(ctx, &list, append(options, client.InNamespace(cronJob.GetNamespace()))...); err != nil {
 		return nil, fmt.Errorf("listing the Jobs of CronJob %s/%s: %w", cronJob.GetNamespace(), cronJob.GetName(), err)
 	}
 	var runs []decide.Revision
 	for i := range list.Items {
 		if metav1.IsControlledBy(&list.Items[i], cronJob) {
-			runs = append(runs, job.RevisionOf(&list.Items[i]))
+			runs = append(runs, revisionOf(&list.Items[i]))
 		}
 	}
-	return runsOf(cronJob, runs), nil
+	return runs, nil
 }
 
 // Orphans returns none: a CronJob adopts no Jobs.
@@ -104,15 +115,9 @@ func (Kind) Orphans(context.Context, client.Reader, client.Object, string) ([]po
 func (Kind) Identify(
 	ctx context.Context, live client.Reader, cronJob *unstructured.Unstructured, version string, since time.Time,
 ) (*decide.Revision, error) {
-	var list batchv1.JobList
-	if err := live.List(ctx, &list, client.InNamespace(cronJob.GetNamespace())); err != nil {
-		return nil, fmt.Errorf("listing the Jobs of CronJob %s/%s: %w", cronJob.GetNamespace(), cronJob.GetName(), err)
-	}
-	var runs []decide.Revision
-	for i := range list.Items {
-		if metav1.IsControlledBy(&list.Items[i], cronJob) {
-			runs = append(runs, job.Identified(&list.Items[i], version))
-		}
+	runs, err := runsIn(ctx, live, cronJob, func(run *batchv1.Job) decide.Revision { return job.Identified(run, version) })
+	if err != nil {
+		return nil, err
 	}
 	if runs = decide.RunsOf(runs, decide.Release{Version: version}, since); len(runs) == 0 {
 		return nil, nil

@@ -76,15 +76,9 @@ func (k Kind) Identify(
 	if err != nil {
 		return nil, err
 	}
-	var newest *decide.Revision
-	for i := range revisions {
-		revision := &revisions[i]
-		if revision.Version, err = revision.Template.Version(); err != nil {
-			return nil, fmt.Errorf("reading the ReplicaSets of Deployment %s/%s: %w", deployment.GetNamespace(), deployment.GetName(), err)
-		}
-		if revision.Version == version && (newest == nil || revision.Number > newest.Number) {
-			newest = revision
-		}
+	newest, err := decide.IdentifyByTemplate(revisions, version)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ReplicaSets of Deployment %s/%s: %w", deployment.GetNamespace(), deployment.GetName(), err)
 	}
 	return newest, nil
 }
