@@ -24,6 +24,8 @@ import (
 	"os"
 	"runtime"
 
+	_ "time/tzdata" // the image has no time zones of its own
+
 	_ "golang.org/x/crypto/x509roots/fallback"  // the image has no certificate authorities of its own
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // lets a kubeconfig outside the cluster use any login method
 	"k8s.io/utils/clock"

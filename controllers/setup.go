@@ -27,6 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/traas-stack/altershield-operator/controllers/breakglass"
+	"github.com/traas-stack/altershield-operator/controllers/changefreeze"
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
@@ -121,6 +123,8 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 			Declared: catalog, Runner: options.Declared,
 		},
 		"DeclaredKind":  catalog,
+		"ChangeFreeze":  &changefreeze.Reconciler{Client: kube, Clock: options.Clock, Namespace: options.Namespace},
+		"BreakGlass":    &breakglass.Reconciler{Client: kube, Clock: options.Clock},
 		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
 	}
 	recorded := func(name string, kinds bykind.Kinds) *record.Controller {

@@ -32,9 +32,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
@@ -280,6 +283,14 @@ func accountsOf(t testing.TB, reader client.Reader) *accounts {
 // pastOf returns a past with the reader as its API server.
 func pastOf(live client.Reader, accounts *accounts) *past {
 	return newPast(Options{Live: live, Clock: clocktesting.NewFakePassiveClock(now)}, accounts).of(kind.Kind{})
+}
+
+// freezesOf returns freezes with the ChangeFreezes, BreakGlasses and namespaces.
+func freezesOf(t testing.TB, accounts *accounts, kind workload.Kind, objects ...client.Object) *freezes {
+	t.Helper()
+	reader := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...).Build()
+	options := Options{Reader: reader, Live: reader, Namespace: "altershieldoperator-system", Clock: clocktesting.NewFakePassiveClock(now)}
+	return newFreezes(options, newPast(options, accounts), accounts).of(kind)
 }
 
 func countingMetrics(t testing.TB) *Metrics {

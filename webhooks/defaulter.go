@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -46,6 +47,7 @@ type defaulter struct {
 	clock    clock.PassiveClock
 	accounts *accounts
 	past     *past
+	freezes  *freezes
 }
 
 var _ admission.Handler = &defaulter{}
@@ -95,6 +97,19 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
+	if released {
+		course, err := d.freezes.decide(ctx, start{request: request, object: created, number: 1, isRelease: true, isNew: true})
+		switch {
+		case err != nil:
+			return admission.Errored(http.StatusInternalServerError, err)
+		case course.denial != nil:
+			return *course.denial
+		}
+		if err := after.settle(before, course, 1); err != nil {
+			return d.unversioned(request, err)
+		}
+		warnings = append(warnings, course.warnings...)
+	}
 	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(append(warnings, selectorAdvice(d.kind, marks{}, before)...)...)
 }
 
@@ -124,6 +139,19 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 		if before.holdWith, err = workload.HoldWith(d.kind, oldObject.Object, updated.Object); err != nil {
 			warnings = append(warnings, fmt.Sprintf("the rollout of this release can't be held: %s", err))
 		}
+	}
+	if starts := isRelease || before.startsParked(old); starts && !by.isOperator {
+		asked := start{request: request, object: updated, known: known, number: old.release().Number, isRelease: isRelease}
+		if isRelease {
+			asked.number, asked.suspension = decide.NextRelease(old.annotations), suspension(workload.Phrase(d.kind, request.Name), old, before, now)
+		}
+		if before.course, err = d.freezes.decide(ctx, asked); err != nil {
+			return admission.Errored(http.StatusInternalServerError, err)
+		}
+		if before.course.denial != nil {
+			return *before.course.denial
+		}
+		warnings = append(warnings, before.course.warnings...)
 	}
 	after, err := stampUpdate(old, before, by, now)
 	if err != nil {

@@ -33,6 +33,9 @@ const (
 	decisionRefusalIgnored decision = "refusal_ignored"
 	decisionReturned       decision = "returned_to_verified"
 	decisionRuleBroken     decision = "rule_broken"
+	decisionParked         decision = "parked"
+	decisionFrozen         decision = "frozen"
+	decisionBroken         decision = "break_glass"
 )
 
 // Metrics counts the decisions of the webhooks, without dry runs and requests that the cache doesn't confirm.
@@ -44,7 +47,7 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "altershield_admission_decisions_total",
-		Help: "Decisions of the webhooks on releases: stamped, even if the release is denied afterwards; on suspended workloads denied, suspension_ignored or returned_to_verified; on versions that were rolled back refused or refusal_ignored; on updates and deletions that a ControlledKind doesn't allow rule_broken. First releases don't count. One decision per second counts for each workload, after a burst of 20.",
+		Help: "Decisions of the webhooks on releases: stamped, even if the release is denied afterwards; on suspended workloads denied, suspension_ignored or returned_to_verified; on versions that were rolled back refused or refusal_ignored; on updates and deletions that a ControlledKind doesn't allow rule_broken; during a ChangeFreeze parked, or frozen if it is denied; break_glass if it passes by a BreakGlass. First releases don't count. One decision per second counts for each workload, after a burst of 20.",
 	}, []string{"decision"})}
 	if err := registry.Register(metrics.decisions); err != nil {
 		return nil, fmt.Errorf("registering the metrics of admission: %w", err)
@@ -52,6 +55,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, decision := range []decision{
 		decisionStamped, decisionDenied, decisionRefused, decisionIgnored, decisionRefusalIgnored, decisionReturned, decisionRuleBroken,
+		decisionParked, decisionFrozen, decisionBroken,
 	} {
 		metrics.decisions.WithLabelValues(string(decision))
 	}

@@ -46,7 +46,7 @@ func (m marks) isStampedAfter(old marks) bool {
 // reverted the template since, so that nothing ends. Forging the record gives a user only keys that the user may set anyway.
 func (m marks) beforeFirstCall(old marks) marks {
 	record, _ := appv1alpha1.ReleaseRecordOf(m.annotations)
-	started := decide.StartsOnFirstNodes(m.annotations, decide.NextRelease(old.annotations))
+	started := decide.StartsHeld(m.annotations, decide.NextRelease(old.annotations)) && m.annotations[appv1alpha1.AnnotationHeld] != ""
 	if record.Ended == nil && !started || !m.isStampedAfter(old) {
 		return m
 	}

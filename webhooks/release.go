@@ -58,6 +58,8 @@ type marks struct {
 	originals string
 	// first reports whether the release is to start on its first nodes.
 	first bool
+	// course is what the freezes that are on make of the release.
+	course course
 	// object is the object with the marks.
 	object client.Object
 	// knownAs is the earlier version of the template, if another build of the operator computed it. It is empty if there is none, or
@@ -144,7 +146,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	stamped.restoreOwned(old)
 	if !updated.releases(old) {
 		stamped.settleRequest(old, updated, by.user)
-		return stamped, nil
+		return stamped, stamped.settle(updated, updated.course, old.release().Number)
 	}
 	stamped.settleRollback(updated, by)
 	release := decide.NextRelease(old.annotations)
@@ -167,6 +169,9 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	}
 	end := ended(updated, stamped)
 	stamped.startOnFirstNodes(release)
+	if err := stamped.settle(updated, updated.course, release); err != nil {
+		return marks{}, err
+	}
 	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
 		User: releaser(updated, by, release), Time: metav1.NewTime(now), Version: version, Release: release,
 		Changes: workload.Changes(updated.kind, old.content, updated.content), Ended: end,
@@ -190,6 +195,8 @@ func (m *marks) resume(old marks) {
 	delete(m.annotations, appv1alpha1.AnnotationHeld)
 	delete(m.annotations, appv1alpha1.AnnotationHeldFrom)
 	delete(m.annotations, appv1alpha1.AnnotationParked)
+	delete(m.annotations, appv1alpha1.AnnotationFrozen)
+	delete(m.annotations, appv1alpha1.AnnotationBreakGlass)
 	if known && old.paused && !strings.HasSuffix(held, appv1alpha1.HeldOverridden) {
 		m.paused, m.originals = false, old.annotations[appv1alpha1.AnnotationHeldFrom]
 	}

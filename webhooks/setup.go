@@ -49,6 +49,10 @@ const (
 	ValidateKindPath = "/validate-kind"
 	// ValidateControlledKindPath is the path for ControlledKinds.
 	ValidateControlledKindPath = "/validate-controlledkind"
+	// ValidateChangeFreezePath is the path for ChangeFreezes.
+	ValidateChangeFreezePath = "/validate-changefreeze"
+	// MutateBreakGlassPath is the path for BreakGlasses.
+	MutateBreakGlassPath = "/mutate-breakglass"
 )
 
 // +kubebuilder:webhook:path=/mutate-apps-v1-deployment,mutating=true,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=create;update,versions=v1,name=mdeployment.kb.io,admissionReviewVersions=v1,reinvocationPolicy=IfNeeded,timeoutSeconds=10
@@ -56,6 +60,12 @@ const (
 
 // While no replica answers, a ControlledKind can still be applied and changed: its condition Ready shows what is wrong with it.
 // +kubebuilder:webhook:path=/validate-controlledkind,mutating=false,failurePolicy=ignore,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=controlledkinds,verbs=create;update,versions=v1alpha1,name=vcontrolledkind.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
+
+// A ChangeFreeze that was not checked shows in its condition Ready what is wrong with it.
+// +kubebuilder:webhook:path=/validate-changefreeze,mutating=false,failurePolicy=ignore,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=changefreezes,verbs=create;update,versions=v1alpha1,name=vchangefreeze.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
+
+// Without it, a client could name another user as the author of a BreakGlass.
+// +kubebuilder:webhook:path=/mutate-breakglass,mutating=true,failurePolicy=fail,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=breakglasses,verbs=create,versions=v1alpha1,name=mbreakglass.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
 
 // Options configures the webhooks.
 type Options struct {
@@ -65,6 +75,8 @@ type Options struct {
 	Reader client.Reader
 	// Live reads from the API server, for irrevocable decisions and for objects that the cache doesn't hold.
 	Live client.Reader
+	// Namespace is the namespace of the operator, whose ChangeFreezes may select other namespaces.
+	Namespace string
 	// Operator is the user name of the operator, which may write its own keys and roll back.
 	Operator string
 	Clock    clock.PassiveClock
@@ -73,15 +85,15 @@ type Options struct {
 	Metrics  prometheus.Registerer
 	// Tracer is nil if tracing is off.
 	Tracer *tracing.Tracer
-	// ControlledKinds validates ControlledKinds.
-	ControlledKinds admission.Handler
+	// ControlledKinds validates ControlledKinds, ChangeFreezes validates ChangeFreezes, and BreakGlasses records who creates one.
+	ControlledKinds, ChangeFreezes, BreakGlasses admission.Handler
 	// Leaving is closed when the process begins to shut down. It may be nil.
 	Leaving <-chan struct{}
 }
 
 // Watch makes the cache hold the objects that the webhooks read, also on replicas that don't lead.
 func Watch(ctx context.Context, informers cache.Informers, kinds workload.Kinds) error {
-	for _, object := range append(kinds.Snapshot().Objects(), &corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.ControlledKind{}) {
+	for _, object := range append(kinds.Snapshot().Objects(), &corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.ControlledKind{}, &appv1alpha1.ChangeFreeze{}) {
 		if _, err := informers.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
@@ -97,16 +109,17 @@ func Register(server webhook.Server, options Options) error {
 	}
 	accounts := newAccounts(options, metrics)
 	past := newPast(options, accounts)
+	freezes := newFreezes(options, past, accounts)
 	mutate := dispatcher{options.Kinds, options.Reader, func(kind workload.Kind) admission.Handler {
-		return &defaulter{kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind)}
+		return &defaulter{kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind), freezes: freezes.of(kind)}
 	}}
 	validate := dispatcher{options.Kinds, options.Reader, func(kind workload.Kind) admission.Handler {
-		return &validator{kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind)}
+		return &validator{kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind), freezes: freezes.of(kind)}
 	}}
 	log := boundedLog(options.Clock)
 	for path, handler := range map[string]admission.Handler{
 		MutatePath: mutate, MutateKindPath: mutate, ValidatePath: validate, ValidateKindPath: validate,
-		ValidateControlledKindPath: options.ControlledKinds,
+		ValidateControlledKindPath: options.ControlledKinds, ValidateChangeFreezePath: options.ChangeFreezes, MutateBreakGlassPath: options.BreakGlasses,
 	} {
 		server.Register(path, closeOnShutdown{options.Leaving, &admission.Webhook{Handler: handler, LogConstructor: log}})
 	}

@@ -63,6 +63,15 @@ func (r *Reconciler) steer(
 	case decision.Resume, decision.Unhold, decision.Lift && scene.Hold != decide.NotHeld:
 		change.Unannotate = append(originals(scene.owner), appv1alpha1.AnnotationHeld)
 	}
+	switch {
+	case decision.Freeze != nil:
+		if change.Annotate == nil {
+			change.Annotate = map[string]string{}
+		}
+		change.Annotate[appv1alpha1.AnnotationFrozen] = decision.Freeze.String()
+	case decision.Thaw:
+		change.Unannotate = append(change.Unannotate, appv1alpha1.AnnotationFrozen)
+	}
 	if change.IsEmpty() {
 		return false, nil
 	}
@@ -109,6 +118,8 @@ func (r *Reconciler) reportHold(workload *appv1alpha1.ChangeWorkload, scene *sce
 		cause = "the release is parked"
 	}
 	switch {
+	case decision.Pause && decision.Freeze != nil, decision.Resume && scene.Freeze.Parked != nil:
+		// The condition Frozen brings an Event.
 	case decision.Pause && scene.Recurs:
 		r.Recorder.Record(events.ScheduleHeld(scene.owner, workload, cause))
 	case decision.Pause:
@@ -197,6 +208,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	r.report(before, workload, scene, decision)
 	r.reportOrder(before, workload, scene)
 	r.reportTrial(before, workload, scene)
+	r.reportFreeze(before, workload, scene)
 	r.Tracer.Changed(before, workload, scene.owner, scene.Batches, r.Clock.Now())
 	return nil
 }

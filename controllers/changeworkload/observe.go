@@ -90,6 +90,9 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	if err := r.observeBatches(ctx, workload, records, result); err != nil {
 		return nil, err
 	}
+	if err := r.observeFreeze(ctx, workload, records, result); err != nil {
+		return nil, err
+	}
 	if err := r.observeFirst(ctx, workload, result); err != nil {
 		return nil, err
 	}

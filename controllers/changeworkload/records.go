@@ -40,6 +40,8 @@ type records interface {
 	batches(ctx context.Context, kind workload.Kind, record *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangePod, error)
 	// others returns the ChangeWorkloads of the workload that was released, except the given one.
 	others(ctx context.Context, kind workload.Kind, owner client.Object, record *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangeWorkload, error)
+	// reader returns what they are read by.
+	reader() client.Reader
 }
 
 // cachedRecords reads from the cache. What it shows of a ChangeWorkload may be older than what was seen of it before.
@@ -79,6 +81,8 @@ func (r cachedRecords) others(
 	return others, nil
 }
 
+func (r cachedRecords) reader() client.Reader { return r.cache }
+
 // liveRecords reads from the API server, by labels, as that has no indexes.
 type liveRecords struct{ api client.Reader }
 
@@ -99,3 +103,5 @@ func (r liveRecords) others(
 	found, err := index.LiveRecordsOf(ctx, r.api, kind, owner)
 	return slices.DeleteFunc(found, func(record appv1alpha1.ChangeWorkload) bool { return record.UID == own.UID }), err
 }
+
+func (r liveRecords) reader() client.Reader { return r.api }

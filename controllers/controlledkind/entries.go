@@ -146,14 +146,15 @@ func rulesOf(kind workload.Kind, operations ...admissionregistrationv1.Operation
 	}}
 }
 
-// releaseOrKeys is true for a release, and for changes by others of keys that the operator writes, or that have an effect on it.
+// releaseOrKeys is true for a release, for updates by others of a workload whose release is frozen, which they may start, and for changes by
+// others of keys that the operator writes, or that have an effect on it.
 func releaseOrKeys(kind workload.Kind, operator string) string {
 	annotations := append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationRollback)
 	if _, ok := kind.(workload.NodeBound); ok {
 		annotations = append(annotations, appv1alpha1.AnnotationFirstNodes)
 	}
-	return fmt.Sprintf("request.operation == 'CREATE' || %s || (request.userInfo.username != %s && (%s || %s))",
-		workload.MayChange(kind), quoted(operator),
+	return fmt.Sprintf("request.operation == 'CREATE' || %s || (request.userInfo.username != %s && (%s in oldObject.metadata.?annotations.orValue({}) || %s || %s))",
+		workload.MayChange(kind), quoted(operator), quoted(appv1alpha1.AnnotationFrozen),
 		changed("labels", append(appv1alpha1.OwnedLabels(), appv1alpha1.LabelIgnoredSuspend)...),
 		changed("annotations", annotations...))
 }

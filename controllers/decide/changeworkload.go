@@ -62,6 +62,8 @@ type Observation struct {
 	RolledBack *appv1alpha1.Rollback
 	// Parked is the park of this release, nil where it is not parked.
 	Parked *appv1alpha1.Park
+	// Freeze is what is known of the freezes that concern this release.
+	Freeze Freeze
 	// First is what is known of the first nodes of this release, nil where it doesn't start on them.
 	First *First
 	// Run is the run of the release that is checked, nil where its pods don't end by themselves, or none runs yet.
@@ -114,8 +116,11 @@ type Decision struct {
 	// Pause reports whether the rollout has to be paused, Resume whether the operator's pause has to end, Override whether a user
 	// has ended it.
 	Pause, Resume, Override bool
-	// Unhold reports whether to forget a pause for the first nodes that a user has ended: the rollout may be paused again.
+	// Unhold reports whether to forget a pause for the first nodes, or for a freeze, that a user has ended: the rollout may be paused again.
 	Unhold bool
+	// Freeze is the mark to write if a freeze begins to hold the release. Thaw reports whether the mark has to be removed.
+	Freeze *appv1alpha1.Frozen
+	Thaw   bool
 	// Verified reports whether the release is verified and was not before, Keep whether its pod template has to be kept.
 	Verified, Keep bool
 	// Prune are the ChangeWorkloads of older releases to remove.
@@ -141,7 +146,16 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	seen.Fault = faultOf(&status, seen)
 	failed := len(tally.failed) > 0 || seen.Fault != ""
 	var decision Decision
-	waits := awaitFirst(&status, tally, seen, now)
+	if seen.Freeze.Broken != nil {
+		status.BreakGlass = seen.Freeze.Broken
+	}
+	frozen := awaitThaw(&status, seen)
+	first := false
+	if frozen {
+		putOffFirst(&status, seen)
+	} else {
+		first = awaitFirst(&status, tally, seen, now)
+	}
 	switch {
 	case status.Status == appv1alpha1.ChangeWorkloadFailed:
 		// The verifier refused the order: the release is not checked.
@@ -174,13 +188,20 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		status.Status = waitingPhase(status.Status)
 		decision.await(&status, workload, tally, seen, now)
 	}
-	decision.try(&status, seen)
+	if !frozen {
+		decision.try(&status, seen)
+	}
 	setRolledBack(&status, seen)
 	setParked(&status, seen)
 	decision.forget(&status, workload, seen)
-	decision.hold(&status, seen, failed, pausesForFirst(workload, &status))
-	if waits {
+	decision.hold(&status, workload, seen, failed, pausesForFirst(workload, &status) || pausesForFreeze(workload, seen, frozen))
+	if first {
 		decision.lookIn(status.FirstNodes.Deadline.Sub(now))
+	}
+	if frozen {
+		decision.lookIn(thawWait(&status, now))
+	} else if next := seen.Freeze.NextHold; !next.IsZero() && IsInProgress(workload) {
+		decision.lookIn(next.Sub(now))
 	}
 	decision.observeAgain(workload, &status, seen, now)
 	switch {
@@ -330,6 +351,10 @@ func (d *Decision) await(
 				"the next change of the template is a release again")
 		return
 	}
+	if isFrozen(status) {
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonFrozen, "the release is frozen: see the condition Frozen")
+		return
+	}
 	if seen.Runs {
 		seen.describeRun(status)
 		if seen.Stuck.Next > 0 {
@@ -348,7 +373,7 @@ func (d *Decision) await(
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonParked, "the release is parked: see the condition Parked")
 	case awaitsFirst(status):
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonFirstNodes, "the release waits for its first nodes: see the condition FirstNodes")
-	case seen.Paused:
+	case seen.Paused && seen.Hold != Held: // the operator ends its own pause now
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaused(seen.Kind),
 			fmt.Sprintf("the %s is paused: %s to create the pods of this release", seen.Kind, seen.Resume))
 	case status.Status == appv1alpha1.ChangeWorkloadTimeOutPreThreshold:

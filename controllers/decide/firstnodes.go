@@ -66,6 +66,11 @@ func StartsOnFirstNodes(annotations map[string]string, release int64) bool {
 	return annotations[appv1alpha1.AnnotationHeld] == strconv.FormatInt(release, 10)+appv1alpha1.HeldFirstNodes
 }
 
+// StartsHeld reports whether the webhook may have paused the rollout of a release, until the pods on its first nodes pass, or for a freeze.
+func StartsHeld(annotations map[string]string, release int64) bool {
+	return StartsOnFirstNodes(annotations, release) || appv1alpha1.FrozenOf(annotations, release) != nil
+}
+
 // NeedsFirstNodes reports whether the first nodes of a release have yet to be selected.
 func NeedsFirstNodes(workload *appv1alpha1.ChangeWorkload) bool {
 	status := &workload.Status
@@ -74,7 +79,8 @@ func NeedsFirstNodes(workload *appv1alpha1.ChangeWorkload) bool {
 
 // AwaitedFirstNodes returns the first nodes of a release that waits for them, nil where it doesn't.
 func AwaitedFirstNodes(workload *appv1alpha1.ChangeWorkload) []string {
-	if workload.Status.ObservedRelease != workload.Spec.Release || workload.Status.FirstNodes == nil || !awaitsFirst(&workload.Status) {
+	if workload.Status.ObservedRelease != workload.Spec.Release || workload.Status.FirstNodes == nil || isFrozen(&workload.Status) ||
+		!awaitsFirst(&workload.Status) {
 		return nil
 	}
 	return workload.Status.FirstNodes.Nodes
@@ -97,7 +103,7 @@ func awaitFirst(status *appv1alpha1.ChangeWorkloadStatus, tally tally, seen Obse
 		setCondition(status, appv1alpha1.ConditionFirstNodes, metav1.ConditionFalse, reason, message)
 		return false
 	}
-	limit := firstNodesTime + time.Duration(seen.MinReadySeconds)*time.Second
+	limit := seen.firstNodesLimit()
 	if status.FirstNodes == nil {
 		status.FirstNodes = &appv1alpha1.FirstNodes{Nodes: seen.First.Nodes, Deadline: *afterWindow(now, limit)}
 	}
@@ -126,6 +132,18 @@ func awaitFirst(status *appv1alpha1.ChangeWorkloadStatus, tally tally, seen Obse
 func pausesForFirst(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus) bool {
 	known := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionFirstNodes) != nil
 	return known && (NeedsFirstNodes(workload) || awaitsFirst(&workload.Status))
+}
+
+// firstNodesLimit returns how long a release waits for a further pod on its first nodes.
+func (o *Observation) firstNodesLimit() time.Duration {
+	return firstNodesTime + time.Duration(o.MinReadySeconds)*time.Second
+}
+
+// putOffFirst has a frozen release wait for its first nodes from the end of the freeze.
+func putOffFirst(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) {
+	if status.FirstNodes != nil && status.Frozen.Until != nil {
+		status.FirstNodes.Deadline = *afterWindow(status.Frozen.Until.Time, seen.firstNodesLimit())
+	}
 }
 
 // endOfFirst returns why a release doesn't wait for its first nodes any more, empty while it does.

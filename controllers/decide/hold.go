@@ -56,9 +56,11 @@ func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
 
 // hold pauses the rollout of a failed or parked release, once, and resumes it when no pod is failed any more or its namespace is opted
 // out. It leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed without the webhooks, which
-// is not the one that failed. The rollout of a release that waits for its first nodes stays paused, until the status shows why it goes on.
-// The schedule of a release that is tried is paused from the start of the trial until it is verified.
-func (d *Decision) hold(status *appv1alpha1.ChangeWorkloadStatus, seen Observation, failed, waits bool) {
+// is not the one that failed. The rollout of a release that waits, for its first nodes or the end of a freeze, stays paused, until the status
+// shows why it goes on. The schedule of a release that is tried is paused from the start of the trial until it is verified.
+func (d *Decision) hold(
+	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, failed, waits bool,
+) {
 	asked := seen.Parked != nil && seen.Parked.Reason == appv1alpha1.RollbackRequested
 	switch {
 	case !seen.Current:
@@ -71,10 +73,15 @@ func (d *Decision) hold(status *appv1alpha1.ChangeWorkloadStatus, seen Observati
 		d.Override = seen.Hold == Resumed
 	case seen.OptedIn && seen.Refused != "":
 		d.Override = seen.Hold == Resumed
+	case seen.isToFreeze(workload):
+		if d.Pause = seen.mayPause(); d.Pause || seen.First != nil && seen.Hold == Held {
+			d.Freeze = seen.Freeze.InForce.Mark(workload.Spec.Release)
+		}
 	default:
 		d.Resume = seen.Hold == Held && !waits
-		d.Unhold = seen.Hold == Resumed && seen.First != nil && !waits
+		d.Unhold = seen.Hold == Resumed && (seen.First != nil || seen.Freeze.Parked != nil) && !waits
 	}
+	d.Thaw = seen.Current && seen.Freeze.Parked != nil && !waits
 }
 
 // mayPause reports whether the rollout can be paused: it goes on, neither a user nor the operator has paused it, and its template passed the

@@ -232,7 +232,8 @@ func isNews(stored, next *appv1alpha1.ChangeWorkloadStatus) bool {
 	if stored.Status != next.Status || stored.ObservedRelease != next.ObservedRelease ||
 		stored.Counts.Failed != next.Counts.Failed || stored.Counts.Desired != next.Counts.Desired ||
 		!slices.Equal(stored.VerifiedVersions, next.VerifiedVersions) || !equality.Semantic.DeepEqual(stored.Order, next.Order) ||
-		!equality.Semantic.DeepEqual(stored.FirstNodes, next.FirstNodes) ||
+		!equality.Semantic.DeepEqual(stored.FirstNodes, next.FirstNodes) || !equality.Semantic.DeepEqual(stored.Frozen, next.Frozen) ||
+		!equality.Semantic.DeepEqual(stored.BreakGlass, next.BreakGlass) ||
 		len(stored.Conditions) != len(next.Conditions) {
 		return true
 	}

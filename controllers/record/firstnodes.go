@@ -25,16 +25,17 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// leave lets the rollout of a release go on that the webhook paused for its first nodes, and that left change control before it was recorded.
+// leave lets the rollout of a release go on that the webhook paused, and that left change control before it was recorded.
 // A recorded release is left to the ChangeWorkload reconciler.
 func (r *Reconciler) leave(ctx context.Context, owner client.Object, release decide.Release) error {
-	if !decide.StartsOnFirstNodes(owner.GetAnnotations(), release.Number) {
+	if !decide.StartsHeld(owner.GetAnnotations(), release.Number) {
 		return nil
 	}
 	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: workload.RecordName(r.Kind, owner.GetName(), release.Version)}
@@ -53,18 +54,38 @@ func (r *Reconciler) leave(ctx context.Context, owner client.Object, release dec
 	return r.letGo(ctx, owner, release, "it left change control")
 }
 
-// letGo ends the pause of a release for its first nodes.
+// letGo ends the pause of a release by the webhook.
 func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release decide.Release, cause string) error {
-	if !decide.StartsOnFirstNodes(owner.GetAnnotations(), release.Number) || !r.Kind.Rollout(owner).Paused {
+	annotations := owner.GetAnnotations()
+	if !decide.StartsHeld(annotations, release.Number) || !r.Kind.Rollout(owner).Paused {
 		return nil
 	}
-	change := workloadpatch.Change{Resume: true, Unannotate: []string{appv1alpha1.AnnotationHeld}}
+	change := workloadpatch.Change{Resume: true}
+	for _, key := range []string{appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationFrozen} {
+		if _, present := annotations[key]; present {
+			change.Unannotate = append(change.Unannotate, key)
+		}
+	}
 	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, owner, change)
 	if apierrors.IsConflict(err) {
 		return nil // its event brings the next attempt
 	}
-	if written {
+	switch {
+	case written && appv1alpha1.FrozenOf(annotations, release.Number) != nil:
+		r.Recorder.Record(events.FreezeLeft(owner, release, cause))
+	case written:
 		r.Recorder.Record(events.FirstNodesSkipped(owner, release, cause))
 	}
 	return err
+}
+
+// unrecorded lets a release go on whose record is denied: without one, nothing else would. A freeze that is on still holds it.
+func (r *Reconciler) unrecorded(ctx context.Context, owner client.Object, release decide.Release) error {
+	if appv1alpha1.FrozenOf(owner.GetAnnotations(), release.Number) != nil {
+		found, err := freeze.Reader{Namespaces: r.Client, Freezes: r.Live, Namespace: r.Settings.Namespace}.Of(ctx, r.Kind, owner, r.Clock.Now())
+		if err != nil || freeze.InForce(found) != nil {
+			return err
+		}
+	}
+	return r.letGo(ctx, owner, release, "it can't be recorded")
 }

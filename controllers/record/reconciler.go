@@ -191,7 +191,7 @@ func (r *Reconciler) record(ctx context.Context, owner client.Object, release en
 		return reconcile.TerminalError(fmt.Errorf("creating ChangeWorkload %s: %w", key, err))
 	}
 	if scope.IsDenied(err) {
-		return errors.Join(fmt.Errorf("creating ChangeWorkload %s: %w", key, err), r.letGo(ctx, owner, release.Release, "it can't be recorded"))
+		return errors.Join(fmt.Errorf("creating ChangeWorkload %s: %w", key, err), r.unrecorded(ctx, owner, release.Release))
 	}
 	if err != nil {
 		return fmt.Errorf("creating ChangeWorkload %s: %w", key, err)

@@ -24,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -35,7 +36,7 @@ func (r *Roller) deleteFirst(ctx context.Context, request PodRequest, object cli
 	bound, ok := request.Kind.(workload.NodeBound)
 	rollout, annotations := request.Kind.Rollout(object), object.GetAnnotations()
 	if selector, _ := decide.FirstNodesOf(annotations); !ok || selector == nil || !rollout.Paused ||
-		!decide.StartsOnFirstNodes(annotations, request.From.Number) {
+		!decide.StartsOnFirstNodes(annotations, request.From.Number) || appv1alpha1.FrozenOf(annotations, request.From.Number) != nil {
 		return 0, nil // its event brings the next decision
 	}
 	if out, err := scope.OptedOut(ctx, r.Live, object.GetNamespace()); err != nil || out {

@@ -89,6 +89,13 @@ type Pauser interface {
 	Resume(workload client.Object, originals string) []Operation
 }
 
+// Dormant is a Pauser whose pause also keeps a new workload from starting.
+type Dormant interface {
+	Pauser
+	// StartsDormant is a marker.
+	StartsDormant()
+}
+
 // Restorer is a Kind whose own controller keeps earlier pod templates, which it reads from the API server. The objects may be untyped.
 type Restorer interface {
 	// History lists the revisions of a workload, with their templates.

@@ -190,10 +190,16 @@ type ChangeWorkloadStatus struct {
 	// +listType=atomic
 	// +optional
 	EarlyVerdicts []EarlyVerdict `json:"earlyVerdicts,omitempty"`
+	// frozen is the freeze that the release waited for; absent if there was none.
+	// +optional
+	Frozen *FrozenRelease `json:"frozen,omitempty"`
+	// breakGlass is how the release passed by a BreakGlass; absent if it didn't.
+	// +optional
+	BreakGlass *BreakGlassPass `json:"breakGlass,omitempty"`
 	// firstNodes is the progress on the nodes that get the release first; absent if it starts on all nodes.
 	// +optional
 	FirstNodes *FirstNodes `json:"firstNodes,omitempty"`
-	// conditions are Verified, Suspended, Ordered, RolledBack, Parked and FirstNodes.
+	// conditions are Verified, Suspended, Ordered, RolledBack, Parked, Frozen and FirstNodes.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -230,6 +236,19 @@ type FirstNodes struct {
 	Passed int32 `json:"passed"`
 	// deadline is the time at which the rollout goes on to all nodes unless a further pod passes before.
 	Deadline metav1.Time `json:"deadline"`
+}
+
+// FrozenRelease is the freeze that a release waits for.
+type FrozenRelease struct {
+	// by is the ChangeFreeze, as <namespace>/<name>.
+	// +kubebuilder:validation:MaxLength=507
+	By string `json:"by"`
+	// until is when it ends; absent once it has.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // ChangeWorkload is one release of a Deployment: a version of its pod template and the checks of the pods that run it.

@@ -50,6 +50,8 @@ const (
 	ReasonSuperseded = "Superseded"
 	// ReasonParked means that the release is parked.
 	ReasonParked = "Parked"
+	// ReasonFrozen means that the release waits for the end of a ChangeFreeze: see ConditionFrozen.
+	ReasonFrozen = "Frozen"
 	// ReasonFirstNodes means that the release waits for the pods on its first nodes.
 	ReasonFirstNodes = "FirstNodes"
 	// ReasonTemplateUnseen means that the template changed without passing the webhooks. Its pods are not checked.
@@ -213,6 +215,12 @@ const (
 	EventFirstNodesPassed = "FirstNodesPassed"
 	// EventFirstNodesSkipped on a DaemonSet reports that the rollout of its release goes on to all nodes, and the reason.
 	EventFirstNodesSkipped = "FirstNodesSkipped"
+	// EventReleaseFrozen on a workload reports that its release waits for the end of a ChangeFreeze.
+	EventReleaseFrozen = "ReleaseFrozen"
+	// EventReleaseThawed on a workload reports that its release doesn't wait for the end of a ChangeFreeze any more, and why.
+	EventReleaseThawed = "ReleaseThawed"
+	// EventBreakGlassUsed on a workload reports a release that passed by a BreakGlass, who made it, and what would have stopped it.
+	EventBreakGlassUsed = "BreakGlassUsed"
 	// EventTrialStarted on a CronJob reports the Job by which its release is tried.
 	EventTrialStarted = "TrialStarted"
 	// EventTrialDenied on a CronJob reports that its release can't be tried.

@@ -32,6 +32,8 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ChangePod{}, &ChangePodList{},
 		&OpsConfigInfo{}, &OpsConfigInfoList{},
 		&ControlledKind{}, &ControlledKindList{},
+		&ChangeFreeze{}, &ChangeFreezeList{},
+		&BreakGlass{}, &BreakGlassList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -126,6 +126,11 @@ const (
 	// AnnotationParked on a workload holds a Park in JSON: its release is to be held, and the pods of the release are deleted one at
 	// a time. Written by the rollback controller, dropped by the mutating webhook when a release begins.
 	AnnotationParked = "altershield.defense.antgroup.com/parked"
+	// AnnotationFrozen on a workload holds a Frozen in JSON: its release waits for the end of a ChangeFreeze. Written by the mutating
+	// webhook with the release, or by the ChangeWorkload reconciler when it holds a release under way; removed by that reconciler.
+	AnnotationFrozen = "altershield.defense.antgroup.com/frozen"
+	// AnnotationBreakGlass on a workload holds a GlassBroken in JSON: its release passed by a BreakGlass. Written by the mutating webhook.
+	AnnotationBreakGlass = "altershield.defense.antgroup.com/break-glass"
 	// HeldOverridden means that a user resumed the rollout. It is not held again.
 	HeldOverridden = "-overridden"
 	// HeldFirstNodes follows the number of a release whose rollout waits for the pods on its first nodes. Written by the mutating
@@ -143,7 +148,7 @@ func OwnedLabels() []string { return []string{LabelVersion, LabelDefenseStatus, 
 // OwnedAnnotations returns the annotations of a workload that only the operator writes.
 func OwnedAnnotations() []string {
 	return []string{
-		AnnotationRelease, AnnotationIgnoredSuspendBy, AnnotationIgnoredSuspendRemoved, AnnotationHeld, AnnotationHeldFrom, AnnotationHoldWith,
+		AnnotationBreakGlass, AnnotationFrozen, AnnotationRelease, AnnotationIgnoredSuspendBy, AnnotationIgnoredSuspendRemoved, AnnotationHeld, AnnotationHeldFrom, AnnotationHoldWith,
 		AnnotationParked, AnnotationRefused, AnnotationReleasedBy, AnnotationRollbackBy, AnnotationRollbacks,
 	}
 }

@@ -191,6 +191,32 @@ func FirstNodesSkipped(workload client.Object, release decide.Release, cause str
 	}
 }
 
+// ReleaseFrozen reports that a release waits for the end of a freeze.
+func ReleaseFrozen(workload client.Object, released *appv1alpha1.ChangeWorkload, message string) Event {
+	return warning(workload, released, appv1alpha1.EventReleaseFrozen, fmt.Sprintf("release %s waits: %s", released.Spec.Reversion, message))
+}
+
+// ReleaseThawed reports that a frozen release goes on, or doesn't wait any more for another reason.
+func ReleaseThawed(workload client.Object, released *appv1alpha1.ChangeWorkload, message string) Event {
+	event := warning(workload, released, appv1alpha1.EventReleaseThawed, message)
+	event.Type = corev1.EventTypeNormal
+	return event
+}
+
+// FreezeLeft reports that a frozen release, which has no record, goes on.
+func FreezeLeft(workload client.Object, release decide.Release, cause string) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventReleaseThawed, Action: actionRecord,
+		Note: fmt.Sprintf("release %d, version %s, goes on: %s", release.Number, release.Version, cause),
+	}
+}
+
+// GlassBroken reports that a release passed by a BreakGlass.
+func GlassBroken(workload client.Object, released *appv1alpha1.ChangeWorkload, broken *appv1alpha1.BreakGlassPass) Event {
+	return warning(workload, released, appv1alpha1.EventBreakGlassUsed, fmt.Sprintf(
+		"%s used BreakGlass %s to let release %s through, although %s", broken.User, broken.Name, released.Spec.Reversion, strings.Join(broken.Would, "; ")))
+}
+
 // OrderRefused reports that the verifier refused the change order of a release.
 func OrderRefused(workload client.Object, released *appv1alpha1.ChangeWorkload) Event {
 	return warning(workload, released, appv1alpha1.EventOrderRefused, decide.OrderTrouble(released))

@@ -64,6 +64,8 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 			&appv1alpha1.ChangePod{}:      {},
 			&appv1alpha1.OpsConfigInfo{}:  {},
 			&appv1alpha1.ControlledKind{}: {},
+			&appv1alpha1.ChangeFreeze{}:   {},
+			&appv1alpha1.BreakGlass{}:     {},
 		},
 	}
 	known := map[reflect.Type]bool{}

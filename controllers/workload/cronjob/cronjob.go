@@ -168,6 +168,9 @@ func (Kind) Pause(client.Object) []workload.Operation {
 	return []workload.Operation{{Op: "add", Path: "/spec/suspend", Value: true}}
 }
 
+// StartsDormant marks that a CronJob that is created suspended runs no Job.
+func (Kind) StartsDormant() {}
+
 // Originals returns nothing: only a schedule that isn't suspended is suspended.
 func (Kind) Originals(client.Object) string { return "" }
 

@@ -187,6 +187,9 @@ func (Kind) Pause(client.Object) []workload.Operation {
 	return []workload.Operation{{Op: "add", Path: "/spec/paused", Value: true}}
 }
 
+// StartsDormant marks that a Deployment that is created paused has no pods.
+func (Kind) StartsDormant() {}
+
 // Originals returns nothing: only a rollout that isn't paused is paused.
 func (Kind) Originals(client.Object) string { return "" }
 

@@ -222,6 +222,9 @@ func (Kind) Pause(client.Object) []workload.Operation {
 	return []workload.Operation{{Op: "add", Path: "/spec/suspend", Value: true}}
 }
 
+// StartsDormant marks that a Job that is created suspended has no pods.
+func (Kind) StartsDormant() {}
+
 // Originals returns nothing: only a Job that isn't suspended is suspended.
 func (Kind) Originals(client.Object) string { return "" }
 

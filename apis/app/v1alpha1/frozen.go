@@ -1,0 +1,66 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Frozen is the value of AnnotationFrozen: the freeze that parked a release.
+//
+// +kubebuilder:object:generate=false
+type Frozen struct {
+	// Release is the number of the release. The record is void for other releases.
+	Release int64 `json:"release"`
+	// By is the ChangeFreeze, as <namespace>/<name>.
+	By string `json:"by"`
+	// Concurrent is how many parked releases of a namespace start at a time when the freeze ends.
+	Concurrent int32 `json:"concurrent"`
+}
+
+// String returns the value of AnnotationFrozen.
+func (f *Frozen) String() string {
+	return fmt.Sprintf(`{"release":%d,"by":%q,"concurrent":%d}`, f.Release, f.By, f.Concurrent)
+}
+
+// FrozenOf returns the freeze that parked a release in the annotations of its workload, nil if there is none.
+func FrozenOf(annotations map[string]string, release int64) *Frozen {
+	var frozen Frozen
+	if json.Unmarshal([]byte(annotations[AnnotationFrozen]), &frozen) != nil || frozen.Release != release {
+		return nil
+	}
+	return &frozen
+}
+
+// GlassBroken is the value of AnnotationBreakGlass: how a release passed by a BreakGlass.
+//
+// +kubebuilder:object:generate=false
+type GlassBroken struct {
+	// Release is the number of the release. The record is void for other releases.
+	Release int64 `json:"release"`
+	BreakGlassPass
+}
+
+// GlassBrokenOf returns how a release passed by a BreakGlass, in the annotations of its workload, nil if there is none.
+func GlassBrokenOf(annotations map[string]string, release int64) *BreakGlassPass {
+	var broken GlassBroken
+	if json.Unmarshal([]byte(annotations[AnnotationBreakGlass]), &broken) != nil || broken.Release != release || !isWritable(broken.Time.Time) {
+		return nil
+	}
+	return &broken.BreakGlassPass
+}

@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// thawTime is how long a release that goes on after a freeze keeps others waiting at most, if it isn't verified before.
+const thawTime = 30 * time.Minute
+
+// Freeze is what is known of the freezes that concern a release.
+type Freeze struct {
+	// Parked is the freeze that parked the release; nil if it isn't parked.
+	Parked *appv1alpha1.Frozen
+	// InForce is the freeze that is on now; nil if none is.
+	InForce *InForce
+	// NextHold is when a freeze begins that holds releases under way; zero if none is known.
+	NextHold time.Time
+	// Broken is how the release passed by a BreakGlass; nil if it didn't.
+	Broken *appv1alpha1.BreakGlassPass
+	// Ahead is how many releases parked by the same freeze go on before this one. Free is when fewer do at the latest.
+	Ahead int32
+	Free  time.Time
+}
+
+// InForce is a ChangeFreeze that is on.
+type InForce struct {
+	// By is the ChangeFreeze, as <namespace>/<name>. Reason is its reason, which may be empty.
+	By, Reason string
+	// Since and Until are its times.
+	Since, Until time.Time
+	// Holds reports whether it holds releases that began before it.
+	Holds bool
+	// Concurrent is how many parked releases of a namespace go on at a time when it ends.
+	Concurrent int32
+}
+
+// Sentence describes the freeze to users.
+func (f *InForce) Sentence() string {
+	text := fmt.Sprintf("ChangeFreeze %s is on until %s", f.By, f.Until.UTC().Format(time.RFC3339))
+	if f.Reason != "" {
+		text += ": " + f.Reason
+	}
+	return text
+}
+
+// Mark returns the mark on a workload whose release the freeze parks.
+func (f *InForce) Mark(release int64) *appv1alpha1.Frozen {
+	return &appv1alpha1.Frozen{Release: release, By: f.By, Concurrent: f.Concurrent}
+}
+
+// isFrozen reports whether the release of a status waits for the end of a freeze.
+func isFrozen(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	return meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionFrozen)
+}
+
+// IsFrozen reports whether a release waits for the end of a freeze.
+func IsFrozen(workload *appv1alpha1.ChangeWorkload) bool {
+	return isFrozen(&workload.Status) && workload.Status.ObservedRelease == workload.Spec.Release
+}
+
+// awaitThaw sets whether the release waits for the end of a freeze, and until when at most.
+func awaitThaw(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) (waits bool) {
+	parked := seen.Freeze.Parked
+	if parked == nil && !isFrozen(status) {
+		return false
+	}
+	reason, message := endOfFreeze(parked, seen)
+	switch inForce := seen.Freeze.InForce; {
+	case reason != "":
+		setCondition(status, appv1alpha1.ConditionFrozen, metav1.ConditionFalse, reason, message)
+		if status.Frozen != nil {
+			status.Frozen.Until = nil
+		}
+		return false
+	case inForce != nil:
+		status.Frozen = &appv1alpha1.FrozenRelease{By: inForce.By, Until: timeOrNil(inForce.Until)}
+		setCondition(status, appv1alpha1.ConditionFrozen, metav1.ConditionTrue, appv1alpha1.ReasonChangeFreeze, inForce.Sentence())
+	default:
+		status.Frozen = &appv1alpha1.FrozenRelease{By: parked.By, Until: timeOrNil(seen.Freeze.Free)}
+		setCondition(status, appv1alpha1.ConditionFrozen, metav1.ConditionTrue, appv1alpha1.ReasonThawing, fmt.Sprintf(
+			"the freeze has ended; of the releases that it parked in this namespace, %d go on at a time", parked.Concurrent))
+	}
+	return true
+}
+
+// pausesForFreeze reports whether the rollout of a release stays paused for a freeze: while it waits for its end, and until the stored status
+// shows why it doesn't any more. The releases that go on later count those that do.
+func pausesForFreeze(workload *appv1alpha1.ChangeWorkload, seen Observation, frozen bool) bool {
+	return frozen || seen.Freeze.Parked != nil && (workload.Status.ObservedRelease != workload.Spec.Release ||
+		!meta.IsStatusConditionFalse(workload.Status.Conditions, appv1alpha1.ConditionFrozen))
+}
+
+// thawWait returns how long a frozen release waits at most.
+func thawWait(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) time.Duration {
+	if status.Frozen.Until == nil { // those ahead are about to go on
+		return thawTime
+	}
+	return status.Frozen.Until.Sub(now)
+}
+
+// endOfFreeze returns why a release doesn't wait for the end of a freeze any more, empty while it does.
+func endOfFreeze(parked *appv1alpha1.Frozen, seen Observation) (reason, message string) {
+	switch {
+	case !seen.Current:
+		return appv1alpha1.ReasonSuperseded, "the " + seen.Kind + " has moved on to another release"
+	case !seen.OptedIn:
+		return appv1alpha1.ReasonNotControlled, "the " + seen.Kind + " left change control"
+	case (parked == nil || !seen.Paused) && seen.Freeze.Broken != nil:
+		return appv1alpha1.ReasonBreakGlass, seen.Freeze.Broken.User + " let the release go on by a BreakGlass"
+	case parked == nil || !seen.Paused:
+		return appv1alpha1.ReasonResumed, "a user resumed the rollout"
+	case seen.Freeze.InForce == nil && seen.Freeze.Ahead < parked.Concurrent:
+		return appv1alpha1.ReasonThawed, "the freeze has ended: the rollout goes on"
+	}
+	return "", ""
+}
+
+// isToFreeze reports whether a freeze that is on holds this release, which began before it. A rollback goes on.
+func (o *Observation) isToFreeze(workload *appv1alpha1.ChangeWorkload) bool {
+	inForce := o.Freeze.InForce
+	return inForce != nil && inForce.Holds && o.OptedIn && o.Freeze.Parked == nil && o.Freeze.Broken == nil &&
+		workload.Spec.Rollback == nil && time.Unix(workload.Spec.CreateTimeUnix, 0).Before(inForce.Since)
+}
+
+// AheadOf returns how many releases of a namespace that the same freeze parked go on before this one: those under way since it ended, and
+// those that still wait and were recorded earlier. free is when one of the former doesn't count any more at the latest. The order is the same for all of them, so that no
+// two decide at the same time that they are next.
+func AheadOf(workload *appv1alpha1.ChangeWorkload, by string, records []appv1alpha1.ChangeWorkload, now time.Time) (ahead int32, free time.Time) {
+	for i := range records {
+		other := &records[i]
+		frozen := meta.FindStatusCondition(other.Status.Conditions, appv1alpha1.ConditionFrozen)
+		if frozen == nil || other.Name == workload.Name || other.Status.Frozen == nil || other.Status.Frozen.By != by ||
+			other.DeletionTimestamp != nil || other.Status.ObservedRelease != other.Spec.Release {
+			continue
+		}
+		until := frozen.LastTransitionTime.Add(thawTime)
+		switch {
+		case frozen.Status == metav1.ConditionTrue && isRecordedBefore(other, workload):
+			ahead++
+		case frozen.Reason == appv1alpha1.ReasonThawed && IsInProgress(other) && now.Before(until):
+			ahead++
+			if free.IsZero() || until.Before(free) {
+				free = until
+			}
+		}
+	}
+	return ahead, free
+}
+
+func isRecordedBefore(a, b *appv1alpha1.ChangeWorkload) bool {
+	if a.Spec.CreateTimeUnix != b.Spec.CreateTimeUnix {
+		return a.Spec.CreateTimeUnix < b.Spec.CreateTimeUnix
+	}
+	return a.Name < b.Name
+}
+
+// timeOrNil returns a time as the API server stores it, nil for none.
+func timeOrNil(at time.Time) *metav1.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: at.Truncate(time.Second)}
+}

@@ -1,0 +1,211 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// friday is a freeze that began an hour ago and ends in an hour.
+func friday() *decide.InForce {
+	return &decide.InForce{By: "ops/friday", Reason: "no releases on Friday evening", Since: now.Add(-time.Hour), Until: now.Add(time.Hour), Concurrent: 5}
+}
+
+// parkedBy is a release that was parked at its admission, while a freeze is on or none is.
+func parkedBy(inForce *decide.InForce) seenOption {
+	return func(seen *decide.Observation) {
+		seen.Paused, seen.Rolling, seen.Hold = true, true, decide.Held
+		seen.Freeze = decide.Freeze{Parked: &appv1alpha1.Frozen{Release: 1, By: "ops/friday", Concurrent: 5}, InForce: inForce}
+	}
+}
+
+func withFreeze(change func(*decide.Freeze)) seenOption {
+	return func(seen *decide.Observation) { change(&seen.Freeze) }
+}
+
+// frozen is a release that waits for the end of the freeze on Friday.
+func frozen(workload *appv1alpha1.ChangeWorkload) {
+	stored("Running", "Unknown", "Frozen")(workload)
+	workload.Status.Frozen = &appv1alpha1.FrozenRelease{By: "ops/friday", Until: &metav1.Time{Time: now.Add(time.Hour)}}
+	workload.Status.Conditions = append(workload.Status.Conditions, metav1.Condition{Type: "Frozen", Status: "True", Reason: "ChangeFreeze"})
+}
+
+func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
+	failed := batches(newBatch(pods(1, 1), done, result("sleep-1", "unpass", "find error")))
+	for _, row := range []struct {
+		name      string
+		before    workloadOption
+		seen      decide.Observation
+		condition string
+		message   string
+		verified  string
+		// resume, unhold and thaw are what to write, wait is when to look again.
+		resume, unhold, thaw bool
+		wait                 time.Duration
+	}{
+		{"from its beginning", stored("", "Unknown", ""), see(5, parkedBy(friday())), "True ChangeFreeze",
+			"ChangeFreeze ops/friday is on until 2026-11-21T11:00:00Z: no releases on Friday evening", "Unknown Frozen", false, false, false, time.Hour},
+		{"until it ends", frozen, see(5, parkedBy(nil)), "False Thawed",
+			"the freeze has ended: the rollout goes on", "Unknown Verifying", true, false, true, 0},
+		{"longer if others go on before it", frozen, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Ahead, freeze.Free = 5, now.Add(10*time.Minute) })),
+			"True Thawing", "the freeze has ended; of the releases that it parked in this namespace, 5 go on at a time", "Unknown Frozen", false, false, false, 10 * time.Minute},
+		{"not if fewer do", frozen, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Ahead = 4 })),
+			"False Thawed", "the freeze has ended: the rollout goes on", "Unknown Verifying", true, false, true, 0},
+		{"until a user resumes it by a BreakGlass", frozen, see(5, parkedBy(friday()), hold("resumed"), withFreeze(func(freeze *decide.Freeze) { freeze.Broken = &appv1alpha1.BreakGlassPass{User: "alice"} })),
+			"False BreakGlass", "alice let the release go on by a BreakGlass", "Unknown Verifying", false, true, true, 0},
+		{"until a user resumes it while no webhook is called", frozen, see(5, parkedBy(friday()), hold("resumed")),
+			"False Resumed", "a user resumed the rollout", "Unknown Verifying", false, true, true, 0},
+		{"until the mark is removed while no webhook is called", frozen, see(5, parkedBy(friday()), withFreeze(func(freeze *decide.Freeze) { freeze.Parked = nil })),
+			"False Resumed", "a user resumed the rollout", "Unknown Verifying", true, false, false, 0},
+		{"until its namespace is opted out", frozen, see(5, parkedBy(friday()), optedOut),
+			"False NotControlled", "the Deployment left change control", "Unknown NamespaceOptedOut", true, false, true, 0},
+		{"until the next release", frozen, see(5, moved), "False Superseded", "the Deployment has moved on to another release", "Unknown Superseded", false, false, false, 0},
+		{"under the pause of a user, who ends it", frozen, see(5, parkedBy(nil), hold(""), paused), "False Thawed",
+			"the freeze has ended: the rollout goes on", "Unknown DeploymentPaused", false, false, true, 0},
+		{"held if a pod fails meanwhile", frozen, see(5, parkedBy(nil), failed), "False Thawed",
+			"the freeze has ended: the rollout goes on", "False PodsFailed", false, false, true, 0},
+		{"not if no freeze parked it", stored("Running", "Unknown", "Verifying"), see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })),
+			"", "", "Unknown Verifying", false, false, false, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			record := newWorkload(row.before)
+			decision := decide.Decide(record, row.seen, now)
+			g.Expect(conditionOf(decision.Status, "Frozen")).To(Equal(row.condition))
+			g.Expect(messageOf(decision.Status.Conditions, "Frozen")).To(Equal(row.message))
+			g.Expect(conditionOf(decision.Status, "Verified")).To(Equal(row.verified))
+			if row.seen.Freeze.Parked != nil {
+				g.Expect(decision.Resume || decision.Unhold || decision.Thaw).To(BeFalse(), "the status shows the reason first")
+			}
+			record.Status = decision.Status
+			decision = decide.Decide(record, row.seen, now)
+			g.Expect(decision.Resume).To(Equal(row.resume), "resume")
+			g.Expect(decision.Unhold).To(Equal(row.unhold), "unhold")
+			g.Expect(decision.Thaw).To(Equal(row.thaw), "thaw")
+			g.Expect(decision.Pause).To(BeFalse())
+			if row.wait > 0 {
+				g.Expect(decision.Wait).To(Equal(row.wait))
+				g.Expect(decision.Status.Frozen).To(Equal(&appv1alpha1.FrozenRelease{By: "ops/friday", Until: &metav1.Time{Time: now.Add(row.wait)}}))
+			} else if decision.Status.Frozen != nil {
+				g.Expect(decision.Status.Frozen.Until).To(BeNil())
+			}
+		})
+	}
+}
+
+func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
+	holds := func(seen *decide.Observation) {
+		seen.Freeze.InForce = friday()
+		seen.Freeze.InForce.Holds = true
+	}
+	recorded := func(at time.Time) workloadOption {
+		return func(workload *appv1alpha1.ChangeWorkload) {
+			stored("Running", "Unknown", "Verifying")(workload)
+			workload.Spec.CreateTimeUnix = at.Unix()
+		}
+	}
+	before := recorded(now.Add(-2 * time.Hour))
+	for _, row := range []struct {
+		name   string
+		before workloadOption
+		seen   decide.Observation
+		pause  bool
+	}{
+		{"one that began before it", before, see(5, rolling, holds), true},
+		{"not one that it let through", recorded(now.Add(-time.Minute)), see(5, rolling, holds), false},
+		{"not a rollback", func(workload *appv1alpha1.ChangeWorkload) {
+			before(workload)
+			workload.Spec.Rollback = &appv1alpha1.Rollback{}
+		}, see(5, rolling, holds), false},
+		{"not by a BreakGlass", before, see(5, rolling, holds, withFreeze(func(freeze *decide.Freeze) { freeze.Broken = &appv1alpha1.BreakGlassPass{User: "alice"} })), false},
+		{"not by a freeze that lets it finish", before, see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })), false},
+		{"not one that is rolled out already", before, see(5, holds), false},
+		{"not one that a user has paused", before, see(5, rolling, paused, holds), false},
+		{"not where the namespace is opted out", before, see(5, rolling, holds, optedOut), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			decision := decide.Decide(newWorkload(row.before), row.seen, now)
+			g.Expect(decision.Pause).To(Equal(row.pause))
+			if row.pause {
+				g.Expect(decision.Freeze).To(Equal(&appv1alpha1.Frozen{Release: 1, By: "ops/friday", Concurrent: 5}))
+			} else {
+				g.Expect(decision.Freeze).To(BeNil())
+			}
+			g.Expect(decision.Resume || decision.Thaw).To(BeFalse())
+		})
+	}
+}
+
+func TestDecideLooksAgainWhenAFreezeBegins(t *testing.T) {
+	decision := decide.Decide(newWorkload(stored("Running", "Unknown", "Verifying"), deadline(now.Add(time.Hour))),
+		see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.NextHold = now.Add(7 * time.Second) })), now)
+	NewWithT(t).Expect(decision.Wait).To(Equal(7 * time.Second))
+}
+
+func TestAheadOf(t *testing.T) {
+	waits := func(name string, seconds int64, options ...workloadOption) appv1alpha1.ChangeWorkload {
+		record := newWorkload(frozen)
+		record.Name, record.Spec.CreateTimeUnix = name, seconds
+		for _, option := range options {
+			option(record)
+		}
+		return *record
+	}
+	thawed := func(ago time.Duration) workloadOption {
+		return func(workload *appv1alpha1.ChangeWorkload) {
+			workload.Status.Conditions[0].Reason = "Verifying"
+			workload.Status.Conditions[1] = metav1.Condition{Type: "Frozen", Status: "False", Reason: "Thawed", LastTransitionTime: metav1.NewTime(now.Add(-ago))}
+		}
+	}
+	settled := func(workload *appv1alpha1.ChangeWorkload) {
+		workload.Status.Conditions[0] = metav1.Condition{Type: "Verified", Status: "True", Reason: "AllPodsPassed"}
+	}
+	own := waits("own", 50)
+	for _, row := range []struct {
+		name  string
+		other appv1alpha1.ChangeWorkload
+		ahead int32
+		free  time.Time
+	}{
+		{"one that was recorded earlier", waits("a", 49), 1, time.Time{}},
+		{"one that was recorded later", waits("a", 51), 0, time.Time{}},
+		{"of one recorded at the same time, the name decides", waits("a", 50), 1, time.Time{}},
+		{"of one recorded at the same time, the name decides otherwise", waits("z", 50), 0, time.Time{}},
+		{"itself", own, 0, time.Time{}},
+		{"one that another freeze parked", waits("a", 49, func(workload *appv1alpha1.ChangeWorkload) { workload.Status.Frozen.By = "default/lock" }), 0, time.Time{}},
+		{"one of an earlier release", waits("a", 49, release(2)), 0, time.Time{}},
+		{"one that is under way", waits("a", 51, thawed(10*time.Minute)), 1, now.Add(20 * time.Minute)},
+		{"one that has been under way for too long", waits("a", 49, thawed(30*time.Minute)), 0, time.Time{}},
+		{"one that is verified", waits("a", 49, thawed(time.Minute), settled), 0, time.Time{}},
+		{"one that no freeze parked", *newWorkload(stored("Running", "Unknown", "Verifying")), 0, time.Time{}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			ahead, free := decide.AheadOf(&own, "ops/friday", []appv1alpha1.ChangeWorkload{row.other}, now)
+			g.Expect(ahead).To(Equal(row.ahead))
+			g.Expect(free).To(Equal(row.free))
+		})
+	}
+}

@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/freeze"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// freezes decides what the ChangeFreezes that are on make of releases.
+type freezes struct {
+	kind   workload.Kind
+	reader freeze.Reader
+	// live reads BreakGlasses from the API server: one is often used right after its creation.
+	live     client.Reader
+	accounts *accounts
+	clock    clock.PassiveClock
+}
+
+func newFreezes(options Options, past *past, accounts *accounts) *freezes {
+	return &freezes{
+		reader: freeze.Reader{Namespaces: options.Reader, Freezes: options.Reader, Namespace: options.Namespace},
+		live:   past.live, accounts: accounts, clock: options.Clock,
+	}
+}
+
+// of returns the freezes for workloads of one kind.
+func (f freezes) of(kind workload.Kind) *freezes {
+	f.kind, f.accounts = kind, f.accounts.of(kind)
+	return &f
+}
+
+// start is a release, or the end of the pause of a parked one.
+type start struct {
+	request admission.Request
+	object  *unstructured.Unstructured
+	// known is the workload from the cache; nil if the cache doesn't confirm the request.
+	known client.Object
+	// number is that of the release.
+	number int64
+	// isRelease reports whether the release begins with the request, isNew whether the workload does.
+	isRelease, isNew bool
+	// suspension is why the release is denied if no freeze is on, empty if it isn't.
+	suspension string
+}
+
+// course is what becomes of a start.
+type course struct {
+	// denial is nil if it is admitted.
+	denial   *admission.Response
+	warnings []string
+	// frozen is the freeze that parks the release, broken is how it passes by a BreakGlass; nil if neither.
+	frozen *appv1alpha1.Frozen
+	broken *appv1alpha1.BreakGlassPass
+}
+
+// decide returns what becomes of a start: it is admitted, parked, or denied, or it passes by a BreakGlass.
+func (f *freezes) decide(ctx context.Context, asked start) (course, error) {
+	found, err := f.reader.Of(ctx, f.kind, asked.object, f.clock.Now())
+	if err != nil {
+		return course{}, err
+	}
+	var warnings, would []string
+	mayPark := f.mayPark(asked)
+	found = slices.DeleteFunc(found, func(freeze freeze.Found) bool { return !freeze.Active || freeze.Excepts(asked.request.UserInfo) })
+	for _, one := range found {
+		sentence := fmt.Sprintf("%s is frozen: %s", f.phrase(asked), one.Describe().Sentence())
+		if one.Spec.Action == appv1alpha1.FreezeWarn {
+			warnings = append(warnings, sentence+"; it is admitted all the same")
+			continue
+		}
+		would, mayPark = append(would, sentence), mayPark && one.Spec.Action == appv1alpha1.FreezePark
+	}
+	needed := overrides(len(would) > 0, asked.suspension != "")
+	if len(needed) == 0 {
+		return course{warnings: warnings}, nil
+	}
+	if asked.suspension != "" {
+		would = append(would, asked.suspension)
+	}
+	switch glass := f.glassFor(ctx, asked, needed); {
+	case glass != nil:
+		return f.broken(ctx, asked, glass, would, warnings), nil
+	case !slices.Contains(needed, appv1alpha1.OverrideFreeze): // the validating webhook decides
+		return course{warnings: warnings}, nil
+	case mayPark:
+		return f.parked(ctx, asked, freeze.InForce(found), append(warnings, would...)), nil
+	}
+	return f.denied(ctx, asked, would), nil
+}
+
+func overrides(frozen, suspended bool) (needed []appv1alpha1.BreakGlassOverride) {
+	if frozen {
+		needed = append(needed, appv1alpha1.OverrideFreeze)
+	}
+	if suspended {
+		needed = append(needed, appv1alpha1.OverrideSuspension)
+	}
+	return needed
+}
+
+// mayPark reports whether the pause of a release keeps it from starting.
+func (f *freezes) mayPark(asked start) bool {
+	pauser, pauses := f.kind.(workload.Pauser)
+	if !pauses || !asked.isRelease {
+		return false
+	}
+	if _, dormant := f.kind.(workload.Dormant); asked.isNew && !dormant {
+		return false
+	}
+	return pauser.Paused(asked.object) || len(pauser.Pause(asked.object)) > 0
+}
+
+func (f *freezes) parked(ctx context.Context, asked start, inForce *decide.InForce, warnings []string) course {
+	f.accounts.take(ctx, decisionParked, asked.request, asked.known, decide.Release{Number: asked.number})
+	return course{frozen: inForce.Mark(asked.number), warnings: append(warnings, "the release is parked: it starts when the freeze ends")}
+}
+
+func (f *freezes) denied(ctx context.Context, asked start, would []string) course {
+	f.accounts.take(ctx, decisionFrozen, asked.request, asked.known, decide.Release{Number: asked.number})
+	advice := fmt.Sprintf("in an emergency, create a BreakGlass in namespace %s for %s %s with overrides [%s]",
+		asked.request.Namespace, f.kind.GroupVersionKind().GroupKind(), f.name(asked), appv1alpha1.OverrideFreeze)
+	response := denied(f.phrase(asked)+" is frozen", strings.Join(would, "; "), advice)
+	return course{denial: &response}
+}
+
+func (f *freezes) broken(ctx context.Context, asked start, glass *appv1alpha1.BreakGlass, would, warnings []string) course {
+	f.accounts.take(ctx, decisionBroken, asked.request, asked.known, decide.Release{Number: asked.number})
+	return course{
+		broken: breakGlassPass(glass, asked.request.UserInfo.Username, f.clock.Now(), would),
+		warnings: append(warnings, fmt.Sprintf("%s passes by BreakGlass %s, which is recorded for %s, although %s",
+			f.phrase(asked), glass.Name, asked.request.UserInfo.Username, strings.Join(would, "; "))),
+	}
+}
+
+func (f *freezes) phrase(asked start) string { return workload.Phrase(f.kind, f.name(asked)) }
+
+func (f *freezes) name(asked start) string {
+	return cmp.Or(asked.request.Name, asked.object.GetName(), asked.object.GetGenerateName())
+}
+
+// startsParked reports whether an update ends the pause of a release that is parked.
+func (m marks) startsParked(old marks) bool {
+	return old.paused && !m.beforeFirstCall(old).paused && appv1alpha1.FrozenOf(old.annotations, old.release().Number) != nil
+}
+
+// settle marks a release by what becomes of it: how it passes by a BreakGlass, or the freeze that parks it, which pauses its rollout unless
+// that is paused already.
+func (m *marks) settle(given marks, course course, release int64) error {
+	if course.broken != nil {
+		if err := m.write(appv1alpha1.AnnotationBreakGlass, appv1alpha1.GlassBroken{Release: release, BreakGlassPass: *course.broken}); err != nil {
+			return err
+		}
+	}
+	if course.frozen == nil {
+		return nil
+	}
+	m.annotations[appv1alpha1.AnnotationFrozen] = course.frozen.String()
+	pauser, ok := m.kind.(workload.Pauser)
+	if !ok || m.paused {
+		return nil
+	}
+	originals := m.originals // of the pause of the previous release, which goes on
+	if !given.paused {
+		originals = pauser.Originals(m.object)
+	}
+	if originals != "" {
+		m.annotations[appv1alpha1.AnnotationHeldFrom] = originals
+	}
+	m.paused = true
+	m.annotations[appv1alpha1.AnnotationHeld] = strconv.FormatInt(release, 10)
+	return nil
+}

@@ -1,0 +1,323 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
+	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
+)
+
+const (
+	frozenKey     = "altershield.defense.antgroup.com/frozen"
+	breakGlassKey = "altershield.defense.antgroup.com/break-glass"
+	heldKey       = "altershield.defense.antgroup.com/held"
+)
+
+// lock is an incident lock of the namespace default that began an hour ago.
+func lock(changes ...func(*appv1alpha1.ChangeFreezeSpec)) *appv1alpha1.ChangeFreeze {
+	freeze := &appv1alpha1.ChangeFreeze{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "lock", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))},
+		Spec: appv1alpha1.ChangeFreezeSpec{
+			Expires: &metav1.Duration{Duration: 8 * time.Hour}, Action: "Park", Running: "Finish", Thaw: appv1alpha1.FreezeThaw{Concurrent: 5},
+			Reason: "INC-7",
+		},
+	}
+	for _, change := range changes {
+		change(&freeze.Spec)
+	}
+	return freeze
+}
+
+func acting(action appv1alpha1.FreezeAction) func(*appv1alpha1.ChangeFreezeSpec) {
+	return func(spec *appv1alpha1.ChangeFreezeSpec) { spec.Action = action }
+}
+
+// glass lets a release of the Deployment sleep pass.
+func glass(changes ...func(*appv1alpha1.BreakGlass)) *appv1alpha1.BreakGlass {
+	glass := &appv1alpha1.BreakGlass{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "inc-7", CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
+		Spec: appv1alpha1.BreakGlassSpec{
+			Reason: "INC-7", Workloads: []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: "sleep"}},
+			Overrides: []appv1alpha1.BreakGlassOverride{"Freeze"}, For: metav1.Duration{Duration: time.Hour}, Uses: 1, RequestedBy: "bob",
+		},
+	}
+	for _, change := range changes {
+		change(glass)
+	}
+	return glass
+}
+
+const (
+	isFrozen = "deployment sleep is frozen: ChangeFreeze default/lock is on until 2026-11-21T17:00:00Z: INC-7"
+	isParked = "the release is parked: it starts when the freeze ends"
+	mark     = `{"release":2,"by":"default/lock","concurrent":5}`
+	advice   = "in an emergency, create a BreakGlass in namespace default for Deployment.apps sleep with overrides [Freeze]"
+	passes   = "deployment sleep passes by BreakGlass inc-7, which is recorded for alice, although " + isFrozen
+	evidence = `{"release":2,"name":"inc-7","user":"alice","time":"2026-11-21T10:00:00Z","would":["` + isFrozen + `"]}`
+)
+
+// admit has a defaulter answer a request while there are ChangeFreezes and BreakGlasses.
+func admit(t *testing.T, kind workload.Kind, request admission.Request, objects ...client.Object) (response admission.Response, patch map[string]any) {
+	t.Helper()
+	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}))
+	defaulter := &defaulter{kind: kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts),
+		freezes: freezesOf(t, accounts, kind, objects...)}
+	response = defaulter.Handle(t.Context(), request)
+	return response, operations(response.Patches)
+}
+
+func TestDefaulterFreezesReleases(t *testing.T) {
+	old, next := all(stamped(versionOf123, "1")), all(stamped(versionOf123, "1"), repaired)
+	for _, row := range []struct {
+		name         string
+		old, updated edit
+		objects      []client.Object
+		user         string
+		denial       string
+		warnings     []string
+		frozen       bool
+		paused       bool
+		broken       string
+	}{
+		{"parks a release", old, next, []client.Object{lock()}, "alice", "", []string{isFrozen, isParked}, true, true, ""},
+		{"denies it if a freeze does", old, next, []client.Object{lock(acting("Deny"))}, "alice", isFrozen, []string{advice}, false, false, ""},
+		{"warns of it if a freeze does", old, next, []client.Object{lock(acting("Warn"))}, "alice", "", []string{isFrozen + "; it is admitted all the same"}, false, false, ""},
+		{"leaves alone what is no release", old, all(old, field(float64(7), "replicas", "spec")), []client.Object{lock()}, "alice", "", nil, false, false, ""},
+		{"leaves alone the operator's own", old, next, []client.Object{lock(acting("Deny"))}, operator, "", nil, false, false, ""},
+		{"leaves alone an excepted user", old, next, []client.Object{lock(acting("Deny"), func(spec *appv1alpha1.ChangeFreezeSpec) {
+			spec.Except = &appv1alpha1.FreezeException{Users: []string{"alice"}}
+		})}, "alice", "", nil, false, false, ""},
+		{"leaves alone an excepted group", old, next, []client.Object{lock(acting("Deny"), func(spec *appv1alpha1.ChangeFreezeSpec) {
+			spec.Except = &appv1alpha1.FreezeException{Groups: []string{"sre-oncall"}}
+		})}, "alice", "", nil, false, false, ""},
+		{"leaves alone other workloads", old, next, []client.Object{lock(acting("Deny"), func(spec *appv1alpha1.ChangeFreezeSpec) {
+			spec.Workloads = []appv1alpha1.WorkloadSelector{{Kind: "StatefulSet.apps"}}
+		})}, "alice", "", nil, false, false, ""},
+		{"marks a release that a user has paused", old, all(next, field(true, "paused", "spec")), []client.Object{lock()}, "alice", "", []string{isFrozen, isParked}, true, false, ""},
+		{"lets a release pass by a BreakGlass", old, next, []client.Object{lock(), glass()}, "alice", "", []string{passes}, false, false, evidence},
+		{"also where it is denied", old, next, []client.Object{lock(acting("Deny")), glass()}, "alice", "", []string{passes}, false, false, evidence},
+		{"not by one that is used up", old, next, []client.Object{lock(), glass(func(glass *appv1alpha1.BreakGlass) {
+			glass.Status.Uses = []appv1alpha1.BreakGlassUse{{}}
+		})}, "alice", "", []string{isFrozen, isParked}, true, true, ""},
+		{"not by one that has expired", old, next, []client.Object{lock(), glass(func(glass *appv1alpha1.BreakGlass) {
+			glass.Spec.For = metav1.Duration{Duration: time.Minute}
+		})}, "alice", "", []string{isFrozen, isParked}, true, true, ""},
+		{"not by one whose author is unknown", old, next, []client.Object{lock(), glass(func(glass *appv1alpha1.BreakGlass) {
+			glass.Spec.RequestedBy = ""
+		})}, "alice", "", []string{isFrozen, isParked}, true, true, ""},
+		{"not by one for something else", old, next, []client.Object{lock(), glass(func(glass *appv1alpha1.BreakGlass) {
+			glass.Spec.Overrides = []appv1alpha1.BreakGlassOverride{"Suspension"}
+		})}, "alice", "", []string{isFrozen, isParked}, true, true, ""},
+		{"not by one for another workload", old, next, []client.Object{lock(), glass(func(glass *appv1alpha1.BreakGlass) {
+			glass.Spec.Workloads[0].Name = "awake"
+		})}, "alice", "", []string{isFrozen, isParked}, true, true, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			request := requestOf(t, deployment(t, row.old), deployment(t, row.updated))
+			request.UserInfo = authenticationv1.UserInfo{Username: row.user, Groups: []string{"sre-oncall"}}
+			response, patch := admit(t, kind.Kind{}, request, row.objects...)
+			g.Expect(response.Allowed).To(Equal(row.denial == ""))
+			g.Expect(response.Warnings).To(Equal(row.warnings))
+			if row.denial != "" {
+				g.Expect(response.Result.Message).To(Equal(row.denial))
+				g.Expect(response.Result.Reason).To(BeEquivalentTo("deployment sleep is frozen"))
+				g.Expect(response.Result.Code).To(BeEquivalentTo(403))
+				return
+			}
+			g.Expect(annotationSet(patch, frozenKey) == mark).To(Equal(row.frozen))
+			g.Expect(annotationSet(patch, heldKey) == "2").To(Equal(row.paused))
+			g.Expect(patch["add /spec/paused"] == true).To(Equal(row.paused))
+			g.Expect(annotationSet(patch, breakGlassKey)).To(Equal(row.broken))
+		})
+	}
+}
+
+// annotationSet returns the value that a patch sets an annotation to.
+func annotationSet(patch map[string]any, key string) string {
+	if all, ok := patch["add /metadata/annotations"].(map[string]string); ok {
+		return all[key]
+	}
+	value, _ := patch["add /metadata/annotations/altershield.defense.antgroup.com~1"+key[len("altershield.defense.antgroup.com/"):]].(string)
+	return value
+}
+
+func TestDefaulterFreezesNamespacesOfTheOperatorsFreezes(t *testing.T) {
+	central := lock(acting("Deny"), func(spec *appv1alpha1.ChangeFreezeSpec) {
+		spec.Namespaces = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "prod"}}
+	})
+	for namespace, row := range map[string]struct {
+		tier   string
+		denied bool
+	}{
+		"altershieldoperator-system": {"prod", true},
+		"default":                    {"prod", false},
+		"other":                      {"prod", false},
+	} {
+		t.Run(namespace, func(t *testing.T) {
+			central.Namespace = namespace
+			labelled := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"tier": row.tier}}}
+			request := requestOf(t, deployment(t, stamped(versionOf123, "1")), deployment(t, stamped(versionOf123, "1"), repaired))
+			response, _ := admit(t, kind.Kind{}, request, central, labelled)
+			NewWithT(t).Expect(response.Allowed).To(Equal(!row.denied))
+			labelled.Labels["tier"] = "dev"
+			response, _ = admit(t, kind.Kind{}, request, central, labelled)
+			NewWithT(t).Expect(response.Allowed).To(BeTrue())
+		})
+	}
+}
+
+func TestDefaulterFreezesNewWorkloads(t *testing.T) {
+	g := NewWithT(t)
+	response, patch := admit(t, kind.Kind{}, requestOf(t, nil, deployment(t)), lock())
+	g.Expect(response.Allowed).To(BeTrue())
+	g.Expect(patch).To(HaveKeyWithValue("add /spec/paused", true))
+	g.Expect(annotationSet(patch, frozenKey)).To(Equal(`{"release":1,"by":"default/lock","concurrent":5}`))
+	for _, kind := range []workload.Kind{statefulset.Kind{}, daemonset.Kind{}} {
+		response, _ = admit(t, kind, requestOf(t, nil, deployment(t)), lock())
+		g.Expect(response.Allowed).To(BeFalse(), "its pause lets the first pods start")
+	}
+}
+
+func TestDefaulterFreezesASetByItsPartition(t *testing.T) {
+	g := NewWithT(t)
+	set := func(edits ...edit) object {
+		return deployment(t, append([]edit{stamped(versionOf123, "1"), field(object{"type": "RollingUpdate", "rollingUpdate": object{"partition": float64(2)}}, "updateStrategy", "spec")}, edits...)...)
+	}
+	request := requestOf(t, set(), set(repaired))
+	request.Kind.Kind = "StatefulSet"
+	response, patch := admit(t, statefulset.Kind{}, request, lock())
+	g.Expect(response.Allowed).To(BeTrue())
+	g.Expect(patch).To(HaveKeyWithValue("add /spec/updateStrategy/rollingUpdate/partition", BeEquivalentTo(2147483647)))
+	g.Expect(annotationSet(patch, "altershield.defense.antgroup.com/held-from")).NotTo(BeEmpty(), "the partition of the user comes back")
+}
+
+func TestDefaulterFreezesAReleaseAfterOneThatIsHeld(t *testing.T) {
+	g := NewWithT(t)
+	held := all(stamped(versionOf123, "1"), suspended, annotation(heldKey, "1"), field(true, "paused", "spec"))
+	_, patch := admit(t, kind.Kind{}, requestOf(t, deployment(t, held), deployment(t, held, repaired, ignoring)), lock())
+	g.Expect(patch).NotTo(HaveKey("remove /spec/paused"), "the pause of the release before goes on")
+	g.Expect(annotationSet(patch, heldKey)).To(Equal("2"))
+	g.Expect(annotationSet(patch, frozenKey)).To(Equal(mark))
+}
+
+func TestDefaulterIsCalledAgainForAParkedRelease(t *testing.T) {
+	g := NewWithT(t)
+	old := deployment(t, stamped(versionOf123, "1"))
+	_, first := admit(t, kind.Kind{}, requestOf(t, old, deployment(t, stamped(versionOf123, "1"), repaired)), lock())
+	again := deployment(t, stamped(versionOf1234, "2"), repaired, field(true, "paused", "spec"), annotation(heldKey, "2"),
+		annotation(frozenKey, mark), releasedBy("alice", versionOf1234, "2", annotationSetRecord(t, first)))
+	response, patch := admit(t, kind.Kind{}, requestOf(t, old, again), lock())
+	g.Expect(response.Allowed).To(BeTrue())
+	g.Expect(patch).NotTo(HaveKey(ContainSubstring("/spec/paused")))
+	g.Expect(patch).NotTo(HaveKey(ContainSubstring("~1held")))
+	g.Expect(patch).NotTo(HaveKey(ContainSubstring("~1frozen")))
+}
+
+// annotationSetRecord returns the change that the record of a patch shows.
+func annotationSetRecord(t *testing.T, patch map[string]any) string {
+	t.Helper()
+	record, found := appv1alpha1.ReleaseRecordOf(map[string]string{
+		"altershield.defense.antgroup.com/released-by": annotationSet(patch, "altershield.defense.antgroup.com/released-by"),
+	})
+	NewWithT(t).Expect(found).To(BeTrue())
+	NewWithT(t).Expect(record.Changes).To(HaveLen(1))
+	return record.Changes[0]
+}
+
+func TestDefaulterDeniesTheEndOfTheParkingOfARelease(t *testing.T) {
+	parked := all(stamped(versionOf123, "2"), field(true, "paused", "spec"), annotation(heldKey, "2"), annotation(frozenKey, mark))
+	resumed := all(parked, without("paused", "spec"))
+	for _, row := range []struct {
+		name    string
+		updated edit
+		objects []client.Object
+		user    string
+		denial  string
+		broken  string
+	}{
+		{"by a user", resumed, []client.Object{lock()}, "alice", isFrozen, ""},
+		{"by a user who also removes the mark", all(stamped(versionOf123, "2")), []client.Object{lock()}, "alice", isFrozen, ""},
+		{"not of the operator", resumed, []client.Object{lock()}, operator, "", ""},
+		{"not if the freeze has ended", resumed, nil, "alice", "", ""},
+		{"not by a BreakGlass", resumed, []client.Object{lock(), glass()}, "alice", "", evidence},
+		{"not if it stays paused", all(parked, label("team", "b")), []client.Object{lock()}, "alice", "", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			request := requestOf(t, deployment(t, parked), deployment(t, row.updated))
+			request.UserInfo.Username = row.user
+			response, patch := admit(t, kind.Kind{}, request, row.objects...)
+			g.Expect(response.Allowed).To(Equal(row.denial == ""))
+			if row.denial != "" {
+				g.Expect(response.Result.Message).To(Equal(row.denial))
+				return
+			}
+			g.Expect(annotationSet(patch, breakGlassKey)).To(Equal(row.broken))
+		})
+	}
+}
+
+func TestBreakGlassPassesASuspension(t *testing.T) {
+	overriding := func(overrides ...appv1alpha1.BreakGlassOverride) *appv1alpha1.BreakGlass {
+		return glass(func(glass *appv1alpha1.BreakGlass) { glass.Spec.Overrides = overrides })
+	}
+	old := all(stamped(versionOf123, "1"), suspended)
+	g := NewWithT(t)
+	request := requestOf(t, deployment(t, old), deployment(t, old, repaired))
+	_, patch := admit(t, kind.Kind{}, request, overriding("Suspension"))
+	g.Expect(annotationSet(patch, breakGlassKey)).To(Equal(
+		`{"release":2,"name":"inc-7","user":"alice","time":"2026-11-21T10:00:00Z","would":["deployment sleep is suspended"]}`))
+	_, patch = admit(t, kind.Kind{}, request, overriding("Suspension"), lock())
+	g.Expect(annotationSet(patch, breakGlassKey)).To(BeEmpty(), "it would have to override the freeze, too")
+	_, patch = admit(t, kind.Kind{}, request, overriding("Freeze", "Suspension"), lock())
+	g.Expect(annotationSet(patch, breakGlassKey)).To(ContainSubstring(`"would":["` + isFrozen + `","deployment sleep is suspended"]`))
+
+	claimed := deployment(t, old, repaired, annotation(breakGlassKey, evidence))
+	for name, row := range map[string]struct {
+		objects []client.Object
+		allowed bool
+	}{
+		"by one that overrides it": {[]client.Object{overriding("Suspension")}, true},
+		"not by one that doesn't":  {[]client.Object{overriding("Freeze")}, false},
+		"not by a mere claim":      {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}))
+			validator := &validator{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts,
+				past: pastOf(accounts.cache, accounts), freezes: freezesOf(t, accounts, kind.Kind{}, row.objects...)}
+			request := requestOf(t, deployment(t, old), claimed)
+			request.Operation = admissionv1.Update
+			NewWithT(t).Expect(validator.Handle(t.Context(), request).Allowed).To(Equal(row.allowed))
+		})
+	}
+}
