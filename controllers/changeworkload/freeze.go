@@ -103,6 +103,7 @@ func thawEnded() predicate.Predicate {
 // reportFreeze writes the Events about a release that a freeze parked, that goes on after it, or that passed by a BreakGlass.
 func (r *Reconciler) reportFreeze(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
 	if passed := after.Status.BreakGlass; passed != nil && !equality.Semantic.DeepEqual(passed, before.Status.BreakGlass) {
+		r.Metrics.broken.Inc()
 		r.Recorder.Record(events.GlassBroken(scene.owner, after, passed))
 	}
 	was := meta.FindStatusCondition(before.Status.Conditions, appv1alpha1.ConditionFrozen)

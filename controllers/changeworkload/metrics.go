@@ -26,10 +26,11 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Metrics counts releases, batches and suspensions.
+// Metrics counts releases, batches, suspensions and uses of BreakGlasses.
 type Metrics struct {
 	releases   *prometheus.CounterVec
 	batches    prometheus.Counter
+	broken     prometheus.Counter
 	suspension prometheus.Histogram
 }
 
@@ -44,13 +45,17 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "altershield_batches_opened_total",
 			Help: "Batches of pods that were opened for checking.",
 		}),
+		broken: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "altershield_break_glass_uses_total",
+			Help: "Releases that passed by a BreakGlass.",
+		}),
 		suspension: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "altershield_suspension_seconds",
 			Help:    "Time from the arrival of a bad verdict of AlterShield Server to the suspension of its Deployment.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}),
 	}
-	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.suspension} {
+	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.broken, metrics.suspension} {
 		if err := registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("registering the metrics of releases: %w", err)
 		}

@@ -55,6 +55,7 @@ func (r *Reconciler) order(ctx context.Context, workload *appv1alpha1.ChangeWork
 			return 0, err
 		}
 		release = ordered(announcer, decide.RecordedRelease(workload))
+		release.Pass = decision.Status.BreakGlass
 		answer.OrderID, answer.Err = announcer.Open(ctx, release)
 	}
 	if decision.AnswerOrder(workload, r.verifier(), release, answer, r.Clock.Now()) {

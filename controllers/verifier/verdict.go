@@ -37,6 +37,8 @@ type Release struct {
 	// a version and even a number, the two never recur together.
 	Record   types.UID
 	Recorded int64
+	// Pass is how the release passed by a BreakGlass; nil if it didn't.
+	Pass *appv1alpha1.BreakGlassPass
 }
 
 // Batch is a batch of pods of a release.

@@ -44,6 +44,7 @@ const (
 	byCheck          = "status.changePodId"
 	byOrder          = "status.order.bizExecOrderId"
 	byProgress       = "inProgress"
+	byFreeze         = "frozen"
 )
 
 // Setup registers the indexes for workloads of the kinds. Without them the queries of this package fail.
@@ -64,6 +65,9 @@ func Setup(ctx context.Context, indexer client.FieldIndexer, kinds workload.Regi
 	}
 	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byProgress, progress); err != nil {
 		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byProgress, err)
+	}
+	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byFreeze, waits); err != nil {
+		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byFreeze, err)
 	}
 	return nil
 }
@@ -105,13 +109,29 @@ func progress(object client.Object) []string {
 	return []string{strconv.FormatBool(ok && decide.IsInProgress(workload))}
 }
 
+func waits(object client.Object) []string {
+	workload, ok := object.(*appv1alpha1.ChangeWorkload)
+	return []string{strconv.FormatBool(ok && decide.IsFrozen(workload))}
+}
+
 // ReleasesInProgress lists the ChangeWorkloads in all namespaces whose pods are awaited or checked. They are shared with the cache
 // and must not be changed.
 func ReleasesInProgress(ctx context.Context, reader client.Reader) ([]appv1alpha1.ChangeWorkload, error) {
+	return listBy(ctx, reader, byProgress)
+}
+
+// FrozenReleases lists the ChangeWorkloads in all namespaces that wait for the end of a ChangeFreeze. They are shared with the cache
+// and must not be changed.
+func FrozenReleases(ctx context.Context, reader client.Reader) ([]appv1alpha1.ChangeWorkload, error) {
+	return listBy(ctx, reader, byFreeze)
+}
+
+// listBy lists the ChangeWorkloads for which an index is true.
+func listBy(ctx context.Context, reader client.Reader, field string) ([]appv1alpha1.ChangeWorkload, error) {
 	var list appv1alpha1.ChangeWorkloadList
-	err := reader.List(ctx, &list, client.MatchingFields{byProgress: "true"}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	err := reader.List(ctx, &list, client.MatchingFields{field: "true"}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if err != nil {
-		return nil, fmt.Errorf("listing the ChangeWorkloads in progress: %w", err)
+		return nil, fmt.Errorf("listing the ChangeWorkloads by %s: %w", field, err)
 	}
 	return list.Items, nil
 }

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +41,9 @@ const namespaceLabel = "workload_namespace"
 
 const kindLabel = "kind"
 
+// reasonLabel is the reason of the condition Frozen: a freeze is on, or it has ended and others go on first.
+const reasonLabel = "reason"
+
 // deployments is the kind with a metric of its own, from before there were others.
 const deployments = "Deployment"
 
@@ -52,7 +56,7 @@ type Collector struct {
 	reader client.Reader
 	kinds  workload.Kinds
 
-	suspended, deploymentsSuspended, suspendedSince, inProgress, inProgressSince *prometheus.Desc
+	suspended, deploymentsSuspended, suspendedSince, inProgress, inProgressSince, frozen, frozenSince *prometheus.Desc
 }
 
 // Setup registers a Collector and makes the cache hold the objects that it reads, also on replicas that don't lead.
@@ -85,12 +89,18 @@ func New(reader client.Reader, kinds workload.Kinds) *Collector {
 			"Releases whose pods are awaited or checked."),
 		inProgressSince: describe("altershield_oldest_release_in_progress_timestamp_seconds",
 			"Unix time at which the oldest release in progress was recorded."),
+		frozen: describe("altershield_releases_frozen",
+			"Releases that wait for the end of a ChangeFreeze, by the reason of their condition Frozen: ChangeFreeze, or Thawing after its end.", reasonLabel),
+		frozenSince: describe("altershield_oldest_frozen_release_timestamp_seconds",
+			"Unix time since which the oldest of these releases has waited.", reasonLabel),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, description := range []*prometheus.Desc{c.suspended, c.deploymentsSuspended, c.suspendedSince, c.inProgress, c.inProgressSince} {
+	for _, description := range []*prometheus.Desc{
+		c.suspended, c.deploymentsSuspended, c.suspendedSince, c.inProgress, c.inProgressSince, c.frozen, c.frozenSince,
+	} {
 		descriptions <- description
 	}
 }
@@ -127,6 +137,9 @@ func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metri
 	for i := range workloads {
 		inProgress.add(workloads[i].Namespace, workloads[i].Spec.CreateTimeUnix)
 	}
+	if err := c.collectFrozen(ctx, metrics); err != nil {
+		return err
+	}
 	for kind, suspended := range byKind {
 		suspended.showCount(metrics, c.suspended, kind)
 	}
@@ -134,6 +147,27 @@ func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metri
 	suspended.showOldest(metrics, c.suspendedSince)
 	inProgress.showCount(metrics, c.inProgress)
 	inProgress.showOldest(metrics, c.inProgressSince)
+	return nil
+}
+
+// collectFrozen counts the releases that wait for the end of a ChangeFreeze, by the reason.
+func (c *Collector) collectFrozen(ctx context.Context, metrics chan<- prometheus.Metric) error {
+	workloads, err := index.FrozenReleases(ctx, c.reader)
+	if err != nil {
+		return err
+	}
+	byReason := map[string]census{}
+	for i := range workloads {
+		frozen := meta.FindStatusCondition(workloads[i].Status.Conditions, appv1alpha1.ConditionFrozen)
+		if byReason[frozen.Reason] == nil {
+			byReason[frozen.Reason] = census{}
+		}
+		byReason[frozen.Reason].add(workloads[i].Namespace, frozen.LastTransitionTime.Unix())
+	}
+	for reason, frozen := range byReason {
+		frozen.showCount(metrics, c.frozen, reason)
+		frozen.showOldest(metrics, c.frozenSince, reason)
+	}
 	return nil
 }
 
@@ -169,10 +203,10 @@ func (c census) showCount(metrics chan<- prometheus.Metric, count *prometheus.De
 	}
 }
 
-func (c census) showOldest(metrics chan<- prometheus.Metric, oldest *prometheus.Desc) {
+func (c census) showOldest(metrics chan<- prometheus.Metric, oldest *prometheus.Desc, labels ...string) {
 	for namespace, found := range c {
 		if found.oldest > 0 {
-			metrics <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, float64(found.oldest), namespace)
+			metrics <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, float64(found.oldest), append(slices.Clip(labels), namespace)...)
 		}
 	}
 }

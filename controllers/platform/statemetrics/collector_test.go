@@ -80,6 +80,20 @@ func workload(namespace, name string, recorded int64, reason string) *appv1alpha
 	return result
 }
 
+func frozen(namespace, name string, since int64, reason string) *appv1alpha1.ChangeWorkload {
+	result := workload(namespace, name, since, "Frozen")
+	result.Status.Conditions = append(result.Status.Conditions, metav1.Condition{
+		Type: "Frozen", Status: "True", Reason: reason, LastTransitionTime: metav1.Unix(since, 0),
+	})
+	return result
+}
+
+func thawed(namespace, name string) *appv1alpha1.ChangeWorkload {
+	result := frozen(namespace, name, 1795270000, "Thawed")
+	result.Status.Conditions[0].Reason, result.Status.Conditions[1].Status = "AllPodsPassed", "False"
+	return result
+}
+
 func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 	kube := newClient(t,
 		deployment("default", "broken", suspended("")),
@@ -94,6 +108,10 @@ func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 		workload("shop", "cart--x--1", 1795279000, "ThresholdTimeout"),
 		workload("shop", "cart--x--2", 1795278500, "Verifying"),
 		workload("quiet", "idle--x--1", 1795270000, "Superseded"),
+		frozen("default", "api--x--1", 1795277000, "ChangeFreeze"),
+		frozen("default", "job--x--1", 1795276000, "ChangeFreeze"),
+		frozen("shop", "pay--x--1", 1795275000, "Thawing"),
+		thawed("shop", "old--x--1"),
 	).Build()
 	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube, controlled), strings.NewReader(`
 # HELP altershield_deployments_suspended Suspended Deployments.
@@ -117,6 +135,14 @@ altershield_releases_in_progress{workload_namespace="shop"} 2
 # TYPE altershield_oldest_release_in_progress_timestamp_seconds gauge
 altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="default"} 1.795278e+09
 altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="shop"} 1.7952785e+09
+# HELP altershield_oldest_frozen_release_timestamp_seconds Unix time since which the oldest of these releases has waited.
+# TYPE altershield_oldest_frozen_release_timestamp_seconds gauge
+altershield_oldest_frozen_release_timestamp_seconds{reason="ChangeFreeze",workload_namespace="default"} 1.795276e+09
+altershield_oldest_frozen_release_timestamp_seconds{reason="Thawing",workload_namespace="shop"} 1.795275e+09
+# HELP altershield_releases_frozen Releases that wait for the end of a ChangeFreeze, by the reason of their condition Frozen: ChangeFreeze, or Thawing after its end.
+# TYPE altershield_releases_frozen gauge
+altershield_releases_frozen{reason="ChangeFreeze",workload_namespace="default"} 2
+altershield_releases_frozen{reason="Thawing",workload_namespace="shop"} 1
 `))).To(Succeed())
 }
 

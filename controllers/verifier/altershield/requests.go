@@ -82,10 +82,14 @@ type param struct {
 	Name       string `json:"name,omitempty"`
 	Version    string `json:"version"`
 	Release    int64  `json:"release"`
+	// BreakGlass is how the release passed by a BreakGlass.
+	BreakGlass *appv1alpha1.BreakGlassPass `json:"breakGlass,omitempty"`
 }
 
 func (c Config) param(release verifier.Release) param {
-	released := param{Cluster: c.Cluster, Namespace: release.Namespace, Version: release.Version, Release: release.Number}
+	released := param{
+		Cluster: c.Cluster, Namespace: release.Namespace, Version: release.Version, Release: release.Number, BreakGlass: release.Pass,
+	}
 	if kind := workloadKind(release); kind == deployment {
 		released.Deployment = release.Name
 	} else {
@@ -101,7 +105,7 @@ func (c Config) openRequest(release verifier.Release) openRequest {
 	name := release.Namespace + "/" + release.Name
 	return openRequest{
 		inOrder:            c.inOrder(release),
-		ChangeTitle:        clean(fmt.Sprintf("Release %d of %s %s", release.Number, workloadKind(release), name), maxTitle),
+		ChangeTitle:        clean(title(release), maxTitle),
 		Creator:            agent,
 		ChangeScenarioCode: daily,
 		ChangePhases:       []string{inProd},
@@ -109,6 +113,14 @@ func (c Config) openRequest(release verifier.Release) openRequest {
 		ChangeParam:        jsonText{c.param(release)},
 		ChangeApps:         []string{release.Name},
 	}
+}
+
+func title(release verifier.Release) string {
+	what := "Release"
+	if release.Pass != nil {
+		what = "Break-glass release"
+	}
+	return fmt.Sprintf("%s %d of %s %s/%s", what, release.Number, workloadKind(release), release.Namespace, release.Name)
 }
 
 type closeRequest struct {

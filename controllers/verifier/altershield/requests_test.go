@@ -27,6 +27,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
@@ -64,6 +65,22 @@ func TestOpenSendsTheKind(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(server.last(t, 1).body)).To(And(ContainSubstring(`"changeTitle":"Release 3 of StatefulSet default/web"`),
 		ContainSubstring(`"changeParamJson":"{\"cluster\":\"kind\",\"namespace\":\"default\",\"kind\":\"StatefulSet\",\"name\":\"web\",\"version\":\"9b4d4f7c\",\"release\":3}"`)))
+}
+
+func TestOpenSendsTheBreakGlass(t *testing.T) {
+	g := NewWithT(t)
+	server := newServer(t, http.StatusOK, opened)
+	of := release()
+	of.Pass = &appv1alpha1.BreakGlassPass{
+		Name: "inc-99", User: "alice", Time: metav1.Unix(1795375748, 0), Would: []string{"ChangeFreeze default/holidays is on"},
+	}
+	_, err := newOperator(t, configFor(t, server.URL)).Open(t.Context(), of)
+	g.Expect(err).NotTo(HaveOccurred())
+	var sent struct{ ChangeTitle, ChangeParamJSON string }
+	g.Expect(json.Unmarshal(server.last(t, 1).body, &sent)).To(Succeed())
+	g.Expect(sent.ChangeTitle).To(Equal("Break-glass release 3 of Deployment default/sleep"))
+	g.Expect(sent.ChangeParamJSON).To(MatchJSON(`{"cluster": "kind", "namespace": "default", "deployment": "sleep", "version": "9b4d4f7c", "release": 3,
+		"breakGlass": {"name": "inc-99", "user": "alice", "time": "2026-11-22T19:29:08Z", "would": ["ChangeFreeze default/holidays is on"]}}`))
 }
 
 func TestBeginSendsTheKind(t *testing.T) {
