@@ -131,6 +131,8 @@ func keyCases() []admissionCase {
 		restored("counts a release that is none", updates("free", func(d *appsv1.Deployment) { stamp(admin, d.Labels[versionLabel])(d) })),
 		restored("forges the author of the release", updates("free", annotation(releasedByKey, "{}"))),
 		restored("forges the user who ignored a suspension", updates("free", annotation(ignoredByKey, "{}"))),
+		restored("marks a release as frozen", updates("free", annotation(frozenKey, `{"release":1}`))),
+		restored("claims a BreakGlass", updates("free", annotation(breakGlassKey, `{"release":1,"name":"inc-99","user":"kubernetes-admin","would":[]}`))),
 		restored("marks a rollout as held", updates("free", annotation(heldKey, "1"))),
 		restored("forgets the rollbacks", updates("refusing", without(rollbacksKey))),
 		restored("replaces the object with a file that knows no operator", updates("free", func(d *appsv1.Deployment) {

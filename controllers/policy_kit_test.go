@@ -49,6 +49,8 @@ const (
 	rollbackByKey  = "altershield.defense.antgroup.com/rollback-by"
 	rollbacksKey   = "altershield.defense.antgroup.com/rollbacks"
 	heldKey        = "altershield.defense.antgroup.com/held"
+	frozenKey      = "altershield.defense.antgroup.com/frozen"
+	breakGlassKey  = "altershield.defense.antgroup.com/break-glass"
 )
 
 // The users of requests. dev may edit the namespace, overrider may also override suspensions, admin may do everything.

@@ -191,6 +191,24 @@ var _ = Describe("With the policies", Ordered, func() {
 		Eventually(labelsOf(ctx, namespace)).ShouldNot(HaveKey(suspendLabel))
 	})
 
+	It("a frozen release is parked, and starts by a BreakGlass, by the commands of docs/freezes.md", func(ctx context.Context) {
+		frozen := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(frozen))).To(Succeed())
+		verified(ctx, frozen, "sleep")
+		commands := strings.Join(append(blocks("freezes.md", "Break-glass"), blocks("freezes.md", "Try it")...), "")
+		output := bash(ctx, strings.ReplaceAll(commands, "-n default", "-n "+frozen))
+		Expect(output).To(And(
+			ContainSubstring("Warning: the release is parked: it starts when the freeze ends\n"),
+			ContainSubstring("Warning: deployment sleep passes by BreakGlass inc-99, which is recorded for "),
+		))
+		Expect(verified(ctx, frozen, "sleep").Status.BreakGlass).NotTo(BeNil())
+		for _, key := range []string{frozenKey, breakGlassKey} {
+			deployment := get(ctx, frozen, "sleep")
+			deployment.Annotations[key] = `{"release":2}`
+			Expect(kube.Status().Update(ctx, deployment, client.DryRunAll)).To(MatchError(ContainSubstring("only the operator writes " + key)))
+		}
+	})
+
 	It("Deployments roll, scale and go without an operator and its webhooks", func(ctx context.Context) {
 		live := controlledNamespace(ctx)
 		mayEdit(ctx, live, dev)

@@ -17,6 +17,9 @@ limitations under the License.
 package webhooks
 
 import (
+	"context"
+	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -26,10 +29,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -320,4 +325,27 @@ func TestBreakGlassPassesASuspension(t *testing.T) {
 			NewWithT(t).Expect(validator.Handle(t.Context(), request).Allowed).To(Equal(row.allowed))
 		})
 	}
+}
+
+func TestFreezesThatCanNotBeRead(t *testing.T) {
+	old, next := deployment(t, stamped(versionOf123, "1")), deployment(t, stamped(versionOf123, "1"), repaired)
+	answer := func(failing client.ObjectList) admission.Response {
+		accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}))
+		reader := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(lock(acting("Deny")), glass()).WithInterceptorFuncs(interceptor.Funcs{
+			List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+				if reflect.TypeOf(list) == reflect.TypeOf(failing) {
+					return errors.New("no answer")
+				}
+				return kube.List(ctx, list, options...)
+			},
+		}).Build()
+		options := Options{Reader: reader, Live: reader, Namespace: "altershieldoperator-system", Clock: accounts.clock}
+		defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts),
+			freezes: newFreezes(options, newPast(options, accounts), accounts).of(kind.Kind{})}
+		return defaulter.Handle(t.Context(), requestOf(t, old, next))
+	}
+	g := NewWithT(t)
+	g.Expect(answer(nil).Allowed).To(BeTrue(), "by the BreakGlass")
+	g.Expect(answer(&appv1alpha1.ChangeFreezeList{}).Result.Code).To(BeEquivalentTo(500), "no release passes a freeze that is not known")
+	g.Expect(answer(&appv1alpha1.BreakGlassList{}).Result.Message).To(Equal(isFrozen))
 }

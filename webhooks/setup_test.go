@@ -43,20 +43,25 @@ func (s *server) Register(path string, hook http.Handler) {
 	s.handlers[path] = hook.(closeOnShutdown).handler.(*admission.Webhook).Handler
 }
 
+func denies(message string) admission.Handler {
+	return admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return admission.Denied(message) })
+}
+
 func TestRegisterServesTheWebhooksUnderTheirDocumentedPaths(t *testing.T) {
 	g := NewWithT(t)
 	served := &server{handlers: map[string]admission.Handler{}}
 	seen := &recorder{}
 	refusing := all(stamped(versionOf123, "4"), rolledBack(leaving(versionOf1234, "4", refused)))
 	reader := readerOf(t, interceptor.Funcs{}, cached(t, refusing))
-	controlledKinds := admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return admission.Denied("a bad path") })
 	g.Expect(Register(served, Options{
 		Kinds: workload.Registry{kind.Kind{}}, Reader: reader, Live: reader, Operator: operator, Clock: clocktesting.NewFakePassiveClock(now),
 		Recorder: events.Recorder{Events: seen}, Metrics: prometheus.NewRegistry(),
-		ControlledKinds: controlledKinds,
+		ControlledKinds: denies("a bad path"), ChangeFreezes: denies("a bad time zone"), BreakGlasses: denies("no author"),
 	})).To(Succeed())
-	g.Expect(served.handlers).To(HaveLen(5))
+	g.Expect(served.handlers).To(HaveLen(7))
 	g.Expect(served.handlers["/validate-controlledkind"].Handle(t.Context(), admission.Request{}).Result.Message).To(Equal("a bad path"))
+	g.Expect(served.handlers["/validate-changefreeze"].Handle(t.Context(), admission.Request{}).Result.Message).To(Equal("a bad time zone"))
+	g.Expect(served.handlers["/mutate-breakglass"].Handle(t.Context(), admission.Request{}).Result.Message).To(Equal("no author"))
 	release := all(stamped(versionOf123, "4"), suspended)
 	request := requestOf(t, deployment(t, release), deployment(t, release, repaired))
 	g.Expect(served.handlers["/mutate-apps-v1-deployment"].Handle(t.Context(), request).Patches).NotTo(BeEmpty())

@@ -17,6 +17,8 @@ limitations under the License.
 package freeze_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -27,6 +29,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -214,4 +217,44 @@ func TestStatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestReaderOfReportsWhatItCanNotRead(t *testing.T) {
+	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	central := lock("system", "lock", 8, selecting)
+	for _, row := range []struct {
+		name  string
+		funcs interceptor.Funcs
+		want  string
+	}{
+		{"freezes", interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("no answer")
+		}}, "listing the ChangeFreezes in namespace shop: no answer"},
+		{"the namespace", interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("no answer")
+		}}, "reading namespace shop: no answer"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(central).WithInterceptorFuncs(row.funcs).Build()
+			_, err := freeze.Reader{Namespaces: kube, Freezes: kube, Namespace: "system"}.Of(t.Context(), deployment.Kind{}, web, now)
+			NewWithT(t).Expect(err).To(MatchError(row.want))
+		})
+	}
+	for name, namespaces := range map[string][]client.Object{
+		"not opted in": {central}, "without labels": {central, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}},
+	} {
+		t.Run("no freeze of a namespace that is "+name, func(t *testing.T) {
+			kube := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(namespaces...).Build()
+			found, err := freeze.Reader{Namespaces: kube, Freezes: kube, Namespace: "system"}.Of(t.Context(), deployment.Kind{}, web, now)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			NewWithT(t).Expect(found).To(BeEmpty())
+		})
+	}
+}
+
+func TestSelects(t *testing.T) {
+	g, web := NewWithT(t), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	g.Expect(freeze.Selects(nil, deployment.Kind{}, web)).To(BeTrue())
+	g.Expect(freeze.Selects([]appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: "web"}}, deployment.Kind{}, web)).To(BeTrue())
+	g.Expect(freeze.Selects([]appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: "api"}}, deployment.Kind{}, web)).To(BeFalse())
 }

@@ -107,7 +107,7 @@ func TestCustomResourceDefinitionsOutliveTheRelease(t *testing.T) {
 			definitions++
 		}
 	}
-	g.Expect(definitions).To(Equal(4))
+	g.Expect(definitions).To(Equal(6))
 }
 
 func TestChartPassesHelmLint(t *testing.T) {

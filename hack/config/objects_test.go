@@ -37,6 +37,8 @@ func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 		"changeworkloads.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
 		"opsconfiginfoes.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
 		"controlledkinds.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
+		"changefreezes.app.ops.cloud.alipay.com":                     {"CustomResourceDefinition"},
+		"breakglasses.app.ops.cloud.alipay.com":                      {"CustomResourceDefinition"},
 		"altershieldoperator-controller-manager":                     {"ServiceAccount", "Deployment", "PodDisruptionBudget"},
 		"altershieldoperator-leader-election-role":                   {"Role"},
 		"altershieldoperator-leader-election-rolebinding":            {"RoleBinding"},
@@ -150,8 +152,9 @@ func TestWebhooksCallTheServiceAndLeaveTheOperatorsNamespaceAlone(t *testing.T) 
 			find(t, objects, "MutatingWebhookConfiguration", "altershieldoperator-mutating-webhook-configuration")).Webhooks
 		validating := as[admissionv1.ValidatingWebhookConfiguration](t,
 			find(t, objects, "ValidatingWebhookConfiguration", "altershieldoperator-validating-webhook-configuration")).Webhooks
-		NewWithT(t).Expect(mutating).To(HaveLen(1))
-		NewWithT(t).Expect(validating).To(HaveLen(2))
+		NewWithT(t).Expect(mutating).To(HaveLen(2))
+		NewWithT(t).Expect(mutating[0].Name).To(Equal("mdeployment.kb.io"))
+		NewWithT(t).Expect(validating).To(HaveLen(3))
 		NewWithT(t).Expect(validating[0].Name).To(Equal("vdeployment.kb.io"))
 		for _, c := range []struct {
 			client   admissionv1.WebhookClientConfig
@@ -176,8 +179,9 @@ func TestWebhooksCallTheServiceAndLeaveTheOperatorsNamespaceAlone(t *testing.T) 
 	}
 }
 
-// In every variant the webhook of ControlledKinds is called in all of the cluster, and its failure is ignored.
-func TestWebhookOfControlledKindsIsTheSameInEachVariant(t *testing.T) {
+// In every variant the webhooks of the operator's own kinds are called in all of the cluster. The failure of those that validate is ignored. A
+// BreakGlass isn't created without its author.
+func TestWebhooksOfTheOperatorsKindsAreTheSameInEachVariant(t *testing.T) {
 	failing := composed(t, `
 resources: ["{config}/default"]
 components: ["{config}/components/fail-open"]
@@ -191,20 +195,38 @@ components: ["{config}/components/fail-open"]
 			find(t, objects, "ValidatingWebhookConfiguration", "altershieldoperator-validating-webhook-configuration")).Webhooks {
 			webhooks[webhook.Name] = webhook
 		}
-		controlled, policy := webhooks["vcontrolledkind.kb.io"], admissionv1.Fail
+		for _, webhook := range as[admissionv1.MutatingWebhookConfiguration](t,
+			find(t, objects, "MutatingWebhookConfiguration", "altershieldoperator-mutating-webhook-configuration")).Webhooks {
+			webhooks[webhook.Name] = admissionv1.ValidatingWebhook{
+				ClientConfig: webhook.ClientConfig, Rules: webhook.Rules, FailurePolicy: webhook.FailurePolicy, SideEffects: webhook.SideEffects,
+				NamespaceSelector: webhook.NamespaceSelector, MatchConditions: webhook.MatchConditions,
+			}
+		}
+		policy := admissionv1.Fail
 		if variant == "fail-open" {
 			policy = admissionv1.Ignore
 		}
 		g.Expect(webhooks["vdeployment.kb.io"].FailurePolicy).To(HaveValue(Equal(policy)), variant)
-		g.Expect(controlled.FailurePolicy).To(HaveValue(Equal(admissionv1.Ignore)), variant)
-		g.Expect(controlled.SideEffects).To(HaveValue(Equal(admissionv1.SideEffectClassNone)), variant)
-		g.Expect(controlled.NamespaceSelector).To(BeNil(), variant)
-		g.Expect(controlled.MatchConditions).To(BeEmpty(), variant)
-		g.Expect(controlled.ClientConfig.Service.Namespace).To(Equal(system), variant)
-		g.Expect(controlled.ClientConfig.Service.Name).To(Equal("altershieldoperator-webhook-service"), variant)
-		g.Expect(controlled.ClientConfig.CABundle).To(BeEmpty(), variant)
-		g.Expect(controlled.Rules).To(HaveLen(1), variant)
-		g.Expect(controlled.Rules[0].Resources).To(HaveExactElements("controlledkinds"), variant)
+		g.Expect(webhooks["mdeployment.kb.io"].FailurePolicy).To(HaveValue(Equal(policy)), variant)
+		for name, called := range map[string]struct {
+			resource string
+			policy   admissionv1.FailurePolicyType
+		}{
+			"vcontrolledkind.kb.io": {"controlledkinds", admissionv1.Ignore},
+			"vchangefreeze.kb.io":   {"changefreezes", admissionv1.Ignore},
+			"mbreakglass.kb.io":     {"breakglasses", admissionv1.Fail},
+		} {
+			webhook, where := webhooks[name], variant+", "+name
+			g.Expect(webhook.FailurePolicy).To(HaveValue(Equal(called.policy)), where)
+			g.Expect(webhook.SideEffects).To(HaveValue(Equal(admissionv1.SideEffectClassNone)), where)
+			g.Expect(webhook.NamespaceSelector).To(BeNil(), where)
+			g.Expect(webhook.MatchConditions).To(BeEmpty(), where)
+			g.Expect(webhook.ClientConfig.Service.Namespace).To(Equal(system), where)
+			g.Expect(webhook.ClientConfig.Service.Name).To(Equal("altershieldoperator-webhook-service"), where)
+			g.Expect(webhook.ClientConfig.CABundle).To(BeEmpty(), where)
+			g.Expect(webhook.Rules).To(HaveLen(1), where)
+			g.Expect(webhook.Rules[0].Resources).To(HaveExactElements(called.resource), where)
+		}
 	}
 }
 
