@@ -68,7 +68,7 @@ var _ = Describe("Metrics", func() {
 var _ = Describe("Alerts and the dashboard", Ordered, func() {
 	checkedByServer("--leader-elect")
 
-	It("ask for metrics that the operator exposes, such as what is suspended and in progress now", func(ctx context.Context) {
+	It("ask for metrics that the operator exposes, such as what is suspended, in progress and frozen now", func(ctx context.Context) {
 		patient(ctx)
 		namespace := controlledNamespace(ctx)
 		suspended(ctx, namespace)
@@ -77,6 +77,11 @@ var _ = Describe("Alerts and the dashboard", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred(), output)
 		metricsShow(ctx, fmt.Sprintf(`altershield_deployments_suspended{workload_namespace=%q} 1`, namespace))
 		metricsShow(ctx, fmt.Sprintf(`altershield_releases_in_progress{workload_namespace=%q} 1`, namespace))
+		frozen := controlledNamespace(ctx)
+		Expect(bash(ctx, "kubectl apply -f config/samples/freezes/incident-lock.yaml -n "+frozen)).NotTo(BeEmpty())
+		Expect(bash(ctx, "kubectl wait --for=condition=Active changefreeze/incident-99 -n "+frozen)).NotTo(BeEmpty())
+		Expect(kube.Create(ctx, sleep(frozen))).To(Succeed())
+		metricsShow(ctx, fmt.Sprintf(`altershield_releases_frozen{reason="ChangeFreeze",workload_namespace=%q} 1`, frozen))
 		asked := operatorMetrics("rules.yaml", "dashboard.json")
 		Expect(len(asked)).To(BeNumerically(">", 30))
 		_, text := scrape(ctx, metricsToken(ctx))

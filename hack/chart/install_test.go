@@ -75,6 +75,8 @@ func TestChartIsInstalledUpgradedAndUninstalled(t *testing.T) {
 	helm(t, "uninstall", "altershield", "--namespace=elsewhere", "--wait", "--timeout=5m")
 	g.Eventually(func() []string { return added(before, everything(kubectl)) }, time.Minute, time.Second).Should(ConsistOf(
 		"Namespace <none> elsewhere", "ServiceAccount elsewhere default", "ConfigMap elsewhere kube-root-ca.crt",
+		"CustomResourceDefinition <none> breakglasses.app.ops.cloud.alipay.com",
+		"CustomResourceDefinition <none> changefreezes.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> changepods.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> changeworkloads.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> controlledkinds.app.ops.cloud.alipay.com",
