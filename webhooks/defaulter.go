@@ -98,11 +98,8 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if released {
-		course, err := d.freezes.decide(ctx, start{request: request, object: created, number: 1, isRelease: true, isNew: true})
-		switch {
-		case err != nil:
-			return admission.Errored(http.StatusInternalServerError, err)
-		case course.denial != nil:
+		course := d.freezes.courseOf(ctx, start{request: request, object: created, number: 1, isRelease: true, isNew: true})
+		if course.denial != nil {
 			return *course.denial
 		}
 		if err := after.settle(before, course, 1); err != nil {
@@ -140,19 +137,13 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 			warnings = append(warnings, fmt.Sprintf("the rollout of this release can't be held: %s", err))
 		}
 	}
-	if starts := isRelease || before.startsParked(old); starts && !by.isOperator {
-		asked := start{request: request, object: updated, known: known, number: old.release().Number, isRelease: isRelease}
-		if isRelease {
-			asked.number, asked.suspension = decide.NextRelease(old.annotations), suspension(workload.Phrase(d.kind, request.Name), old, before, now)
-		}
-		if before.course, err = d.freezes.decide(ctx, asked); err != nil {
-			return admission.Errored(http.StatusInternalServerError, err)
-		}
-		if before.course.denial != nil {
-			return *before.course.denial
-		}
-		warnings = append(warnings, before.course.warnings...)
+	if !by.isOperator {
+		before.course = d.courseOf(ctx, start{request: request, object: updated, known: known, isRelease: isRelease}, old, before)
 	}
+	if before.course.denial != nil {
+		return *before.course.denial
+	}
+	warnings = append(warnings, before.course.warnings...)
 	after, err := stampUpdate(old, before, by, now)
 	if err != nil {
 		return d.unversioned(request, err)
@@ -162,6 +153,30 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 	}
 	warnings = slices.Concat(warnings, pauseAdvice(after), keptKeys(old, before, after), labelAdvice(old, before))
 	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(warnings...)
+}
+
+// courseOf returns what becomes of an update that may start a release.
+func (d *defaulter) courseOf(ctx context.Context, asked start, old, updated marks) course {
+	switch {
+	case asked.isRelease:
+		asked.number = decide.NextRelease(old.annotations)
+		asked.suspension = suspension(workload.Phrase(d.kind, asked.request.Name), old, updated, d.clock.Now())
+	case updated.startsParked(old):
+		asked.number = old.release().Number
+	default:
+		return course{}
+	}
+	return d.freezes.courseOf(ctx, asked)
+}
+
+// courseOf returns what becomes of a start. It is denied if the freezes can't be read.
+func (f *freezes) courseOf(ctx context.Context, asked start) course {
+	decided, err := f.decide(ctx, asked)
+	if err != nil {
+		response := admission.Errored(http.StatusInternalServerError, err)
+		return course{denial: &response}
+	}
+	return decided
 }
 
 // refusedVersion returns the version under which a release with the label ignored-suspend is quarantined, empty if it isn't. The

@@ -76,16 +76,20 @@ func (r *Reconciler) steer(
 		return false, nil
 	}
 	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, scene.kind, scene.owner, change)
-	if written && decision.Suspend {
-		r.Metrics.suspended(scene.Batches, r.Clock.Now())
-	}
 	if written {
-		r.reportHold(workload, scene, decision)
-	}
-	if written && decision.Lift {
-		ctrl.LoggerFrom(ctx).Info("Suspension lifted", events.Of(workload, appv1alpha1.ReasonLifted)...)
+		r.reportSteering(ctx, workload, scene, decision)
 	}
 	return !written, err
+}
+
+func (r *Reconciler) reportSteering(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
+	if decision.Suspend {
+		r.Metrics.suspended(scene.Batches, r.Clock.Now())
+	}
+	r.reportHold(workload, scene, decision)
+	if decision.Lift {
+		ctrl.LoggerFrom(ctx).Info("Suspension lifted", events.Of(workload, appv1alpha1.ReasonLifted)...)
+	}
 }
 
 // originals returns the annotation with what a hold overwrote, where there is one to remove.
@@ -107,16 +111,7 @@ func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.Change
 
 // reportHold writes the Event about a paused or resumed rollout.
 func (r *Reconciler) reportHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
-	cause := "a pod failed"
-	switch {
-	case decision.Status.Status == appv1alpha1.ChangeWorkloadSuspend:
-	case scene.Refused != "":
-		cause = "its pod template failed its check before"
-	case scene.Recurs:
-		cause = "the release is tried"
-	default:
-		cause = "the release is parked"
-	}
+	cause := causeOfHold(scene, decision)
 	switch {
 	case decision.Pause && decision.Freeze != nil, decision.Resume && scene.Freeze.Parked != nil:
 		// The condition Frozen brings an Event.
@@ -135,6 +130,18 @@ func (r *Reconciler) reportHold(workload *appv1alpha1.ChangeWorkload, scene *sce
 	case decision.Resume:
 		r.Recorder.Record(events.RolloutResumed(scene.owner, workload))
 	}
+}
+
+func causeOfHold(scene *scene, decision decide.Decision) string {
+	switch {
+	case decision.Status.Status == appv1alpha1.ChangeWorkloadSuspend:
+		return "a pod failed"
+	case scene.Refused != "":
+		return "its pod template failed its check before"
+	case scene.Recurs:
+		return "the release is tried"
+	}
+	return "the release is parked"
 }
 
 // openBatches creates ChangePods with all their pods, and returns how many of the decision's batches are open. If a number is taken, the

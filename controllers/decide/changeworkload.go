@@ -156,38 +156,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	} else {
 		first = awaitFirst(&status, tally, seen, now)
 	}
-	switch {
-	case status.Status == appv1alpha1.ChangeWorkloadFailed:
-		// The verifier refused the order: the release is not checked.
-	case !seen.OptedIn:
-		reason, message := seen.outOfControl()
-		keepUnverified(&status, reason, message)
-	case workload.Spec.Baseline:
-		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
-		setVerified(&status, metav1.ConditionTrue, appv1alpha1.ReasonBaseline,
-			"the rollout was complete when the "+seen.Kind+" was first observed: its pods are not checked")
-	case failed:
-		decision.suspend(&status, workload, tally, seen, now)
-	case !seen.Current:
-		if status.Status == appv1alpha1.ChangeWorkloadSuspend {
-			status.Status = appv1alpha1.ChangeWorkloadRunning // the verdict was withdrawn
-		}
-		keepUnverified(&status, appv1alpha1.ReasonSuperseded, "the "+seen.Kind+" has moved on to another release")
-	case wasVerified(&status),
-		seen.Desired > 0 && len(tally.passed) >= int(seen.Desired):
-		decision.succeed(&status, workload, seen, tally)
-	case seen.Desired == 0:
-		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
-		setVerified(&status, metav1.ConditionUnknown, appv1alpha1.ReasonNoReplicas,
-			"the "+seen.Kind+" has no replicas; the release is checked once it is scaled up")
-	case seen.Unstamped:
-		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
-		setVerified(&status, metav1.ConditionUnknown, appv1alpha1.ReasonTemplateUnstamped,
-			"the "+seen.Kind+" went back to a pod template from before change control; its pods are not checked")
-	default:
-		status.Status = waitingPhase(status.Status)
-		decision.await(&status, workload, tally, seen, now)
-	}
+	decision.judge(&status, workload, tally, seen, failed, now)
 	if !frozen {
 		decision.try(&status, seen)
 	}
@@ -195,14 +164,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	setParked(&status, seen)
 	decision.forget(&status, workload, seen)
 	decision.hold(&status, workload, seen, failed, pausesForFirst(workload, &status) || pausesForFreeze(workload, seen, frozen))
-	if first {
-		decision.lookIn(status.FirstNodes.Deadline.Sub(now))
-	}
-	if frozen {
-		decision.lookIn(thawWait(&status, now))
-	} else if next := seen.Freeze.NextHold; !next.IsZero() && IsInProgress(workload) {
-		decision.lookIn(next.Sub(now))
-	}
+	decision.lookAgain(workload, &status, seen, frozen, first, now)
 	decision.observeAgain(workload, &status, seen, now)
 	switch {
 	case !seen.Current:
@@ -213,6 +175,58 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	decision.Order = planOrder(workload, &status, seen)
 	decision.finish(workload, status, now)
 	return decision
+}
+
+// judge sets the status of a release by its pods, and decides what follows.
+func (d *Decision) judge(
+	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, failed bool, now time.Time,
+) {
+	switch {
+	case status.Status == appv1alpha1.ChangeWorkloadFailed:
+		// The verifier refused the order: the release is not checked.
+	case !seen.OptedIn:
+		reason, message := seen.outOfControl()
+		keepUnverified(status, reason, message)
+	case workload.Spec.Baseline:
+		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
+		setVerified(status, metav1.ConditionTrue, appv1alpha1.ReasonBaseline,
+			"the rollout was complete when the "+seen.Kind+" was first observed: its pods are not checked")
+	case failed:
+		d.suspend(status, workload, tally, seen, now)
+	case !seen.Current:
+		if status.Status == appv1alpha1.ChangeWorkloadSuspend {
+			status.Status = appv1alpha1.ChangeWorkloadRunning // the verdict was withdrawn
+		}
+		keepUnverified(status, appv1alpha1.ReasonSuperseded, "the "+seen.Kind+" has moved on to another release")
+	case wasVerified(status),
+		seen.Desired > 0 && len(tally.passed) >= int(seen.Desired):
+		d.succeed(status, workload, seen, tally)
+	case seen.Desired == 0:
+		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonNoReplicas,
+			"the "+seen.Kind+" has no replicas; the release is checked once it is scaled up")
+	case seen.Unstamped:
+		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonTemplateUnstamped,
+			"the "+seen.Kind+" went back to a pod template from before change control; its pods are not checked")
+	default:
+		status.Status = waitingPhase(status.Status)
+		d.await(status, workload, tally, seen, now)
+	}
+}
+
+// lookAgain sets when to look at a release again that waits for its first nodes or the end of a freeze, or that a freeze is about to hold.
+func (d *Decision) lookAgain(
+	workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus, seen Observation, frozen, first bool, now time.Time,
+) {
+	if first {
+		d.lookIn(status.FirstNodes.Deadline.Sub(now))
+	}
+	if frozen {
+		d.lookIn(thawWait(status, now))
+	} else if next := seen.Freeze.NextHold; !next.IsZero() && IsInProgress(workload) {
+		d.lookIn(next.Sub(now))
+	}
 }
 
 // prepared returns the observation as it counts for decisions.

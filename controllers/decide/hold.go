@@ -65,9 +65,7 @@ func (d *Decision) hold(
 	switch {
 	case !seen.Current:
 	case (failed || asked) && seen.OptedIn:
-		d.Pause = (seen.Blocking || asked) && seen.mayPause()
-		d.Override = seen.Hold == Resumed
-		d.Resume = seen.Hold == Held && seen.isFreeTrial()
+		d.holdFailed(seen, asked)
 	case seen.isOnTrial(status):
 		d.Pause = seen.mayPause()
 		d.Override = seen.Hold == Resumed
@@ -78,10 +76,20 @@ func (d *Decision) hold(
 			d.Freeze = seen.Freeze.InForce.Mark(workload.Spec.Release)
 		}
 	default:
-		d.Resume = seen.Hold == Held && !waits
-		d.Unhold = seen.Hold == Resumed && (seen.First != nil || seen.Freeze.Parked != nil) && !waits
+		d.letRoll(seen, waits)
 	}
 	d.Thaw = seen.Current && seen.Freeze.Parked != nil && !waits
+}
+
+func (d *Decision) holdFailed(seen Observation, asked bool) {
+	d.Pause = (seen.Blocking || asked) && seen.mayPause()
+	d.Override = seen.Hold == Resumed
+	d.Resume = seen.Hold == Held && seen.isFreeTrial()
+}
+
+func (d *Decision) letRoll(seen Observation, waits bool) {
+	d.Resume = seen.Hold == Held && !waits
+	d.Unhold = seen.Hold == Resumed && (seen.First != nil || seen.Freeze.Parked != nil) && !waits
 }
 
 // mayPause reports whether the rollout can be paused: it goes on, neither a user nor the operator has paused it, and its template passed the

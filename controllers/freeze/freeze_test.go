@@ -122,7 +122,7 @@ func TestReaderOf(t *testing.T) {
 		}), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(len(find(t, row.freeze)) == 1).To(Equal(row.found))
+			NewWithT(t).Expect(find(t, row.freeze)).To(HaveLen(map[bool]int{true: 1}[row.found]))
 		})
 	}
 }
