@@ -82,16 +82,6 @@ func (r *Reconciler) steer(
 	return !written, err
 }
 
-func (r *Reconciler) reportSteering(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
-	if decision.Suspend {
-		r.Metrics.suspended(scene.Batches, r.Clock.Now())
-	}
-	r.reportHold(workload, scene, decision)
-	if decision.Lift {
-		ctrl.LoggerFrom(ctx).Info("Suspension lifted", events.Of(workload, appv1alpha1.ReasonLifted)...)
-	}
-}
-
 // originals returns the annotation with what a hold overwrote, where there is one to remove.
 func originals(owner client.Object) []string {
 	if _, present := owner.GetAnnotations()[appv1alpha1.AnnotationHeldFrom]; !present {
@@ -107,6 +97,16 @@ func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.Change
 		return true, nil
 	}
 	return scope.LeftControl(ctx, r.Live, scene.kind, workload.Namespace)
+}
+
+func (r *Reconciler) reportSteering(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
+	if decision.Suspend {
+		r.Metrics.suspended(scene.Batches, r.Clock.Now())
+	}
+	r.reportHold(workload, scene, decision)
+	if decision.Lift {
+		ctrl.LoggerFrom(ctx).Info("Suspension lifted", events.Of(workload, appv1alpha1.ReasonLifted)...)
+	}
 }
 
 // reportHold writes the Event about a paused or resumed rollout.
