@@ -71,7 +71,7 @@ func ofRelease(_ context.Context, object client.Object) []reconcile.Request {
 func freezeChanged() predicate.Predicate {
 	waitsFor := func(object client.Object) string {
 		record, ok := object.(*appv1alpha1.ChangeWorkload)
-		if !ok || !decide.IsFrozen(record) || record.Status.Frozen == nil {
+		if !ok || !decide.IsFrozen(record) {
 			return ""
 		}
 		return record.Status.Frozen.By
@@ -111,7 +111,7 @@ func (r *Reconciler) parked(ctx context.Context, of *appv1alpha1.ChangeFreeze) (
 	}
 	by, count := of.Namespace+"/"+of.Name, int32(0)
 	for i := range list.Items {
-		if record := &list.Items[i]; decide.IsFrozen(record) && record.Status.Frozen != nil && record.Status.Frozen.By == by {
+		if record := &list.Items[i]; decide.IsFrozen(record) && record.Status.Frozen.By == by {
 			count++
 		}
 	}

@@ -72,7 +72,7 @@ func (f *InForce) Mark(release int64) *appv1alpha1.Frozen {
 
 // isFrozen reports whether the release of a status waits for the end of a freeze.
 func isFrozen(status *appv1alpha1.ChangeWorkloadStatus) bool {
-	return meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionFrozen)
+	return status.Frozen != nil && meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionFrozen)
 }
 
 // IsFrozen reports whether a release waits for the end of a freeze.
@@ -85,6 +85,9 @@ func awaitThaw(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) (wait
 	parked := seen.Freeze.Parked
 	if parked == nil && !isFrozen(status) {
 		return false
+	}
+	if isFrozen(status) && !seen.Current && !seen.Superseded { // the cache shows an earlier release
+		return true
 	}
 	reason, message := endOfFreeze(parked, seen)
 	switch inForce := seen.Freeze.InForce; {
@@ -131,7 +134,7 @@ func endOfFreeze(parked *appv1alpha1.Frozen, seen Observation) (reason, message 
 		return appv1alpha1.ReasonBreakGlass, seen.Freeze.Broken.User + " let the release go on by a BreakGlass"
 	case parked == nil || !seen.Paused:
 		return appv1alpha1.ReasonResumed, "a user resumed the rollout"
-	case seen.Freeze.InForce == nil && seen.Freeze.Ahead < parked.Concurrent:
+	case seen.Freeze.InForce == nil && seen.Freeze.Ahead < max(parked.Concurrent, 1):
 		return appv1alpha1.ReasonThawed, "the freeze has ended: the rollout goes on"
 	}
 	return "", ""

@@ -72,6 +72,8 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 			"True Thawing", "the freeze has ended; of the releases that it parked in this namespace, 5 go on at a time", "Unknown Frozen", false, false, false, 10 * time.Minute},
 		{"not if fewer do", frozen, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Ahead = 4 })),
 			"False Thawed", "the freeze has ended: the rollout goes on", "Unknown Verifying", true, false, true, 0},
+		{"not for others if the mark names no number", frozen, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Parked.Concurrent = 0 })),
+			"False Thawed", "the freeze has ended: the rollout goes on", "Unknown Verifying", true, false, true, 0},
 		{"until a user resumes it by a BreakGlass", frozen, see(5, parkedBy(friday()), hold("resumed"), withFreeze(func(freeze *decide.Freeze) { freeze.Broken = &appv1alpha1.BreakGlassPass{User: "alice"} })),
 			"False BreakGlass", "alice let the release go on by a BreakGlass", "Unknown Verifying", false, true, true, 0},
 		{"until a user resumes it while no webhook is called", frozen, see(5, parkedBy(friday()), hold("resumed")),
@@ -80,7 +82,7 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 			"False Resumed", "a user resumed the rollout", "Unknown Verifying", true, false, false, 0},
 		{"until its namespace is opted out", frozen, see(5, parkedBy(friday()), optedOut),
 			"False NotControlled", "the Deployment left change control", "Unknown NamespaceOptedOut", true, false, true, 0},
-		{"until the next release", frozen, see(5, moved), "False Superseded", "the Deployment has moved on to another release", "Unknown Superseded", false, false, false, 0},
+		{"until the next release", frozen, see(5, moved, later), "False Superseded", "the Deployment has moved on to another release", "Unknown Superseded", false, false, false, 0},
 		{"under the pause of a user, who ends it", frozen, see(5, parkedBy(nil), hold(""), paused), "False Thawed",
 			"the freeze has ended: the rollout goes on", "Unknown DeploymentPaused", false, false, true, 0},
 		{"held if a pod fails meanwhile", frozen, see(5, parkedBy(nil), failed), "False Thawed",
@@ -112,6 +114,16 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestDecideStillWaitsForTheEndOfAFreezeIfTheCacheShowsTheReleaseBefore(t *testing.T) {
+	g, workload := NewWithT(t), newWorkload(frozen)
+	behind := decide.Decide(workload, see(5, moved), now)
+	g.Expect(conditionOf(behind.Status, "Frozen")).To(Equal("True ChangeFreeze"))
+	g.Expect(behind.Status.Frozen).To(Equal(workload.Status.Frozen))
+	g.Expect(behind.Resume || behind.Thaw).To(BeFalse())
+	workload.Status = behind.Status
+	g.Expect(conditionOf(decide.Decide(workload, see(5, parkedBy(friday())), now).Status, "Frozen")).To(Equal("True ChangeFreeze"))
 }
 
 func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
