@@ -59,18 +59,17 @@ func (r *Reconciler) steer(
 		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held}
 	case decision.Override:
 		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held + appv1alpha1.HeldOverridden}
-		change.Unannotate = originals(scene.owner)
-	case decision.Resume, decision.Unhold, decision.Lift && scene.Hold != decide.NotHeld:
-		change.Unannotate = append(originals(scene.owner), appv1alpha1.AnnotationHeld)
+		change.Unannotate = workloadpatch.Present(scene.owner, appv1alpha1.AnnotationHeldFrom)
+	case decision.Resume, decision.Unhold, decision.Lift && scene.Hold != decide.NotHeld && scene.Hold != decide.Held:
+		change.Unannotate = workloadpatch.HoldMarks(scene.owner)
+	case decision.Thaw:
+		change.Unannotate = workloadpatch.Present(scene.owner, appv1alpha1.AnnotationFrozen)
 	}
-	switch {
-	case decision.Freeze != nil:
+	if decision.Freeze != nil {
 		if change.Annotate == nil {
 			change.Annotate = map[string]string{}
 		}
 		change.Annotate[appv1alpha1.AnnotationFrozen] = decision.Freeze.String()
-	case decision.Thaw:
-		change.Unannotate = append(change.Unannotate, appv1alpha1.AnnotationFrozen)
 	}
 	if change.IsEmpty() {
 		return false, nil
@@ -80,14 +79,6 @@ func (r *Reconciler) steer(
 		r.reportSteering(ctx, workload, scene, decision)
 	}
 	return !written, err
-}
-
-// originals returns the annotation with what a hold overwrote, where there is one to remove.
-func originals(owner client.Object) []string {
-	if _, present := owner.GetAnnotations()[appv1alpha1.AnnotationHeldFrom]; !present {
-		return nil
-	}
-	return []string{appv1alpha1.AnnotationHeldFrom}
 }
 
 // mayResume reports whether a pause may end. Where it ends because the workload left change control, the API server has to confirm this:

@@ -38,7 +38,11 @@ import (
 func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.ChangeWorkload, records records, result *scene) error {
 	annotations := result.owner.GetAnnotations()
 	result.Freeze.Broken = appv1alpha1.GlassBrokenOf(annotations, record.Spec.Release)
-	if !result.Current || decide.IsSettled(record) {
+	if !result.Current {
+		return nil
+	}
+	result.Freeze.Parked = appv1alpha1.FrozenOf(annotations, record.Spec.Release)
+	if decide.IsSettled(record) {
 		return nil
 	}
 	now := r.Clock.Now()
@@ -47,7 +51,6 @@ func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.Chan
 	if err != nil {
 		return err
 	}
-	result.Freeze.Parked = appv1alpha1.FrozenOf(annotations, record.Spec.Release)
 	result.Freeze.InForce, result.Freeze.NextHold = freeze.InForce(found), freeze.NextHold(found)
 	if result.Freeze.Parked == nil || result.Freeze.InForce != nil {
 		return nil

@@ -17,6 +17,7 @@ limitations under the License.
 package changeworkload
 
 import (
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -91,6 +92,47 @@ func TestSteerEndsTheOperatorsPauseOfAWorkloadThatLeftChangeControl(t *testing.T
 				g.Expect(deployment.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/held"))
 			} else {
 				g.Expect(deployment.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/held", "2"))
+			}
+		})
+	}
+}
+
+func TestSteerLeavesNothingOfAHoldThatEnds(t *testing.T) {
+	held := map[string]string{"held": "2", "frozen": `{"release":2,"by":"ops/friday","concurrent":5}`}
+	for _, row := range []struct {
+		name     string
+		decision decide.Decision
+		hold     decide.Hold
+		paused   bool
+		left     []string
+	}{
+		{"at the end of a freeze", decide.Decision{Resume: true, Thaw: true}, decide.Held, false, nil},
+		{"of a verified release, whose freeze isn't observed any more", decide.Decision{Resume: true}, decide.Held, false, nil},
+		{"that a user has ended", decide.Decision{Unhold: true, Thaw: true}, decide.Resumed, true, nil},
+		{"where a pod failed meanwhile, but the hold for that", decide.Decision{Thaw: true}, decide.Held, true, []string{"held"}},
+		{"unless the release is verified and still frozen", decide.Decision{Lift: true}, decide.Held, true, []string{"held", "frozen"}},
+		{"that a user overrode, once the release is verified", decide.Decision{Lift: true}, decide.Overridden, true, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			deployment := sleepAt(t)
+			deployment.Generation, deployment.Spec.Paused, deployment.Labels["altershield.defense.antgroup.com/suspend"] = 7, true, "1795255200"
+			for key, value := range held {
+				deployment.Annotations["altershield.defense.antgroup.com/"+key] = value
+			}
+			kube := testkit.NewFake(t, deployment)
+			r := &Reconciler{Client: kube, Live: kube, Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)}}
+			workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep--x--v2"}}
+			workload.Spec.Reversion, workload.Spec.Release = "v2", 2
+			movedOn, err := r.steer(t.Context(), workload, &scene{kind: kind.Kind{}, owner: deployment.DeepCopy(),
+				Observation: decide.Observation{Current: true, OptedIn: true, Hold: row.hold}}, row.decision)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(movedOn).To(BeFalse())
+			g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+			g.Expect(deployment.Spec.Paused).To(Equal(row.paused))
+			for key := range held {
+				_, found := deployment.Annotations["altershield.defense.antgroup.com/"+key]
+				g.Expect(found).To(Equal(slices.Contains(row.left, key)), key)
 			}
 		})
 	}

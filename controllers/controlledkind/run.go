@@ -156,11 +156,7 @@ func (r *Reconciler) resumeHeld(ctx context.Context, kind workload.Kind) (resume
 		return 0, err
 	}
 	for _, object := range held {
-		change := workloadpatch.Change{Resume: true, Unannotate: []string{appv1alpha1.AnnotationHeld}}
-		if _, found := object.GetAnnotations()[appv1alpha1.AnnotationHeldFrom]; found {
-			change.Unannotate = append(change.Unannotate, appv1alpha1.AnnotationHeldFrom)
-		}
-		if _, err := workloadpatch.Apply(ctx, r.Client, r.Live, kind, object, change); err != nil {
+		if _, err := workloadpatch.Apply(ctx, r.Client, r.Live, kind, object, workloadpatch.LetGo(kind, object)); err != nil {
 			return resumed, err
 		}
 		ctrl.LoggerFrom(ctx).Info("Resumed a held rollout of a kind that leaves change control",

@@ -143,24 +143,27 @@ func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
 		before workloadOption
 		seen   decide.Observation
 		pause  bool
+		// held reports whether it is held already.
+		held bool
 	}{
-		{"one that began before it", before, see(5, rolling, holds), true},
-		{"not one that it let through", recorded(now.Add(-time.Minute)), see(5, rolling, holds), false},
+		{name: "one that began before it", before: before, seen: see(5, rolling, holds), pause: true},
+		{name: "one whose hold for a failed pod would end now", before: before, seen: see(5, rolling, paused, hold("held"), holds), held: true},
+		{"not one that it let through", recorded(now.Add(-time.Minute)), see(5, rolling, holds), false, false},
 		{"not a rollback", func(workload *appv1alpha1.ChangeWorkload) {
 			before(workload)
 			workload.Spec.Rollback = &appv1alpha1.Rollback{}
-		}, see(5, rolling, holds), false},
-		{"not by a BreakGlass", before, see(5, rolling, holds, withFreeze(func(freeze *decide.Freeze) { freeze.Broken = &appv1alpha1.BreakGlassPass{User: "alice"} })), false},
-		{"not by a freeze that lets it finish", before, see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })), false},
-		{"not one that is rolled out already", before, see(5, holds), false},
-		{"not one that a user has paused", before, see(5, rolling, paused, holds), false},
-		{"not where the namespace is opted out", before, see(5, rolling, holds, optedOut), false},
+		}, see(5, rolling, holds), false, false},
+		{"not by a BreakGlass", before, see(5, rolling, holds, withFreeze(func(freeze *decide.Freeze) { freeze.Broken = &appv1alpha1.BreakGlassPass{User: "alice"} })), false, false},
+		{"not by a freeze that lets it finish", before, see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })), false, false},
+		{"not one that is rolled out already", before, see(5, holds), false, false},
+		{"not one that a user has paused", before, see(5, rolling, paused, holds), false, false},
+		{"not where the namespace is opted out", before, see(5, rolling, holds, optedOut), false, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			decision := decide.Decide(newWorkload(row.before), row.seen, now)
 			g.Expect(decision.Pause).To(Equal(row.pause))
-			if row.pause {
+			if row.pause || row.held {
 				g.Expect(decision.Freeze).To(Equal(&appv1alpha1.Frozen{Release: 1, By: "ops/friday", Concurrent: 5}))
 			} else {
 				g.Expect(decision.Freeze).To(BeNil())

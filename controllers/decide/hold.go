@@ -72,7 +72,7 @@ func (d *Decision) hold(
 	case seen.OptedIn && seen.Refused != "":
 		d.Override = seen.Hold == Resumed
 	case seen.isToFreeze(workload):
-		if d.Pause = seen.mayPause(); d.Pause || seen.First != nil && seen.Hold == Held {
+		if d.Pause = seen.mayPause(); d.Pause || seen.Hold == Held {
 			d.Freeze = seen.Freeze.InForce.Mark(workload.Spec.Release)
 		}
 	default:

@@ -60,13 +60,7 @@ func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release dec
 	if !decide.StartsHeld(annotations, release.Number) || !r.Kind.Rollout(owner).Paused {
 		return nil
 	}
-	change := workloadpatch.Change{Resume: true}
-	for _, key := range []string{appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationFrozen} {
-		if _, present := annotations[key]; present {
-			change.Unannotate = append(change.Unannotate, key)
-		}
-	}
-	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, owner, change)
+	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, owner, workloadpatch.LetGo(r.Kind, owner))
 	if apierrors.IsConflict(err) {
 		return nil // its event brings the next attempt
 	}

@@ -49,20 +49,34 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 		held         string
 		refusal      error
 		event        string
+		frozen       bool
+		// stays reports whether the pause is a user's.
+		stays bool
 	}{
 		{"whose namespace was opted out", false, false, 0, "2-first-nodes", nil,
-			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it left change control"},
+			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it left change control", false, false},
 		{"also of a version that was released before", false, false, 1, "2-first-nodes", nil,
-			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it left change control"},
+			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it left change control", false, false},
 		{"that can't be recorded", true, true, 0, "2-first-nodes", quota,
-			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it can't be recorded"},
-		{"but not one that is recorded", false, false, 2, "2-first-nodes", nil, ""},
-		{"nor one whose namespace has returned, which the cache doesn't show", false, true, 0, "2-first-nodes", nil, ""},
-		{"nor one that is held for another cause", false, false, 0, "2", nil, ""},
+			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it can't be recorded", false, false},
+		{"but not one that is recorded", false, false, 2, "2-first-nodes", nil, "", false, false},
+		{"nor one whose namespace has returned, which the cache doesn't show", false, true, 0, "2-first-nodes", nil, "", false, false},
+		{"nor one that is held for another cause", false, false, 0, "2", nil, "", false, false},
+		{name: "and one that waits for the end of a freeze", held: "2", frozen: true,
+			event: "Warning ReleaseThawed release 2, version " + version + ", goes on: it left change control"},
+		{name: "but for the pause of a user", frozen: true, stays: true,
+			event: "Warning ReleaseThawed release 2, version " + version + ", goes on: it left change control"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", map[string]string{"held": row.held}).ObjectMeta}
+			marks := map[string]string{"held": row.held, "held-from": "{}"}
+			if row.held == "" {
+				marks = map[string]string{}
+			}
+			if row.frozen {
+				marks["frozen"] = `{"release":2,"by":"default/friday","concurrent":5}`
+			}
+			set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", marks).ObjectMeta}
 			set.Generation, set.Spec.UpdateStrategy.Type = 7, "OnDelete"
 			namespace := func(optedIn bool) *corev1.Namespace {
 				object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
@@ -107,8 +121,10 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 				g.Expect(set.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/held", row.held))
 				return
 			}
-			g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("RollingUpdate"))
-			g.Expect(set.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/held"))
+			g.Expect(set.Spec.UpdateStrategy.Type == "OnDelete").To(Equal(row.stays))
+			for _, key := range []string{"held", "held-from", "frozen"} {
+				g.Expect(set.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/" + key))
+			}
 		})
 	}
 }

@@ -74,11 +74,7 @@ func (r *Roller) recordPark(ctx context.Context, request Request, scene *scene, 
 	change := workloadpatch.Change{Annotate: map[string]string{appv1alpha1.AnnotationParked: string(recorded)}}
 	if request.Annotation != "" {
 		change.Given = map[string]string{appv1alpha1.AnnotationRollback: request.Annotation}
-		for _, key := range []string{appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy} {
-			if _, present := scene.object.GetAnnotations()[key]; present {
-				change.Unannotate = append(change.Unannotate, key)
-			}
-		}
+		change.Unannotate = workloadpatch.Present(scene.object, appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy)
 	}
 	return workloadpatch.Apply(ctx, r.Client, r.Live, request.Kind, scene.object, change)
 }

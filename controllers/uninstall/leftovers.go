@@ -117,17 +117,11 @@ func has(keys map[string]string, key string) bool {
 }
 
 func workloadLabels() []string {
-	return []string{
-		appv1alpha1.LabelVersion, appv1alpha1.LabelDefenseStatus, appv1alpha1.LabelSuspend, appv1alpha1.LabelIgnoredSuspend,
-	}
+	return append(appv1alpha1.OwnedLabels(), appv1alpha1.LabelIgnoredSuspend)
 }
 
 func workloadAnnotations() []string {
-	return []string{
-		appv1alpha1.AnnotationRelease, appv1alpha1.AnnotationReleasedBy, appv1alpha1.AnnotationIgnoredSuspendBy, appv1alpha1.AnnotationIgnoredSuspendRemoved,
-		appv1alpha1.AnnotationRollback, appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationRollbacks,
-		appv1alpha1.AnnotationParked, appv1alpha1.AnnotationRefused, appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom,
-	}
+	return append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationRollback)
 }
 
 // recordLabels returns the labels that distinguish the operator's ControllerRevisions from those of StatefulSets and DaemonSets, which carry a
@@ -141,7 +135,7 @@ func (l leftovers) String() string {
 	var text strings.Builder
 	text.WriteString("\nAlterShield Operator is removed. Workloads keep running.\n")
 	if len(l.resume) > 0 {
-		fmt.Fprintf(&text, "\nPAUSED ROLLOUTS: the operator paused %d because their releases failed or wait for their first nodes. Resume them yourself:\n", len(l.resume))
+		fmt.Fprintf(&text, "\nPAUSED ROLLOUTS: the operator paused %d because their releases failed, or wait for their first nodes or the end of a freeze. Resume them yourself:\n", len(l.resume))
 		for _, command := range l.resume {
 			fmt.Fprintf(&text, "  %s\n", command)
 		}

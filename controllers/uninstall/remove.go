@@ -182,8 +182,8 @@ func (u *Uninstaller) list(ctx context.Context, kind schema.GroupVersionKind, op
 	return objects, nil
 }
 
-// removeRecords removes the CustomResourceDefinitions with all their objects. Those of the ControlledKinds come last: without them the
-// operator would end its hold of a StatefulSet or DaemonSet as long as it finds a record, and a failed release would continue.
+// removeRecords removes the CustomResourceDefinitions with all their objects. Those of the ControlledKinds and ChangeFreezes come last: without
+// them the operator would end its holds as long as it finds a record, and a failed or parked release would continue.
 func (u *Uninstaller) removeRecords(ctx context.Context) error {
 	runs, err := u.operatorRuns(ctx)
 	if err != nil {
@@ -192,7 +192,7 @@ func (u *Uninstaller) removeRecords(ctx context.Context) error {
 	if err := u.removeDefinitions(ctx, runs, "records", "changeworkloads", "changepods", "opsconfiginfoes"); err != nil {
 		return err
 	}
-	return u.removeDefinitions(ctx, runs, "ControlledKinds", "controlledkinds")
+	return u.removeDefinitions(ctx, runs, "ControlledKinds", "controlledkinds", "changefreezes", "breakglasses")
 }
 
 // removeDefinitions removes the operator's CustomResourceDefinitions of some resources. A running operator gets time to close the orders

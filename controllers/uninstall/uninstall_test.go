@@ -295,6 +295,8 @@ func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
 		named      bool
 	}{
 		"the operator paused its present release": {deployment(true, "release", "3", "held", "3"), true},
+		"its release waits for a freeze":          {deployment(true, "release", "3", "held", "3", "frozen", `{"release":3,"by":"ops/friday","concurrent":5}`), true},
+		"a user paused it, and a freeze is on":    {deployment(true, "release", "3", "frozen", `{"release":3,"by":"ops/friday","concurrent":5}`), false},
 		"a user resumed it":                       {deployment(false, "release", "3", "held", "3"), false},
 		"a user resumed it and paused it again":   {deployment(true, "release", "3", "held", "3-overridden"), false},
 		"the operator paused a release before":    {deployment(true, "release", "4", "held", "3"), false},
@@ -330,7 +332,7 @@ func TestLeftoversOfEachKind(t *testing.T) {
 	g.Expect(left.String()).To(HavePrefix(`
 AlterShield Operator is removed. Workloads keep running.
 
-PAUSED ROLLOUTS: the operator paused 2 because their releases failed or wait for their first nodes. Resume them yourself:
+PAUSED ROLLOUTS: the operator paused 2 because their releases failed, or wait for their first nodes or the end of a freeze. Resume them yourself:
   kubectl -n shop patch statefulset web --type=json -p '[{"op":"replace","path":"/spec/updateStrategy/rollingUpdate/partition","value":2}]'
   kubectl -n shop patch daemonset web --type=json -p '[{"op":"replace","path":"/spec/updateStrategy/type","value":"RollingUpdate"}]'
 
@@ -339,9 +341,11 @@ The following remains, without effect:
   2 ControllerRevisions with pod templates of verified releases, owned by their workloads
 `))
 	g.Expect(left.String()).To(And(
-		ContainSubstring("\n  kubectl annotate statefulsets -A --all altershield.defense.antgroup.com/release- "),
+		ContainSubstring("\n  kubectl annotate statefulsets -A --all altershield.defense.antgroup.com/break-glass- "),
 		ContainSubstring(" altershield.defense.antgroup.com/parked- "),
-		ContainSubstring(" altershield.defense.antgroup.com/held-from-\n"),
+		ContainSubstring(" altershield.defense.antgroup.com/held- altershield.defense.antgroup.com/held-from- "),
+		ContainSubstring(" altershield.defense.antgroup.com/frozen- "),
+		ContainSubstring(" altershield.defense.antgroup.com/break-glass- "),
 		ContainSubstring("\n  kubectl label daemonsets -A --all admission-webhook-altershield.antgroup.com/version- "),
 		// The controllers' own ControllerRevisions carry a version, too, and stay.
 		ContainSubstring("\n  kubectl delete controllerrevisions -A -l admission-webhook-altershield.antgroup.com/version,app.kubernetes.io/deployment-name\n"),

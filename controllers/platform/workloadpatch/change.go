@@ -17,6 +17,7 @@ limitations under the License.
 package workloadpatch
 
 import (
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,6 +38,24 @@ type Change struct {
 	Pause, Resume bool
 	// Given are the annotations on which the decision was based. The change is void once one has another value.
 	Given map[string]string
+}
+
+// LetGo returns the change that ends the operator's hold of a rollout, whatever the release waits for. The pause of a user stays.
+func LetGo(kind workload.Kind, object client.Object) Change {
+	return Change{Resume: workload.IsHeld(kind, object), Unannotate: HoldMarks(object)}
+}
+
+// HoldMarks returns the annotations by which the operator holds the rollout of a workload, or its release waits for the end of a freeze.
+func HoldMarks(object client.Object) []string {
+	return Present(object, appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationFrozen)
+}
+
+// Present returns those of the annotations that an object has: only they can be removed.
+func Present(object client.Object, keys ...string) []string {
+	return slices.DeleteFunc(keys, func(key string) bool {
+		_, present := object.GetAnnotations()[key]
+		return !present
+	})
 }
 
 // IsEmpty reports whether there is nothing to write.
