@@ -37,6 +37,10 @@ import (
 // observeFreeze observes the freezes that concern a release which may still go on.
 func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.ChangeWorkload, records records, result *scene) error {
 	annotations := result.owner.GetAnnotations()
+	result.Freeze.Began = time.Unix(record.Spec.CreateTimeUnix, 0)
+	if by, found := appv1alpha1.ReleaseRecordOf(annotations); found && by.Release == record.Spec.Release {
+		result.Freeze.Began = by.Time.Time
+	}
 	result.Freeze.Broken = appv1alpha1.GlassBrokenOf(annotations, record.Spec.Release)
 	if !result.Current {
 		return nil

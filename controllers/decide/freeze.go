@@ -35,6 +35,8 @@ type Freeze struct {
 	Parked *appv1alpha1.Frozen
 	// InForce is the freeze that is on now; nil if none is.
 	InForce *InForce
+	// Began is when the release was admitted, or recorded if that isn't known. A freeze that began later may hold it.
+	Began time.Time
 	// NextHold is when a freeze begins that holds releases under way; zero if none is known.
 	NextHold time.Time
 	// Broken is how the release passed by a BreakGlass; nil if it didn't.
@@ -144,7 +146,7 @@ func endOfFreeze(parked *appv1alpha1.Frozen, seen Observation) (reason, message 
 func (o *Observation) isToFreeze(workload *appv1alpha1.ChangeWorkload) bool {
 	inForce := o.Freeze.InForce
 	return inForce != nil && inForce.Holds && o.OptedIn && o.Freeze.Parked == nil && o.Freeze.Broken == nil &&
-		workload.Spec.Rollback == nil && time.Unix(workload.Spec.CreateTimeUnix, 0).Before(inForce.Since)
+		workload.Spec.Rollback == nil && !o.Freeze.Began.After(inForce.Since)
 }
 
 // AheadOf returns how many releases of a namespace that the same freeze parked go on before this one: those under way since it ended, and

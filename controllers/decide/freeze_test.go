@@ -131,13 +131,10 @@ func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
 		seen.Freeze.InForce = friday()
 		seen.Freeze.InForce.Holds = true
 	}
-	recorded := func(at time.Time) workloadOption {
-		return func(workload *appv1alpha1.ChangeWorkload) {
-			stored("Running", "Unknown", "Verifying")(workload)
-			workload.Spec.CreateTimeUnix = at.Unix()
-		}
+	began := func(ago time.Duration) seenOption {
+		return withFreeze(func(freeze *decide.Freeze) { freeze.Began = now.Add(-ago) })
 	}
-	before := recorded(now.Add(-2 * time.Hour))
+	before := stored("Running", "Unknown", "Verifying")
 	for _, row := range []struct {
 		name   string
 		before workloadOption
@@ -148,12 +145,14 @@ func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
 	}{
 		{name: "one that began before it", before: before, seen: see(5, rolling, holds), pause: true},
 		{name: "one whose hold for a failed pod would end now", before: before, seen: see(5, rolling, paused, hold("held"), holds), held: true},
-		{"not one that it let through", recorded(now.Add(-time.Minute)), see(5, rolling, holds), false, false},
+		{"one that began in the same second", before, see(5, rolling, holds, began(time.Hour)), true, false},
+		{"not one that it let through", before, see(5, rolling, holds, began(time.Hour-time.Second)), false, false},
 		{"not a rollback", func(workload *appv1alpha1.ChangeWorkload) {
 			before(workload)
 			workload.Spec.Rollback = &appv1alpha1.Rollback{}
 		}, see(5, rolling, holds), false, false},
 		{"not by a BreakGlass", before, see(5, rolling, holds, withFreeze(func(freeze *decide.Freeze) { freeze.Broken = &appv1alpha1.BreakGlassPass{User: "alice"} })), false, false},
+		{"not one that is only observed", before, see(5, rolling, holds, func(seen *decide.Observation) { seen.Observed = true }), false, false},
 		{"not by a freeze that lets it finish", before, see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })), false, false},
 		{"not one that is rolled out already", before, see(5, holds), false, false},
 		{"not one that a user has paused", before, see(5, rolling, paused, holds), false, false},
