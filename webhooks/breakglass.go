@@ -18,10 +18,10 @@ package webhooks
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -35,26 +35,29 @@ import (
 // maxWould and maxWouldLength limit the evidence: how many sentences, and how long each is, in bytes.
 const maxWould, maxWouldLength = 16, 512
 
-// glassFor returns a BreakGlass that lets a release pass what it needs to; nil if there is none, or if they can't be read.
-func (f *freezes) glassFor(ctx context.Context, asked start, needed []appv1alpha1.BreakGlassOverride) *appv1alpha1.BreakGlass {
+// glassFor returns a BreakGlass that lets a release pass what it needs to, nil if there is none.
+func (f *freezes) glassFor(ctx context.Context, asked start, needed []appv1alpha1.BreakGlassOverride) (*appv1alpha1.BreakGlass, error) {
 	var list appv1alpha1.BreakGlassList
 	if err := f.live.List(ctx, &list, client.InNamespace(asked.request.Namespace)); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to look for a BreakGlass", "namespace", asked.request.Namespace)
-		return nil
+		return nil, fmt.Errorf("%s: listing the BreakGlasses in namespace %s: %w: try again", f.phrase(asked), asked.request.Namespace, err)
 	}
 	for i := range list.Items {
 		glass := &list.Items[i]
 		if decide.IsUsable(glass, f.clock.Now()) && decide.Overrides(glass, needed) && freeze.Selects(glass.Spec.Workloads, f.kind, asked.object) {
-			return glass
+			return glass, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// letsThrough reports whether the BreakGlass by which a release passed lets it through a suspension. Any caller may claim so.
-func (f *freezes) letsThrough(ctx context.Context, asked start, passed *appv1alpha1.BreakGlassPass) bool {
-	glass := f.glassFor(ctx, asked, []appv1alpha1.BreakGlassOverride{appv1alpha1.OverrideSuspension})
-	return glass != nil && glass.Name == passed.Name
+// letsThrough reports whether the BreakGlass by which a release passed lets it through a suspension, false if passed is nil. Any
+// caller may claim so.
+func (f *freezes) letsThrough(ctx context.Context, asked start, passed *appv1alpha1.BreakGlassPass) (bool, error) {
+	if passed == nil {
+		return false, nil
+	}
+	glass, err := f.glassFor(ctx, asked, []appv1alpha1.BreakGlassOverride{appv1alpha1.OverrideSuspension})
+	return glass != nil && glass.Name == passed.Name, err
 }
 
 // suspension returns why a release is denied without a BreakGlass, empty if it isn't.

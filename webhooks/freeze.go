@@ -106,7 +106,9 @@ func (f *freezes) decide(ctx context.Context, asked start) (course, error) {
 	if asked.suspension != "" {
 		would = append(would, asked.suspension)
 	}
-	switch glass := f.glassFor(ctx, asked, needed); {
+	switch glass, err := f.glassFor(ctx, asked, needed); {
+	case err != nil:
+		return course{}, err
 	case glass != nil:
 		return f.broken(ctx, asked, glass, would, warnings), nil
 	case !slices.Contains(needed, appv1alpha1.OverrideFreeze): // the validating webhook decides

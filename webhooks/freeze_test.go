@@ -349,5 +349,20 @@ func TestFreezesThatCanNotBeRead(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(answer(nil).Allowed).To(BeTrue(), "by the BreakGlass")
 	g.Expect(answer(&appv1alpha1.ChangeFreezeList{}).Result.Code).To(BeEquivalentTo(500), "no release passes a freeze that is not known")
-	g.Expect(answer(&appv1alpha1.BreakGlassList{}).Result.Message).To(Equal(isFrozen))
+	g.Expect(answer(&appv1alpha1.BreakGlassList{}).Result.Code).To(BeEquivalentTo(500), "no release is parked or denied that a BreakGlass may let pass")
+}
+
+func TestValidatorDecidesNothingWhileBreakGlassesCannotBeRead(t *testing.T) {
+	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}))
+	freezes := freezesOf(t, accounts, kind.Kind{})
+	freezes.live = fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("no answer")
+		},
+	}).Build()
+	validator := &validator{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(accounts.cache, accounts), freezes: freezes}
+	old := all(stamped(versionOf123, "1"), suspended)
+	response := validator.Handle(t.Context(), requestOf(t, deployment(t, old), deployment(t, old, repaired, annotation(breakGlassKey, evidence))))
+	NewWithT(t).Expect(response.Result.Code).To(BeEquivalentTo(500))
+	NewWithT(t).Expect(response.Result.Message).To(Equal("deployment sleep: listing the BreakGlasses in namespace default: no answer: try again"))
 }

@@ -84,9 +84,11 @@ func (v *validator) Handle(ctx context.Context, request admission.Request) admis
 	if record, ignored := admittedRepair(old, updated); ignored {
 		return v.letThrough(ctx, request, known, old, record)
 	}
-	next := decide.NextRelease(old.annotations)
-	if passed := appv1alpha1.GlassBrokenOf(updated.annotations, next); passed != nil &&
-		v.freezes.letsThrough(ctx, start{request: request, object: updatedObject}, passed) {
+	passed := appv1alpha1.GlassBrokenOf(updated.annotations, decide.NextRelease(old.annotations))
+	switch through, err := v.freezes.letsThrough(ctx, start{request: request, object: updatedObject}, passed); {
+	case err != nil:
+		return admission.Errored(http.StatusInternalServerError, err)
+	case through:
 		return admission.Allowed("")
 	}
 	asked := release{
