@@ -69,6 +69,8 @@ func kinds() []kind {
 			"metadata.labels", "metadata.annotations", "data", "revision",
 		}},
 		{GroupVersionKind: own.WithKind("ChangeWorkload"), fields: []string{"metadata.labels", "metadata.finalizers", "spec", "status"}},
+		{GroupVersionKind: own.WithKind("ChangeFreeze"), fields: []string{"spec", "status"}},
+		{GroupVersionKind: own.WithKind("BreakGlass"), fields: []string{"spec", "status"}},
 		{GroupVersionKind: own.WithKind("ChangePod"), fields: []string{"metadata.labels", "spec", "status"}},
 		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, fields: []string{"metadata.labels", "status.phase"}, nameless: true},
 	}

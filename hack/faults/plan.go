@@ -157,7 +157,7 @@ func viewPlans() []proxy.Disturbance {
 func watched() []string {
 	return []string{
 		"namespaces", "deployments", "replicasets", "statefulsets", "daemonsets", "controllerrevisions", "pods",
-		"changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds", "webapps",
+		"changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds", "changefreezes", "breakglasses", "webapps",
 	}
 }
 

@@ -66,6 +66,7 @@ func scenarios() []scenario {
 		{name: "daemonset", kind: daemonset.Kind{}, play: daemonSetHeld},
 		{name: "park", kind: statefulset.Kind{}, play: statefulSetParked},
 		{name: "first-nodes", kind: daemonset.Kind{}, play: daemonSetFirstNodes},
+		{name: "freeze", play: freezeEnds},
 		{name: "declared", declared: true, play: declaredHeld},
 		{name: "undeclared", declared: true, play: undeclaredHeld, objects: undeclaredObjects()},
 		{name: "server", checked: true, play: serverFailsARelease},

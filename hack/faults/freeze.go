@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/hack/lab"
+)
+
+// lockLength is longer than any run.
+const lockLength = time.Hour
+
+// freezeEnds parks a release until its freeze is deleted, holds the next one on its way, and lets a third pass by a BreakGlass.
+func freezeEnds(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).createSlowly, verified(1),
+		lock("parks", appv1alpha1.FreezeFinish), change("the second release", template("second", "")), frozen(2), unlock("parks"), verified(2),
+		slowRelease, (*stage).readyOne, lock("holds", appv1alpha1.FreezeHold), frozen(3),
+		(*stage).breakGlass, change("the fourth release", `{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))
+}
+
+// createSlowly creates a Deployment that replaces one pod after another.
+func (s *stage) createSlowly(ctx context.Context) error {
+	return s.write(ctx, "the first release", func(ctx context.Context) error {
+		return client.IgnoreAlreadyExists(s.kube.Create(ctx, lab.Deployment(s.namespace, workloadName, heldReplicas)))
+	})
+}
+
+// lock freezes the namespace, and waits until the operator knows.
+func lock(name string, running appv1alpha1.FreezeRunning) step {
+	return func(s *stage, ctx context.Context) error {
+		freeze := &appv1alpha1.ChangeFreeze{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
+			Spec:       appv1alpha1.ChangeFreezeSpec{Expires: &metav1.Duration{Duration: lockLength}, Running: running},
+		}
+		if err := s.write(ctx, "the freeze "+name, func(ctx context.Context) error {
+			return client.IgnoreAlreadyExists(s.kube.Create(ctx, freeze.DeepCopy()))
+		}); err != nil {
+			return err
+		}
+		return until(ctx, "the beginning of the freeze "+name, func(ctx context.Context) error {
+			if err := s.kube.Get(ctx, s.key(name), freeze); err != nil {
+				return err
+			}
+			if !freeze.Status.Active {
+				return errors.New("it is not active")
+			}
+			return nil
+		})
+	}
+}
+
+func unlock(name string) step {
+	return func(s *stage, ctx context.Context) error {
+		return s.write(ctx, "the end of the freeze "+name, func(ctx context.Context) error {
+			return client.IgnoreNotFound(s.kube.Delete(ctx, &appv1alpha1.ChangeFreeze{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}))
+		})
+	}
+}
+
+// frozen waits until a release waits for the end of a freeze.
+func frozen(release int64) step {
+	return func(s *stage, ctx context.Context) error {
+		return until(ctx, fmt.Sprintf("the freeze of release %d", release), func(ctx context.Context) error {
+			object, record, err := s.current(ctx)
+			switch {
+			case err != nil:
+				return err
+			case record.Spec.Release != release:
+				return fmt.Errorf("the workload is at release %d", record.Spec.Release)
+			case !decide.IsFrozen(record) || !s.kind.Rollout(object).Paused:
+				return fmt.Errorf("it is paused %t, and its record has %+v",
+					s.kind.Rollout(object).Paused, meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionFrozen))
+			}
+			return nil
+		})
+	}
+}
+
+// breakGlass lets one release pass.
+func (s *stage) breakGlass(ctx context.Context) error {
+	return s.write(ctx, "the BreakGlass", func(ctx context.Context) error {
+		return client.IgnoreAlreadyExists(s.kube.Create(ctx, &appv1alpha1.BreakGlass{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "inc-7"},
+			Spec: appv1alpha1.BreakGlassSpec{
+				Reason: "INC-7", Workloads: []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: workloadName}},
+				Overrides: []appv1alpha1.BreakGlassOverride{appv1alpha1.OverrideFreeze}, For: metav1.Duration{Duration: lockLength},
+			},
+		}))
+	})
+}
