@@ -53,7 +53,7 @@ var _ = Describe("Permissions", func() {
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		verified(ctx, namespace, "sleep")
 		Expect(listed()[before:]).To(ContainElements("namespaces", "pods", "deployments", "replicasets", "statefulsets", "daemonsets",
-			"controllerrevisions", "changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds"))
+			"controllerrevisions", "changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds", "changefreezes", "breakglasses"))
 	})
 })
 

@@ -20,6 +20,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -51,6 +52,28 @@ func controlsOtherKinds(ctx context.Context) {
 	for record, object := range runs {
 		succeeds(ctx, namespace, record+object.GetLabels()[versionLabel])
 	}
+}
+
+// freezes parks a release by an incident lock, and starts it by a BreakGlass, which keeps the evidence.
+func freezes(ctx context.Context) {
+	namespace := controlledNamespace(ctx, "frozen")
+	object := slowly(namespace, "sleep")
+	Expect(kube.Create(ctx, object)).To(Succeed())
+	succeeds(ctx, namespace, recordOf(object))
+	kubectl(ctx, "apply", "-n", namespace, "-f", "config/samples/freezes/incident-lock.yaml")
+	kubectl(ctx, "wait", "-n", namespace, "--for=condition=Active", "changefreeze/incident-99", "--timeout=1m")
+	kubectl(ctx, "set", "env", "-n", namespace, "deployment/sleep", "NEXT=true")
+	frozen := recordOf(theDeployment(ctx, namespace, "sleep"))
+	Eventually(ctx, outcome(namespace, frozen)).Should(Equal("Running, Frozen"))
+	Expect(theDeployment(ctx, namespace, "sleep").Spec.Paused).To(BeTrue())
+	_, err := run(ctx, "kubectl", "rollout", "resume", "-n", namespace, "deployment/sleep")
+	Expect(err).To(MatchError(ContainSubstring("deployment sleep is frozen")))
+
+	kubectl(ctx, "apply", "-n", namespace, "-f", "config/samples/freezes/break-glass.yaml")
+	kubectl(ctx, "rollout", "resume", "-n", namespace, "deployment/sleep")
+	succeeds(ctx, namespace, frozen)
+	kubectl(ctx, "wait", "-n", namespace, "--for=jsonpath={.status.uses[0].release}=2", "breakglass/inc-99", "--timeout=1m")
+	fmt.Print(kubectl(ctx, "get", "changefreezes,breakglasses", "-n", namespace))
 }
 
 // briefly returns a pod template of a real container that ends.

@@ -101,6 +101,7 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("rolls back a release whose container crashes again and again", takesBackACrashLoop)
 	It("suspends, holds and rolls back releases of StatefulSets and DaemonSets", controlsSets)
 	It("checks a Job and a CronJob, releases to a node first, and controls a declared kind", controlsOtherKinds)
+	It("parks a release during a freeze, which a BreakGlass starts", freezes)
 	It("asks AlterShield Server, which calls back through the Service", asksTheServer)
 	It("serves metrics only to authorized accounts", guardsItsMetrics)
 	It("verifies a release whose leader was deleted in the middle", losesItsLeader)
