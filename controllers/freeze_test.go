@@ -41,6 +41,7 @@ func applyAs(ctx context.Context, user, namespace, kind, name, spec string) {
 		`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": %q, "metadata": {"namespace": %q, "name": %q}, "spec": {%s}}`, kind, namespace, name, spec),
 		"--as="+user, "--as-group=system:masters", "apply", "-f", "-")
 	Expect(err).NotTo(HaveOccurred(), output)
+	Expect(output).NotTo(ContainSubstring("Warning"))
 }
 
 // freezeNow freezes a namespace by a ChangeFreeze named lock, and waits until the operator knows.
@@ -96,6 +97,8 @@ var _ = Describe("A freeze", func() {
 		Eventually(frozenBecause(ctx, namespace, parked)).Should(Equal("ChangeFreeze"))
 		Eventually(func() int32 { return lockOf(ctx, namespace).Status.Parked }).Should(BeEquivalentTo(1))
 		Eventually(notes(ctx, namespace, "ReleaseFrozen")).Should(HaveLen(1))
+		Expect(kube.Create(ctx, sleep(namespace, alone("new"), replicas(1)))).To(Succeed())
+		Eventually(frozenBecause(ctx, namespace, currentName(ctx, namespace, "new"))).Should(Equal("ChangeFreeze"))
 		pause(ctx, time.Second)
 
 		before, record := get(ctx, namespace, "sleep"), workload(ctx, namespace, parked)
@@ -109,16 +112,17 @@ var _ = Describe("A freeze", func() {
 		Expect(get(ctx, namespace, "sleep")).To(HaveField("Generation", before.Generation))
 		Expect(get(ctx, namespace, "sleep")).To(HaveField("Annotations", before.Annotations))
 		Expect(workload(ctx, namespace, parked)).To(HaveField("ResourceVersion", record.ResourceVersion))
-		Expect(releases(ctx, namespace)()).To(HaveLen(2))
-		Expect(readyPods(ctx, namespace)()).To(Equal([]string{firstVersion + " x5"}))
+		Expect(releases(ctx, namespace)()).To(HaveLen(3))
+		Expect(readyPods(ctx, namespace)()).To(Equal([]string{firstVersion + " x5"}), "none of the new Deployment")
 
 		endFreeze(ctx, namespace)
+		verified(ctx, namespace, "new")
 		verified(ctx, namespace, "sleep")
 		after := get(ctx, namespace, "sleep")
 		Expect(after.Spec.Paused).To(BeFalse())
 		Expect(after.Annotations).To(And(HaveKeyWithValue("altershield.defense.antgroup.com/release", "2"), Not(HaveKey(frozenMark)), Not(HaveKey(heldKey))))
 		Expect(frozenBecause(ctx, namespace, parked)()).To(Equal("Thawed"))
-		Eventually(notes(ctx, namespace, "ReleaseThawed")).Should(HaveLen(1))
+		Eventually(notes(ctx, namespace, "ReleaseThawed")).Should(HaveLen(2))
 		Expect(notes(ctx, namespace, "RolloutResumed")()).To(BeEmpty())
 	})
 
@@ -146,6 +150,27 @@ var _ = Describe("A freeze", func() {
 		for i := range count {
 			Expect(get(ctx, namespace, name(i)).Spec.Paused).To(BeFalse())
 		}
+	})
+
+	It("of the operator's namespace ends where a namespace isn't selected any more", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		output, err := kubectl(ctx, "label", "namespace", namespace, "tier="+namespace)
+		Expect(err).NotTo(HaveOccurred(), output)
+		applyAs(ctx, "bob", system, "ChangeFreeze", namespace, fmt.Sprintf(`"expires": "1h", "namespaces": {"matchLabels": {"tier": %q}}`, namespace))
+		DeferCleanup(func(ctx context.Context) {
+			output, err := kubectl(ctx, "-n", system, "delete", "changefreeze", namespace)
+			Expect(err).NotTo(HaveOccurred(), output)
+		})
+		output, err = kubectl(ctx, "-n", system, "wait", "--for=condition=Active", "changefreeze/"+namespace)
+		Expect(err).NotTo(HaveOccurred(), output)
+		output, err = setImage(ctx, namespace, "alice", "busybox:1.36")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(frozenBecause(ctx, namespace, currentName(ctx, namespace, "sleep"))).Should(Equal("ChangeFreeze"))
+		output, err = kubectl(ctx, "label", "namespace", namespace, "tier-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		verified(ctx, namespace, "sleep")
 	})
 
 	It("denies a release in one sentence where it is to", func(ctx context.Context) {

@@ -144,7 +144,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		})).
 		Watches(&corev1.Pod{}, debounce.Handler(handler.EnqueueRequestsFromMapFunc(r.ofRevision), debounce.Never),
 			builder.WithPredicates(r.finishChanged())).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.OptInChanged())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOnes), builder.WithPredicates(scope.ModeChanged())).
 		Watches(&appv1alpha1.ChangeFreeze{}, handler.EnqueueRequestsFromMapFunc(r.ofFreeze), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&appv1alpha1.ChangeWorkload{}, handler.EnqueueRequestsFromMapFunc(r.frozenBeside), builder.WithPredicates(thawEnded())).

@@ -39,7 +39,7 @@ func freezeEnds(ctx context.Context, s *stage) error {
 	return inTurn(ctx, s,
 		(*stage).createSlowly, verified(1),
 		lock("parks", appv1alpha1.FreezeFinish), change("the second release", template("second", "")), frozen(2), unlock("parks"), verified(2),
-		slowRelease, (*stage).readyOne, lock("holds", appv1alpha1.FreezeHold), frozen(3),
+		slowRelease, (*stage).readyOne, (*stage).replaced, checked(1), lock("holds", appv1alpha1.FreezeHold), frozen(3),
 		(*stage).breakGlass, change("the fourth release", `{"spec":{"template":{"metadata":{"annotations":null}}}}`), verified(4))
 }
 
