@@ -82,6 +82,7 @@ func workload(namespace, name string, recorded int64, reason string) *appv1alpha
 
 func frozen(namespace, name string, since int64, reason string) *appv1alpha1.ChangeWorkload {
 	result := workload(namespace, name, since, "Frozen")
+	result.Status.Frozen = &appv1alpha1.FrozenRelease{By: namespace + "/friday"}
 	result.Status.Conditions = append(result.Status.Conditions, metav1.Condition{
 		Type: "Frozen", Status: "True", Reason: reason, LastTransitionTime: metav1.Unix(since, 0),
 	})
