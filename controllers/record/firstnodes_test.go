@@ -121,7 +121,7 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 				g.Expect(set.Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/held", row.held))
 				return
 			}
-			g.Expect(set.Spec.UpdateStrategy.Type == "OnDelete").To(Equal(row.stays))
+			g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo(map[bool]string{true: "OnDelete", false: "RollingUpdate"}[row.stays]))
 			for _, key := range []string{"held", "held-from", "frozen"} {
 				g.Expect(set.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/" + key))
 			}
