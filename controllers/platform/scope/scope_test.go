@@ -42,7 +42,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
-func TestCacheOptionsHoldEightKindsAndNoOther(t *testing.T) {
+func TestCacheOptionsHoldTheKindsOfOneWorkloadAndNoOther(t *testing.T) {
 	g := NewWithT(t)
 	options, err := scope.CacheOptions(workload.Registry{deployment.Kind{}})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -51,7 +51,8 @@ func TestCacheOptionsHoldEightKindsAndNoOther(t *testing.T) {
 		kinds = append(kinds, fmt.Sprintf("%T", object))
 	}
 	g.Expect(kinds).To(ConsistOf("*v1.Namespace", "*v1.Deployment", "*v1.ReplicaSet", "*v1.Pod",
-		"*v1alpha1.ChangeWorkload", "*v1alpha1.ChangePod", "*v1alpha1.OpsConfigInfo", "*v1alpha1.ControlledKind"))
+		"*v1alpha1.ChangeWorkload", "*v1alpha1.ChangePod", "*v1alpha1.OpsConfigInfo", "*v1alpha1.ControlledKind",
+		"*v1alpha1.ChangeFreeze", "*v1alpha1.BreakGlass"))
 	g.Expect(options.ReaderFailOnMissingInformer).To(BeTrue(), "a kind without a watch is never watched by accident")
 }
 
@@ -64,7 +65,8 @@ func TestCacheOptionsShareATypeOfSeveralKinds(t *testing.T) {
 		kinds = append(kinds, fmt.Sprintf("%T", object))
 	}
 	g.Expect(kinds).To(ConsistOf("*v1.Namespace", "*v1.Deployment", "*v1.ReplicaSet", "*v1.StatefulSet", "*v1.DaemonSet", "*v1.ControllerRevision", "*v1.CronJob", "*v1.Job", "*v1.Pod",
-		"*v1alpha1.ChangeWorkload", "*v1alpha1.ChangePod", "*v1alpha1.OpsConfigInfo", "*v1alpha1.ControlledKind"))
+		"*v1alpha1.ChangeWorkload", "*v1alpha1.ChangePod", "*v1alpha1.OpsConfigInfo", "*v1alpha1.ControlledKind",
+		"*v1alpha1.ChangeFreeze", "*v1alpha1.BreakGlass"))
 }
 
 func TestCacheOptionsSelect(t *testing.T) {
