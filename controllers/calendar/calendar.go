@@ -22,11 +22,8 @@ import (
 	"time"
 )
 
-// The spans of weekly windows are computed from a day that a span under way may have begun on to two weeks ahead.
-const (
-	daysBefore = 2
-	daysAhead  = 15
-)
+// days is how far back and ahead the spans of weekly windows are computed: two weeks, and the day on which a span under way may have begun.
+const days = 15
 
 // Calendar has windows that return weekly, and single spans. The zero Calendar is never active.
 type Calendar struct {
@@ -43,7 +40,8 @@ type Span struct {
 type State struct {
 	// Active reports whether the time is within a span.
 	Active bool
-	// Since is the start of the active span with those that lead to it without a gap. It is zero if none is active.
+	// Since is the start of the active span with those that lead to it without a gap, at most two weeks ago where they return weekly. It is
+	// zero if none is active.
 	Since time.Time
 	// Until is the end of the active span with those that follow it without a gap, at most two weeks ahead where they return weekly.
 	// It is zero if none is active.
@@ -72,8 +70,8 @@ func (c Calendar) At(now time.Time) State {
 func (c Calendar) around(now time.Time) []Span {
 	spans := slices.Clone(c.spans)
 	for _, window := range c.windows {
-		for days := -daysBefore; days <= daysAhead; days++ {
-			if span := window.from(now, days); span.End.After(span.Start) {
+		for day := -days; day <= days; day++ {
+			if span := window.from(now, day); span.End.After(span.Start) {
 				spans = append(spans, span)
 			}
 		}

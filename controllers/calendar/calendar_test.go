@@ -112,19 +112,61 @@ func TestCalendarAt(t *testing.T) {
 	}
 }
 
-// TestCalendarAtIsTheWallClock compares a window with the wall clock for two years of minutes in zones with unusual changes.
-func TestCalendarAtIsTheWallClock(t *testing.T) {
-	for _, name := range []string{"Europe/Berlin", "America/New_York", "Africa/Cairo", "Australia/Lord_Howe", "Africa/Casablanca"} {
-		t.Run(name, func(t *testing.T) {
-			g, location := NewWithT(t), zone(t, name)
-			calendar := Calendar{windows: []window{fridays(location)}}
-			for now := at(t, "2026-01-01T00:00:00Z"); now.Year() < 2028; now = now.Add(13 * time.Minute) {
-				local := now.In(location)
-				expected := local.Weekday() == time.Friday && local.Hour() >= 16
-				if calendar.At(now).Active != expected {
-					g.Expect(now).To(BeNil(), "%s is Friday evening: %t", local, expected)
-				}
-			}
+func TestCalendarAtSinceTheFirstOfSpansThatTouch(t *testing.T) {
+	everyDay := window{days: [7]bool{true, true, true, true, true, true, true}, end: 24 * time.Hour, zone: time.UTC}
+	weekend := everyDay
+	weekend.days = [7]bool{time.Saturday: true, time.Sunday: true, time.Monday: true}
+	friday := window{days: [7]bool{time.Friday: true}, start: 16 * time.Hour, end: 24 * time.Hour, zone: time.UTC}
+	for _, row := range []struct {
+		name     string
+		calendar Calendar
+		since    string
+	}{
+		{"from Friday evening to Monday", Calendar{windows: []window{friday, weekend}}, "2026-11-27T16:00:00Z"},
+		{"every day: as far as it looks", Calendar{windows: []window{everyDay}}, "2026-11-15T00:00:00Z"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(row.calendar.At(at(t, "2026-11-30T12:00:00Z")).Since).To(BeTemporally("==", at(t, row.since)))
 		})
+	}
+}
+
+// TestCalendarAtIsTheWallClock compares a window with the wall clock for two years in zones with unusual changes. The window is on Sundays at
+// the time of most changes: its start or its end is skipped, or shown twice.
+func TestCalendarAtIsTheWallClock(t *testing.T) {
+	const step = 5 * time.Minute
+	for _, name := range []string{"Europe/Berlin", "America/New_York", "Africa/Cairo", "Australia/Lord_Howe", "Africa/Casablanca"} {
+		for _, times := range [][2]time.Duration{{90 * time.Minute, 210 * time.Minute}, {60 * time.Minute, 130 * time.Minute}} {
+			t.Run(name, func(t *testing.T) {
+				g, location := NewWithT(t), zone(t, name)
+				start, end := times[0], times[1]
+				calendar := Calendar{windows: []window{{days: [7]bool{time.Sunday: true}, start: start, end: end, zone: location}}}
+				// reading is the time of the day on a Sunday. It is false on other days.
+				reading := func(at time.Time) (time.Duration, bool) {
+					local := at.In(location)
+					return time.Duration(local.Hour())*time.Hour + time.Duration(local.Minute())*time.Minute, local.Weekday() == time.Sunday
+				}
+				// expected reports whether the clock has shown the start or more on this day, and will show less than the end.
+				expected := func(now time.Time) (begun, goesOn bool) {
+					for away := time.Duration(0); away <= 3*time.Hour; away += step {
+						before, isSunday := reading(now.Add(-away))
+						begun = begun || isSunday && before >= start
+						after, isSunday := reading(now.Add(away))
+						goesOn = goesOn || isSunday && after < end
+					}
+					return begun, goesOn
+				}
+				for now := at(t, "2026-01-01T00:00:00Z"); now.Year() < 2028; now = now.Add(step) {
+					clock, isSunday := reading(now)
+					begun, goesOn := isSunday, clock < 6*time.Hour
+					if begun && goesOn {
+						begun, goesOn = expected(now)
+					}
+					if is := begun && goesOn; calendar.At(now).Active != is {
+						g.Expect(now).To(BeNil(), "%s is in the window: %t", now.In(location), is)
+					}
+				}
+			})
+		}
 	}
 }
