@@ -64,16 +64,12 @@ func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.Chan
 
 // observeThaw observes the other releases that the same freeze parked.
 func (r *Reconciler) observeThaw(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, now time.Time) error {
-	by := result.Freeze.Parked.By
-	if record.Status.Frozen != nil {
-		by = record.Status.Frozen.By
-	}
 	var list appv1alpha1.ChangeWorkloadList
 	err := r.Client.List(ctx, &list, client.InNamespace(record.Namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if err != nil {
 		return fmt.Errorf("listing the ChangeWorkloads in namespace %s: %w", record.Namespace, err)
 	}
-	result.Freeze.Ahead, result.Freeze.Free = decide.AheadOf(record, by, list.Items, now)
+	result.Freeze.Ahead, result.Freeze.Free = decide.AheadOf(record, result.Freeze.Parked, list.Items, now)
 	return nil
 }
 
@@ -97,8 +93,7 @@ func (r *Reconciler) frozenBeside(ctx context.Context, object client.Object) []r
 func thawEnded() predicate.Predicate {
 	counts := func(object client.Object) bool {
 		record, ok := object.(*appv1alpha1.ChangeWorkload)
-		return ok && (decide.IsFrozen(record) || decide.IsInProgress(record) &&
-			meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionFrozen) != nil)
+		return ok && decide.IsThawing(record)
 	}
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

@@ -225,7 +225,7 @@ func (d *Decision) lookAgain(
 	if frozen {
 		d.lookIn(thawWait(status, now))
 	} else if next := seen.Freeze.NextHold; !next.IsZero() && IsInProgress(workload) {
-		d.lookIn(next.Sub(now))
+		d.lookIn(leastWait(next.Sub(now)))
 	}
 }
 

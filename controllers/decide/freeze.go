@@ -18,6 +18,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -72,6 +73,19 @@ func (f *InForce) Mark(release int64) *appv1alpha1.Frozen {
 	return &appv1alpha1.Frozen{Release: release, By: f.By, Concurrent: f.Concurrent}
 }
 
+// isPassed reports whether the release passed the freeze that is on, or the last one, by a BreakGlass.
+func (f *Freeze) isPassed() bool {
+	return f.Broken != nil && (f.InForce == nil || !f.Broken.Time.Time.Before(f.InForce.Since))
+}
+
+// parkedBy returns the freeze whose end a parked release waits for: of several, the one that was on last.
+func parkedBy(status *appv1alpha1.ChangeWorkloadStatus, parked *appv1alpha1.Frozen) string {
+	if status.Frozen != nil {
+		return status.Frozen.By
+	}
+	return parked.By
+}
+
 // isFrozen reports whether the release of a status waits for the end of a freeze.
 func isFrozen(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	return status.Frozen != nil && meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionFrozen)
@@ -103,7 +117,7 @@ func awaitThaw(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) (wait
 		status.Frozen = &appv1alpha1.FrozenRelease{By: inForce.By, Until: timeOrNil(inForce.Until)}
 		setCondition(status, appv1alpha1.ConditionFrozen, metav1.ConditionTrue, appv1alpha1.ReasonChangeFreeze, inForce.Sentence())
 	default:
-		status.Frozen = &appv1alpha1.FrozenRelease{By: parked.By, Until: timeOrNil(seen.Freeze.Free)}
+		status.Frozen = &appv1alpha1.FrozenRelease{By: parkedBy(status, parked), Until: timeOrNil(seen.Freeze.Free)}
 		setCondition(status, appv1alpha1.ConditionFrozen, metav1.ConditionTrue, appv1alpha1.ReasonThawing, fmt.Sprintf(
 			"the freeze has ended; of the releases that it parked in this namespace, %d go on at a time", parked.Concurrent))
 	}
@@ -122,49 +136,88 @@ func thawWait(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) time.Dura
 	if status.Frozen.Until == nil { // those ahead are about to go on
 		return thawTime
 	}
-	return status.Frozen.Until.Sub(now)
+	return leastWait(status.Frozen.Until.Sub(now))
 }
+
+// leastWait returns a wait that is long enough to be one: a time of whole seconds may be over just before what it stands for.
+func leastWait(wait time.Duration) time.Duration { return max(wait, time.Second) }
 
 // endOfFreeze returns why a release doesn't wait for the end of a freeze any more, empty while it does.
 func endOfFreeze(parked *appv1alpha1.Frozen, seen Observation) (reason, message string) {
 	switch {
 	case !seen.Current:
 		return appv1alpha1.ReasonSuperseded, "the " + seen.Kind + " has moved on to another release"
-	case !seen.OptedIn:
+	case !seen.OptedIn || seen.Observed:
 		return appv1alpha1.ReasonNotControlled, "the " + seen.Kind + " left change control"
-	case (parked == nil || !seen.Paused) && seen.Freeze.Broken != nil:
+	case (parked == nil || !seen.Paused) && seen.Freeze.isPassed():
 		return appv1alpha1.ReasonBreakGlass, seen.Freeze.Broken.User + " let the release go on by a BreakGlass"
 	case parked == nil || !seen.Paused:
 		return appv1alpha1.ReasonResumed, "a user resumed the rollout"
-	case seen.Freeze.InForce == nil && seen.Freeze.Ahead < max(parked.Concurrent, 1):
+	case seen.Freeze.InForce != nil || seen.Freeze.Ahead >= max(parked.Concurrent, 1):
+		return "", ""
+	case seen.Hold == Held:
 		return appv1alpha1.ReasonThawed, "the freeze has ended: the rollout goes on"
 	}
-	return "", ""
+	return appv1alpha1.ReasonThawed, "the freeze has ended; the " + seen.Kind + " is paused by a user"
 }
 
-// isToFreeze reports whether a freeze that is on holds this release, which began before it. A rollback goes on.
-func (o *Observation) isToFreeze(workload *appv1alpha1.ChangeWorkload) bool {
+// isToFreeze reports whether a freeze that is on holds this release, which is under way. A rollback goes on.
+func (o *Observation) isToFreeze(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload) bool {
 	inForce := o.Freeze.InForce
-	return inForce != nil && inForce.Holds && o.OptedIn && o.Freeze.Parked == nil && o.Freeze.Broken == nil &&
-		workload.Spec.Rollback == nil && !o.Freeze.Began.After(inForce.Since)
+	return inForce != nil && inForce.Holds && o.OptedIn && o.Freeze.Parked == nil && !o.Freeze.isPassed() &&
+		workload.Spec.Rollback == nil && !o.Freeze.Began.After(inForce.Since) && !wasResumed(status, inForce.Since)
+}
+
+// wasResumed reports whether a user has resumed a frozen release since a time. A transition without a time is of now.
+func wasResumed(status *appv1alpha1.ChangeWorkloadStatus, since time.Time) bool {
+	frozen := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionFrozen)
+	return frozen != nil && frozen.Status == metav1.ConditionFalse && frozen.Reason == appv1alpha1.ReasonResumed &&
+		(frozen.LastTransitionTime.IsZero() || !frozen.LastTransitionTime.Time.Before(since))
+}
+
+// IsThawing reports whether a freeze parked a release that others may wait for at its end: it waits as well, or it is under way since.
+func IsThawing(workload *appv1alpha1.ChangeWorkload) bool {
+	status := &workload.Status
+	if workload.DeletionTimestamp != nil || status.ObservedRelease != workload.Spec.Release || status.Frozen == nil {
+		return false
+	}
+	frozen := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionFrozen)
+	return isFrozen(status) || frozen != nil && frozen.Reason == appv1alpha1.ReasonThawed && isGoingOn(status)
+}
+
+// isGoingOn reports whether the release of a status is under way: it replaces pods, runs or is about to, or its pods are checked.
+func isGoingOn(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
+	return verified != nil && verified.Status == metav1.ConditionUnknown && slices.Contains([]string{
+		appv1alpha1.ReasonVerifying, appv1alpha1.ReasonThresholdTimeout, appv1alpha1.ReasonFirstNodes,
+		appv1alpha1.ReasonRunning, appv1alpha1.ReasonAwaitingRun, appv1alpha1.ReasonRunBlocked,
+	}, verified.Reason)
 }
 
 // AheadOf returns how many releases of a namespace that the same freeze parked go on before this one: those under way since it ended, and
-// those that still wait and were recorded earlier. free is when one of the former doesn't count any more at the latest. The order is the same for all of them, so that no
-// two decide at the same time that they are next.
-func AheadOf(workload *appv1alpha1.ChangeWorkload, by string, records []appv1alpha1.ChangeWorkload, now time.Time) (ahead int32, free time.Time) {
+// those that still wait and were recorded earlier. free is when one of the former doesn't count any more at the latest. The order is the
+// same for all of them, so that no two decide at the same time that they are next.
+func AheadOf(
+	workload *appv1alpha1.ChangeWorkload, parked *appv1alpha1.Frozen, records []appv1alpha1.ChangeWorkload, now time.Time,
+) (ahead int32, free time.Time) {
+	status := &workload.Status
+	if status.ObservedRelease != workload.Spec.Release {
+		status = &appv1alpha1.ChangeWorkloadStatus{}
+	}
+	by := parkedBy(status, parked)
 	for i := range records {
 		other := &records[i]
-		frozen := meta.FindStatusCondition(other.Status.Conditions, appv1alpha1.ConditionFrozen)
-		if frozen == nil || other.Name == workload.Name || other.Status.Frozen == nil || other.Status.Frozen.By != by ||
-			other.DeletionTimestamp != nil || other.Status.ObservedRelease != other.Spec.Release {
+		if other.Name == workload.Name || !IsThawing(other) || other.Status.Frozen.By != by {
 			continue
 		}
-		until := frozen.LastTransitionTime.Add(thawTime)
+		since := meta.FindStatusCondition(other.Status.Conditions, appv1alpha1.ConditionFrozen).LastTransitionTime
+		until := since.Add(thawTime)
 		switch {
-		case frozen.Status == metav1.ConditionTrue && isRecordedBefore(other, workload):
-			ahead++
-		case frozen.Reason == appv1alpha1.ReasonThawed && IsInProgress(other) && now.Before(until):
+		case isFrozen(&other.Status):
+			if isRecordedBefore(other, workload) {
+				ahead++
+			}
+		case now.Before(until):
 			ahead++
 			if free.IsZero() || until.Before(free) {
 				free = until

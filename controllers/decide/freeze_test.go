@@ -44,6 +44,13 @@ func withFreeze(change func(*decide.Freeze)) seenOption {
 	return func(seen *decide.Observation) { change(&seen.Freeze) }
 }
 
+// brokenAt is a release that alice let pass by a BreakGlass.
+func brokenAt(at time.Time) seenOption {
+	return withFreeze(func(freeze *decide.Freeze) {
+		freeze.Broken = &appv1alpha1.BreakGlassPass{User: "alice", Time: metav1.NewTime(at)}
+	})
+}
+
 // frozen is a release that waits for the end of the freeze on Friday.
 func frozen(workload *appv1alpha1.ChangeWorkload) {
 	stored("Running", "Unknown", "Frozen")(workload)
@@ -74,17 +81,21 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 			"False Thawed", "the freeze has ended: the rollout goes on", "Unknown Verifying", true, false, true, 0},
 		{"not for others if the mark names no number", frozen, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Parked.Concurrent = 0 })),
 			"False Thawed", "the freeze has ended: the rollout goes on", "Unknown Verifying", true, false, true, 0},
-		{"until a user resumes it by a BreakGlass", frozen, see(5, parkedBy(friday()), hold("resumed"), withFreeze(func(freeze *decide.Freeze) { freeze.Broken = &appv1alpha1.BreakGlassPass{User: "alice"} })),
+		{"until a user resumes it by a BreakGlass", frozen, see(5, parkedBy(friday()), hold("resumed"), brokenAt(now)),
 			"False BreakGlass", "alice let the release go on by a BreakGlass", "Unknown Verifying", false, true, true, 0},
+		{"until an excepted user resumes it that passed by a BreakGlass before", frozen, see(5, parkedBy(friday()), hold("resumed"), brokenAt(now.Add(-2*time.Hour))),
+			"False Resumed", "a user resumed the rollout", "Unknown Verifying", false, true, true, 0},
 		{"until a user resumes it while no webhook is called", frozen, see(5, parkedBy(friday()), hold("resumed")),
 			"False Resumed", "a user resumed the rollout", "Unknown Verifying", false, true, true, 0},
 		{"until the mark is removed while no webhook is called", frozen, see(5, parkedBy(friday()), withFreeze(func(freeze *decide.Freeze) { freeze.Parked = nil })),
 			"False Resumed", "a user resumed the rollout", "Unknown Verifying", true, false, false, 0},
 		{"until its namespace is opted out", frozen, see(5, parkedBy(friday()), optedOut),
 			"False NotControlled", "the Deployment left change control", "Unknown NamespaceOptedOut", true, false, true, 0},
+		{"until its kind is only observed", frozen, see(5, paused, func(seen *decide.Observation) { seen.Observed = true }),
+			"False NotControlled", "the Deployment left change control", "Unknown DeploymentPaused", false, false, false, 0},
 		{"until the next release", frozen, see(5, moved, later), "False Superseded", "the Deployment has moved on to another release", "Unknown Superseded", false, false, false, 0},
 		{"under the pause of a user, who ends it", frozen, see(5, parkedBy(nil), hold(""), paused), "False Thawed",
-			"the freeze has ended: the rollout goes on", "Unknown DeploymentPaused", false, false, true, 0},
+			"the freeze has ended; the Deployment is paused by a user", "Unknown DeploymentPaused", false, false, true, 0},
 		{"held if a pod fails meanwhile", frozen, see(5, parkedBy(nil), failed), "False Thawed",
 			"the freeze has ended: the rollout goes on", "False PodsFailed", false, false, true, 0},
 		{"not if no freeze parked it", stored("Running", "Unknown", "Verifying"), see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })),
@@ -131,9 +142,6 @@ func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
 		seen.Freeze.InForce = friday()
 		seen.Freeze.InForce.Holds = true
 	}
-	began := func(ago time.Duration) seenOption {
-		return withFreeze(func(freeze *decide.Freeze) { freeze.Began = now.Add(-ago) })
-	}
 	before := stored("Running", "Unknown", "Verifying")
 	for _, row := range []struct {
 		name   string
@@ -145,13 +153,12 @@ func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
 	}{
 		{name: "one that began before it", before: before, seen: see(5, rolling, holds), pause: true},
 		{name: "one whose hold for a failed pod would end now", before: before, seen: see(5, rolling, paused, hold("held"), holds), held: true},
-		{"one that began in the same second", before, see(5, rolling, holds, began(time.Hour)), true, false},
-		{"not one that it let through", before, see(5, rolling, holds, began(time.Hour-time.Second)), false, false},
 		{"not a rollback", func(workload *appv1alpha1.ChangeWorkload) {
 			before(workload)
 			workload.Spec.Rollback = &appv1alpha1.Rollback{}
 		}, see(5, rolling, holds), false, false},
-		{"not by a BreakGlass", before, see(5, rolling, holds, withFreeze(func(freeze *decide.Freeze) { freeze.Broken = &appv1alpha1.BreakGlassPass{User: "alice"} })), false, false},
+		{"not one that passed by a BreakGlass", before, see(5, rolling, holds, brokenAt(now.Add(-time.Hour))), false, false},
+		{"one that passed by a BreakGlass before it", before, see(5, rolling, holds, brokenAt(now.Add(-time.Hour-time.Second))), true, false},
 		{"not one that is only observed", before, see(5, rolling, holds, func(seen *decide.Observation) { seen.Observed = true }), false, false},
 		{"not by a freeze that lets it finish", before, see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })), false, false},
 		{"not one that is rolled out already", before, see(5, holds), false, false},
@@ -172,6 +179,58 @@ func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
 	}
 }
 
+func TestDecideDoesNotHoldAReleaseThatAUserResumedDuringTheFreeze(t *testing.T) {
+	holds := func(seen *decide.Observation) {
+		seen.Freeze.InForce = friday()
+		seen.Freeze.InForce.Holds = true
+	}
+	ended := func(reason string, ago time.Duration) workloadOption {
+		return func(workload *appv1alpha1.ChangeWorkload) {
+			stored("Running", "Unknown", "Verifying")(workload)
+			workload.Status.Frozen = &appv1alpha1.FrozenRelease{By: "ops/friday"}
+			workload.Status.Conditions = append(workload.Status.Conditions, metav1.Condition{
+				Type: "Frozen", Status: "False", Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-ago))})
+		}
+	}
+	for _, row := range []struct {
+		name   string
+		before workloadOption
+		pause  bool
+	}{
+		{"that still is on", ended("Resumed", time.Minute), false},
+		{"in the second of its beginning", ended("Resumed", time.Hour), false},
+		{"but during one before it", ended("Resumed", time.Hour+time.Second), true},
+		{"but one that went on after one before it", ended("Thawed", time.Hour), true},
+		{"but one that left change control and returned", ended("NotControlled", time.Minute), true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			decision := decide.Decide(newWorkload(row.before), see(5, rolling, holds), now)
+			g.Expect(decision.Pause).To(Equal(row.pause))
+			g.Expect(decision.Freeze != nil).To(Equal(row.pause))
+		})
+	}
+}
+
+func TestDecideLooksAgainAtAFreezeThatEndsWithinThisSecond(t *testing.T) {
+	g, late := NewWithT(t), now.Add(400*time.Millisecond)
+	ending := friday()
+	ending.Until = now.Add(700 * time.Millisecond)
+	g.Expect(decide.Decide(newWorkload(frozen), see(5, parkedBy(ending)), late).Wait).To(Equal(time.Second))
+	beginning := withFreeze(func(freeze *decide.Freeze) { freeze.NextHold = now })
+	g.Expect(decide.Decide(newWorkload(stored("Running", "Unknown", "Verifying"), deadline(now.Add(time.Hour))), see(5, rolling, beginning), late).Wait).
+		To(Equal(time.Second))
+}
+
+func TestDecideWaitsForOthersThatTheLastFreezeParked(t *testing.T) {
+	g, record := NewWithT(t), newWorkload(frozen)
+	record.Status.Frozen.By = "ops/holidays" // it began during the other one, and ended after it
+	decision := decide.Decide(record, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Ahead = 5 })), now)
+	g.Expect(decision.Status.Frozen.By).To(Equal("ops/holidays"))
+	g.Expect(decide.Decide(newWorkload(stored("", "Unknown", "")), see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Ahead = 5 })), now).
+		Status.Frozen.By).To(Equal("ops/friday"), "it was never seen during the freeze")
+}
+
 func TestDecideLooksAgainWhenAFreezeBegins(t *testing.T) {
 	decision := decide.Decide(newWorkload(stored("Running", "Unknown", "Verifying"), deadline(now.Add(time.Hour))),
 		see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.NextHold = now.Add(7 * time.Second) })), now)
@@ -187,15 +246,16 @@ func TestAheadOf(t *testing.T) {
 		}
 		return *record
 	}
-	thawed := func(ago time.Duration) workloadOption {
+	thawed := func(ago time.Duration, verified string) workloadOption {
 		return func(workload *appv1alpha1.ChangeWorkload) {
-			workload.Status.Conditions[0].Reason = "Verifying"
+			workload.Status.Conditions[0].Reason = verified
 			workload.Status.Conditions[1] = metav1.Condition{Type: "Frozen", Status: "False", Reason: "Thawed", LastTransitionTime: metav1.NewTime(now.Add(-ago))}
 		}
 	}
 	settled := func(workload *appv1alpha1.ChangeWorkload) {
 		workload.Status.Conditions[0] = metav1.Condition{Type: "Verified", Status: "True", Reason: "AllPodsPassed"}
 	}
+	removed := func(workload *appv1alpha1.ChangeWorkload) { workload.DeletionTimestamp = &metav1.Time{Time: now} }
 	own := waits("own", 50)
 	for _, row := range []struct {
 		name  string
@@ -210,16 +270,45 @@ func TestAheadOf(t *testing.T) {
 		{"itself", own, 0, time.Time{}},
 		{"one that another freeze parked", waits("a", 49, func(workload *appv1alpha1.ChangeWorkload) { workload.Status.Frozen.By = "default/lock" }), 0, time.Time{}},
 		{"one of an earlier release", waits("a", 49, release(2)), 0, time.Time{}},
-		{"one that is under way", waits("a", 51, thawed(10*time.Minute)), 1, now.Add(20 * time.Minute)},
-		{"one that has been under way for too long", waits("a", 49, thawed(30*time.Minute)), 0, time.Time{}},
-		{"one that is verified", waits("a", 49, thawed(time.Minute), settled), 0, time.Time{}},
+		{"one whose Job runs", waits("a", 51, thawed(10*time.Minute, "Running")), 1, now.Add(20 * time.Minute)},
+		{"one that waits for its first nodes", waits("a", 51, thawed(10*time.Minute, "FirstNodes")), 1, now.Add(20 * time.Minute)},
+		{"one that is late", waits("a", 51, thawed(10*time.Minute, "ThresholdTimeout")), 1, now.Add(20 * time.Minute)},
+		{"one that waits for its next run", waits("a", 51, thawed(10*time.Minute, "AwaitingRun")), 1, now.Add(20 * time.Minute)},
+		{"one whose next run waits for another", waits("a", 51, thawed(10*time.Minute, "RunBlocked")), 1, now.Add(20 * time.Minute)},
+		{"one that a user has paused", waits("a", 49, thawed(time.Minute, "DeploymentPaused")), 0, time.Time{}},
+		{"one that failed", waits("a", 49, thawed(time.Minute, "PodsFailed")), 0, time.Time{}},
+		{"one that is being removed", waits("a", 49, removed), 0, time.Time{}},
+		{"one under way that is being removed", waits("a", 49, thawed(time.Minute, "Verifying"), removed), 0, time.Time{}},
+		{"one that a user resumed", waits("a", 49, thawed(time.Minute, "Verifying"), func(workload *appv1alpha1.ChangeWorkload) {
+			workload.Status.Conditions[1].Reason = "Resumed"
+		}), 0, time.Time{}},
+		{"one that is under way", waits("a", 51, thawed(10*time.Minute, "Verifying")), 1, now.Add(20 * time.Minute)},
+		{"one that has been under way for too long", waits("a", 49, thawed(30*time.Minute, "Verifying")), 0, time.Time{}},
+		{"one that is verified", waits("a", 49, thawed(time.Minute, "Verifying"), settled), 0, time.Time{}},
 		{"one that no freeze parked", *newWorkload(stored("Running", "Unknown", "Verifying")), 0, time.Time{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			ahead, free := decide.AheadOf(&own, "ops/friday", []appv1alpha1.ChangeWorkload{row.other}, now)
+			ahead, free := decide.AheadOf(&own, &appv1alpha1.Frozen{Release: 1, By: "ops/friday"}, []appv1alpha1.ChangeWorkload{row.other}, now)
 			g.Expect(ahead).To(Equal(row.ahead))
 			g.Expect(free).To(Equal(row.free))
 		})
 	}
+}
+
+func TestAheadOfCountsThoseThatTheLastFreezeParked(t *testing.T) {
+	g, parked := NewWithT(t), &appv1alpha1.Frozen{Release: 1, By: "ops/friday"}
+	own, other := newWorkload(frozen), newWorkload(frozen)
+	own.Name, other.Name = "b", "a"
+	ahead := func() int32 {
+		count, _ := decide.AheadOf(own, parked, []appv1alpha1.ChangeWorkload{*other}, now)
+		return count
+	}
+	g.Expect(ahead()).To(BeEquivalentTo(1))
+	own.Status.Frozen.By = "ops/holidays" // it began during the other one, and ended after it
+	g.Expect(ahead()).To(BeEquivalentTo(0))
+	other.Status.Frozen.By = "ops/holidays"
+	g.Expect(ahead()).To(BeEquivalentTo(1))
+	own.Status.ObservedRelease = 7 // what its status shows is of an earlier release
+	g.Expect(ahead()).To(BeEquivalentTo(0))
 }

@@ -71,7 +71,7 @@ func (d *Decision) hold(
 		d.Override = seen.Hold == Resumed
 	case seen.OptedIn && seen.Refused != "":
 		d.Override = seen.Hold == Resumed
-	case seen.isToFreeze(workload):
+	case seen.isToFreeze(status, workload):
 		if d.Pause = seen.mayPause(); d.Pause || seen.Hold == Held {
 			d.Freeze = seen.Freeze.InForce.Mark(workload.Spec.Release)
 		}
