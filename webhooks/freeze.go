@@ -114,7 +114,7 @@ func (f *freezes) decide(ctx context.Context, asked start) (course, error) {
 	case !slices.Contains(needed, appv1alpha1.OverrideFreeze): // the validating webhook decides
 		return course{warnings: warnings}, nil
 	case mayPark:
-		return f.parked(ctx, asked, freeze.InForce(found), append(warnings, would...)), nil
+		return f.parked(ctx, asked, freeze.Mark(found, asked.number), append(warnings, would...)), nil
 	}
 	return f.denied(ctx, asked, would), nil
 }
@@ -141,9 +141,9 @@ func (f *freezes) mayPark(asked start) bool {
 	return pauser.Paused(asked.object) || len(pauser.Pause(asked.object)) > 0
 }
 
-func (f *freezes) parked(ctx context.Context, asked start, inForce *decide.InForce, warnings []string) course {
+func (f *freezes) parked(ctx context.Context, asked start, mark *appv1alpha1.Frozen, warnings []string) course {
 	f.accounts.take(ctx, decisionParked, asked.request, asked.known, decide.Release{Number: asked.number})
-	return course{frozen: inForce.Mark(asked.number), warnings: append(warnings, "the release is parked: it starts when the freeze ends")}
+	return course{frozen: mark, warnings: append(warnings, "the release is parked: it starts when the freeze ends")}
 }
 
 func (f *freezes) denied(ctx context.Context, asked start, would []string) course {

@@ -84,7 +84,7 @@ func glass(changes ...func(*appv1alpha1.BreakGlass)) *appv1alpha1.BreakGlass {
 const (
 	isFrozen = "deployment sleep is frozen: ChangeFreeze default/lock is on until 2026-11-21T17:00:00Z: INC-7"
 	isParked = "the release is parked: it starts when the freeze ends"
-	mark     = `{"release":2,"by":"default/lock","concurrent":5}`
+	mark     = `{"release":2,"by":["default/lock"],"concurrent":5}`
 	advice   = "in an emergency, create a BreakGlass in namespace default for Deployment.apps sleep with overrides [Freeze]"
 	passes   = "deployment sleep passes by BreakGlass inc-7, which is recorded for alice, although " + isFrozen
 	evidence = `{"release":2,"name":"inc-7","user":"alice","time":"2026-11-21T10:00:00Z","would":["` + isFrozen + `"]}`
@@ -208,7 +208,7 @@ func TestDefaulterFreezesNewWorkloads(t *testing.T) {
 	response, patch := admit(t, kind.Kind{}, requestOf(t, nil, deployment(t)), lock())
 	g.Expect(response.Allowed).To(BeTrue())
 	g.Expect(patch).To(HaveKeyWithValue("add /spec/paused", true))
-	g.Expect(annotationSet(patch, frozenKey)).To(Equal(`{"release":1,"by":"default/lock","concurrent":5}`))
+	g.Expect(annotationSet(patch, frozenKey)).To(Equal(`{"release":1,"by":["default/lock"],"concurrent":5}`))
 	for _, kind := range []workload.Kind{statefulset.Kind{}, daemonset.Kind{}} {
 		response, _ = admit(t, kind, requestOf(t, nil, deployment(t)), lock())
 		g.Expect(response.Allowed).To(BeFalse(), "its pause lets the first pods start")

@@ -121,7 +121,7 @@ func TestReconcileStepsThroughWindowsOverAChangeOfTheClocks(t *testing.T) {
 				for _, moment := range []time.Time{now, next.Add(-time.Second)} {
 					found, err := admission.Of(t.Context(), deployment.Kind{}, sleep, moment)
 					g.Expect(err).NotTo(HaveOccurred())
-					g.Expect(freeze.InForce(found) != nil).To(Equal(active), "admission decides alike at %s", moment)
+					g.Expect(freeze.Release{}.InForce(found) != nil).To(Equal(active), "admission decides alike at %s", moment)
 				}
 				if active {
 					g.Expect(object.Status.Until.Time).To(BeTemporally("==", next))

@@ -37,17 +37,17 @@ import (
 // observeFreeze observes the freezes that concern a release which may still go on.
 func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.ChangeWorkload, records records, result *scene) error {
 	annotations := result.owner.GetAnnotations()
-	result.Freeze.Began = time.Unix(record.Spec.CreateTimeUnix, 0)
-	if by, found := appv1alpha1.ReleaseRecordOf(annotations); found && by.Release == record.Spec.Release {
-		result.Freeze.Began = by.Time.Time
-	}
 	result.Freeze.Broken = appv1alpha1.GlassBrokenOf(annotations, record.Spec.Release)
 	if !result.Current {
 		return nil
 	}
-	result.Freeze.Parked = appv1alpha1.FrozenOf(annotations, record.Spec.Release)
+	release := freeze.ReleaseOf(annotations, record.Spec.Release)
+	result.Freeze.Parked = release.Parked
 	if decide.IsSettled(record) {
 		return nil
+	}
+	if release.Began.IsZero() {
+		release.Began = time.Unix(record.Spec.CreateTimeUnix, 0)
 	}
 	now := r.Clock.Now()
 	reader := freeze.Reader{Namespaces: r.Client, Freezes: records.reader(), Namespace: r.Settings.Namespace}
@@ -55,8 +55,8 @@ func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.Chan
 	if err != nil {
 		return err
 	}
-	result.Freeze.InForce, result.Freeze.NextHold = freeze.InForce(found), freeze.NextHold(found)
-	if result.Freeze.Parked == nil || result.Freeze.InForce != nil {
+	result.Freeze.InForce, result.Freeze.NextHold = release.InForce(found), freeze.NextHold(found)
+	if release.Parked == nil || result.Freeze.InForce != nil {
 		return nil
 	}
 	return r.observeThaw(ctx, record, result, now)

@@ -98,7 +98,7 @@ func TestSteerEndsTheOperatorsPauseOfAWorkloadThatLeftChangeControl(t *testing.T
 }
 
 func TestSteerLeavesNothingOfAHoldThatEnds(t *testing.T) {
-	held := map[string]string{"held": "2", "frozen": `{"release":2,"by":"ops/friday","concurrent":5}`}
+	held := map[string]string{"held": "2", "frozen": `{"release":2,"by":["ops/friday"],"concurrent":5}`}
 	for _, row := range []struct {
 		name     string
 		decision decide.Decision

@@ -320,7 +320,7 @@ func (b *bench) held() *unstructured.Unstructured {
 			"annotations": map[string]any{
 				"altershield.defense.antgroup.com/release": "3", "altershield.defense.antgroup.com/held": "3",
 				"altershield.defense.antgroup.com/held-from": `{"/spec/paused":false}`,
-				"altershield.defense.antgroup.com/frozen":    `{"release":3,"by":"ops/friday","concurrent":5}`,
+				"altershield.defense.antgroup.com/frozen":    `{"release":3,"by":["ops/friday"],"concurrent":5}`,
 			},
 		},
 		"spec": map[string]any{"paused": true, "template": map[string]any{"spec": map[string]any{}}},

@@ -36,8 +36,6 @@ type Freeze struct {
 	Parked *appv1alpha1.Frozen
 	// InForce is the freeze that is on now; nil if none is.
 	InForce *InForce
-	// Began is when the release was admitted, or recorded if that isn't known. A freeze that began later may hold it.
-	Began time.Time
 	// NextHold is when a freeze begins that holds releases under way; zero if none is known.
 	NextHold time.Time
 	// Broken is how the release passed by a BreakGlass; nil if it didn't.
@@ -53,7 +51,7 @@ type InForce struct {
 	By, Reason string
 	// Since and Until are its times.
 	Since, Until time.Time
-	// Holds reports whether it holds releases that began before it.
+	// Holds reports whether it holds the release if that is under way.
 	Holds bool
 	// Concurrent is how many parked releases of a namespace go on at a time when it ends.
 	Concurrent int32
@@ -70,7 +68,7 @@ func (f *InForce) Sentence() string {
 
 // Mark returns the mark on a workload whose release the freeze parks.
 func (f *InForce) Mark(release int64) *appv1alpha1.Frozen {
-	return &appv1alpha1.Frozen{Release: release, By: f.By, Concurrent: f.Concurrent}
+	return &appv1alpha1.Frozen{Release: release, By: []string{f.By}, Concurrent: f.Concurrent}
 }
 
 // isPassed reports whether the release passed the freeze that is on, or the last one, by a BreakGlass.
@@ -83,7 +81,7 @@ func parkedBy(status *appv1alpha1.ChangeWorkloadStatus, parked *appv1alpha1.Froz
 	if status.Frozen != nil {
 		return status.Frozen.By
 	}
-	return parked.By
+	return parked.By[0]
 }
 
 // isFrozen reports whether the release of a status waits for the end of a freeze.
@@ -165,7 +163,7 @@ func endOfFreeze(parked *appv1alpha1.Frozen, seen Observation) (reason, message 
 func (o *Observation) isToFreeze(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload) bool {
 	inForce := o.Freeze.InForce
 	return inForce != nil && inForce.Holds && o.OptedIn && o.Freeze.Parked == nil && !o.Freeze.isPassed() &&
-		workload.Spec.Rollback == nil && !o.Freeze.Began.After(inForce.Since) && !wasResumed(status, inForce.Since)
+		workload.Spec.Rollback == nil && !wasResumed(status, inForce.Since)
 }
 
 // wasResumed reports whether a user has resumed a frozen release since a time. A transition without a time is of now.

@@ -36,7 +36,7 @@ func friday() *decide.InForce {
 func parkedBy(inForce *decide.InForce) seenOption {
 	return func(seen *decide.Observation) {
 		seen.Paused, seen.Rolling, seen.Hold = true, true, decide.Held
-		seen.Freeze = decide.Freeze{Parked: &appv1alpha1.Frozen{Release: 1, By: "ops/friday", Concurrent: 5}, InForce: inForce}
+		seen.Freeze = decide.Freeze{Parked: &appv1alpha1.Frozen{Release: 1, By: []string{"ops/friday"}, Concurrent: 5}, InForce: inForce}
 	}
 }
 
@@ -170,7 +170,7 @@ func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
 			decision := decide.Decide(newWorkload(row.before), row.seen, now)
 			g.Expect(decision.Pause).To(Equal(row.pause))
 			if row.pause || row.held {
-				g.Expect(decision.Freeze).To(Equal(&appv1alpha1.Frozen{Release: 1, By: "ops/friday", Concurrent: 5}))
+				g.Expect(decision.Freeze).To(Equal(&appv1alpha1.Frozen{Release: 1, By: []string{"ops/friday"}, Concurrent: 5}))
 			} else {
 				g.Expect(decision.Freeze).To(BeNil())
 			}
@@ -289,7 +289,7 @@ func TestAheadOf(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			ahead, free := decide.AheadOf(&own, &appv1alpha1.Frozen{Release: 1, By: "ops/friday"}, []appv1alpha1.ChangeWorkload{row.other}, now)
+			ahead, free := decide.AheadOf(&own, &appv1alpha1.Frozen{Release: 1, By: []string{"ops/friday", "default/lock"}}, []appv1alpha1.ChangeWorkload{row.other}, now)
 			g.Expect(ahead).To(Equal(row.ahead))
 			g.Expect(free).To(Equal(row.free))
 		})
@@ -297,7 +297,7 @@ func TestAheadOf(t *testing.T) {
 }
 
 func TestAheadOfCountsThoseThatTheLastFreezeParked(t *testing.T) {
-	g, parked := NewWithT(t), &appv1alpha1.Frozen{Release: 1, By: "ops/friday"}
+	g, parked := NewWithT(t), &appv1alpha1.Frozen{Release: 1, By: []string{"ops/friday"}}
 	own, other := newWorkload(frozen), newWorkload(frozen)
 	own.Name, other.Name = "b", "a"
 	ahead := func() int32 {

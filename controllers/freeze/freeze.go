@@ -66,14 +66,17 @@ func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object
 			return nil, fmt.Errorf("listing the ChangeFreezes in namespace %s: %w", namespace, err)
 		}
 		for i := range list.Items {
-			freeze := &list.Items[i]
-			if freeze.Spec.Namespaces != nil && of.namespaceLabels == nil {
+			object := &list.Items[i]
+			if object.Spec.Namespaces != nil && of.namespaceLabels == nil {
 				if of.namespaceLabels, err = r.labelsOf(ctx, of.namespace); err != nil {
 					return nil, err
 				}
 			}
-			if times, problems := Check(freeze, r.Namespace); len(problems) == 0 && of.isConcernedBy(freeze) {
-				found = append(found, Found{freeze, times.At(now)})
+			if !of.isConcernedBy(object) {
+				continue
+			}
+			if times, problems := Check(object, r.Namespace); len(problems) == 0 {
+				found = append(found, Found{object, times.At(now)})
 			}
 		}
 	}
@@ -116,12 +119,12 @@ func Selects(selectors []appv1alpha1.WorkloadSelector, kind workload.Kind, objec
 	return targetOf(kind, object).isOneOf(selectors)
 }
 
-// isConcernedBy reports whether a usable freeze concerns the workload.
-func (t target) isConcernedBy(freeze *appv1alpha1.ChangeFreeze) bool {
-	if freeze.Spec.Namespaces == nil {
-		return freeze.Namespace == t.namespace && t.isOneOf(freeze.Spec.Workloads)
+// isConcernedBy reports whether a freeze concerns the workload, if it is usable.
+func (t target) isConcernedBy(object *appv1alpha1.ChangeFreeze) bool {
+	if object.Spec.Namespaces == nil {
+		return object.Namespace == t.namespace && t.isOneOf(object.Spec.Workloads)
 	}
-	return matches(freeze.Spec.Namespaces, t.namespaceLabels) && t.isOneOf(freeze.Spec.Workloads)
+	return matches(object.Spec.Namespaces, t.namespaceLabels) && t.isOneOf(object.Spec.Workloads)
 }
 
 // isOneOf reports whether selectors select the workload. No selectors select all.
@@ -150,18 +153,40 @@ func (f Found) Excepts(user authenticationv1.UserInfo) bool {
 		slices.ContainsFunc(user.Groups, func(group string) bool { return slices.Contains(except.Groups, group) }))
 }
 
-// stops reports whether a freeze keeps releases from starting.
+// stops reports whether a freeze keeps releases from starting at its times, parks whether it does so now.
 func (f Found) stops() bool { return f.Spec.Action != appv1alpha1.FreezeWarn }
+func (f Found) parks() bool { return f.Active && f.stops() }
 
-// InForce returns the freeze that is on now and keeps releases from going on, nil if there is none. Of several, it is one that holds
-// releases under way if there is one, and then that which ends last.
-func InForce(found []Found) *decide.InForce {
+// holds reports whether a freeze holds releases under way.
+func (f Found) holds() bool { return f.stops() && f.Spec.Running == appv1alpha1.FreezeHold }
+
+// Release is what decides which freezes concern a release that was admitted.
+type Release struct {
+	// Began is when it was admitted; zero if that isn't known.
+	Began time.Time
+	// Parked are the freezes that parked it; nil if none did.
+	Parked *appv1alpha1.Frozen
+}
+
+// ReleaseOf returns what the annotations of a workload show of its release.
+func ReleaseOf(annotations map[string]string, number int64) Release {
+	release := Release{Parked: appv1alpha1.FrozenOf(annotations, number)}
+	if by, found := appv1alpha1.ReleaseRecordOf(annotations); found && by.Release == number {
+		release.Began = by.Time.Time
+	}
+	return release
+}
+
+// InForce returns the freeze that is on now and keeps a release from going on, nil if there is none. Of several, it is one that holds the
+// release if that is under way, if there is one, and then that which ends last.
+func (r Release) InForce(found []Found) *decide.InForce {
 	var inForce *decide.InForce
-	for _, freeze := range found {
-		if !freeze.Active || !freeze.stops() {
+	for _, one := range found {
+		if !one.parks() || r.Parked != nil && r.wasLetThrough(one) {
 			continue
 		}
-		candidate := freeze.Describe()
+		candidate := one.Describe()
+		candidate.Holds = one.holds() && !r.wasLetThrough(one)
 		if inForce == nil || candidate.Holds && !inForce.Holds || candidate.Holds == inForce.Holds && candidate.Until.After(inForce.Until) {
 			inForce = candidate
 		}
@@ -169,20 +194,48 @@ func InForce(found []Found) *decide.InForce {
 	return inForce
 }
 
+// wasLetThrough reports whether a freeze was on when the release was admitted and didn't park it, because of an exception for example.
+func (r Release) wasLetThrough(one Found) bool {
+	return r.Began.After(one.since()) && (r.Parked == nil || !slices.Contains(r.Parked.By, one.by()))
+}
+
+// Mark returns the mark on a workload whose release the freezes park that are on now. The one that ends last decides how many go on at a
+// time.
+func Mark(found []Found, release int64) *appv1alpha1.Frozen {
+	mark := &appv1alpha1.Frozen{Release: release}
+	for _, one := range found {
+		if !one.parks() {
+			continue
+		}
+		if len(mark.By) == 0 {
+			mark.Concurrent = one.Spec.Thaw.Concurrent
+		}
+		mark.By = append(mark.By, one.by())
+	}
+	return mark
+}
+
 // Describe returns the freeze for decisions and messages.
 func (f Found) Describe() *decide.InForce {
-	return &decide.InForce{
-		By: f.Namespace + "/" + f.Name, Reason: f.Spec.Reason, Since: f.Since, Until: f.Until,
-		Holds: f.Spec.Running == appv1alpha1.FreezeHold, Concurrent: f.Spec.Thaw.Concurrent,
+	return &decide.InForce{By: f.by(), Reason: f.Spec.Reason, Since: f.since(), Until: f.Until, Concurrent: f.Spec.Thaw.Concurrent}
+}
+
+func (f Found) by() string { return f.Namespace + "/" + f.Name }
+
+// since returns since when the freeze is on: not before its creation.
+func (f Found) since() time.Time {
+	if created := f.CreationTimestamp.Time; created.After(f.Since) {
+		return created.UTC()
 	}
+	return f.Since
 }
 
 // NextHold returns when the next freeze begins that holds releases under way; zero if none is known.
 func NextHold(found []Found) time.Time {
 	var next time.Time
-	for _, freeze := range found {
-		if freeze.stops() && freeze.Spec.Running == appv1alpha1.FreezeHold && !freeze.Next.IsZero() && (next.IsZero() || freeze.Next.Before(next)) {
-			next = freeze.Next
+	for _, one := range found {
+		if one.holds() && !one.Next.IsZero() && (next.IsZero() || one.Next.Before(next)) {
+			next = one.Next
 		}
 	}
 	return next

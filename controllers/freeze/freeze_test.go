@@ -80,6 +80,14 @@ func fridays(from, to string) option {
 	}
 }
 
+// dates makes a freeze one of a single time.
+func dates(from, to string) option {
+	return func(object *appv1alpha1.ChangeFreeze) {
+		object.Spec.Expires = nil
+		object.Spec.Dates = []appv1alpha1.FreezeDates{{From: from, To: to, TimeZone: "UTC"}}
+	}
+}
+
 func find(t *testing.T, freezes ...client.Object) []freeze.Found {
 	t.Helper()
 	objects := append(freezes, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"tier": "prod"}}})
@@ -137,28 +145,60 @@ func TestReaderOfReturnsTheStrictestFirst(t *testing.T) {
 	g.Expect(names).To(Equal([]string{"d", "e", "c", "b", "a"}))
 }
 
-func TestInForce(t *testing.T) {
+func TestReleaseInForce(t *testing.T) {
 	lasting := func(by string, hours int, holds bool) *decide.InForce {
 		return &decide.InForce{By: by, Since: now.Add(-time.Hour), Until: now.Add(time.Duration(hours-1) * time.Hour), Holds: holds, Concurrent: 5}
 	}
+	created := func(ago time.Duration) option {
+		return func(object *appv1alpha1.ChangeFreeze) { object.CreationTimestamp = metav1.NewTime(now.Add(-ago)) }
+	}
+	began := func(ago time.Duration, parked ...string) freeze.Release {
+		release := freeze.Release{Began: now.Add(-ago)}
+		if parked != nil {
+			release.Parked = &appv1alpha1.Frozen{Release: 2, By: parked, Concurrent: 5}
+		}
+		return release
+	}
 	for _, row := range []struct {
 		name     string
+		release  freeze.Release
 		freezes  []client.Object
 		expected *decide.InForce
 	}{
-		{"none", nil, nil},
-		{"one that warns", []client.Object{lock("shop", "a", 8, acting("Warn"))}, nil},
-		{"one that is over", []client.Object{lock("shop", "a", 1)}, nil},
-		{"one that has yet to begin", []client.Object{lock("shop", "a", 1, fridays("16:00", "18:00"))}, nil},
-		{"one that is on", []client.Object{lock("shop", "a", 8)}, lasting("shop/a", 8, false)},
-		{"one that denies", []client.Object{lock("shop", "a", 8, acting("Deny"))}, lasting("shop/a", 8, false)},
-		{"of two the one that ends last", []client.Object{lock("shop", "a", 8), lock("shop", "b", 9)}, lasting("shop/b", 9, false)},
-		{"but one that holds releases under way comes first", []client.Object{lock("shop", "a", 8, holding), lock("shop", "b", 9)}, lasting("shop/a", 8, true)},
+		{"none", freeze.Release{}, nil, nil},
+		{"one that warns", freeze.Release{}, []client.Object{lock("shop", "a", 8, acting("Warn"))}, nil},
+		{"one that is over", freeze.Release{}, []client.Object{lock("shop", "a", 1)}, nil},
+		{"one that has yet to begin", freeze.Release{}, []client.Object{lock("shop", "a", 1, fridays("16:00", "18:00"))}, nil},
+		{"one that is on", freeze.Release{}, []client.Object{lock("shop", "a", 8)}, lasting("shop/a", 8, false)},
+		{"one that denies", freeze.Release{}, []client.Object{lock("shop", "a", 8, acting("Deny"))}, lasting("shop/a", 8, false)},
+		{"of two the one that ends last", freeze.Release{}, []client.Object{lock("shop", "a", 8), lock("shop", "b", 9)}, lasting("shop/b", 9, false)},
+		{"but one that holds releases under way comes first", freeze.Release{},
+			[]client.Object{lock("shop", "a", 8, holding), lock("shop", "b", 9)}, lasting("shop/a", 8, true)},
+		{"a release that began before it", began(2 * time.Hour), []client.Object{lock("shop", "a", 8, holding)}, lasting("shop/a", 8, true)},
+		{"one that began in the same second", began(time.Hour), []client.Object{lock("shop", "a", 8, holding)}, lasting("shop/a", 8, true)},
+		{"not one that it let through", began(time.Hour - time.Second), []client.Object{lock("shop", "a", 8, holding)}, lasting("shop/a", 8, false)},
+		{"a later one holds what the one that ends last let through", began(90 * time.Minute),
+			[]client.Object{lock("shop", "a", 8, holding), lock("shop", "b", 12, holding, created(2*time.Hour))}, lasting("shop/a", 8, true)},
+		{"one whose dates begin before its creation", began(90 * time.Minute), []client.Object{lock("shop", "a", 0, holding, dates("2026-11-27T06:00", "2026-11-27T17:00"))},
+			lasting("shop/a", 8, true)},
+		{"a parked release waits for those that parked it", began(30*time.Minute, "shop/a", "shop/b"), []client.Object{lock("shop", "a", 8), lock("shop", "b", 9)},
+			lasting("shop/b", 9, false)},
+		{"not for one that let it pass", began(30*time.Minute, "shop/a"), []client.Object{lock("shop", "a", 8), lock("shop", "x", 100)}, lasting("shop/a", 8, false)},
+		{"not for it after the end of the other one", began(30*time.Minute, "shop/a"), []client.Object{lock("shop", "a", 1), lock("shop", "x", 100)}, nil},
+		{"but for one that began later", began(30*time.Minute, "shop/a"), []client.Object{lock("shop", "a", 8), lock("shop", "b", 9, created(10*time.Minute))},
+			&decide.InForce{By: "shop/b", Since: now.Add(-10 * time.Minute), Until: now.Add(9*time.Hour - 10*time.Minute), Concurrent: 5}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(freeze.InForce(find(t, row.freezes...))).To(Equal(row.expected))
+			NewWithT(t).Expect(row.release.InForce(find(t, row.freezes...))).To(Equal(row.expected))
 		})
 	}
+}
+
+func TestMark(t *testing.T) {
+	g := NewWithT(t)
+	two := func(object *appv1alpha1.ChangeFreeze) { object.Spec.Thaw.Concurrent = 2 }
+	found := find(t, lock("shop", "a", 8), lock("shop", "b", 9, two), lock("shop", "c", 10, acting("Warn")), lock("shop", "d", 1))
+	g.Expect(freeze.Mark(found, 7)).To(Equal(&appv1alpha1.Frozen{Release: 7, By: []string{"shop/b", "shop/a"}, Concurrent: 2}))
 }
 
 func TestNextHold(t *testing.T) {

@@ -75,9 +75,9 @@ func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release dec
 
 // unrecorded lets a release go on whose record is denied: without one, nothing else would. A freeze that is on still holds it.
 func (r *Reconciler) unrecorded(ctx context.Context, owner client.Object, release decide.Release) error {
-	if appv1alpha1.FrozenOf(owner.GetAnnotations(), release.Number) != nil {
+	if of := freeze.ReleaseOf(owner.GetAnnotations(), release.Number); of.Parked != nil {
 		found, err := freeze.Reader{Namespaces: r.Client, Freezes: r.Live, Namespace: r.Settings.Namespace}.Of(ctx, r.Kind, owner, r.Clock.Now())
-		if err != nil || freeze.InForce(found) != nil {
+		if err != nil || of.InForce(found) != nil {
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 				marks = map[string]string{}
 			}
 			if row.frozen {
-				marks["frozen"] = `{"release":2,"by":"default/friday","concurrent":5}`
+				marks["frozen"] = `{"release":2,"by":["default/friday"],"concurrent":5}`
 			}
 			set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", marks).ObjectMeta}
 			set.Generation, set.Spec.UpdateStrategy.Type = 7, "OnDelete"

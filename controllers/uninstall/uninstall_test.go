@@ -295,8 +295,8 @@ func TestLeftoversNameAPausedRolloutOnlyIfTheOperatorPausedIt(t *testing.T) {
 		named      bool
 	}{
 		"the operator paused its present release": {deployment(true, "release", "3", "held", "3"), true},
-		"its release waits for a freeze":          {deployment(true, "release", "3", "held", "3", "frozen", `{"release":3,"by":"ops/friday","concurrent":5}`), true},
-		"a user paused it, and a freeze is on":    {deployment(true, "release", "3", "frozen", `{"release":3,"by":"ops/friday","concurrent":5}`), false},
+		"its release waits for a freeze":          {deployment(true, "release", "3", "held", "3", "frozen", `{"release":3,"by":["ops/friday"],"concurrent":5}`), true},
+		"a user paused it, and a freeze is on":    {deployment(true, "release", "3", "frozen", `{"release":3,"by":["ops/friday"],"concurrent":5}`), false},
 		"a user resumed it":                       {deployment(false, "release", "3", "held", "3"), false},
 		"a user resumed it and paused it again":   {deployment(true, "release", "3", "held", "3-overridden"), false},
 		"the operator paused a release before":    {deployment(true, "release", "4", "held", "3"), false},

@@ -154,3 +154,22 @@ func TestReleaseRecordOfNeedsAUserAndATimeThatCanBeWritten(t *testing.T) {
 		})
 	}
 }
+
+func TestFrozenOf(t *testing.T) {
+	frozen := &appv1alpha1.Frozen{Release: 3, By: []string{"ops/friday", "shop/lock"}, Concurrent: 5}
+	written := `{"release":3,"by":["ops/friday","shop/lock"],"concurrent":5}`
+	for _, row := range []struct {
+		name, annotation string
+		frozen           *appv1alpha1.Frozen
+	}{
+		{"of the release", written, frozen},
+		{"of another release", strings.Replace(written, "3", "2", 1), nil},
+		{"by no freeze", `{"release":3,"by":[],"concurrent":5}`, nil},
+		{"none", "", nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(appv1alpha1.FrozenOf(map[string]string{"altershield.defense.antgroup.com/frozen": row.annotation}, 3)).To(Equal(row.frozen))
+		})
+	}
+	NewWithT(t).Expect(frozen.String()).To(Equal(written))
+}

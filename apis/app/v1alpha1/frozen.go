@@ -16,32 +16,30 @@ limitations under the License.
 
 package v1alpha1
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "encoding/json"
 
-// Frozen is the value of AnnotationFrozen: the freeze that parked a release.
+// Frozen is the value of AnnotationFrozen: the freezes that parked a release.
 //
 // +kubebuilder:object:generate=false
 type Frozen struct {
 	// Release is the number of the release. The record is void for other releases.
 	Release int64 `json:"release"`
-	// By is the ChangeFreeze, as <namespace>/<name>.
-	By string `json:"by"`
-	// Concurrent is how many parked releases of a namespace start at a time when the freeze ends.
+	// By are the ChangeFreezes, each as <namespace>/<name>. Others that were on at that time let the release pass.
+	By []string `json:"by"`
+	// Concurrent is how many parked releases of a namespace start at a time when they end.
 	Concurrent int32 `json:"concurrent"`
 }
 
 // String returns the value of AnnotationFrozen.
 func (f *Frozen) String() string {
-	return fmt.Sprintf(`{"release":%d,"by":%q,"concurrent":%d}`, f.Release, f.By, f.Concurrent)
+	text, _ := json.Marshal(f) // it has no values that JSON lacks
+	return string(text)
 }
 
-// FrozenOf returns the freeze that parked a release in the annotations of its workload, nil if there is none.
+// FrozenOf returns the freezes that parked a release in the annotations of its workload, nil if there is none.
 func FrozenOf(annotations map[string]string, release int64) *Frozen {
 	var frozen Frozen
-	if json.Unmarshal([]byte(annotations[AnnotationFrozen]), &frozen) != nil || frozen.Release != release {
+	if json.Unmarshal([]byte(annotations[AnnotationFrozen]), &frozen) != nil || frozen.Release != release || len(frozen.By) == 0 {
 		return nil
 	}
 	return &frozen
