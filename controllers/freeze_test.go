@@ -19,6 +19,9 @@ package controllers_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -139,11 +142,14 @@ var _ = Describe("A freeze", func() {
 		})
 		Eventually(func() int32 { return lockOf(ctx, namespace).Status.Parked }).Should(BeEquivalentTo(count))
 
-		seen, err := kube.Watch(ctx, &appv1alpha1.ChangeWorkloadList{}, client.InNamespace(namespace))
+		deployments, err := kube.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
 		Expect(err).NotTo(HaveOccurred())
-		defer seen.Stop()
+		defer deployments.Stop()
+		records, err := kube.Watch(ctx, &appv1alpha1.ChangeWorkloadList{}, client.InNamespace(namespace))
+		Expect(err).NotTo(HaveOccurred())
+		defer records.Stop()
 		endFreeze(ctx, namespace)
-		most, ended := underWay(ctx, seen, count)
+		most, ended := underWay(ctx, deployments, records, count)
 		Expect(ended).To(Equal(count))
 		Expect(most).To(Equal(limit), "all places are used, and no more")
 		Expect(succeeded(ctx, namespace, 2)).To(HaveLen(count))
@@ -263,31 +269,42 @@ var _ = Describe("A freeze", func() {
 	)
 })
 
-// underWay watches until releases that a freeze parked are verified, and returns how many were under way at most at a time, and were verified.
-func underWay(ctx context.Context, seen watch.Interface, count int) (most, ended int) {
+// underWay watches until the second releases of Deployments have gone on and are verified. It returns how many of them were under way at most
+// at a time, from the end of the pause of the Deployment until the release is verified, and how many are verified.
+func underWay(ctx context.Context, deployments, records watch.Interface, count int) (most, ended int) {
 	GinkgoHelper()
-	going, over := map[string]bool{}, map[string]bool{}
+	going, over := map[string]uint64{}, map[string]uint64{}
+	first := func(seen map[string]uint64, object client.Object) {
+		version, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
+		Expect(err).NotTo(HaveOccurred())
+		if _, known := seen[object.GetName()]; !known {
+			seen[object.GetName()] = version
+		}
+	}
 	deadline := time.After(3 * time.Minute)
-	for len(over) < count {
+	for len(going) < count || len(over) < count {
 		select {
 		case <-ctx.Done():
-			return most, len(over)
+			return 0, len(over)
 		case <-deadline:
-			return most, len(over)
-		case event, open := <-seen.ResultChan():
+			return 0, len(over)
+		case event, open := <-deployments.ResultChan():
+			Expect(open).To(BeTrue(), "the watch has ended")
+			if deployment, ok := event.Object.(*appsv1.Deployment); ok && !deployment.Spec.Paused {
+				first(going, deployment)
+			}
+		case event, open := <-records.ResultChan():
 			Expect(open).To(BeTrue(), "the watch has ended")
 			record, ok := event.Object.(*appv1alpha1.ChangeWorkload)
-			if !ok || reason(record.Status.Conditions, "Frozen") != "Thawed" {
-				continue
+			if ok && record.Spec.Release == 2 && meta.IsStatusConditionTrue(record.Status.Conditions, "Verified") {
+				first(over, record)
 			}
-			delete(going, record.Name)
-			if meta.IsStatusConditionTrue(record.Status.Conditions, "Verified") {
-				over[record.Name] = true
-				continue
-			}
-			going[record.Name] = true
-			most = max(most, len(going))
 		}
+	}
+	ends := slices.Sorted(maps.Values(over)) // resource versions order the writes of all kinds
+	for i, begun := range slices.Sorted(maps.Values(going)) {
+		before, _ := slices.BinarySearch(ends, begun)
+		most = max(most, i+1-before)
 	}
 	return most, len(over)
 }
