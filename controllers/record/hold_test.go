@@ -19,6 +19,7 @@ package record
 import (
 	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -52,20 +53,26 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 		frozen       bool
 		// stays reports whether the pause is a user's.
 		stays bool
+		// freezing are the freezes that are on.
+		freezing []string
 	}{
 		{"whose namespace was opted out", false, false, 0, "2-first-nodes", nil,
-			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it left change control", false, false},
+			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it left change control", false, false, nil},
 		{"also of a version that was released before", false, false, 1, "2-first-nodes", nil,
-			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it left change control", false, false},
+			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it left change control", false, false, nil},
 		{"that can't be recorded", true, true, 0, "2-first-nodes", quota,
-			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it can't be recorded", false, false},
-		{"but not one that is recorded", false, false, 2, "2-first-nodes", nil, "", false, false},
-		{"nor one whose namespace has returned, which the cache doesn't show", false, true, 0, "2-first-nodes", nil, "", false, false},
-		{"nor one that is held for another cause", false, false, 0, "2", nil, "", false, false},
+			"Warning FirstNodesSkipped release 2, version " + version + ", goes on to all nodes: it can't be recorded", false, false, nil},
+		{"but not one that is recorded", false, false, 2, "2-first-nodes", nil, "", false, false, nil},
+		{"nor one whose namespace has returned, which the cache doesn't show", false, true, 0, "2-first-nodes", nil, "", false, false, nil},
+		{"nor one that is held for another cause", false, false, 0, "2", nil, "", false, false, nil},
 		{name: "and one that waits for the end of a freeze", held: "2", frozen: true,
 			event: "Warning ReleaseThawed release 2, version " + version + ", goes on: it left change control"},
 		{name: "but for the pause of a user", frozen: true, stays: true,
 			event: "Warning ReleaseThawed release 2, version " + version + ", goes on: it left change control"},
+		{name: "nor one that can't be recorded, while a freeze is on that parked it", cached: true, live: true, held: "2", refusal: quota, frozen: true,
+			freezing: []string{"friday", "other"}},
+		{name: "but during one that let it pass", cached: true, live: true, held: "2", refusal: quota, frozen: true, freezing: []string{"other"},
+			event: "Warning ReleaseThawed release 2, version " + version + ", goes on: it can't be recorded"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -75,6 +82,7 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 			}
 			if row.frozen {
 				marks["frozen"] = `{"release":2,"by":["default/friday"],"concurrent":5}`
+				marks["released-by"] = `{"user":"alice","time":"` + testkit.Now().Format(time.RFC3339) + `","version":"` + version + `","release":2}`
 			}
 			set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", marks).ObjectMeta}
 			set.Generation, set.Spec.UpdateStrategy.Type = 7, "OnDelete"
@@ -86,6 +94,12 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 				return object
 			}
 			objects := []client.Object{set, namespace(row.live)}
+			for _, name := range row.freezing {
+				objects = append(objects, &appv1alpha1.ChangeFreeze{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, CreationTimestamp: metav1.NewTime(testkit.Now().Add(-time.Hour))},
+					Spec:       appv1alpha1.ChangeFreezeSpec{Expires: &metav1.Duration{Duration: 8 * time.Hour}, Action: "Park"},
+				})
+			}
 			if row.record > 0 {
 				record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "daemonsets.sleep--x--" + version}}
 				record.Spec.Release = row.record
