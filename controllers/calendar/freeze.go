@@ -107,7 +107,8 @@ func datesOf(declared *appv1alpha1.FreezeDates, path *field.Path) (Span, field.E
 func zoneOf(name string, path *field.Path) (*time.Location, field.ErrorList) {
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "" || name == "Local" {
-		return time.UTC, field.ErrorList{field.Invalid(path.Child("timeZone"), name, "must be a name of the IANA time zone database such as Asia/Shanghai or UTC")}
+		return time.UTC, field.ErrorList{field.Invalid(path.Child("timeZone"), name,
+			"must be a name of the IANA time zone database such as Asia/Shanghai or UTC")}
 	}
 	return zone, nil
 }

@@ -294,7 +294,8 @@ func (d *Decision) await(
 	case seen.isParked():
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonParked, "the release is parked: see the condition Parked")
 	case awaitsFirst(status):
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonFirstNodes, "the release waits for its first nodes: see the condition FirstNodes")
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonFirstNodes,
+			"the release waits for its first nodes: see the condition FirstNodes")
 	case seen.Paused && seen.Hold != Held: // the operator ends its own pause now
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaused(seen.Kind),
 			fmt.Sprintf("the %s is paused: %s to create the pods of this release", seen.Kind, seen.Resume))

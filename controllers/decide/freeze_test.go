@@ -83,7 +83,8 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 			"False Thawed", "the freeze has ended: the rollout goes on", "Unknown Verifying", true, false, true, 0},
 		{"until a user resumes it by a BreakGlass", frozen, see(5, parkedBy(friday()), hold("resumed"), brokenAt(now)),
 			"False BreakGlass", "alice let the release go on by a BreakGlass", "Unknown Verifying", false, true, true, 0},
-		{"until an excepted user resumes it that passed by a BreakGlass before", frozen, see(5, parkedBy(friday()), hold("resumed"), brokenAt(now.Add(-2*time.Hour))),
+		{"until an excepted user resumes it that passed by a BreakGlass before", frozen,
+			see(5, parkedBy(friday()), hold("resumed"), brokenAt(now.Add(-2*time.Hour))),
 			"False Resumed", "a user resumed the rollout", "Unknown Verifying", false, true, true, 0},
 		{"until a user resumes it while no webhook is called", frozen, see(5, parkedBy(friday()), hold("resumed")),
 			"False Resumed", "a user resumed the rollout", "Unknown Verifying", false, true, true, 0},
@@ -218,17 +219,18 @@ func TestDecideLooksAgainAtAFreezeThatEndsWithinThisSecond(t *testing.T) {
 	ending.Until = now.Add(700 * time.Millisecond)
 	g.Expect(decide.Decide(newWorkload(frozen), see(5, parkedBy(ending)), late).Wait).To(Equal(time.Second))
 	beginning := withFreeze(func(freeze *decide.Freeze) { freeze.NextHold = now })
-	g.Expect(decide.Decide(newWorkload(stored("Running", "Unknown", "Verifying"), deadline(now.Add(time.Hour))), see(5, rolling, beginning), late).Wait).
-		To(Equal(time.Second))
+	going := newWorkload(stored("Running", "Unknown", "Verifying"), deadline(now.Add(time.Hour)))
+	g.Expect(decide.Decide(going, see(5, rolling, beginning), late).Wait).To(Equal(time.Second))
 }
 
 func TestDecideWaitsForOthersThatTheLastFreezeParked(t *testing.T) {
 	g, record := NewWithT(t), newWorkload(frozen)
 	record.Status.Frozen.By = "ops/holidays" // it began during the other one, and ended after it
-	decision := decide.Decide(record, see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Ahead = 5 })), now)
+	others := withFreeze(func(freeze *decide.Freeze) { freeze.Ahead = 5 })
+	decision := decide.Decide(record, see(5, parkedBy(nil), others), now)
 	g.Expect(decision.Status.Frozen.By).To(Equal("ops/holidays"))
-	g.Expect(decide.Decide(newWorkload(stored("", "Unknown", "")), see(5, parkedBy(nil), withFreeze(func(freeze *decide.Freeze) { freeze.Ahead = 5 })), now).
-		Status.Frozen.By).To(Equal("ops/friday"), "it was never seen during the freeze")
+	decision = decide.Decide(newWorkload(stored("", "Unknown", "")), see(5, parkedBy(nil), others), now)
+	g.Expect(decision.Status.Frozen.By).To(Equal("ops/friday"), "it was never seen during the freeze")
 }
 
 func TestDecideLooksAgainWhenAFreezeBegins(t *testing.T) {

@@ -36,8 +36,8 @@ func Check(freeze *appv1alpha1.ChangeFreeze, system string) (calendar.Calendar, 
 	times, problems := calendar.Of(freeze)
 	if spec.Namespaces != nil {
 		if freeze.Namespace != system {
-			problems = append(problems, field.Forbidden(path.Child("namespaces"),
-				fmt.Sprintf("only a ChangeFreeze in namespace %s selects namespaces; without the field it freezes its own namespace, %s", system, freeze.Namespace)))
+			problems = append(problems, field.Forbidden(path.Child("namespaces"), fmt.Sprintf(
+				"only a ChangeFreeze in namespace %s selects namespaces; without the field it freezes its own namespace, %s", system, freeze.Namespace)))
 		}
 		problems = append(problems, checkSelector(spec.Namespaces, path.Child("namespaces"))...)
 	}
@@ -53,10 +53,13 @@ func checkSelector(selector *metav1.LabelSelector, path *field.Path) field.Error
 	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, path)
 }
 
-// Status returns the status of a ChangeFreeze, given how many releases wait for its end, and how long it stays so; 0 if that doesn't change.
-func Status(freeze *appv1alpha1.ChangeFreeze, system string, parked int32, now time.Time) (status appv1alpha1.ChangeFreezeStatus, wait time.Duration) {
+// Status returns the status of a ChangeFreeze, given how many releases wait for its end, and how long it stays so; 0 if that doesn't
+// change.
+func Status(
+	freeze *appv1alpha1.ChangeFreeze, system string, parked int32, now time.Time,
+) (status appv1alpha1.ChangeFreezeStatus, wait time.Duration) {
 	times, problems := Check(freeze, system)
-	status = appv1alpha1.ChangeFreezeStatus{ObservedGeneration: freeze.Generation, Parked: parked, Conditions: freeze.DeepCopy().Status.Conditions}
+	status.ObservedGeneration, status.Parked, status.Conditions = freeze.Generation, parked, freeze.DeepCopy().Status.Conditions
 	set := func(kind string, is metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: kind, Status: is, Reason: reason, Message: message, ObservedGeneration: freeze.Generation, LastTransitionTime: metav1.NewTime(now),
