@@ -264,3 +264,22 @@ func TestReconcileReportsAFreezeOnce(t *testing.T) {
 	g.Expect(p.recorded.Events).To(Receive(ContainSubstring("ReleaseThawed")))
 	g.Expect(p.recorded.Events).NotTo(Receive())
 }
+
+func TestReconcileLeavesARolloutThatAnExceptedUserResumed(t *testing.T) {
+	g, record := NewWithT(t), recordAt(2, version, "Running", "Verifying")
+	rolling := func(deployment *appsv1.Deployment) { deployment.Status.Replicas = 1 }
+	p := newPlane(t, append(optIn(sleepOf(1, releasedAt(saturday.Add(-2*time.Hour)), rolling)), lock("lock", 8, holding), record), nil)
+	p.reconcile()
+	p.reconcile()
+	g.Expect(p.deployment().Spec.Paused).To(BeTrue())
+	deployment := p.deployment()
+	deployment.Spec.Paused = false
+	g.Expect(p.api.Update(t.Context(), deployment)).To(Succeed())
+	for range 4 {
+		p.reconcile()
+		g.Expect(p.deployment().Spec.Paused).To(BeFalse())
+	}
+	condition, _ := p.frozenState()
+	g.Expect(condition).To(Equal("False Resumed"))
+	g.Expect(p.deployment().Annotations).NotTo(HaveKey(frozenKey))
+}
