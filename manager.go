@@ -276,7 +276,7 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tr
 		Kinds: kinds, Reader: kinds.declared.Reader(mgr.GetCache(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(), Namespace: opts.namespace, Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: events.Recorder{Events: mgr.GetEventRecorder(controllers.Reporter)}, Tracer: tracer, Leaving: ctx.Done(),
 		ControlledKinds: &controlledkind.Validator{Kinds: builtIn(), Live: mgr.GetAPIReader(), Compiler: kinds.compiler},
-		ChangeFreezes:   &changefreeze.Validator{Clock: clock.RealClock{}, Namespace: opts.namespace}, BreakGlasses: breakglass.Attributor{},
+		ChangeFreezes:   &changefreeze.Validator{Clock: clock.RealClock{}, Kinds: kinds, Namespace: opts.namespace}, BreakGlasses: breakglass.Attributor{},
 	}); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -35,19 +36,36 @@ import (
 // maxWould and maxWouldLength limit the evidence: how many sentences, and how long each is, in bytes.
 const maxWould, maxWouldLength = 16, 512
 
-// glassFor returns a BreakGlass that lets a release pass what it needs to, nil if there is none.
-func (f *freezes) glassFor(ctx context.Context, asked start, needed []appv1alpha1.BreakGlassOverride) (*appv1alpha1.BreakGlass, error) {
+// glassFor returns a BreakGlass that lets a release pass what it needs to, nil if there is none. If the release has passed already, it is
+// that one. pending is about one whose use by the release before isn't counted yet: the next release would remove the only trace of it.
+func (f *freezes) glassFor(
+	ctx context.Context, asked start, needed []appv1alpha1.BreakGlassOverride, passed *appv1alpha1.BreakGlassPass,
+) (found *appv1alpha1.BreakGlass, pending []string, err error) {
 	var list appv1alpha1.BreakGlassList
 	if err := f.live.List(ctx, &list, client.InNamespace(asked.request.Namespace)); err != nil {
-		return nil, fmt.Errorf("%s: listing the BreakGlasses in namespace %s: %w: try again", f.phrase(asked), asked.request.Namespace, err)
+		return nil, nil, fmt.Errorf("%s: listing the BreakGlasses in namespace %s: %w: try again", f.phrase(asked), asked.request.Namespace, err)
 	}
 	for i := range list.Items {
 		glass := &list.Items[i]
-		if decide.IsUsable(glass, f.clock.Now()) && decide.Overrides(glass, needed) && freeze.Selects(glass.Spec.Workloads, f.kind, asked.object) {
-			return glass, nil
+		if passed != nil && glass.UID != passed.UID {
+			continue
 		}
+		if !decide.IsUsable(glass, f.clock.Now()) || !decide.Overrides(glass, needed) || !freeze.Selects(glass.Spec.Workloads, f.kind, asked.object) {
+			continue
+		}
+		if f.isCounted(glass, asked) {
+			return glass, nil, nil
+		}
+		pending = []string{fmt.Sprintf("the last use of BreakGlass %s isn't recorded yet: try again", glass.Name)}
 	}
-	return nil, nil
+	return nil, pending, nil
+}
+
+// isCounted reports whether a BreakGlass counts the release before, if that passed by it.
+func (f *freezes) isCounted(glass *appv1alpha1.BreakGlass, asked start) bool {
+	release := decide.ReleaseNumber(asked.before)
+	passed := appv1alpha1.GlassBrokenOf(asked.before, release)
+	return passed == nil || passed.UID != glass.UID || decide.IsCounted(glass, f.kind.GroupVersionKind().Kind, f.name(asked), release, passed)
 }
 
 // letsThrough reports whether the BreakGlass by which a release passed lets it through a suspension, false if passed is nil. Any
@@ -56,28 +74,37 @@ func (f *freezes) letsThrough(ctx context.Context, asked start, passed *appv1alp
 	if passed == nil {
 		return false, nil
 	}
-	glass, err := f.glassFor(ctx, asked, []appv1alpha1.BreakGlassOverride{appv1alpha1.OverrideSuspension})
-	return glass != nil && glass.Name == passed.Name, err
+	glass, _, err := f.glassFor(ctx, asked, []appv1alpha1.BreakGlassOverride{appv1alpha1.OverrideSuspension}, passed)
+	return glass != nil, err
 }
 
-// suspension returns why a release is denied without a BreakGlass, empty if it isn't.
-func suspension(phrase string, old, updated marks, now time.Time) string {
+// suspension returns why the validating webhook denies a release that doesn't pass by a BreakGlass, empty if it admits it.
+func (d *defaulter) suspension(ctx context.Context, asked start, oldObject *unstructured.Unstructured, old, updated marks) (string, error) {
 	version, err := updated.computedVersion()
+	if err != nil || updated.beforeFirstCall(old).ignoresSuspension() && !old.hasSpentLabel() {
+		return "", nil //nolint:nilerr // stamping reports the error
+	}
+	refused, phrase := d.past.refusalOf(ctx, asked.known, oldObject, updated, version, d.clock.Now()), d.freezes.phrase(asked)
 	switch {
-	case err != nil || updated.beforeFirstCall(old).ignoresSuspension() && !old.hasSpentLabel():
-		return ""
-	case old.suspended():
-		return phrase + " is suspended"
+	case !old.suspended() && refused == nil:
+		return "", nil
+	case !old.suspended():
+		return refusalSentence(phrase, refused), nil
+	case refused != nil:
+		return phrase + " is suspended", nil
 	}
-	refused := decide.RefusalOf(appv1alpha1.RollbacksOf(old.annotations), version, now)
-	if refused == nil {
-		return ""
+	workloads, err := d.past.workloads(ctx, asked.known)
+	if err != nil {
+		return "", err
 	}
-	return refusalSentence(phrase, refused)
+	if returns, err := d.past.isReturn(ctx, asked.known, oldObject, updated, version, workloads); returns || err != nil {
+		return "", err
+	}
+	return phrase + " is suspended", nil
 }
 
 func breakGlassPass(glass *appv1alpha1.BreakGlass, user string, now time.Time, would []string) *appv1alpha1.BreakGlassPass {
-	pass := &appv1alpha1.BreakGlassPass{Name: glass.Name, User: decide.Shorten(user, 253), Time: metav1.NewTime(now)}
+	pass := &appv1alpha1.BreakGlassPass{Name: glass.Name, UID: glass.UID, User: decide.Shorten(user, 253), Time: metav1.NewTime(now)}
 	for _, sentence := range would[:min(len(would), maxWould)] {
 		pass.Would = append(pass.Would, decide.Shorten(sentence, maxWouldLength))
 	}

@@ -62,6 +62,11 @@ const cluster = `{
 	"status": {"phase": "Running"}
 }`
 
+const knativeService = `{
+	"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "web", "namespace": "default", "uid": "s-1"},
+	"spec": {"template": {"spec": {"containers": [{"image": "web:1"}]}}}, "status": {"latestReadyRevisionName": "web-00001"}
+}`
+
 func groups(t testing.TB) workload.Kind {
 	t.Helper()
 	return kinds.Sample(t, "..", "leaderworkerset", "leaderworkersets")
@@ -189,12 +194,8 @@ func TestDefaulterLetsAHeldGroupGoOnWithTheNextRelease(t *testing.T) {
 }
 
 func TestDefaulterRemembersWhatAPauseNeedsToKnow(t *testing.T) {
-	const service = `{
-		"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "web", "namespace": "default", "uid": "s-1"},
-		"spec": {"template": {"spec": {"containers": [{"image": "web:1"}]}}}, "status": {"latestReadyRevisionName": "web-00001"}
-	}`
 	kind := kinds.Sample(t, "..", "knative-service", "knativeservices")
-	released := mutated(t, kind, objectOf(t, service), objectOf(t, service, field([]any{object{"image": "web:2"}}, "containers", "spec", "template", "spec")))
+	released := mutated(t, kind, objectOf(t, knativeService), objectOf(t, knativeService, field([]any{object{"image": "web:2"}}, "containers", "spec", "template", "spec")))
 	NewWithT(t).Expect(at(released, "metadata", "annotations")).To(HaveKeyWithValue("altershield.defense.antgroup.com/hold-with",
 		ContainSubstring(`"revisionName":"web-00001"`)))
 	scaled := mutated(t, kind, released, objectOf(t, string(raw(t, released).Raw),

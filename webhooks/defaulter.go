@@ -98,7 +98,7 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if released {
-		course := d.freezes.courseOf(ctx, start{request: request, object: created, number: 1, isRelease: true, isNew: true})
+		course := d.freezes.courseOf(ctx, start{request: request, object: created, number: 1, isNew: true})
 		if course.denial != nil {
 			return *course.denial
 		}
@@ -138,7 +138,8 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 		}
 	}
 	if !by.isOperator {
-		before.course = d.courseOf(ctx, start{request: request, object: updated, known: known, isRelease: isRelease}, old, before)
+		asked := start{request: request, object: holding(updated, before.holdWith), known: known, before: old.annotations}
+		before.course = d.courseOf(ctx, asked, oldObject, old, before)
 	}
 	if before.course.denial != nil {
 		return *before.course.denial
@@ -156,13 +157,18 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 }
 
 // courseOf returns what becomes of an update that may start a release.
-func (d *defaulter) courseOf(ctx context.Context, asked start, old, updated marks) course {
+func (d *defaulter) courseOf(ctx context.Context, asked start, oldObject *unstructured.Unstructured, old, updated marks) course {
 	switch {
-	case asked.isRelease:
+	case updated.releases(old):
 		asked.number = decide.NextRelease(old.annotations)
-		asked.suspension = suspension(workload.Phrase(d.kind, asked.request.Name), old, updated, d.clock.Now())
+		suspension, err := d.suspension(ctx, asked, oldObject, old, updated)
+		if err != nil {
+			return failed(err)
+		}
+		asked.suspension = suspension
 	case updated.startsParked(old):
 		asked.number = old.release().Number
+		asked.parked = appv1alpha1.FrozenOf(old.annotations, asked.number)
 	default:
 		return course{}
 	}
@@ -173,10 +179,14 @@ func (d *defaulter) courseOf(ctx context.Context, asked start, old, updated mark
 func (f *freezes) courseOf(ctx context.Context, asked start) course {
 	decided, err := f.decide(ctx, asked)
 	if err != nil {
-		response := admission.Errored(http.StatusInternalServerError, err)
-		return course{denial: &response}
+		return failed(err)
 	}
 	return decided
+}
+
+func failed(err error) course {
+	response := admission.Errored(http.StatusInternalServerError, err)
+	return course{denial: &response}
 }
 
 // refusedVersion returns the version under which a release with the label ignored-suspend is quarantined, empty if it isn't. The

@@ -24,7 +24,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -61,13 +60,17 @@ func (f freezes) of(kind workload.Kind) *freezes {
 // start is a release, or the end of the pause of a parked one.
 type start struct {
 	request admission.Request
-	object  *unstructured.Unstructured
+	object  client.Object
 	// known is the workload from the cache; nil if the cache doesn't confirm the request.
 	known client.Object
+	// before are the annotations of the workload before the request.
+	before map[string]string
 	// number is that of the release.
 	number int64
-	// isRelease reports whether the release begins with the request, isNew whether the workload does.
-	isRelease, isNew bool
+	// parked is the freeze that parked a release whose pause the request ends; nil if the release begins with the request.
+	parked *appv1alpha1.Frozen
+	// isNew reports whether the workload begins with the request.
+	isNew bool
 	// suspension is why the release is denied if no freeze is on, empty if it isn't.
 	suspension string
 }
@@ -89,7 +92,7 @@ func (f *freezes) decide(ctx context.Context, asked start) (course, error) {
 		return course{}, err
 	}
 	var warnings, would []string
-	mayPark := f.mayPark(asked)
+	parks, turn := true, f.turn(asked, found)
 	found = slices.DeleteFunc(found, func(freeze freeze.Found) bool { return !freeze.Active || freeze.Excepts(asked.request.UserInfo) })
 	for _, one := range found {
 		sentence := fmt.Sprintf("%s is frozen: %s", f.phrase(asked), one.Describe().Sentence())
@@ -97,7 +100,10 @@ func (f *freezes) decide(ctx context.Context, asked start) (course, error) {
 			warnings = append(warnings, sentence+"; it is admitted all the same")
 			continue
 		}
-		would, mayPark = append(would, sentence), mayPark && one.Spec.Action == appv1alpha1.FreezePark
+		would, parks = append(would, sentence), parks && one.Spec.Action == appv1alpha1.FreezePark
+	}
+	if len(would) == 0 {
+		would = turn
 	}
 	needed := overrides(len(would) > 0, asked.suspension != "")
 	if len(needed) == 0 {
@@ -106,17 +112,37 @@ func (f *freezes) decide(ctx context.Context, asked start) (course, error) {
 	if asked.suspension != "" {
 		would = append(would, asked.suspension)
 	}
-	switch glass, err := f.glassFor(ctx, asked, needed); {
-	case err != nil:
+	glass, pending, err := f.glassFor(ctx, asked, needed, nil)
+	if err != nil {
 		return course{}, err
-	case glass != nil:
+	}
+	if glass != nil {
 		return f.broken(ctx, asked, glass, would, warnings), nil
+	}
+	warnings = append(warnings, pending...)
+	switch {
 	case !slices.Contains(needed, appv1alpha1.OverrideFreeze): // the validating webhook decides
 		return course{warnings: warnings}, nil
-	case mayPark:
-		return f.parked(ctx, asked, freeze.Mark(found, asked.number), append(warnings, would...)), nil
+	case !parks:
+		return f.denied(ctx, asked, append(would, pending...), needed), nil
+	case asked.parked != nil:
+		warnings = append(append(warnings, would...), "the release stays parked: it starts by itself")
+		return course{frozen: asked.parked, warnings: warnings}, nil
 	}
-	return f.denied(ctx, asked, would), nil
+	if obstacle := f.obstacle(asked); obstacle != "" {
+		return f.denied(ctx, asked, append(append(would, "it can't be parked: "+obstacle), pending...), needed), nil
+	}
+	return f.parked(ctx, asked, freeze.Mark(found, asked.number), append(warnings, would...)), nil
+}
+
+// turn returns what a parked release waits for after its freeze, empty for other releases and for the users that the freeze excepts.
+func (f *freezes) turn(asked start, found []freeze.Found) []string {
+	if asked.parked == nil || slices.ContainsFunc(found, func(freeze freeze.Found) bool {
+		return slices.Contains(asked.parked.By, freeze.Describe().By) && freeze.Excepts(asked.request.UserInfo)
+	}) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s waits for its turn after ChangeFreeze %s", f.phrase(asked), strings.Join(asked.parked.By, ", "))}
 }
 
 func overrides(frozen, suspended bool) (needed []appv1alpha1.BreakGlassOverride) {
@@ -129,16 +155,24 @@ func overrides(frozen, suspended bool) (needed []appv1alpha1.BreakGlassOverride)
 	return needed
 }
 
-// mayPark reports whether the pause of a release keeps it from starting.
-func (f *freezes) mayPark(asked start) bool {
+// obstacle returns why the pause of a release doesn't keep it, and it alone, from starting; empty if it does.
+func (f *freezes) obstacle(asked start) string {
 	pauser, pauses := f.kind.(workload.Pauser)
-	if !pauses || !asked.isRelease {
-		return false
+	_, dormant := f.kind.(workload.Dormant)
+	_, recurs := f.kind.(workload.Trier)
+	switch {
+	case !pauses:
+		return "its rollout can't be held"
+	case asked.isNew && !dormant:
+		return "its first pods would start"
+	case pauser.Paused(asked.object):
+		return ""
+	case recurs && !asked.isNew:
+		return "its present schedule would stop until the freeze ends"
+	case len(pauser.Pause(asked.object)) == 0:
+		return "its rollout can't be held"
 	}
-	if _, dormant := f.kind.(workload.Dormant); asked.isNew && !dormant {
-		return false
-	}
-	return pauser.Paused(asked.object) || len(pauser.Pause(asked.object)) > 0
+	return ""
 }
 
 func (f *freezes) parked(ctx context.Context, asked start, mark *appv1alpha1.Frozen, warnings []string) course {
@@ -146,10 +180,10 @@ func (f *freezes) parked(ctx context.Context, asked start, mark *appv1alpha1.Fro
 	return course{frozen: mark, warnings: append(warnings, "the release is parked: it starts when the freeze ends")}
 }
 
-func (f *freezes) denied(ctx context.Context, asked start, would []string) course {
+func (f *freezes) denied(ctx context.Context, asked start, would []string, needed []appv1alpha1.BreakGlassOverride) course {
 	f.accounts.take(ctx, decisionFrozen, asked.request, asked.known, decide.Release{Number: asked.number})
-	advice := fmt.Sprintf("in an emergency, create a BreakGlass in namespace %s for %s %s with overrides [%s]",
-		asked.request.Namespace, f.kind.GroupVersionKind().GroupKind(), f.name(asked), appv1alpha1.OverrideFreeze)
+	advice := fmt.Sprintf("in an emergency, create a BreakGlass in namespace %s for %s %s with overrides %s",
+		asked.request.Namespace, f.kind.GroupVersionKind().GroupKind(), f.name(asked), strings.ReplaceAll(fmt.Sprint(needed), " ", ", "))
 	response := denied(f.phrase(asked)+" is frozen", strings.Join(would, "; "), advice)
 	return course{denial: &response}
 }
@@ -175,7 +209,7 @@ func (m marks) startsParked(old marks) bool {
 }
 
 // settle marks a release by what becomes of it: how it passes by a BreakGlass, or the freeze that parks it, which pauses its rollout unless
-// that is paused already.
+// that is paused already. A pause of the operator that a user has ended goes on as it was.
 func (m *marks) settle(given marks, course course, release int64) error {
 	if course.broken != nil {
 		if err := m.write(appv1alpha1.AnnotationBreakGlass, appv1alpha1.GlassBroken{Release: release, BreakGlassPass: *course.broken}); err != nil {
@@ -190,14 +224,17 @@ func (m *marks) settle(given marks, course course, release int64) error {
 	if !ok || m.paused {
 		return nil
 	}
-	originals := m.originals // of the pause of the previous release, which goes on
-	if !given.paused {
+	m.paused = true
+	if isHeld(m.annotations) {
+		return nil
+	}
+	originals := m.originals // of the pause of the previous release, which goes on, or of the first call's
+	if !given.paused && !pauser.Paused(m.object) {
 		originals = pauser.Originals(m.object)
 	}
 	if originals != "" {
 		m.annotations[appv1alpha1.AnnotationHeldFrom] = originals
 	}
-	m.paused = true
 	m.annotations[appv1alpha1.AnnotationHeld] = strconv.FormatInt(release, 10)
 	return nil
 }

@@ -18,11 +18,14 @@ package webhooks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -35,7 +38,9 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/testkit/kinds"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/cronjob"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 	kind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 	"github.com/traas-stack/altershield-operator/controllers/workload/statefulset"
@@ -69,7 +74,7 @@ func acting(action appv1alpha1.FreezeAction) func(*appv1alpha1.ChangeFreezeSpec)
 // glass lets a release of the Deployment sleep pass.
 func glass(changes ...func(*appv1alpha1.BreakGlass)) *appv1alpha1.BreakGlass {
 	glass := &appv1alpha1.BreakGlass{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "inc-7", CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "inc-7", UID: "bg-1", CreationTimestamp: metav1.NewTime(now.Add(-time.Minute))},
 		Spec: appv1alpha1.BreakGlassSpec{
 			Reason: "INC-7", Workloads: []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: "sleep"}},
 			Overrides: []appv1alpha1.BreakGlassOverride{"Freeze"}, For: metav1.Duration{Duration: time.Hour}, Uses: 1, RequestedBy: "bob",
@@ -87,7 +92,7 @@ const (
 	mark     = `{"release":2,"by":["default/lock"],"concurrent":5}`
 	advice   = "in an emergency, create a BreakGlass in namespace default for Deployment.apps sleep with overrides [Freeze]"
 	passes   = "deployment sleep passes by BreakGlass inc-7, which is recorded for alice, although " + isFrozen
-	evidence = `{"release":2,"name":"inc-7","user":"alice","time":"2026-11-21T10:00:00Z","would":["` + isFrozen + `"]}`
+	evidence = `{"release":2,"name":"inc-7","uid":"bg-1","user":"alice","time":"2026-11-21T10:00:00Z","would":["` + isFrozen + `"]}`
 )
 
 // admit has a defaulter answer a request while there are ChangeFreezes and BreakGlasses.
@@ -228,6 +233,78 @@ func TestDefaulterFreezesASetByItsPartition(t *testing.T) {
 	g.Expect(annotationSet(patch, "altershield.defense.antgroup.com/held-from")).NotTo(BeEmpty(), "the partition of the user comes back")
 }
 
+// applied returns the object of a request as the defaulter admits it.
+func applied(t *testing.T, kind workload.Kind, old, updated object, objects ...client.Object) (object, admission.Warnings) {
+	t.Helper()
+	request := requestOf(t, old, updated)
+	response, _ := admit(t, kind, request, objects...)
+	NewWithT(t).Expect(response.Allowed).To(BeTrue())
+	return patchedBy(t, response, request), response.Warnings
+}
+
+// patchedBy returns the object of a request as a response changes it.
+func patchedBy(t *testing.T, response admission.Response, request admission.Request) object {
+	t.Helper()
+	g := NewWithT(t)
+	text, err := json.Marshal(response.Patches)
+	g.Expect(err).NotTo(HaveOccurred())
+	patch, err := jsonpatch.DecodePatch(text)
+	g.Expect(err).NotTo(HaveOccurred())
+	patched, err := patch.Apply(request.Object.Raw)
+	g.Expect(err).NotTo(HaveOccurred())
+	return objectOf(t, string(patched))
+}
+
+// with returns a copy of an object with the edits.
+func with(t *testing.T, of object, edits ...edit) object {
+	t.Helper()
+	return objectOf(t, string(raw(t, of).Raw), edits...)
+}
+
+func TestDefaulterParksByWhatTheReleaseItselfNeedsToKnow(t *testing.T) {
+	g, kind := NewWithT(t), kinds.Sample(t, "..", "knative-service", "knativeservices")
+	container := func(image string) edit {
+		return field([]any{object{"image": image}}, "containers", "spec", "template", "spec")
+	}
+	revision := func(object object) any {
+		return at(object, "spec")["traffic"].([]any)[0].(map[string]any)["revisionName"]
+	}
+	first := objectOf(t, knativeService)
+	next := with(t, first, container("web:2"))
+	parked, _ := applied(t, kind, first, next, lock())
+	g.Expect(revision(parked)).To(Equal("web-00001"), "the first update is parked, too")
+	second, _ := applied(t, kind, first, next)
+	at(second, "status")["latestReadyRevisionName"] = "web-00002"
+	parked, _ = applied(t, kind, second, with(t, second, container("web:3")), lock())
+	g.Expect(revision(parked)).To(Equal("web-00002"))
+
+	g.Expect(at(parked, "metadata", "annotations")).To(HaveKeyWithValue(heldKey, "2"))
+	at(parked, "status")["latestReadyRevisionName"] = "web-00003"
+	again, _ := applied(t, kind, parked, with(t, parked, container("web:4")), lock())
+	g.Expect(revision(again)).To(Equal("web-00002"), "the revision of a parked release gets no traffic")
+	g.Expect(at(again, "metadata", "annotations")).To(HaveKeyWithValue("altershield.defense.antgroup.com/hold-with", ContainSubstring("web-00002")))
+	g.Expect(at(again, "metadata", "annotations")).To(HaveKeyWithValue(heldKey, "3"))
+	released, _ := applied(t, kind, parked, with(t, parked, container("web:4")))
+	g.Expect(at(released, "spec")).NotTo(HaveKey("traffic"), "the pause ends as it began")
+}
+
+func TestDefaulterKeepsThePartitionOfTheUserWhileASetIsParked(t *testing.T) {
+	g := NewWithT(t)
+	template := func(test string) edit { return templateLabel("test", test) }
+	partition := field(object{"type": "RollingUpdate", "rollingUpdate": object{"partition": float64(2)}}, "updateStrategy", "spec")
+	heldFrom := HaveKeyWithValue("altershield.defense.antgroup.com/held-from", MatchJSON(`{"partition":2}`))
+	old := deployment(t, stamped(versionOf123, "1"), partition)
+	first, _ := applied(t, statefulset.Kind{}, old, with(t, old, template("a")), lock())
+	g.Expect(at(first, "metadata", "annotations")).To(heldFrom)
+	reinvoked, _ := applied(t, statefulset.Kind{}, old, with(t, first, label("injected", "true")), lock())
+	g.Expect(at(reinvoked, "metadata", "annotations")).To(heldFrom, "another webhook changed something meanwhile")
+	second, _ := applied(t, statefulset.Kind{}, first, with(t, first, template("b")), lock())
+	g.Expect(at(second, "metadata", "annotations")).To(heldFrom)
+	g.Expect(at(second, "metadata", "annotations")).To(HaveKeyWithValue(heldKey, "3"))
+	third, _ := applied(t, statefulset.Kind{}, second, with(t, second, template("c")))
+	g.Expect(at(third, "spec", "updateStrategy", "rollingUpdate")).To(HaveKeyWithValue("partition", float64(2)))
+}
+
 func TestDefaulterFreezesAReleaseAfterOneThatIsHeld(t *testing.T) {
 	g := NewWithT(t)
 	held := all(stamped(versionOf123, "1"), suspended, annotation(heldKey, "1"), field(true, "paused", "spec"))
@@ -261,37 +338,200 @@ func annotationSetRecord(t *testing.T, patch map[string]any) string {
 	return record.Changes[0]
 }
 
-func TestDefaulterDeniesTheEndOfTheParkingOfARelease(t *testing.T) {
+func TestDefaulterKeepsAParkedReleaseParked(t *testing.T) {
 	parked := all(stamped(versionOf123, "2"), field(true, "paused", "spec"), annotation(heldKey, "2"), annotation(frozenKey, mark))
-	resumed := all(parked, without("paused", "spec"))
+	resumed := all(parked, field(false, "paused", "spec"))
+	except := func(spec *appv1alpha1.ChangeFreezeSpec) {
+		spec.Except = &appv1alpha1.FreezeException{Users: []string{"alice"}}
+	}
+	over := func(spec *appv1alpha1.ChangeFreezeSpec) { spec.Expires.Duration = time.Minute }
+	const (
+		stays = "the release stays parked: it starts by itself"
+		turn  = "deployment sleep waits for its turn after ChangeFreeze default/lock"
+	)
+	during, thawing := []string{isFrozen, stays}, []string{turn, stays}
 	for _, row := range []struct {
-		name    string
-		updated edit
-		objects []client.Object
-		user    string
-		denial  string
-		broken  string
+		name         string
+		old, updated edit
+		objects      []client.Object
+		user         string
+		denial       string
+		warnings     []string
+		paused       bool
+		broken       string
 	}{
-		{"by a user", resumed, []client.Object{lock()}, "alice", isFrozen, ""},
-		{"by a user who also removes the mark", all(stamped(versionOf123, "2")), []client.Object{lock()}, "alice", isFrozen, ""},
-		{"not of the operator", resumed, []client.Object{lock()}, operator, "", ""},
-		{"not if the freeze has ended", resumed, nil, "alice", "", ""},
-		{"not by a BreakGlass", resumed, []client.Object{lock(), glass()}, "alice", "", evidence},
-		{"not if it stays paused", all(parked, label("team", "b")), []client.Object{lock()}, "alice", "", ""},
+		{"from a manifest that states the lever", parked, all(resumed, label("team", "b")), []client.Object{lock()}, "alice", "", during, true, ""},
+		{"from a user who also removes the mark", parked, all(stamped(versionOf123, "2")), []client.Object{lock()}, "alice", "", during, true, ""},
+		{"while others go on", parked, resumed, nil, "alice", "", thawing, true, ""},
+		{"while others go on, and a freeze warns", parked, resumed, []client.Object{lock(acting("Warn"))}, "alice", "",
+			[]string{isFrozen + "; it is admitted all the same", turn, stays}, true, ""},
+		{"by the operator if a user has paused it before", all(parked, without(heldKey, "metadata", "annotations")), resumed, []client.Object{lock()}, "alice", "", during, true, ""},
+		{"not for the operator", parked, resumed, []client.Object{lock()}, operator, "", nil, false, ""},
+		{"not for an excepted user", parked, resumed, []client.Object{lock(except)}, "alice", "", nil, false, ""},
+		{"not for an excepted user while others go on", parked, resumed, []client.Object{lock(except, over)}, "alice", "", nil, false, ""},
+		{"not by a BreakGlass", parked, resumed, []client.Object{lock(), glass()}, "alice", "", []string{passes}, false, evidence},
+		{"not by a BreakGlass while others go on", parked, resumed, []client.Object{glass()}, "alice", "",
+			[]string{"deployment sleep passes by BreakGlass inc-7, which is recorded for alice, although " + turn}, false, strings.Replace(evidence, isFrozen, turn, 1)},
+		{"while a freeze denies it", parked, resumed, []client.Object{lock(acting("Deny"))}, "alice", isFrozen, []string{advice}, false, ""},
+		{"as long as it stays paused", parked, all(parked, label("team", "b")), []client.Object{lock(acting("Deny"))}, "alice", "", nil, true, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
-			request := requestOf(t, deployment(t, parked), deployment(t, row.updated))
+			request := requestOf(t, deployment(t, row.old), deployment(t, row.updated))
 			request.UserInfo.Username = row.user
 			response, patch := admit(t, kind.Kind{}, request, row.objects...)
 			g.Expect(response.Allowed).To(Equal(row.denial == ""))
+			var kept []string
+			for _, warning := range response.Warnings {
+				if !strings.HasPrefix(warning, "not changed, since only the operator writes them") {
+					kept = append(kept, warning)
+				}
+			}
+			g.Expect(kept).To(Equal(row.warnings))
 			if row.denial != "" {
 				g.Expect(response.Result.Message).To(Equal(row.denial))
 				return
 			}
 			g.Expect(annotationSet(patch, breakGlassKey)).To(Equal(row.broken))
+			if row.user == operator {
+				g.Expect(patch).To(BeEmpty())
+				return
+			}
+			patched := patchedBy(t, response, request)
+			paused, _ := at(patched, "spec")["paused"].(bool)
+			g.Expect(paused).To(Equal(row.paused))
+			if row.paused {
+				g.Expect(at(patched, "metadata", "annotations")).To(And(HaveKeyWithValue(heldKey, "2"), HaveKeyWithValue(frozenKey, mark)))
+			}
 		})
 	}
+}
+
+func TestDefaulterKeepsAParkedDaemonSetParked(t *testing.T) {
+	g := NewWithT(t)
+	strategy := func(kind string) edit { return field(kind, "type", "spec", "updateStrategy") }
+	old := deployment(t, stamped(versionOf123, "1"), strategy("RollingUpdate"))
+	applies := func(old object, edits ...edit) object {
+		return deployment(t, append([]edit{repaired, strategy("RollingUpdate")}, edits...)...)
+	}
+	parked, _ := applied(t, daemonset.Kind{}, old, applies(old), lock())
+	g.Expect(at(parked, "spec", "updateStrategy")).To(HaveKeyWithValue("type", "OnDelete"))
+	for name, objects := range map[string][]client.Object{"in the freeze": {lock()}, "while others go on": nil} {
+		again, warnings := applied(t, daemonset.Kind{}, parked, applies(parked, label("team", "b")), objects...)
+		g.Expect(warnings).To(ContainElement("the release stays parked: it starts by itself"), name)
+		g.Expect(at(again, "spec", "updateStrategy")).To(HaveKeyWithValue("type", "OnDelete"), name)
+		g.Expect(at(again, "metadata", "labels")).To(HaveKeyWithValue("team", "b"), name)
+		g.Expect(at(again, "metadata", "annotations")).To(Equal(at(parked, "metadata", "annotations")), name)
+	}
+}
+
+func TestDefaulterKeepsTheOriginalsOfAParkedSet(t *testing.T) {
+	g := NewWithT(t)
+	partition := func(pods float64) edit {
+		return field(object{"type": "RollingUpdate", "rollingUpdate": object{"partition": pods}}, "updateStrategy", "spec")
+	}
+	old := deployment(t, stamped(versionOf123, "1"), partition(2))
+	parked, _ := applied(t, statefulset.Kind{}, old, with(t, old, repaired), lock())
+	kept, _ := applied(t, statefulset.Kind{}, parked, with(t, parked, partition(1)), lock())
+	g.Expect(kept).To(Equal(parked))
+}
+
+// Another webhook reverts the template that the first call stamped.
+func TestDefaulterKeepsAParkedReleaseParkedInALaterCall(t *testing.T) {
+	g := NewWithT(t)
+	old := deployment(t, stamped(versionOf123, "2"), field(true, "paused", "spec"), annotation(heldKey, "2"), annotation(frozenKey, mark))
+	first, _ := applied(t, kind.Kind{}, old, with(t, old, repaired, without("paused", "spec")), lock())
+	g.Expect(at(first, "metadata", "annotations")).To(HaveKeyWithValue(heldKey, "3"))
+	second, _ := applied(t, kind.Kind{}, old, with(t, first, templateLabel("test", "123")), lock())
+	g.Expect(second).To(Equal(old))
+}
+
+func TestDefaulterKeepsTheScheduleOfACronJob(t *testing.T) {
+	job := func(edits ...edit) object {
+		return deployment(t, append([]edit{stamped(versionOf123, "1"), func(job object) {
+			at(job, "spec")["jobTemplate"] = object{"spec": object{"template": at(job, "spec", "template")}}
+		}}, edits...)...)
+	}
+	next := func(job object) {
+		at(job, "spec", "jobTemplate", "spec", "template", "metadata", "labels")["test"] = "1234"
+	}
+	g := NewWithT(t)
+	response, _ := admit(t, cronjob.Kind{}, requestOf(t, job(), job(next)), lock())
+	g.Expect(response.Allowed).To(BeFalse())
+	g.Expect(response.Result.Message).To(Equal("cronjob sleep is frozen: ChangeFreeze default/lock is on until 2026-11-21T17:00:00Z: INC-7; " +
+		"it can't be parked: its present schedule would stop until the freeze ends"))
+	paused := field(true, "suspend", "spec")
+	response, _ = admit(t, cronjob.Kind{}, requestOf(t, job(paused), job(paused, next)), lock())
+	g.Expect(response.Allowed).To(BeTrue(), "it is suspended")
+	response, _ = admit(t, cronjob.Kind{}, requestOf(t, nil, job()), lock())
+	g.Expect(response.Allowed).To(BeTrue(), "it is new")
+}
+
+func TestDefaulterAdvisesWhatABreakGlassHasToOverride(t *testing.T) {
+	old := all(stamped(versionOf123, "1"), suspended)
+	response, _ := admit(t, kind.Kind{}, requestOf(t, deployment(t, old), deployment(t, old, repaired)), lock(acting("Deny")))
+	NewWithT(t).Expect(response.Warnings).To(ConsistOf(
+		"in an emergency, create a BreakGlass in namespace default for Deployment.apps sleep with overrides [Freeze, Suspension]"))
+}
+
+func TestBreakGlassIsNotUsedWhereTheValidatorAdmitsARelease(t *testing.T) {
+	old := all(stamped(versionOf123, "2"), suspended)
+	open := glass(func(glass *appv1alpha1.BreakGlass) {
+		glass.Spec.Overrides = []appv1alpha1.BreakGlassOverride{"Freeze", "Suspension"}
+	})
+	for _, row := range []struct {
+		name    string
+		old     edit
+		status  string
+		objects []client.Object
+		would   string
+	}{
+		{"a return to a verified version", old, "Success", []client.Object{open}, ""},
+		{"but if it failed since", old, "Suspend", []client.Object{open}, "deployment sleep is suspended"},
+		{"but if it is quarantined", all(old, rolledBack(leaving(versionOf1234, "2", refused))), "Success", []client.Object{open}, "deployment sleep is suspended"},
+		{"but if it is frozen", old, "Success", []client.Object{open, lock()}, isFrozen},
+		{"by one that passes the freeze alone", old, "Success", []client.Object{glass(), lock()}, isFrozen},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			reader := readerOf(t, interceptor.Funcs{}, cached(t, row.old), changeWorkload("d-1", versionOf1234, row.status, ""))
+			accounts := accountsOf(t, reader)
+			defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts),
+				freezes: freezesOf(t, accounts, kind.Kind{}, row.objects...)}
+			response := defaulter.Handle(t.Context(), requestOf(t, deployment(t, row.old), deployment(t, row.old, repaired)))
+			g.Expect(response.Allowed).To(BeTrue())
+			passed := annotationSet(operations(response.Patches), breakGlassKey)
+			if row.would == "" {
+				g.Expect(passed).To(BeEmpty())
+				return
+			}
+			g.Expect(passed).To(ContainSubstring(`"would":["` + row.would + `"]`))
+		})
+	}
+}
+
+func TestBreakGlassCountsTheReleaseBefore(t *testing.T) {
+	const uncounted = "the last use of BreakGlass inc-7 isn't recorded yet: try again"
+	used := func(release int64) *appv1alpha1.BreakGlass {
+		return glass(func(glass *appv1alpha1.BreakGlass) {
+			glass.Spec.Uses = 3
+			glass.Status.Uses = []appv1alpha1.BreakGlassUse{{Kind: "Deployment", Workload: "sleep", Release: release, Time: metav1.NewTime(now)}}
+		})
+	}
+	old := all(stamped(versionOf123, "2"), annotation(breakGlassKey, evidence))
+	request := requestOf(t, deployment(t, old), deployment(t, old, repaired))
+	g := NewWithT(t)
+	response, patch := admit(t, kind.Kind{}, request, lock(), used(1))
+	g.Expect(response.Warnings).To(Equal([]string{uncounted, isFrozen, isParked}))
+	g.Expect(annotationSet(patch, breakGlassKey)).To(BeEmpty())
+	response, _ = admit(t, kind.Kind{}, request, lock(acting("Deny")), used(1))
+	g.Expect(response.Result.Message).To(Equal(isFrozen + "; " + uncounted))
+	_, patch = admit(t, kind.Kind{}, request, lock(), used(2))
+	g.Expect(annotationSet(patch, breakGlassKey)).To(ContainSubstring(`"release":3`))
+	another := used(1)
+	another.Name, another.UID = "inc-8", "bg-8"
+	_, patch = admit(t, kind.Kind{}, request, lock(), used(1), another)
+	g.Expect(annotationSet(patch, breakGlassKey)).To(ContainSubstring(`"name":"inc-8"`))
 }
 
 func TestBreakGlassPassesASuspension(t *testing.T) {
@@ -303,7 +543,7 @@ func TestBreakGlassPassesASuspension(t *testing.T) {
 	request := requestOf(t, deployment(t, old), deployment(t, old, repaired))
 	_, patch := admit(t, kind.Kind{}, request, overriding("Suspension"))
 	g.Expect(annotationSet(patch, breakGlassKey)).To(Equal(
-		`{"release":2,"name":"inc-7","user":"alice","time":"2026-11-21T10:00:00Z","would":["deployment sleep is suspended"]}`))
+		`{"release":2,"name":"inc-7","uid":"bg-1","user":"alice","time":"2026-11-21T10:00:00Z","would":["deployment sleep is suspended"]}`))
 	_, patch = admit(t, kind.Kind{}, request, overriding("Suspension"), lock())
 	g.Expect(annotationSet(patch, breakGlassKey)).To(BeEmpty(), "it would have to override the freeze, too")
 	_, patch = admit(t, kind.Kind{}, request, overriding("Freeze", "Suspension"), lock())
@@ -317,6 +557,12 @@ func TestBreakGlassPassesASuspension(t *testing.T) {
 		"by one that overrides it": {[]client.Object{overriding("Suspension")}, true},
 		"not by one that doesn't":  {[]client.Object{overriding("Freeze")}, false},
 		"not by a mere claim":      {nil, false},
+		"whatever others do": {[]client.Object{glass(func(glass *appv1alpha1.BreakGlass) {
+			glass.Name, glass.UID, glass.Spec.Overrides = "another", "bg-0", []appv1alpha1.BreakGlassOverride{"Suspension"}
+		}), overriding("Suspension")}, true},
+		"not by another of its name": {[]client.Object{glass(func(glass *appv1alpha1.BreakGlass) {
+			glass.UID, glass.Spec.Overrides = "bg-2", []appv1alpha1.BreakGlassOverride{"Suspension"}
+		})}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}))

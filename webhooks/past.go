@@ -80,6 +80,39 @@ func (p past) of(kind workload.Kind) *past {
 	return &p
 }
 
+// workloads returns the ChangeWorkloads of a workload in the cache. For an unconfirmed request it returns none, as they name pods.
+func (p *past) workloads(ctx context.Context, known client.Object) ([]appv1alpha1.ChangeWorkload, error) {
+	if known == nil {
+		return nil, nil
+	}
+	return index.ChangeWorkloadsOf(ctx, p.accounts.cache, known.GetNamespace(), known.GetUID())
+}
+
+// isReturn reports whether a release returns to a verified version, which a suspension admits unless the version is quarantined.
+func (p *past) isReturn(
+	ctx context.Context, known client.Object, object *unstructured.Unstructured, updated marks, version string, workloads []appv1alpha1.ChangeWorkload,
+) (bool, error) {
+	verified := p.verifiedAs(ctx, known, object, updated, version, workloads)
+	if verified == "" {
+		return false, nil
+	}
+	return p.isVerified(ctx, known, verified)
+}
+
+// verifiedAs returns the version under which the cache shows the template of a release as verified, empty if it doesn't: the
+// version computed now, or the one that an earlier build of the operator computed for the same template.
+func (p *past) verifiedAs(
+	ctx context.Context, known client.Object, object *unstructured.Unstructured, updated marks, version string, workloads []appv1alpha1.ChangeWorkload,
+) string {
+	switch {
+	case decide.IsVerified(workloads, version):
+		return version
+	case slices.ContainsFunc(workloads, func(workload appv1alpha1.ChangeWorkload) bool { return workload.Spec.Reversion == version }):
+		return "" // its outcome is known
+	}
+	return p.versionOf(ctx, known, object, updated.content, decide.VerifiedVersions(workloads))
+}
+
 // isVerified reports whether a suspended Deployment may return to a version. It reads live: the cache of this replica may lag
 // behind a verdict, and an admission is final.
 func (p *past) isVerified(ctx context.Context, known client.Object, version string) (bool, error) {

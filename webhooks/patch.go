@@ -22,7 +22,9 @@ import (
 	"sort"
 
 	"gomodules.xyz/jsonpatch/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -50,13 +52,29 @@ func patchPause(kind workload.Kind, from, to marks) []jsonpatch.Operation {
 	}
 	change := pauser.Resume(from.object, to.originals)
 	if to.paused {
-		change = pauser.Pause(from.object)
+		change = pauser.Pause(holding(to.object, to.annotations[appv1alpha1.AnnotationHoldWith]))
 	}
 	var operations []jsonpatch.Operation
 	for _, operation := range change {
 		operations = append(operations, jsonpatch.NewOperation(operation.Op, operation.Path, operation.Value))
 	}
 	return operations
+}
+
+// holding returns a workload with what its pause needs to know of the workload before its release.
+func holding(object client.Object, with string) client.Object {
+	annotations := object.GetAnnotations()
+	if annotations[appv1alpha1.AnnotationHoldWith] == with {
+		return object
+	}
+	copied, ok := object.DeepCopyObject().(client.Object)
+	if !ok {
+		return object // can't happen: a copy is of the same type
+	}
+	annotations = cloneOrNew(annotations)
+	annotations[appv1alpha1.AnnotationHoldWith] = with
+	copied.SetAnnotations(annotations)
+	return copied
 }
 
 func patchMap(path string, from, to map[string]string) []jsonpatch.Operation {

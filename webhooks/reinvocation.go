@@ -51,7 +51,9 @@ func (m marks) beforeFirstCall(old marks) marks {
 		return m
 	}
 	given := m.clone()
-	given.paused = m.paused && !started
+	if started {
+		given.paused, given.originals = false, m.annotations[appv1alpha1.AnnotationHeldFrom]
+	}
 	if record.Ended == nil {
 		return given
 	}

@@ -142,6 +142,9 @@ func stampNew(created marks, user string, now time.Time) (marks, error) {
 // this function has already stamped, so it relies on old.
 func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	updated = updated.beforeFirstCall(old)
+	if updated.course.frozen != nil && updated.paused { // the pause goes on as it began
+		updated.holdWith = old.annotations[appv1alpha1.AnnotationHoldWith]
+	}
 	stamped := updated.clone()
 	stamped.restoreOwned(old)
 	if !updated.releases(old) {
@@ -191,15 +194,20 @@ func (m marks) clone() marks {
 
 // resume ends the operator's pause of the previous release, which would hold back the repair too. A user's pause stays.
 func (m *marks) resume(old marks) {
-	held, known := old.annotations[appv1alpha1.AnnotationHeld]
 	delete(m.annotations, appv1alpha1.AnnotationHeld)
 	delete(m.annotations, appv1alpha1.AnnotationHeldFrom)
 	delete(m.annotations, appv1alpha1.AnnotationParked)
 	delete(m.annotations, appv1alpha1.AnnotationFrozen)
 	delete(m.annotations, appv1alpha1.AnnotationBreakGlass)
-	if known && old.paused && !strings.HasSuffix(held, appv1alpha1.HeldOverridden) {
+	if old.paused && isHeld(old.annotations) {
 		m.paused, m.originals = false, old.annotations[appv1alpha1.AnnotationHeldFrom]
 	}
+}
+
+// isHeld reports whether a pause, as the annotations show it, is the operator's.
+func isHeld(annotations map[string]string) bool {
+	held, known := annotations[appv1alpha1.AnnotationHeld]
+	return known && !strings.HasSuffix(held, appv1alpha1.HeldOverridden)
 }
 
 // restoreOwned resets the operator's keys to their values in old.

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +32,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -157,16 +155,15 @@ func (v *validator) letThrough(ctx context.Context, request admission.Request, k
 // whileSuspended admits only a verified version that isn't quarantined.
 func (v *validator) whileSuspended(ctx context.Context, asked release) admission.Response {
 	request := asked.request
-	workloads, err := v.workloads(ctx, asked)
+	workloads, err := v.past.workloads(ctx, asked.known)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	if version := v.verifiedAs(ctx, asked, workloads); version != "" {
-		verified, err := v.past.isVerified(ctx, asked.known, version)
-		if err != nil {
+	if asked.refused == nil {
+		switch returns, err := v.past.isReturn(ctx, asked.known, asked.oldObject, asked.marks, asked.Version, workloads); {
+		case err != nil:
 			return admission.Errored(http.StatusInternalServerError, err)
-		}
-		if verified {
+		case returns:
 			v.accounts.take(ctx, decisionReturned, request, asked.known, asked.Release)
 			return admission.Allowed("").WithWarnings(fmt.Sprintf(
 				"%s returns to a verified version and stays suspended until its pods are checked again",
@@ -181,29 +178,6 @@ func (v *validator) whileSuspended(ctx context.Context, asked release) admission
 	// The documented sentence, which kubectl prints from reason and message.
 	suspended := v.phrase(request) + " is suspended"
 	return denied(suspended, suspended, append(advice, spentAdvice(asked.old)...)...)
-}
-
-// workloads returns the ChangeWorkloads of the Deployment. For an unconfirmed request it returns none, as they name pods.
-func (v *validator) workloads(ctx context.Context, asked release) ([]appv1alpha1.ChangeWorkload, error) {
-	if asked.known == nil {
-		return nil, nil
-	}
-	return index.ChangeWorkloadsOf(ctx, v.accounts.cache, asked.known.GetNamespace(), asked.known.GetUID())
-}
-
-// verifiedAs returns the version under which the cache shows the template of a release as verified, empty if it doesn't: the
-// version computed now, or the one that an earlier build of the operator computed for the same template.
-func (v *validator) verifiedAs(ctx context.Context, asked release, workloads []appv1alpha1.ChangeWorkload) string {
-	isOf := func(workload appv1alpha1.ChangeWorkload) bool { return workload.Spec.Reversion == asked.Version }
-	switch {
-	case asked.refused != nil:
-		return ""
-	case decide.IsVerified(workloads, asked.Version):
-		return asked.Version
-	case slices.ContainsFunc(workloads, isOf):
-		return "" // its outcome is known
-	}
-	return v.past.versionOf(ctx, asked.known, asked.oldObject, asked.marks.content, decide.VerifiedVersions(workloads))
 }
 
 // admittedRepair returns the record that the defaulter wrote for this release.

@@ -18,6 +18,7 @@ package breakglass
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ import (
 // inc7 lets two releases pass within an hour.
 func inc7() *appv1alpha1.BreakGlass {
 	return &appv1alpha1.BreakGlass{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "inc-7", Generation: 1, CreationTimestamp: metav1.NewTime(testkit.Now())},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "inc-7", UID: "bg-1", Generation: 1, CreationTimestamp: metav1.NewTime(testkit.Now())},
 		Spec: appv1alpha1.BreakGlassSpec{
 			Reason: "INC-7", Workloads: []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps", Name: "sleep"}},
 			Overrides: []appv1alpha1.BreakGlassOverride{"Freeze"}, For: metav1.Duration{Duration: time.Hour}, Uses: 2, RequestedBy: "bob",
@@ -55,7 +56,7 @@ func passing(by string, release int64, at time.Time) *appv1alpha1.ChangeWorkload
 	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "sleep--x--" + testkit.Version}}
 	record.Spec.AppName, record.Spec.Reversion, record.Spec.Release = "sleep", testkit.Version, release
 	record.Status.ObservedRelease = release
-	record.Status.BreakGlass = &appv1alpha1.BreakGlassPass{Name: by, User: "alice", Time: metav1.NewTime(at), Would: []string{"deployment sleep is frozen"}}
+	record.Status.BreakGlass = &appv1alpha1.BreakGlassPass{Name: by, UID: "bg-1", User: "alice", Time: metav1.NewTime(at), Would: []string{"deployment sleep is frozen"}}
 	return record
 }
 
@@ -142,6 +143,10 @@ func TestAttributorRecordsTheUserOfTheAPIServer(t *testing.T) {
 	}})
 	g.Expect(response.Allowed).To(BeTrue())
 	g.Expect(response.Patches).To(Equal([]jsonpatch.Operation{{Operation: "add", Path: "/spec/requestedBy", Value: "mallory"}}))
+	response = Attributor{}.Handle(t.Context(), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+		Object: runtime.RawExtension{Raw: forged}, UserInfo: authenticationv1.UserInfo{Username: strings.Repeat("u", 300)},
+	}})
+	g.Expect(response.Patches[0].Value).To(Equal(strings.Repeat("u", 250)+"..."), "the API limits its length")
 	response = Attributor{}.Handle(t.Context(), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{Object: runtime.RawExtension{Raw: []byte("no")}}})
 	g.Expect(response.Allowed).To(BeFalse())
 }

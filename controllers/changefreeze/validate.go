@@ -30,11 +30,14 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Validator denies ChangeFreezes with unusable fields.
 type Validator struct {
 	Clock clock.PassiveClock
+	// Kinds are the kinds under change control.
+	Kinds workload.Kinds
 	// Namespace is the namespace of the operator.
 	Namespace string
 }
@@ -51,8 +54,23 @@ func (v *Validator) Handle(_ context.Context, request review.Request) review.Res
 		denial := apierrors.NewInvalid(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, object.Name, problems).Status()
 		return review.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &denial}}
 	}
+	warnings := v.scopeAdvice(&object)
 	if state := times.At(v.Clock.Now()); !state.Active && state.Next.IsZero() {
-		return review.Allowed("").WithWarnings(fmt.Sprintf("ChangeFreeze %s never begins: its times are over", object.Name))
+		warnings = append(warnings, fmt.Sprintf("ChangeFreeze %s never begins: its times are over", object.Name))
 	}
-	return review.Allowed("")
+	return review.Allowed("").WithWarnings(warnings...)
+}
+
+// scopeAdvice returns warnings of a freeze that may freeze less than it seems to.
+func (v *Validator) scopeAdvice(object *appv1alpha1.ChangeFreeze) (warnings []string) {
+	if object.Namespace == v.Namespace && object.Spec.Namespaces == nil {
+		warnings = append(warnings, fmt.Sprintf(
+			"ChangeFreeze %s freezes only namespace %s: to freeze others, set spec.namespaces", object.Name, v.Namespace))
+	}
+	for i := range object.Spec.Workloads {
+		if kind := object.Spec.Workloads[i].Kind; v.Kinds.Snapshot().ByGroupKind(schema.ParseGroupKind(kind)) == nil {
+			warnings = append(warnings, fmt.Sprintf("ChangeFreeze %s freezes no %s: the kind isn't under change control", object.Name, kind))
+		}
+	}
+	return warnings
 }

@@ -64,16 +64,14 @@ func BreakGlassStatus(glass *appv1alpha1.BreakGlass, records []appv1alpha1.Chang
 	for i := range records {
 		record := &records[i]
 		passed := record.Status.BreakGlass
-		if passed == nil || passed.Name != glass.Name || passed.Time.Time.Before(glass.CreationTimestamp.Time) || len(counted.Status.Uses) >= maxUses {
+		if passed == nil || passed.UID != glass.UID || len(counted.Status.Uses) >= maxUses {
 			continue
 		}
 		use := appv1alpha1.BreakGlassUse{
 			Kind: record.WorkloadKind(), Workload: record.Spec.AppName, Release: record.Status.ObservedRelease, Version: record.Spec.Reversion,
 			User: passed.User, Time: passed.Time, Would: passed.Would,
 		}
-		if !slices.ContainsFunc(counted.Status.Uses, func(known appv1alpha1.BreakGlassUse) bool {
-			return known.Kind == use.Kind && known.Workload == use.Workload && known.Release == use.Release && known.Time.Equal(&use.Time)
-		}) {
+		if !IsCounted(counted, use.Kind, use.Workload, use.Release, passed) {
 			counted.Status.Uses = append(counted.Status.Uses, use)
 		}
 	}
@@ -87,6 +85,13 @@ func BreakGlassStatus(glass *appv1alpha1.BreakGlass, records []appv1alpha1.Chang
 		LastTransitionTime: metav1.NewTime(now),
 	})
 	return counted.Status
+}
+
+// IsCounted reports whether the status of a BreakGlass has the use by a release.
+func IsCounted(glass *appv1alpha1.BreakGlass, kind, workload string, release int64, passed *appv1alpha1.BreakGlassPass) bool {
+	return slices.ContainsFunc(glass.Status.Uses, func(use appv1alpha1.BreakGlassUse) bool {
+		return use.Kind == kind && use.Workload == workload && use.Release == release && use.Time.Equal(&passed.Time)
+	})
 }
 
 // maxUses is the longest list of uses, as the API limits it.

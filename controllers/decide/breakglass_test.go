@@ -31,7 +31,7 @@ import (
 // inc7 lets two releases pass and began half an hour ago.
 func inc7(changes ...func(*appv1alpha1.BreakGlass)) *appv1alpha1.BreakGlass {
 	glass := &appv1alpha1.BreakGlass{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "inc-7", Generation: 1, CreationTimestamp: metav1.NewTime(now.Add(-30 * time.Minute))},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "inc-7", UID: "bg-1", Generation: 1, CreationTimestamp: metav1.NewTime(now.Add(-30 * time.Minute))},
 		Spec: appv1alpha1.BreakGlassSpec{
 			Reason: "INC-7", Overrides: []appv1alpha1.BreakGlassOverride{"Freeze"}, For: metav1.Duration{Duration: time.Hour}, Uses: 2, RequestedBy: "bob",
 		},
@@ -46,7 +46,7 @@ func inc7(changes ...func(*appv1alpha1.BreakGlass)) *appv1alpha1.BreakGlass {
 func brokenBy(release int64, at time.Time) workloadOption {
 	return func(workload *appv1alpha1.ChangeWorkload) {
 		workload.Spec.Release, workload.Status.ObservedRelease = release, release
-		workload.Status.BreakGlass = &appv1alpha1.BreakGlassPass{Name: "inc-7", User: "alice", Time: metav1.NewTime(at), Would: []string{"frozen"}}
+		workload.Status.BreakGlass = &appv1alpha1.BreakGlassPass{Name: "inc-7", UID: "bg-1", User: "alice", Time: metav1.NewTime(at), Would: []string{"frozen"}}
 	}
 }
 
@@ -61,8 +61,8 @@ func TestBreakGlassStatus(t *testing.T) {
 		{"open", inc7(), nil, "True Open 0 of 2 releases passed; it ends at 2026-11-21T10:30:00Z", 0},
 		{"used once", inc7(), []appv1alpha1.ChangeWorkload{*newWorkload(brokenBy(3, now))}, "True Open 1 of 2 releases passed; it ends at 2026-11-21T10:30:00Z", 1},
 		{"used up", inc7(), []appv1alpha1.ChangeWorkload{*newWorkload(brokenBy(3, now)), *newWorkload(brokenBy(4, now))}, "False UsedUp 2 of 2 releases passed", 2},
-		{"not used by one before it", inc7(), []appv1alpha1.ChangeWorkload{*newWorkload(brokenBy(3, now.Add(-time.Hour)))}, "True Open 0 of 2 releases passed; it ends at 2026-11-21T10:30:00Z", 0},
-		{"not used by others", inc7(func(glass *appv1alpha1.BreakGlass) { glass.Name = "inc-8" }), []appv1alpha1.ChangeWorkload{*newWorkload(brokenBy(3, now)), *newWorkload()},
+		{"used before it began, by the clock of another", inc7(), []appv1alpha1.ChangeWorkload{*newWorkload(brokenBy(3, now.Add(-time.Hour)))}, "True Open 1 of 2 releases passed; it ends at 2026-11-21T10:30:00Z", 1},
+		{"not used by others", inc7(func(glass *appv1alpha1.BreakGlass) { glass.UID = "bg-2" }), []appv1alpha1.ChangeWorkload{*newWorkload(brokenBy(3, now)), *newWorkload()},
 			"True Open 0 of 2 releases passed; it ends at 2026-11-21T10:30:00Z", 0},
 		{"over", inc7(func(glass *appv1alpha1.BreakGlass) { glass.Spec.For.Duration = 30 * time.Minute }), nil, "False Expired it ended at 2026-11-21T10:00:00Z", 0},
 		{"over, with a use", inc7(func(glass *appv1alpha1.BreakGlass) { glass.Spec.For.Duration = 30 * time.Minute }), []appv1alpha1.ChangeWorkload{*newWorkload(brokenBy(3, now.Add(-time.Minute)))},
@@ -90,6 +90,21 @@ func TestBreakGlassStatusKeepsItsUses(t *testing.T) {
 	again := decide.BreakGlassStatus(glass, []appv1alpha1.ChangeWorkload{*newWorkload(brokenBy(3, now))}, now.Add(time.Minute))
 	g.Expect(again).To(Equal(glass.Status), "the same release counts once")
 	g.Expect(decide.BreakGlassStatus(glass, nil, now).Uses).To(HaveLen(1), "its record may be removed")
+}
+
+func TestIsCounted(t *testing.T) {
+	g, glass := NewWithT(t), inc7()
+	record := newWorkload(brokenBy(3, now))
+	passed := record.Status.BreakGlass
+	g.Expect(decide.IsCounted(glass, "Deployment", "sleep", 3, passed)).To(BeFalse())
+	glass.Status = decide.BreakGlassStatus(glass, []appv1alpha1.ChangeWorkload{*record}, now)
+	g.Expect(decide.IsCounted(glass, "Deployment", "sleep", 3, passed)).To(BeTrue())
+	g.Expect(decide.IsCounted(glass, "Deployment", "sleep", 4, passed)).To(BeFalse())
+	g.Expect(decide.IsCounted(glass, "Deployment", "awake", 3, passed)).To(BeFalse())
+	g.Expect(decide.IsCounted(glass, "StatefulSet", "sleep", 3, passed)).To(BeFalse())
+	later := passed.DeepCopy()
+	later.Time = metav1.NewTime(now.Add(time.Minute))
+	g.Expect(decide.IsCounted(glass, "Deployment", "sleep", 3, later)).To(BeFalse(), "the workload was created anew")
 }
 
 func TestIsUsable(t *testing.T) {

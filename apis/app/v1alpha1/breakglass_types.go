@@ -16,7 +16,10 @@ limitations under the License.
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // ConditionUsable of a BreakGlass: it lets releases through.
 const ConditionUsable = "Usable"
@@ -84,6 +87,8 @@ type BreakGlassPass struct {
 	// name is the name of the BreakGlass.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+	// uid is the UID of the BreakGlass.
+	UID types.UID `json:"uid"`
 	// user is the user who made the release, or let it go on.
 	// +kubebuilder:validation:MaxLength=253
 	User string `json:"user"`

@@ -123,7 +123,7 @@ type FreezeDates struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.name) && has(self.selector))",message="name and selector exclude each other"
 type WorkloadSelector struct {
 	// kind is the kind and its API group, such as Deployment.apps or LeaderWorkerSet.leaderworkerset.x-k8s.io.
-	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z0-9]*\.[a-z0-9.-]+$`
 	// +kubebuilder:validation:MaxLength=317
 	Kind string `json:"kind"`
 	// name selects one workload.

@@ -72,7 +72,7 @@ func TestOpenSendsTheBreakGlass(t *testing.T) {
 	server := newServer(t, http.StatusOK, opened)
 	of := release()
 	of.Pass = &appv1alpha1.BreakGlassPass{
-		Name: "inc-99", User: "alice", Time: metav1.Unix(1795375748, 0), Would: []string{"ChangeFreeze default/holidays is on"},
+		Name: "inc-99", UID: "bg-1", User: "alice", Time: metav1.Unix(1795375748, 0), Would: []string{"ChangeFreeze default/holidays is on"},
 	}
 	_, err := newOperator(t, configFor(t, server.URL)).Open(t.Context(), of)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -80,7 +80,7 @@ func TestOpenSendsTheBreakGlass(t *testing.T) {
 	g.Expect(json.Unmarshal(server.last(t, 1).body, &sent)).To(Succeed())
 	g.Expect(sent.ChangeTitle).To(Equal("Break-glass release 3 of Deployment default/sleep"))
 	g.Expect(sent.ChangeParamJSON).To(MatchJSON(`{"cluster": "kind", "namespace": "default", "deployment": "sleep", "version": "9b4d4f7c", "release": 3,
-		"breakGlass": {"name": "inc-99", "user": "alice", "time": "2026-11-22T19:29:08Z", "would": ["ChangeFreeze default/holidays is on"]}}`))
+		"breakGlass": {"name": "inc-99", "uid": "bg-1", "user": "alice", "time": "2026-11-22T19:29:08Z", "would": ["ChangeFreeze default/holidays is on"]}}`))
 }
 
 func TestBeginSendsTheKind(t *testing.T) {
