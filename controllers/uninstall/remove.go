@@ -51,8 +51,8 @@ const (
 	operatorName = prefix + "controller-manager"
 
 	poll = 500 * time.Millisecond
-	// releaseTimeout bounds the wait for the API server to delete records without finalizers.
-	releaseTimeout = time.Minute
+	// releaseTimeout bounds the wait for the API server to delete records without finalizers. Each of its attempts takes up to a minute.
+	releaseTimeout = 3 * time.Minute
 	// stopTimeout bounds the wait for the pods of the operator to end.
 	stopTimeout = 2 * time.Minute
 	// namespaceTimeout bounds the wait for the deletion of the namespace, whose pods end gracefully.

@@ -56,7 +56,7 @@ func apply(t *testing.T, kube client.Client, file string) {
 		}
 		// A CRD of an earlier test goes a moment after it was deleted.
 		NewWithT(t).Eventually(func() error { return kube.Create(t.Context(), object.DeepCopy(), client.FieldValidation("Strict")) },
-			30*time.Second, 200*time.Millisecond).Should(Succeed(), file)
+			2*time.Minute, 200*time.Millisecond).Should(Succeed(), file)
 		t.Cleanup(func() { _ = kube.Delete(context.Background(), object) })
 	}
 }
@@ -154,7 +154,7 @@ func TestPolicyHoldsOnTheAPIServer(t *testing.T) {
 	denied.SetName("denied")
 	g.Expect(parsePlace("/spec/cluster/nodeList/0/ip").put(denied.Object, "10.0.0.1")).To(BeTrue())
 	// Both the CRD and the policy take effect a moment after they were created.
-	g.Eventually(func() error { return kube.Create(t.Context(), denied.DeepCopy(), client.DryRunAll) }, 30*time.Second, 200*time.Millisecond).
+	g.Eventually(func() error { return kube.Create(t.Context(), denied.DeepCopy(), client.DryRunAll) }, 2*time.Minute, 200*time.Millisecond).
 		Should(MatchError(ContainSubstring("a node is a master too")))
 
 	live := objectOf(t, kubernetesCluster)
