@@ -18,6 +18,7 @@ package breakglass
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,26 @@ func TestReconcileKeepsTheEvidence(t *testing.T) {
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(result).To(Equal(ctrl.Result{}))
+}
+
+func TestReconcileReturnsWhatTheAPIServerRefuses(t *testing.T) {
+	for of, row := range map[string]struct {
+		funcs interceptor.Funcs
+		want  string
+	}{
+		"a list": {interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("no answer")
+		}}, "listing the ChangeWorkloads in namespace shop: no answer"},
+		"a write": {interceptor.Funcs{SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return errors.New("no answer")
+		}}, "writing the status of BreakGlass shop/inc-7: no answer"},
+	} {
+		t.Run(of, func(t *testing.T) {
+			r := &Reconciler{Client: interceptor.NewClient(testkit.NewFake(t, inc7()), row.funcs), Clock: clocktesting.NewFakePassiveClock(testkit.Now())}
+			_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "shop", Name: "inc-7"}})
+			NewWithT(t).Expect(err).To(MatchError(row.want))
+		})
+	}
 }
 
 func TestPassedPassesReleasesOnceTheyAreRecorded(t *testing.T) {

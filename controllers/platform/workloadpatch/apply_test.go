@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -221,6 +222,31 @@ func TestApplyFindsAChangeMadeWhereTheDeploymentHasAllOfIt(t *testing.T) {
 			_, written, err := apply(t, sleep(), change, invalid, live)
 			g.Expect(written).To(Equal(row.made))
 			g.Expect(err == nil).To(Equal(row.made))
+		})
+	}
+}
+
+func TestLetGo(t *testing.T) {
+	const held, from, frozen = "altershield.defense.antgroup.com/held", "altershield.defense.antgroup.com/held-from", "altershield.defense.antgroup.com/frozen"
+	for _, row := range []struct {
+		name        string
+		annotations map[string]string
+		paused      bool
+		resume      bool
+		unannotate  []string
+	}{
+		{"of what isn't held changes nothing", nil, false, false, nil},
+		{"resumes a parked release, and leaves nothing of its hold", map[string]string{held: "4", from: "{}", frozen: "{}"}, true, true, []string{held, from, frozen}},
+		{"leaves the pause of a user", map[string]string{frozen: "{}"}, true, false, []string{frozen}},
+		{"leaves the pause of a user that follows the operator's", map[string]string{held: "4-overridden"}, true, false, []string{held}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, deployment := NewWithT(t), sleep()
+			deployment.Spec.Paused = row.paused
+			maps.Copy(deployment.Annotations, row.annotations)
+			change := workloadpatch.LetGo(kind.Kind{}, deployment)
+			g.Expect(change.Resume).To(Equal(row.resume))
+			g.Expect(change.Unannotate).To(ConsistOf(row.unannotate))
 		})
 	}
 }
