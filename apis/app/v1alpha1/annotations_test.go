@@ -173,3 +173,23 @@ func TestFrozenOf(t *testing.T) {
 	}
 	NewWithT(t).Expect(frozen.String()).To(Equal(written))
 }
+
+func TestGlassBrokenOf(t *testing.T) {
+	const key = "altershield.defense.antgroup.com/break-glass"
+	for _, row := range []struct {
+		name, value string
+		found       bool
+	}{
+		{"of this release", `{"release":2,"name":"inc-7","user":"alice","time":"2026-11-23T10:00:00Z"}`, true},
+		{"of another release", `{"release":1,"name":"inc-7","user":"alice","time":"2026-11-23T10:00:00Z"}`, false},
+		{"with a time that can't be stored", `{"release":2,"name":"inc-7","user":"alice","time":"0000-01-01T00:00:00+01:00"}`, false},
+		{"that can't be read", `{`, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			passed := appv1alpha1.GlassBrokenOf(map[string]string{key: row.value}, 2)
+			if (passed != nil) != row.found || row.found && (passed.Name != "inc-7" || passed.User != "alice") {
+				t.Errorf("GlassBrokenOf(%s) = %v", row.value, passed)
+			}
+		})
+	}
+}

@@ -193,7 +193,7 @@ func FirstNodesSkipped(workload client.Object, release decide.Release, cause str
 
 // ReleaseFrozen reports that a release waits for the end of a freeze.
 func ReleaseFrozen(workload client.Object, released *appv1alpha1.ChangeWorkload, message string) Event {
-	return warning(workload, released, appv1alpha1.EventReleaseFrozen, fmt.Sprintf("release %s waits: %s", released.Spec.Reversion, message))
+	return warning(workload, released, appv1alpha1.EventReleaseFrozen, "it waits: "+message)
 }
 
 // ReleaseThawed reports that a frozen release goes on, or doesn't wait any more for another reason.
@@ -214,7 +214,7 @@ func FreezeLeft(workload client.Object, release decide.Release, cause string) Ev
 // GlassBroken reports that a release passed by a BreakGlass.
 func GlassBroken(workload client.Object, released *appv1alpha1.ChangeWorkload, broken *appv1alpha1.BreakGlassPass) Event {
 	return warning(workload, released, appv1alpha1.EventBreakGlassUsed, fmt.Sprintf(
-		"%s used BreakGlass %s to let release %s through, although %s", broken.User, broken.Name, released.Spec.Reversion, strings.Join(broken.Would, "; ")))
+		"%s used BreakGlass %s to let it through, although %s", broken.User, broken.Name, strings.Join(broken.Would, "; ")))
 }
 
 // OrderRefused reports that the verifier refused the change order of a release.
