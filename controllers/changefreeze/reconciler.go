@@ -35,6 +35,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 )
 
 // Writes whether a freeze is on, and how many releases wait for its end.
@@ -101,17 +102,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // parked returns how many releases wait for the end of a freeze.
 func (r *Reconciler) parked(ctx context.Context, of *appv1alpha1.ChangeFreeze) (int32, error) {
-	in := client.InNamespace(of.Namespace)
-	if of.Spec.Namespaces != nil {
-		in = ""
-	}
-	var list appv1alpha1.ChangeWorkloadList
-	if err := r.Client.List(ctx, &list, in, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
-		return 0, fmt.Errorf("listing ChangeWorkloads: %w", err)
+	records, err := index.FrozenReleases(ctx, r.Client)
+	if err != nil {
+		return 0, err
 	}
 	by, count := of.Namespace+"/"+of.Name, int32(0)
-	for i := range list.Items {
-		if record := &list.Items[i]; decide.IsFrozen(record) && record.Status.Frozen.By == by {
+	for i := range records {
+		if records[i].Status.Frozen.By == by {
 			count++
 		}
 	}
