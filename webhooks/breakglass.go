@@ -64,7 +64,7 @@ func (f *freezes) glassFor(
 // isCounted reports whether a BreakGlass counts the release before, if that passed by it.
 func (f *freezes) isCounted(glass *appv1alpha1.BreakGlass, asked start) bool {
 	release := decide.ReleaseNumber(asked.before)
-	passed := appv1alpha1.GlassBrokenOf(asked.before, release)
+	passed := appv1alpha1.BreakGlassPassOf(asked.before, release)
 	return passed == nil || passed.UID != glass.UID || decide.IsCounted(glass, f.kind.GroupVersionKind().Kind, f.name(asked), release, passed)
 }
 

@@ -212,7 +212,7 @@ func (m marks) startsParked(old marks) bool {
 // that is paused already. A pause of the operator that a user has ended goes on as it was.
 func (m *marks) settle(given marks, course course, release int64) error {
 	if course.broken != nil {
-		if err := m.write(appv1alpha1.AnnotationBreakGlass, appv1alpha1.GlassBroken{Release: release, BreakGlassPass: *course.broken}); err != nil {
+		if err := m.write(appv1alpha1.AnnotationBreakGlass, appv1alpha1.BreakGlassMark{Release: release, BreakGlassPass: *course.broken}); err != nil {
 			return err
 		}
 	}

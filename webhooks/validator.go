@@ -82,7 +82,7 @@ func (v *validator) Handle(ctx context.Context, request admission.Request) admis
 	if record, ignored := admittedRepair(old, updated); ignored {
 		return v.letThrough(ctx, request, known, old, record)
 	}
-	passed := appv1alpha1.GlassBrokenOf(updated.annotations, decide.NextRelease(old.annotations))
+	passed := appv1alpha1.BreakGlassPassOf(updated.annotations, decide.NextRelease(old.annotations))
 	switch through, err := v.freezes.letsThrough(ctx, start{request: request, object: updatedObject}, passed); {
 	case err != nil:
 		return admission.Errored(http.StatusInternalServerError, err)

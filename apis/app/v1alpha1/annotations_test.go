@@ -174,7 +174,7 @@ func TestFrozenOf(t *testing.T) {
 	NewWithT(t).Expect(frozen.String()).To(Equal(written))
 }
 
-func TestGlassBrokenOf(t *testing.T) {
+func TestBreakGlassPassOf(t *testing.T) {
 	const key = "altershield.defense.antgroup.com/break-glass"
 	for _, row := range []struct {
 		name, value string
@@ -186,9 +186,9 @@ func TestGlassBrokenOf(t *testing.T) {
 		{"that can't be read", `{`, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			passed := appv1alpha1.GlassBrokenOf(map[string]string{key: row.value}, 2)
+			passed := appv1alpha1.BreakGlassPassOf(map[string]string{key: row.value}, 2)
 			if (passed != nil) != row.found || row.found && (passed.Name != "inc-7" || passed.User != "alice") {
-				t.Errorf("GlassBrokenOf(%s) = %v", row.value, passed)
+				t.Errorf("BreakGlassPassOf(%s) = %v", row.value, passed)
 			}
 		})
 	}

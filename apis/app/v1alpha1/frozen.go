@@ -45,18 +45,18 @@ func FrozenOf(annotations map[string]string, release int64) *Frozen {
 	return &frozen
 }
 
-// GlassBroken is the value of AnnotationBreakGlass: how a release passed by a BreakGlass.
+// BreakGlassMark is the value of AnnotationBreakGlass: how a release passed by a BreakGlass.
 //
 // +kubebuilder:object:generate=false
-type GlassBroken struct {
+type BreakGlassMark struct {
 	// Release is the number of the release. The record is void for other releases.
 	Release int64 `json:"release"`
 	BreakGlassPass
 }
 
-// GlassBrokenOf returns how a release passed by a BreakGlass, in the annotations of its workload, nil if there is none.
-func GlassBrokenOf(annotations map[string]string, release int64) *BreakGlassPass {
-	var broken GlassBroken
+// BreakGlassPassOf returns how a release passed by a BreakGlass, in the annotations of its workload, nil if there is none.
+func BreakGlassPassOf(annotations map[string]string, release int64) *BreakGlassPass {
+	var broken BreakGlassMark
 	if json.Unmarshal([]byte(annotations[AnnotationBreakGlass]), &broken) != nil || broken.Release != release || !isWritable(broken.Time.Time) {
 		return nil
 	}

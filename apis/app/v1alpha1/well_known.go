@@ -129,7 +129,7 @@ const (
 	// AnnotationFrozen on a workload holds a Frozen in JSON: its release waits for the end of a ChangeFreeze. Written by the mutating
 	// webhook with the release, or by the ChangeWorkload reconciler when it holds a release under way; removed by that reconciler.
 	AnnotationFrozen = "altershield.defense.antgroup.com/frozen"
-	// AnnotationBreakGlass on a workload holds a GlassBroken in JSON: its release passed by a BreakGlass. Written by the mutating webhook.
+	// AnnotationBreakGlass on a workload holds a BreakGlassMark in JSON: its release passed by a BreakGlass. Written by the mutating webhook.
 	AnnotationBreakGlass = "altershield.defense.antgroup.com/break-glass"
 	// HeldOverridden means that a user resumed the rollout. It is not held again.
 	HeldOverridden = "-overridden"

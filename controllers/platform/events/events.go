@@ -211,8 +211,8 @@ func FreezeLeft(workload client.Object, release decide.Release, cause string) Ev
 	}
 }
 
-// GlassBroken reports that a release passed by a BreakGlass.
-func GlassBroken(workload client.Object, released *appv1alpha1.ChangeWorkload, broken *appv1alpha1.BreakGlassPass) Event {
+// BreakGlassMark reports that a release passed by a BreakGlass.
+func BreakGlassMark(workload client.Object, released *appv1alpha1.ChangeWorkload, broken *appv1alpha1.BreakGlassPass) Event {
 	return warning(workload, released, appv1alpha1.EventBreakGlassUsed, fmt.Sprintf(
 		"%s used BreakGlass %s to let it through, although %s", broken.User, broken.Name, strings.Join(broken.Would, "; ")))
 }

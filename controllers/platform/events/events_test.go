@@ -75,7 +75,7 @@ func TestEvent(t *testing.T) {
 			"release b: the freeze has ended"},
 		{events.FreezeLeft(workload, decide.Release{Version: "b", Number: 2}, "it left change control"), workload, nil,
 			"Warning", "ReleaseThawed", "Record", "release 2, version b, goes on: it left change control"},
-		{events.GlassBroken(workload, released, &appv1alpha1.BreakGlassPass{User: "alice", Name: "inc-7", Would: []string{"it is frozen", "it is suspended"}}),
+		{events.BreakGlassMark(workload, released, &appv1alpha1.BreakGlassPass{User: "alice", Name: "inc-7", Would: []string{"it is frozen", "it is suspended"}}),
 			workload, released, "Warning", "BreakGlassUsed", "Verify", "release b: alice used BreakGlass inc-7 to let it through, although it is frozen; it is suspended"},
 		{events.ReleaseSucceeded(workload, released, 0), workload, released, "Normal", "ReleaseSucceeded", "Verify",
 			"release b is verified: 4 of 5 pods passed"},
