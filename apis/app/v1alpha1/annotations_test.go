@@ -193,3 +193,65 @@ func TestBreakGlassPassOf(t *testing.T) {
 		})
 	}
 }
+
+func TestPacedOf(t *testing.T) {
+	const key, written = "altershield.defense.antgroup.com/paced", `{"release":2,"policy":"shop/careful","lever":"Partition","from":{"partition":3}}`
+	for _, row := range []struct {
+		name, annotation string
+		found            bool
+	}{
+		{"of the release", written, true},
+		{"of another release", strings.Replace(written, "2", "3", 1), false},
+		{"without a lever", `{"release":2,"policy":"shop/careful"}`, false},
+		{"that can't be read", "{", false},
+		{"none", "", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(appv1alpha1.PacedOf(map[string]string{key: row.annotation}, 2) != nil).To(Equal(row.found))
+		})
+	}
+	g, paced := NewWithT(t), appv1alpha1.PacedOf(map[string]string{key: written}, 2)
+	g.Expect(paced.Policy).To(Equal("shop/careful"))
+	g.Expect(paced.Lever).To(Equal(appv1alpha1.LeverPartition))
+}
+
+func TestOriginalsOf(t *testing.T) {
+	const paced, held = "altershield.defense.antgroup.com/paced", "altershield.defense.antgroup.com/held-from"
+	for _, row := range []struct {
+		name        string
+		annotations map[string]string
+		originals   string
+	}{
+		{"of a pace", map[string]string{paced: `{"release":2,"lever":"Partition","from":{"partition":3}}`}, `{"partition":3}`},
+		{"of a pace of an earlier release, which nobody restored", map[string]string{paced: `{"release":1,"lever":"Partition","from":{"partition":3}}`}, `{"partition":3}`},
+		{"of a hold", map[string]string{held: `{"partition":2}`}, `{"partition":2}`},
+		{"of a hold and a pace without any", map[string]string{paced: `{"release":2,"lever":"Gates"}`, held: `{"partition":2}`}, `{"partition":2}`},
+		{"of a hold and a pace that can't be read", map[string]string{paced: "{", held: `{"partition":2}`}, `{"partition":2}`},
+		{"none", nil, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(appv1alpha1.OriginalsOf(row.annotations)).To(Equal(row.originals))
+		})
+	}
+}
+
+func TestParseGoOn(t *testing.T) {
+	for value, expected := range map[string]appv1alpha1.GoOn{
+		"2:3": {Release: 2, Step: 3}, "2:all": {Release: 2}, "12:1": {Release: 12, Step: 1},
+		"": {}, "2": {}, "2:": {}, "2:0": {}, "2:-1": {}, "2:ALL": {}, "0:1": {}, "-1:1": {}, "two:1": {}, "2:3:4": {}, "2:99999999999": {},
+	} {
+		t.Run(value, func(t *testing.T) {
+			asked, ok := appv1alpha1.ParseGoOn(value)
+			NewWithT(t).Expect(ok).To(Equal(expected.Release > 0))
+			NewWithT(t).Expect(asked).To(Equal(expected))
+		})
+	}
+}
+
+func TestGoOnOf(t *testing.T) {
+	g := NewWithT(t)
+	annotations := map[string]string{"altershield.defense.antgroup.com/go-on": "2:3", "altershield.defense.antgroup.com/go-on-by": "alice"}
+	g.Expect(appv1alpha1.GoOnOf(annotations, 2)).To(Equal(&appv1alpha1.GoOn{Release: 2, Step: 3, User: "alice"}))
+	g.Expect(appv1alpha1.GoOnOf(annotations, 3)).To(BeNil(), "of another release")
+	g.Expect(appv1alpha1.GoOnOf(nil, 2)).To(BeNil())
+}

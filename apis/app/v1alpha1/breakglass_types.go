@@ -38,7 +38,7 @@ const (
 
 // BreakGlassOverride is what a BreakGlass lets releases pass.
 //
-// +kubebuilder:validation:Enum=Freeze;Suspension
+// +kubebuilder:validation:Enum=Freeze;Suspension;Approval;Pace
 type BreakGlassOverride string
 
 const (
@@ -46,6 +46,10 @@ const (
 	OverrideFreeze BreakGlassOverride = "Freeze"
 	// OverrideSuspension passes the suspension of a workload and the quarantine of a version.
 	OverrideSuspension BreakGlassOverride = "Suspension"
+	// OverrideApproval passes the approvals that steps need.
+	OverrideApproval BreakGlassOverride = "Approval"
+	// OverridePace passes the steps of a ReleasePolicy: the release is rolled out at once.
+	OverridePace BreakGlassOverride = "Pace"
 )
 
 // BreakGlassSpec defines which releases pass what. It can't be changed.
@@ -97,6 +101,11 @@ type BreakGlassPass struct {
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	Time metav1.Time `json:"time"`
+	// overrides are what the release passed.
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=atomic
+	// +optional
+	Overrides []BreakGlassOverride `json:"overrides,omitempty"`
 	// would lists what would have stopped the release otherwise.
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=512

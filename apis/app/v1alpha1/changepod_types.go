@@ -21,6 +21,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // ChangePodSpec lists the pods of one batch. It is immutable.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the pods of a batch can't be changed"
+// +kubebuilder:validation:XValidation:rule="(size(self.podInfos) == 0) == (has(self.order) && self.order)",message="a batch has pods, and the check of an order has none"
 type ChangePodSpec struct {
 	// changeWorkloadId is the name of the batch's ChangeWorkload.
 	ChangeWorkloadID string `json:"changeWorkloadId"`
@@ -33,8 +34,10 @@ type ChangePodSpec struct {
 	CreateTime string `json:"createTime"`
 	// createTimeUnix is createTime in Unix seconds.
 	CreateTimeUnix int64 `json:"createTimeUnix"`
-	// podInfos are the pods of the batch.
-	// +kubebuilder:validation:MinItems=1
+	// order indicates that the check is of the whole release: its stage PRE comes before the first pod, its stage POST after the last step.
+	// +optional
+	Order bool `json:"order,omitempty"`
+	// podInfos are the pods of the batch. That of an order has none.
 	// +kubebuilder:validation:MaxItems=500
 	// +listType=atomic
 	PodInfos []PodSummary `json:"podInfos"`
@@ -52,7 +55,7 @@ type ChangePodStatus struct {
 	// changePodId is the ID of the check at AlterShield Server.
 	// +optional
 	ChangePodID string `json:"changePodId,omitempty"`
-	// podResults lists the verdict of each checked pod. A verdict set by hand counts like one from the server.
+	// podResults lists the verdict of each checked pod; for an order, that of "change order". A verdict set by hand counts like one from the server.
 	// +kubebuilder:validation:MaxItems=500
 	// +listType=atomic
 	// +optional
@@ -101,7 +104,7 @@ type ChangePodStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ChangePod is one batch of pods of a release under check.
+// ChangePod is one batch of pods of a release under check, or a release as a whole.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -199,7 +199,10 @@ type ChangeWorkloadStatus struct {
 	// firstNodes is the progress on the nodes that get the release first; absent if it starts on all nodes.
 	// +optional
 	FirstNodes *FirstNodes `json:"firstNodes,omitempty"`
-	// conditions are Verified, Suspended, Ordered, RolledBack, Parked, Frozen and FirstNodes.
+	// pace is the progress of a release that is rolled out in steps; absent for other releases.
+	// +optional
+	Pace *ReleasePace `json:"pace,omitempty"`
+	// conditions are Verified, Suspended, Ordered, RolledBack, Parked, Frozen, FirstNodes and Paced.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -258,6 +261,8 @@ type FrozenRelease struct {
 // +kubebuilder:resource:path=changeworkloads,singular=changeworkload,shortName=cw,categories=altershield
 // +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.status`
 // +kubebuilder:printcolumn:name="CREATETIME",type=string,JSONPath=`.spec.createTime`
+// +kubebuilder:printcolumn:name="STEP",type=string,JSONPath=`.status.pace.progress`
+// +kubebuilder:printcolumn:name="NEXT",type=string,JSONPath=`.status.pace.next`
 // +kubebuilder:printcolumn:name="DEPLOYMENT",type=string,JSONPath=`.spec.appName`,priority=1
 // +kubebuilder:printcolumn:name="RELEASE",type=integer,JSONPath=`.spec.release`,priority=1
 // +kubebuilder:printcolumn:name="DESIRED",type=integer,JSONPath=`.status.counts.desired`,priority=1

@@ -54,6 +54,8 @@ const (
 	ReasonFrozen = "Frozen"
 	// ReasonFirstNodes means that the release waits for the pods on its first nodes.
 	ReasonFirstNodes = "FirstNodes"
+	// ReasonPaced means that the release is rolled out in steps: see ConditionPaced.
+	ReasonPaced = "Paced"
 	// ReasonTemplateUnseen means that the template changed without passing the webhooks. Its pods are not checked.
 	ReasonTemplateUnseen = "TemplateUnseen"
 	// ReasonTemplateUnstamped means that the workload went back to a template from before change control. Its pods are not checked.
@@ -135,7 +137,8 @@ const (
 	ReasonCheckNotConfigured = "CheckNotConfigured"
 	// ReasonCheckSwitchedOff means that checks are switched off at AlterShield Server. The pods count as passed.
 	ReasonCheckSwitchedOff = "CheckSwitchedOff"
-	// ReasonAwaitingOrder means that the batch waits for the change order of its release.
+	// ReasonAwaitingOrder means that the batch waits for the change order of its release. On a ChangeWorkload, also as a reason of ConditionPaced:
+	// the change order has yet to pass its check.
 	ReasonAwaitingOrder = "AwaitingOrder"
 	// ReasonServerUnavailable means that AlterShield Server was not reached in time. Also a reason of ConditionOrdered.
 	ReasonServerUnavailable = "ServerUnavailable"
@@ -219,6 +222,14 @@ const (
 	EventReleaseFrozen = "ReleaseFrozen"
 	// EventReleaseThawed on a workload reports that its release doesn't wait for the end of a ChangeFreeze any more, and why.
 	EventReleaseThawed = "ReleaseThawed"
+	// EventStepBegun on a workload reports that its paced release begins a step.
+	EventStepBegun = "StepBegun"
+	// EventStepDeadline on a workload reports that a step of its release didn't end in time.
+	EventStepDeadline = "StepDeadline"
+	// EventStepsEnded on a workload reports that its release isn't rolled out in steps any more, and why.
+	EventStepsEnded = "StepsEnded"
+	// EventApprovalAwaited on a workload reports that the next step of its release needs approvals.
+	EventApprovalAwaited = "ApprovalAwaited"
 	// EventBreakGlassUsed on a workload reports a release that passed by a BreakGlass, who made it, and what would have stopped it.
 	EventBreakGlassUsed = "BreakGlassUsed"
 	// EventTrialStarted on a CronJob reports the Job by which its release is tried.

@@ -56,9 +56,9 @@ type BreakGlassMark struct {
 
 // BreakGlassPassOf returns how a release passed by a BreakGlass, in the annotations of its workload, nil if there is none.
 func BreakGlassPassOf(annotations map[string]string, release int64) *BreakGlassPass {
-	var broken BreakGlassMark
-	if json.Unmarshal([]byte(annotations[AnnotationBreakGlass]), &broken) != nil || broken.Release != release || !isWritable(broken.Time.Time) {
+	var mark BreakGlassMark
+	if json.Unmarshal([]byte(annotations[AnnotationBreakGlass]), &mark) != nil || mark.Release != release || !isWritable(mark.Time.Time) {
 		return nil
 	}
-	return &broken.BreakGlassPass
+	return &mark.BreakGlassPass
 }

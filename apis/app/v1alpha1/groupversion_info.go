@@ -34,6 +34,9 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ControlledKind{}, &ControlledKindList{},
 		&ChangeFreeze{}, &ChangeFreezeList{},
 		&BreakGlass{}, &BreakGlassList{},
+		&ReleasePolicy{}, &ReleasePolicyList{},
+		&ReleaseGate{}, &ReleaseGateList{},
+		&ChangeApproval{}, &ChangeApprovalList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

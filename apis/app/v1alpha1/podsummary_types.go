@@ -32,7 +32,7 @@ type PodSummary struct {
 	// namespace is the pod's namespace.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-	// pod is the pod's name.
+	// pod is the pod's name; "change order" for the check of a whole release.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`

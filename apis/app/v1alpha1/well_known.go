@@ -58,6 +58,10 @@ const (
 	// LabelDeploymentName. Written by their creators.
 	LabelWorkload = "altershield.defense.antgroup.com/workload"
 
+	// LabelGate on a pod template, and so on its pods, asks for a gate at their creation: GateStart or GateReady. It is outside the version.
+	// Written by the mutating webhook with a release.
+	LabelGate = "altershield.defense.antgroup.com/gate"
+
 	// LabelBatchOf on a ChangePod holds the UID of its ChangeWorkload and the number of its release, as <uid>.<number>, so
 	// that one request deletes the batches of a release. Written by the ChangeWorkload reconciler when it opens a batch.
 	LabelBatchOf = "altershield.defense.antgroup.com/batch-of"
@@ -131,6 +135,18 @@ const (
 	AnnotationFrozen = "altershield.defense.antgroup.com/frozen"
 	// AnnotationBreakGlass on a workload holds a BreakGlassMark in JSON: its release passed by a BreakGlass. Written by the mutating webhook.
 	AnnotationBreakGlass = "altershield.defense.antgroup.com/break-glass"
+	// AnnotationPaced on a workload holds a Paced in JSON: its release is rolled out in steps. Written by the mutating webhook with the
+	// release, removed by the ChangeWorkload reconciler at the end of the steps.
+	AnnotationPaced = "altershield.defense.antgroup.com/paced"
+	// AnnotationGoOn on a workload lets its paced release go on: <release>:<step>, or <release>:all. Written by users.
+	AnnotationGoOn = "altershield.defense.antgroup.com/go-on"
+	// AnnotationGoOnBy on a workload holds the name of the user who wrote AnnotationGoOn. Written by the mutating webhook.
+	AnnotationGoOnBy = "altershield.defense.antgroup.com/go-on-by"
+	// AnnotationGateOpened on a pod holds the time at which its scheduling gate was removed, in Unix seconds. Written by the
+	// ChangeWorkload reconciler.
+	AnnotationGateOpened = "altershield.defense.antgroup.com/gate-opened"
+	// PodGate is the name of the scheduling gate, and the condition type of the readiness gate, of pods of a paced release.
+	PodGate = "altershield.defense.antgroup.com/verified"
 	// HeldOverridden means that a user resumed the rollout. It is not held again.
 	HeldOverridden = "-overridden"
 	// HeldFirstNodes follows the number of a release whose rollout waits for the pods on its first nodes. Written by the mutating
@@ -148,7 +164,8 @@ func OwnedLabels() []string { return []string{LabelVersion, LabelDefenseStatus, 
 // OwnedAnnotations returns the annotations of a workload that only the operator writes.
 func OwnedAnnotations() []string {
 	return []string{
-		AnnotationBreakGlass, AnnotationFrozen, AnnotationRelease, AnnotationIgnoredSuspendBy, AnnotationIgnoredSuspendRemoved, AnnotationHeld, AnnotationHeldFrom, AnnotationHoldWith,
+		AnnotationBreakGlass, AnnotationFrozen, AnnotationGoOnBy, AnnotationPaced, AnnotationRelease, AnnotationIgnoredSuspendBy,
+		AnnotationIgnoredSuspendRemoved, AnnotationHeld, AnnotationHeldFrom, AnnotationHoldWith,
 		AnnotationParked, AnnotationRefused, AnnotationReleasedBy, AnnotationRollbackBy, AnnotationRollbacks,
 	}
 }
@@ -157,8 +174,8 @@ func OwnedAnnotations() []string {
 // the ChangeWorkload is created, removed by the ChangeWorkload reconciler.
 const FinalizerOrder = "altershield.defense.antgroup.com/change-order"
 
-// FinalizerKind on a ControlledKind of a declared kind keeps it until the operator holds no rollout of the kind any more. Set while the mode
-// is Enforce, and removed after that, by the ControlledKind reconciler.
+// FinalizerKind on a ControlledKind of a declared kind keeps it until the operator holds no rollout of the kind any more. Set while the
+// mode is Enforce, and removed after that, by the ControlledKind reconciler.
 const FinalizerKind = "altershield.defense.antgroup.com/kind"
 
 // SystemNamespace is the default namespace of the operator and of its OpsConfigInfo objects.
