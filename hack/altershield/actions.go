@@ -97,32 +97,38 @@ func (s *Server) submitOrder(r orderRequest) reply {
 
 // startBatch creates a node at each call, also for the same batch.
 func (s *Server) startBatch(r startRequest) reply {
-	if refused, is := s.orderOf(r); is {
+	if refused, is := s.orderOf(r.base); is {
 		return refused
 	}
 	if refused, is := s.refusedBatch(r); is {
 		return refused
 	}
+	return s.start(r.startOrderRequest, Node{
+		BatchNo:                    int(*r.BatchNo),
+		TotalBatchNum:              int(*r.TotalBatchNum),
+		TotalBatchNumInChangePhase: int(*r.TotalBatchNumInChangePhase),
+		LastBatchInChangePhaseTag:  tag(r.IsLastBatchInChangePhaseTag),
+		LastBatchTag:               tag(r.IsLastBatchTag),
+		ChangePhase:                r.ChangePhase,
+		Locations:                  set(r.EffectiveTargetLocations),
+	})
+}
+
+// startOrder creates a node for the order as a whole at each call.
+func (s *Server) startOrder(r startOrderRequest) reply {
+	if refused, is := s.orderOf(r.base); is {
+		return refused
+	}
+	return s.start(r, Node{OfOrder: true})
+}
+
+// start creates a node and begins its PRE check.
+func (s *Server) start(r startOrderRequest, content Node) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	parent := s.order(r.base)
-	made := &node{
-		Node: Node{
-			ID:                         newID(),
-			BizExecOrderID:             r.BizExecOrderID,
-			BatchNo:                    int(*r.BatchNo),
-			TotalBatchNum:              int(*r.TotalBatchNum),
-			TotalBatchNumInChangePhase: int(*r.TotalBatchNumInChangePhase),
-			LastBatchInChangePhaseTag:  tag(r.IsLastBatchInChangePhaseTag),
-			LastBatchTag:               tag(r.IsLastBatchTag),
-			ChangePhase:                r.ChangePhase,
-			Locations:                  set(r.EffectiveTargetLocations),
-			State:                      "PRE_AOP_SUBMIT",
-			Started:                    time.Now(),
-		},
-		order:     parent,
-		emergency: r.Emergency || parent.emergency,
-	}
+	content.ID, content.BizExecOrderID, content.State, content.Started = newID(), r.BizExecOrderID, "PRE_AOP_SUBMIT", time.Now()
+	made := &node{Node: content, order: parent, emergency: r.Emergency || parent.emergency}
 	s.nodes = append(s.nodes, made)
 	parent.Status = statusRunning
 	answer := success(notified{NodeID: made.ID})
@@ -131,15 +137,15 @@ func (s *Server) startBatch(r startRequest) reply {
 	return answer
 }
 
-// orderOf returns the error for a batch without an order or a scene.
-func (s *Server) orderOf(r startRequest) (reply, bool) {
+// orderOf returns the error for a check without an order or a scene.
+func (s *Server) orderOf(r base) (reply, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.order(r.base) == nil:
-		return noOrder(r.base), true
+	case s.order(r) == nil:
+		return noOrder(r), true
 	case !s.knows(r.ChangeSceneKey):
-		return noScene(r.base), true
+		return noScene(r), true
 	}
 	return reply{}, false
 }

@@ -87,22 +87,29 @@ func (s *Server) compose(checked *node, stage Stage, outcome verdict) message {
 				NodeID:           checked.ID,
 				Verdict:          outcome,
 			},
-			ChangeCheckType: "CHANGE_BATCH",
+			ChangeCheckType: checked.checkType(),
 		}),
 	}
 	if composed.url == "" {
 		return composed
 	}
-	if _, on := s.take(stage.action(), FaultCallbackTwice); on {
+	if _, on := s.take(checked.action(stage), FaultCallbackTwice); on {
 		composed.times = 2
 	}
-	if late, on := s.take(stage.action(), FaultCallbackLate); on {
+	if late, on := s.take(checked.action(stage), FaultCallbackLate); on {
 		composed.late, composed.delay = true, late.Delay
 	}
-	_, composed.lost = s.take(stage.action(), FaultCallbackLost)
-	_, composed.unsigned = s.take(stage.action(), FaultCallbackUnsigned)
-	_, composed.wrongSign = s.take(stage.action(), FaultCallbackWrongSign)
+	_, composed.lost = s.take(checked.action(stage), FaultCallbackLost)
+	_, composed.unsigned = s.take(checked.action(stage), FaultCallbackUnsigned)
+	_, composed.wrongSign = s.take(checked.action(stage), FaultCallbackWrongSign)
 	return composed
+}
+
+func (n *node) checkType() string {
+	if n.OfOrder {
+		return "CHANGE_ORDER"
+	}
+	return "CHANGE_BATCH"
 }
 
 // deliver sends a callback once. Whatever the answer, v1.0 doesn't retry; only if the peer closes the connection without an answer

@@ -20,21 +20,24 @@ import (
 	"time"
 )
 
-// Stage is a stage of the checks of a batch.
+// Stage is a stage of the checks of a batch, or of a whole order.
 type Stage string
 
-// The stages: before and after the change of a batch.
+// The stages: before and after the change.
 const (
 	StagePre  Stage = "PRE"
 	StagePost Stage = "POST"
 )
 
 // action returns the notify that begins the check of a stage.
-func (s Stage) action() string {
-	if s == StagePre {
-		return ActionStartBatch
+func (n *node) action(stage Stage) string {
+	switch {
+	case stage == StagePost:
+		return ActionFinishBatch
+	case n.OfOrder:
+		return ActionStartOrder
 	}
-	return ActionFinishBatch
+	return ActionStartBatch
 }
 
 // verdictText returns a verdict as callbacks and polls write it, which have no other values.
@@ -57,7 +60,7 @@ func (s *Server) begin(checked *node, stage Stage) <-chan struct{} {
 		defer close(done)
 		s.check(checked, stage)
 	})
-	if _, early := s.take(stage.action(), FaultCallbackEarly); early {
+	if _, early := s.take(checked.action(stage), FaultCallbackEarly); early {
 		return done
 	}
 	return nil
@@ -93,7 +96,7 @@ func (s *Server) end(checked *node, stage Stage, begun time.Time) message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	outcome := verdict{AllFinish: true}
-	if _, timeout := s.take(stage.action(), FaultStageTimeout); timeout {
+	if _, timeout := s.take(checked.action(stage), FaultStageTimeout); timeout {
 		// The callback of a timeout has the verdict pass, but the flag for polls isn't set.
 		checked.State = string(stage) + "_AOP_TIMEOUT"
 		outcome.CheckPass = true

@@ -28,6 +28,7 @@ import (
 // The calls that the server serves: POSTs by the last part of their path, and the heartbeat.
 const (
 	ActionSubmitOrder   = "submitChangeExecOrder"
+	ActionStartOrder    = "submitChangeExecOrderStartNotify"
 	ActionStartBatch    = "submitChangeExecBatchStartNotify"
 	ActionResubmitStart = "resubmitChangeStartNotifyAction"
 	ActionFinishBatch   = "submitChangeFinishNotify"

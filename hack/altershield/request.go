@@ -66,10 +66,14 @@ type content struct {
 	InstanceName string `json:"instanceName"`
 }
 
-type startRequest struct {
+type startOrderRequest struct {
 	base
-	Executor                    string   `json:"executor"`
-	Emergency                   bool     `json:"emergency"`
+	Executor  string `json:"executor"`
+	Emergency bool   `json:"emergency"`
+}
+
+type startRequest struct {
+	startOrderRequest
 	BatchNo                     *number  `json:"batchNo"`
 	TotalBatchNumInChangePhase  *number  `json:"totalBatchNumInChangePhase"`
 	TotalBatchNum               *number  `json:"totalBatchNum"`
@@ -122,9 +126,14 @@ func (r orderRequest) problems() problems {
 	return found
 }
 
-func (r startRequest) problems() problems {
+func (r startOrderRequest) problems() problems {
 	found := r.base.problems()
 	found.text("executor", r.Executor, maxPerson)
+	return found
+}
+
+func (r startRequest) problems() problems {
+	found := r.startOrderRequest.problems()
 	found.notNegative("batchNo", r.BatchNo)
 	found.notNegative("totalBatchNumInChangePhase", r.TotalBatchNumInChangePhase)
 	found.notNegative("totalBatchNum", r.TotalBatchNum)

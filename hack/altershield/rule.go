@@ -42,6 +42,8 @@ type Rule struct {
 	// Deployment limits the rule to orders with this name among their changeApps or instanceNames. A name without
 	// a namespace matches in any namespace.
 	Deployment string `json:"deployment,omitempty"`
+	// Order makes the rule one for whole orders; other rules are for their batches.
+	Order bool `json:"order,omitempty"`
 	// Batch limits the rule to a batchNo. The first batch is 0.
 	Batch   *int    `json:"batch,omitempty"`
 	Verdict Verdict `json:"verdict"`
@@ -88,7 +90,7 @@ func (r Rule) validate() error {
 }
 
 func (r Rule) matches(checked *node, stage Stage) bool {
-	return r.Stage == stage && (r.Batch == nil || *r.Batch == checked.BatchNo) &&
+	return r.Stage == stage && r.Order == checked.OfOrder && (r.Batch == nil || *r.Batch == checked.BatchNo) &&
 		(r.Deployment == "" || checked.order.about(r.Deployment))
 }
 

@@ -148,6 +148,7 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	const exe = "POST /openapi/v1/exe/"
 	mux.Handle(exe+ActionSubmitOrder, post(s, ActionSubmitOrder, s.submitOrder))
+	mux.Handle(exe+ActionStartOrder, post(s, ActionStartOrder, s.startOrder))
 	mux.Handle(exe+ActionStartBatch, post(s, ActionStartBatch, s.startBatch))
 	mux.Handle(exe+ActionResubmitStart, post(s, ActionResubmitStart, s.resubmitStart))
 	mux.Handle(exe+ActionFinishBatch, post(s, ActionFinishBatch, s.finishBatch))

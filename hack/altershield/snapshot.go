@@ -82,10 +82,12 @@ type Order struct {
 	Finishes        []Finish  `json:"finishes,omitempty"`
 }
 
-// Node is a batch of an order. Each start notify creates one.
+// Node is a batch of an order, or the order as a whole. Each start notify creates one.
 type Node struct {
-	ID                         string   `json:"id"`
-	BizExecOrderID             string   `json:"bizExecOrderId"`
+	ID             string `json:"id"`
+	BizExecOrderID string `json:"bizExecOrderId"`
+	// OfOrder reports whether the node is the order as a whole, which has no batch and no locations.
+	OfOrder                    bool     `json:"ofOrder,omitempty"`
 	BatchNo                    int      `json:"batchNo"`
 	TotalBatchNum              int      `json:"totalBatchNum"`
 	TotalBatchNumInChangePhase int      `json:"totalBatchNumInChangePhase"`

@@ -93,6 +93,28 @@ func TestStartBatchMakesANewNodeEachTime(t *testing.T) {
 	k.Expect(nodes[1].Locations).To(Equal([]string{"web-0", "web-1"}), "locations are a set")
 }
 
+func TestStartOrderChecksTheOrderAsAWhole(t *testing.T) {
+	k := newKit(t, altershield.Options{PreDelay: soon, PostDelay: soon})
+	k.server.AddRule(altershield.Rule{Name: "of batches", Stage: "PRE", Verdict: "FAIL"})
+	k.server.AddRule(altershield.Rule{Name: "of orders", Stage: "POST", Order: true, Verdict: "FAIL"})
+	start := `{` + baseFields("o1") + `,"executor":"operator","startTime":1700000000000}`
+	k.Expect(k.call("submitChangeExecOrderStartNotify", start)).To(Equal(
+		refused("101", "none order found for platform:kubernetes, bizExecOrderId:o1")))
+	k.submit("o1")
+	k.Expect(k.call("submitChangeExecOrderStartNotify", with(start, map[string]any{"executor": nil}))).To(Equal(
+		refused("101", "executor must not be blank")))
+	node := k.domain(k.call("submitChangeExecOrderStartNotify", start))["nodeId"].(string)
+	k.Expect(k.received().body).To(And(ContainSubstring(`"defenseStageEnum":"PRE"`), ContainSubstring(`"verdict":"pass"`),
+		HaveSuffix(`"changeCheckType":"CHANGE_ORDER"}`)))
+
+	k.Expect(k.finish(node).body).To(succeeds())
+	k.Expect(k.received().body).To(And(ContainSubstring(`"nodeId":"`+node), ContainSubstring(`"name":"of orders"`),
+		ContainSubstring(`"defenseStageEnum":"POST"`), HaveSuffix(`"changeCheckType":"CHANGE_ORDER"}`)))
+	k.Expect(k.server.Nodes()).To(HaveLen(1))
+	k.Expect(k.server.Nodes()[0].OfOrder).To(BeTrue())
+	k.Expect(k.server.Orders()[0].Status).To(Equal("RUNNING"))
+}
+
 func TestFinishBatchIsRefusedAndRetrieveCheckFailsWhilePreRuns(t *testing.T) {
 	k := newKit(t, altershield.Options{PreDelay: never})
 	node := k.started()
