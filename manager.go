@@ -47,15 +47,18 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers"
 	"github.com/traas-stack/altershield-operator/controllers/breakglass"
+	"github.com/traas-stack/altershield-operator/controllers/changeapproval"
 	"github.com/traas-stack/altershield-operator/controllers/changefreeze"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/pace"
 	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/platform/contact"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/releasepolicy"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
@@ -272,11 +275,16 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tr
 	if err := webhooks.Watch(ctx, mgr.GetCache(), kinds); err != nil {
 		return err
 	}
+	policies := pace.Reader{Namespaces: mgr.GetCache(), Policies: mgr.GetCache(), Namespace: opts.namespace}
 	if err := webhooks.Register(mgr.GetWebhookServer(), webhooks.Options{
-		Kinds: kinds, Reader: kinds.declared.Reader(mgr.GetCache(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(), Namespace: opts.namespace, Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
+		Kinds: kinds, Reader: kinds.declared.Reader(mgr.GetCache(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(),
+		Namespace: opts.namespace, Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: events.Recorder{Events: mgr.GetEventRecorder(controllers.Reporter)}, Tracer: tracer, Leaving: ctx.Done(),
 		ControlledKinds: &controlledkind.Validator{Kinds: builtIn(), Live: mgr.GetAPIReader(), Compiler: kinds.compiler},
-		ChangeFreezes:   &changefreeze.Validator{Clock: clock.RealClock{}, Kinds: kinds, Namespace: opts.namespace}, BreakGlasses: breakglass.Attributor{},
+		ChangeFreezes:   &changefreeze.Validator{Clock: clock.RealClock{}, Kinds: kinds, Namespace: opts.namespace},
+		ReleasePolicies: &releasepolicy.Validator{Kinds: kinds, Namespace: opts.namespace},
+		BreakGlasses:    breakglass.Attributor{},
+		ChangeApprovals: &changeapproval.Attributor{Kinds: kinds, Live: mgr.GetAPIReader(), Policies: policies},
 	}); err != nil {
 		return err
 	}

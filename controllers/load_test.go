@@ -107,7 +107,7 @@ func succeeded(ctx context.Context, namespace string, number int64) []string {
 func atOnce(count int, do func(int)) {
 	GinkgoHelper()
 	var group sync.WaitGroup
-	slots := make(chan struct{}, 8)
+	slots := make(chan struct{}, 10)
 	for i := range count {
 		slots <- struct{}{}
 		group.Go(func() {

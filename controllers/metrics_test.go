@@ -68,7 +68,7 @@ var _ = Describe("Metrics", func() {
 var _ = Describe("Alerts and the dashboard", Ordered, func() {
 	checkedByServer("--leader-elect")
 
-	It("ask for metrics that the operator exposes, such as what is suspended, in progress and frozen now", func(ctx context.Context) {
+	It("ask for metrics that the operator exposes, such as what is suspended, in progress, frozen and paced now", func(ctx context.Context) {
 		patient(ctx)
 		namespace := controlledNamespace(ctx)
 		suspended(ctx, namespace)
@@ -82,6 +82,12 @@ var _ = Describe("Alerts and the dashboard", Ordered, func() {
 		Expect(bash(ctx, "kubectl wait --for=condition=Active changefreeze/incident-99 -n "+frozen)).NotTo(BeEmpty())
 		Expect(kube.Create(ctx, sleep(frozen))).To(Succeed())
 		metricsShow(ctx, fmt.Sprintf(`altershield_releases_frozen{reason="ChangeFreeze",workload_namespace=%q} 1`, frozen))
+		paced := pacedNamespace(ctx, threeSteps, "")
+		web := deployment(paced, 2)
+		web.create(ctx)
+		web.verified(ctx)
+		web.released(ctx, "second")
+		metricsShow(ctx, fmt.Sprintf(`altershield_releases_paced{reason="AwaitingApproval",workload_namespace=%q} 1`, paced))
 		asked := operatorMetrics("rules.yaml", "dashboard.json")
 		Expect(len(asked)).To(BeNumerically(">", 30))
 		_, text := scrape(ctx, metricsToken(ctx))

@@ -52,11 +52,15 @@ type callback struct {
 }
 
 func callbackOf(node altershield.Node, stage, verdict string) callback {
+	checked := "CHANGE_BATCH"
+	if node.OfOrder {
+		checked = "CHANGE_ORDER"
+	}
 	return callback{
 		path: "/openapi/altershield/callback", time: time.Now(), token: serverToken, router: manager.RouterURL(),
 		body: fmt.Sprintf(`{"callbackRequest":{"bizExecOrderId":%q,"changeSceneKey":"com.alipay.altershield.kubernetes.rollingupdate",`+
 			`"defenseStageEnum":%q,"nodeId":%q,"verdict":{"allFinish":true,"checkPass":%t,"emergency":false,"rollback":false,"rules":[],`+
-			`"verdict":%q}},"changeCheckType":"CHANGE_BATCH"}`, node.BizExecOrderID, stage, node.ID, verdict == "pass", verdict),
+			`"verdict":%q}},"changeCheckType":%q}`, node.BizExecOrderID, stage, node.ID, verdict == "pass", verdict, checked),
 	}
 }
 

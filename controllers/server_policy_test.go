@@ -41,6 +41,17 @@ var _ = Describe("With the failure policy fail", Ordered, ContinueOnFailure, fun
 		Expect(denied).To(ContainSubstring("not checked, and the failure policy is fail: AlterShield Server refused"))
 	})
 
+	It("an order that the server refuses to check suspends its release before the first step", func(ctx context.Context) {
+		web, first := orderedSet(ctx, twoPods, "")
+		server.SetFault(altershield.Fault{
+			Kind: altershield.FaultRefuse, Actions: []string{altershield.ActionStartOrder}, Code: "101", Message: "illegal start notify request type",
+		})
+		web.released(ctx, "second")
+		Eventually(web.step(ctx)).Should(Equal("0/2 True StepFailed"))
+		Eventually(web.labels(ctx)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
+		Consistently(running(ctx, web.namespace)).Should(Equal(map[string]int{first: 2}))
+	})
+
 	It("a batch without a verdict suspends its release, until a late pass lifts that", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		node := awaited(ctx, namespace, "POST")

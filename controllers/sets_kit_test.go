@@ -35,7 +35,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// webSet is a StatefulSet, DaemonSet or Deployment named web.
+// webSet is a StatefulSet, DaemonSet, Deployment or LeaderWorkerSet named web.
 type webSet struct {
 	namespace, kind, noun string
 	// spec is its spec in JSON without the selector and the template.
@@ -48,8 +48,27 @@ func statefulSet(namespace, management string, replicas int) webSet {
 
 func daemonSet(namespace string) webSet { return webSet{namespace, "DaemonSet", "daemonset", ""} }
 
+// groupSet returns a LeaderWorkerSet of groups of a leader and a worker.
+func groupSet(namespace string, replicas int) webSet {
+	return webSet{namespace, "LeaderWorkerSet", "leaderworkerset", fmt.Sprintf(`"replicas": %d,`, replicas)}
+}
+
+// group returns the API group of its kind.
+func (s webSet) group() string {
+	if s.kind == "LeaderWorkerSet" {
+		return "leaderworkerset.x-k8s.io"
+	}
+	return "apps"
+}
+
 // manifest returns the set as in Git, with an image, and further metadata of the set and of its pods in JSON.
 func (s webSet) manifest(image, metadata, ofPods string) string {
+	if s.kind == "LeaderWorkerSet" {
+		template := fmt.Sprintf(`{"metadata": {"labels": {"app": "web"}%s}, "spec": {"terminationGracePeriodSeconds": 0,
+			"containers": [{"name": "web", "image": %q}]}}`, ofPods, image)
+		return fmt.Sprintf(`{"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": %q, "metadata": {"namespace": %q, "name": "web"%s}, "spec": {%s
+			"leaderWorkerTemplate": {"size": 2, "leaderTemplate": %s, "workerTemplate": %s}}}`, s.kind, s.namespace, metadata, s.spec, template, template)
+	}
 	return fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": %q, "metadata": {"namespace": %q, "name": "web"%s}, "spec": {%s
 		"selector": {"matchLabels": {"app": "web"}},
 		"template": {"metadata": {"labels": {"app": "web"}%s}, "spec": {"terminationGracePeriodSeconds": 0,
@@ -59,7 +78,7 @@ func (s webSet) manifest(image, metadata, ofPods string) string {
 // create creates the set with the image web:1, and changes.
 func (s webSet) create(ctx context.Context, changes ...func(*unstructured.Unstructured)) {
 	GinkgoHelper()
-	enforced(ctx, s.noun+"s.apps")
+	enforced(ctx, s.noun+"s."+s.group())
 	object := &unstructured.Unstructured{}
 	Expect(json.Unmarshal([]byte(s.manifest("web:1", "", "")), &object.Object)).To(Succeed())
 	for _, change := range changes {
@@ -83,7 +102,7 @@ func enforced(ctx context.Context, kind string) {
 func (s webSet) get(ctx context.Context) *unstructured.Unstructured {
 	GinkgoHelper()
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: s.kind})
+	object.SetGroupVersionKind(schema.GroupVersionKind{Group: s.group(), Version: "v1", Kind: s.kind})
 	Expect(kube.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: "web"}, object)).To(Succeed())
 	return object
 }
@@ -103,6 +122,9 @@ func (s webSet) version(ctx context.Context) func() string {
 // record returns the name of the ChangeWorkload of the present version.
 func (s webSet) record(ctx context.Context) string {
 	GinkgoHelper()
+	if s.kind == "Deployment" {
+		return "web--x--" + s.version(ctx)()
+	}
 	return s.noun + "s.web--x--" + s.version(ctx)()
 }
 
@@ -133,8 +155,11 @@ func (s webSet) held(ctx context.Context, release string) func() bool {
 // strategy returns the field that holds a rollout.
 func (s webSet) strategy(ctx context.Context) string {
 	GinkgoHelper()
-	if s.kind == "StatefulSet" {
+	switch s.kind {
+	case "StatefulSet":
 		return s.show(ctx, "{.spec.updateStrategy.rollingUpdate.partition}")
+	case "LeaderWorkerSet":
+		return s.show(ctx, "{.spec.rolloutStrategy.rollingUpdateConfiguration.partition}")
 	}
 	return s.show(ctx, "{.spec.updateStrategy.type}")
 }

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/traas-stack/altershield-operator/controllers/breakglass"
+	"github.com/traas-stack/altershield-operator/controllers/changeapproval"
 	"github.com/traas-stack/altershield-operator/controllers/changefreeze"
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
@@ -42,6 +43,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/pod"
 	"github.com/traas-stack/altershield-operator/controllers/record"
+	"github.com/traas-stack/altershield-operator/controllers/releasegate"
+	"github.com/traas-stack/altershield-operator/controllers/releasepolicy"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -122,10 +125,15 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 			Kinds: builtIn, Client: kube, Live: live, Direct: direct, Mapper: mgr.GetRESTMapper(), Operator: options.Operator, Clock: options.Clock,
 			Declared: catalog, Runner: options.Declared,
 		},
-		"DeclaredKind":  catalog,
-		"ChangeFreeze":  &changefreeze.Reconciler{Client: kube, Clock: options.Clock, Namespace: options.Namespace},
-		"BreakGlass":    &breakglass.Reconciler{Client: kube, Clock: options.Clock},
-		"OpsConfigInfo": &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
+		"DeclaredKind": catalog,
+		"ReleasePolicy": &releasepolicy.Reconciler{
+			Kinds: options.Kinds, Client: kube, Live: live, Clock: options.Clock, Namespace: options.Namespace,
+		},
+		"ReleaseGate":    &releasegate.Reconciler{Client: kube, Namespace: options.Namespace},
+		"ChangeApproval": &changeapproval.Reconciler{Client: kube, Clock: options.Clock},
+		"ChangeFreeze":   &changefreeze.Reconciler{Client: kube, Clock: options.Clock, Namespace: options.Namespace},
+		"BreakGlass":     &breakglass.Reconciler{Client: kube, Clock: options.Clock},
+		"OpsConfigInfo":  &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
 	}
 	recorded := func(name string, kinds bykind.Kinds) *record.Controller {
 		return &record.Controller{Name: name, Kinds: kinds, Client: kube, Reconciler: func(kind workload.Kind) reconcile.Reconciler {

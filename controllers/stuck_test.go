@@ -18,6 +18,7 @@ package controllers_test
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -97,6 +98,21 @@ var _ = Describe("A release that can't start", func() {
 			Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
 		})
 		Eventually(notes(ctx, namespace, "StuckAfterUnusable")).Should(ConsistOf(ContainSubstring(`not "soon"; the setting stuck-rollback applies: 1s`)))
+		backAtFirst(ctx, namespace)
+	})
+
+	It("goes back once its ReleasePolicy has it so", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		policy := fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "ReleasePolicy",
+			"metadata": {"namespace": %q, "name": "patient"}, "spec": {"stuckAfter": "0s"}}`, namespace)
+		output, err := kubectlWith(ctx, policy, "apply", "-f", "-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		bad := goesBad(ctx, namespace, missingImage)
+		Eventually(troubles(ctx, namespace, bad)).Should(ContainElement("ErrImagePull"))
+		Consistently(released(ctx, namespace)).WithTimeout(5 * time.Second).Should(Equal(bad))
+		output, err = kubectl(ctx, "-n", namespace, "patch", "releasepolicy", "patient", "--type", "merge", "-p", `{"spec":{"stuckAfter":"1s"}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
 		backAtFirst(ctx, namespace)
 	})
 

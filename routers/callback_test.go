@@ -94,6 +94,21 @@ func TestNewServesCallbacksUnderEveryPublishedPath(t *testing.T) {
 	}
 }
 
+func TestApplyTakesTheVerdictOnAnOrder(t *testing.T) {
+	g := NewWithT(t)
+	check := changePod("PreSubmitted", "")
+	check.Spec.Order, check.Spec.PodInfos = true, []appv1alpha1.PodSummary{}
+	b := newBench(t, interceptor.Funcs{}, check)
+	answer := b.callBack(t, strings.Replace(bodyOf("PRE", "fail"), "CHANGE_BATCH", "CHANGE_ORDER", 1))
+	g.Expect(answer.Body.String()).To(beSuccess("the verdict is saved"))
+	g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{applied} 1", "altershield_verdicts_total{PRE,fail} 1"))
+	status := b.changePod(t).Status
+	g.Expect(string(status.Status) + " " + status.Message).To(Equal("ExecuteDone PreFailed"))
+	g.Expect(status.PodResults).To(HaveExactElements(appv1alpha1.PodSummary{
+		Namespace: "default", Pod: "change order", Verdict: "unpass", Message: "error rate: find error",
+	}))
+}
+
 func TestApplyChangesNothingByARepeatedCallback(t *testing.T) {
 	g := NewWithT(t)
 	b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
@@ -126,9 +141,8 @@ func TestApplyTakesOneOfTwoCallbacksAtOnce(t *testing.T) {
 		"altershield_verdicts_total{POST,pass} 1"))
 }
 
-func TestCallbacksThatAreNotVerdictsOfBatchesAreAcknowledged(t *testing.T) {
+func TestCallbacksThatAreNotVerdictsOfBatchesOrOrdersAreAcknowledged(t *testing.T) {
 	for name, body := range map[string]string{
-		"of an order":       strings.Replace(bodyOf("POST", "fail"), "CHANGE_BATCH", "CHANGE_ORDER", 1),
 		"of an action":      strings.Replace(bodyOf("POST", "fail"), "CHANGE_BATCH", "CHANGE_ACTION", 1),
 		"before the end":    strings.Replace(bodyOf("POST", "fail"), `"allFinish":true`, `"allFinish":false`, 1),
 		"of nothing at all": strings.Replace(bodyOf("POST", "fail"), "CHANGE_BATCH", "", 1),
@@ -138,7 +152,7 @@ func TestCallbacksThatAreNotVerdictsOfBatchesAreAcknowledged(t *testing.T) {
 			b := newBench(t, interceptor.Funcs{}, changePod("PostSubmitted", ""))
 			answer := b.callBack(t, body)
 			g.Expect(answer.Code).To(Equal(200))
-			g.Expect(answer.Body.String()).To(beSuccess("only verdicts of whole batches count"))
+			g.Expect(answer.Body.String()).To(beSuccess("only verdicts of whole batches and orders count"))
 			g.Expect(b.counted(t)).To(ConsistOf("altershield_callbacks_total{ignored} 1"))
 			g.Expect(b.changePod(t).Status.Status).To(BeEquivalentTo("PostSubmitted"))
 		})

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package runnable has the rollback controller: it rolls back releases that fail to start, fail their check, or are to be rolled back on request.
+// Package runnable has the rollback controller: it rolls back releases that fail to start, fail their check, or are to be rolled back on
+// request.
 package runnable
 
 import (
@@ -26,6 +27,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -106,6 +108,7 @@ func (c *Controller) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, debounce.Handler(handler.TypedEnqueueRequestsFromMapFunc(c.ofPod), debounce.Never), builder.WithPredicates(stopsRunning())).
 		Watches(&corev1.Namespace{}, handler.TypedEnqueueRequestsFromMapFunc(of.Namespace), builder.WithPredicates(scope.OptInChanged())).
 		Watches(&appv1alpha1.ControlledKind{}, handler.TypedEnqueueRequestsFromMapFunc(of.ControlledKind), builder.WithPredicates(scope.ModeChanged())).
+		Watches(&appv1alpha1.ReleasePolicy{}, handler.TypedEnqueueRequestsFromMapFunc(c.ofPolicy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.TypedEnqueueRequestsFromMapFunc(of.All),
 			builder.WithPredicates(c.Settings.Changed(
 				appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigSuspendedRollback, appv1alpha1.ConfigPark, appv1alpha1.ConfigUnstick))).
@@ -114,6 +117,15 @@ func (c *Controller) SetupWithManager(mgr ctrl.Manager) error {
 		return fmt.Errorf("setting up the controller rollback-%s: %w", c.Name, err)
 	}
 	return nil
+}
+
+// ofPolicy maps a ReleasePolicy, which may say how long the pods of a release may take to run, to the workloads that it may concern.
+func (c *Controller) ofPolicy(ctx context.Context, policy client.Object) []bykind.Request {
+	of := bykind.Mapper{Kinds: c.Kinds, Client: c.Client}
+	if policy.GetNamespace() == c.Settings.Namespace { // it may select other namespaces
+		return of.All(ctx, policy)
+	}
+	return of.Beside(ctx, policy)
 }
 
 func isPodJudged(kind workload.Kind) bool {
@@ -200,7 +212,7 @@ func healthChanged(kinds workload.Kinds) predicate.Predicate {
 	}
 }
 
-// phaseChanged passes ChangeWorkloads whose status.status changed.
+// phaseChanged passes ChangeWorkloads whose status.status changed, or whose step lets another number of pods come.
 func phaseChanged() predicate.Predicate {
 	phase := func(object client.Object) appv1alpha1.ChangeWorkloadPhase {
 		workload, ok := object.(*appv1alpha1.ChangeWorkload)
@@ -211,9 +223,20 @@ func phaseChanged() predicate.Predicate {
 	}
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool { return phase(e.ObjectOld) != phase(e.ObjectNew) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return phase(e.ObjectOld) != phase(e.ObjectNew) || letOf(e.ObjectOld) != letOf(e.ObjectNew)
+		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
+}
+
+// letOf returns how many pods of a release there may be by its steps, 0 where the release isn't paced by its nodes.
+func letOf(object client.Object) int32 {
+	record, ok := object.(*appv1alpha1.ChangeWorkload)
+	if !ok {
+		return 0
+	}
+	return ptr.Deref(rollback.LetBySteps(record), 0)
 }
 
 func (c *Controller) ofPod(ctx context.Context, pod client.Object) []bykind.Request {

@@ -58,6 +58,8 @@ type Observation struct {
 	Parked, Remaining bool
 	// First are the first nodes of a release that waits for them.
 	First []string
+	// Let is how many pods of the release there may be by the step that it is at; nil where it isn't paced by its nodes, or no more come now.
+	Let *int32
 	// Blocked reports whether a pod that had its time keeps the workload from going on, and Unblock when to look for one again.
 	Blocked bool
 	Unblock time.Duration
@@ -87,7 +89,7 @@ func Decide(seen Observation) Decision {
 	if !seen.Parked {
 		decision.leave(seen)
 	}
-	decision.Delete = seen.Parked && seen.Remaining || !seen.Parked && seen.Blocked || len(seen.First) > 0
+	decision.Delete = seen.Parked && seen.Remaining || !seen.Parked && seen.Blocked || len(seen.First) > 0 || seen.Let != nil
 	decision.Wait = sooner(decision.Wait, seen.Unblock)
 	for _, known := range seen.Rollbacks {
 		if seen.Verified && known.Version == seen.Release.Version && known.Release < seen.Release.Number {

@@ -25,8 +25,10 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/pace"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -54,7 +56,7 @@ func (r *Rollback) observe(ctx context.Context, object client.Object) (Observati
 			continue
 		}
 		seen.Verified = decide.IsSettled(workload)
-		seen.First = decide.AwaitedFirstNodes(workload)
+		seen.First, seen.Let = decide.AwaitedFirstNodes(workload), rollback.LetBySteps(workload)
 		seen.Over = seen.Verified && !r.Kind.Rollout(object).Rolling
 		if workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend && decide.IsSuspended(object) {
 			seen.Failures = decide.FailureOf(&workload.Status)
@@ -84,9 +86,11 @@ func (r *Rollback) observeSettings(ctx context.Context, object client.Object, se
 	if err != nil {
 		return err
 	}
-	if threshold > 0 { // the annotation does not switch it on
-		seen.Patience.Threshold, seen.Unusable = decide.StuckAfter(object.GetAnnotations(), threshold)
+	policy, err := pace.Reader{Namespaces: r.Client, Policies: r.Client, Namespace: r.Settings.Namespace}.Of(ctx, r.Kind, object)
+	if err != nil {
+		return err
 	}
+	seen.Patience.Threshold, seen.Unusable = decide.PolicyStuckAfter(policy, object.GetAnnotations(), threshold)
 	seen.Patience.Since = r.Contact.Since()
 	return nil
 }
@@ -118,15 +122,15 @@ func (r *Rollback) observePods(ctx context.Context, object client.Object, worklo
 	return nil
 }
 
-// observeOrdinals looks in the cache for pods that are to be deleted: those of a parked release, and those that keep an ordered rollout from
-// going on. Pods become unready without an event that brings a decision.
+// observeOrdinals looks in the cache for pods that are to be deleted: those of a parked release, and those that keep an ordered rollout
+// from going on. Pods become unready without an event that brings a decision.
 func (r *Rollback) observeOrdinals(ctx context.Context, object client.Object, seen *Observation) error {
 	ordinals, ok := workload.OrdinalsOf(r.Kind, object)
 	if !ok || !seen.OptedIn {
 		return nil
 	}
 	rollout := r.Kind.Rollout(object)
-	held := decide.HoldOf(object, rollout.Paused, seen.Release.Number) == decide.Held
+	held := decide.HoldOf(object, rollout.Paused, seen.Release.Number).IsHeld()
 	seen.Parked = held && appv1alpha1.ParkOf(object.GetAnnotations(), seen.Release.Number) != nil
 	unsticks, err := r.Settings.Unsticks(ctx)
 	if err != nil {

@@ -160,7 +160,7 @@ func (r *Rollback) delete(ctx context.Context, object client.Object, seen Observ
 			return left, nil
 		}
 		again, err = r.Roller.DeletePod(ctx, rollback.PodRequest{
-			Kind: r.Kind, Workload: key, From: seen.Release, Failed: seen.Failures != "", Park: seen.Parked, First: seen.First, Patience: seen.Patience,
+			Kind: r.Kind, Workload: key, From: seen.Release, Failed: seen.Failures != "", Park: seen.Parked, First: seen.First, Let: seen.Let, Patience: seen.Patience,
 		})
 	}
 	if obstacle == nil && !errors.As(err, &obstacle) {

@@ -83,7 +83,8 @@ func TestAccountsTakeOnlyWhatTheCacheConfirms(t *testing.T) {
 			validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, objects...))
 			seen := &recorder{}
 			validator.accounts.recorder.Events = seen
-			defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past, freezes: freezesOf(t, validator.accounts, kind.Kind{})}
+			defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past, freezes: freezesOf(t, validator.accounts, kind.Kind{}),
+				paces: pacesOf(t, validator.past, kind.Kind{})}
 			var old object
 			if row.old != nil {
 				old = deployment(t, row.old)

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -36,29 +35,30 @@ import (
 // maxWould and maxWouldLength limit the evidence: how many sentences, and how long each is, in bytes.
 const maxWould, maxWouldLength = 16, 512
 
-// glassFor returns a BreakGlass that lets a release pass what it needs to, nil if there is none. If the release has passed already, it is
-// that one. pending is about one whose use by the release before isn't counted yet: the next release would remove the only trace of it.
+// glassFor returns the BreakGlass that lets a release pass the most of what stops it, and what becomes of the release by that; nil if there
+// is none. pending is about one that would let it pass more, if its use by the release before were counted: the next release would remove
+// the only trace of that use.
 func (f *freezes) glassFor(
-	ctx context.Context, asked start, needed []appv1alpha1.BreakGlassOverride, passed *appv1alpha1.BreakGlassPass,
-) (found *appv1alpha1.BreakGlass, pending []string, err error) {
-	var list appv1alpha1.BreakGlassList
-	if err := f.live.List(ctx, &list, client.InNamespace(asked.request.Namespace)); err != nil {
-		return nil, nil, fmt.Errorf("%s: listing the BreakGlasses in namespace %s: %w: try again", f.phrase(asked), asked.request.Namespace, err)
+	ctx context.Context, asked start, facts decide.Admission,
+) (found *appv1alpha1.BreakGlass, answer decide.Admitted, pending []string, err error) {
+	glasses, err := f.glasses(ctx, asked)
+	var uncounted *appv1alpha1.BreakGlass
+	var most int
+	for _, glass := range glasses {
+		facts.Glass = glass.Spec.Overrides
+		switch with := decide.Admit(facts); {
+		case !f.isCounted(glass, asked):
+			if len(with.Uses) > most {
+				uncounted, most = glass, len(with.Uses)
+			}
+		case len(with.Uses) > len(answer.Uses):
+			found, answer = glass, with
+		}
 	}
-	for i := range list.Items {
-		glass := &list.Items[i]
-		if passed != nil && glass.UID != passed.UID {
-			continue
-		}
-		if !decide.IsUsable(glass, f.clock.Now()) || !decide.Overrides(glass, needed) || !freeze.Selects(glass.Spec.Workloads, f.kind, asked.object) {
-			continue
-		}
-		if f.isCounted(glass, asked) {
-			return glass, nil, nil
-		}
-		pending = []string{fmt.Sprintf("the last use of BreakGlass %s isn't recorded yet: try again", glass.Name)}
+	if most > len(answer.Uses) {
+		pending = []string{fmt.Sprintf("the last use of BreakGlass %s isn't recorded yet: try again", uncounted.Name)}
 	}
-	return nil, pending, nil
+	return found, answer, pending, err
 }
 
 // isCounted reports whether a BreakGlass counts the release before, if that passed by it.
@@ -68,43 +68,41 @@ func (f *freezes) isCounted(glass *appv1alpha1.BreakGlass, asked start) bool {
 	return passed == nil || passed.UID != glass.UID || decide.IsCounted(glass, f.kind.GroupVersionKind().Kind, f.name(asked), release, passed)
 }
 
-// letsThrough reports whether the BreakGlass by which a release passed lets it through a suspension, false if passed is nil. Any
-// caller may claim so.
-func (f *freezes) letsThrough(ctx context.Context, asked start, passed *appv1alpha1.BreakGlassPass) (bool, error) {
+// glasses returns the usable BreakGlasses for a workload.
+func (f *freezes) glasses(ctx context.Context, asked start) (usable []*appv1alpha1.BreakGlass, err error) {
+	var list appv1alpha1.BreakGlassList
+	if err := f.live.List(ctx, &list, client.InNamespace(asked.request.Namespace)); err != nil {
+		return nil, fmt.Errorf("%s: listing the BreakGlasses in namespace %s: %w: try again", f.phrase(asked), asked.request.Namespace, err)
+	}
+	for i := range list.Items {
+		glass := &list.Items[i]
+		if decide.IsUsable(glass, f.clock.Now()) && freeze.Selects(glass.Spec.Workloads, f.kind, asked.object) {
+			usable = append(usable, glass)
+		}
+	}
+	return usable, nil
+}
+
+// overrides returns what the BreakGlass by which a release passed overrides, none if passed is nil. Any caller may claim so.
+func (f *freezes) overrides(ctx context.Context, asked start, passed *appv1alpha1.BreakGlassPass) ([]appv1alpha1.BreakGlassOverride, error) {
 	if passed == nil {
-		return false, nil
+		return nil, nil
 	}
-	glass, _, err := f.glassFor(ctx, asked, []appv1alpha1.BreakGlassOverride{appv1alpha1.OverrideSuspension}, passed)
-	return glass != nil, err
+	glasses, err := f.glasses(ctx, asked)
+	for _, glass := range glasses {
+		if glass.UID == passed.UID {
+			return glass.Spec.Overrides, nil
+		}
+	}
+	return nil, err
 }
 
-// suspension returns why the validating webhook denies a release that doesn't pass by a BreakGlass, empty if it admits it.
-func (d *defaulter) suspension(ctx context.Context, asked start, oldObject *unstructured.Unstructured, old, updated marks) (string, error) {
-	version, err := updated.computedVersion()
-	if err != nil || updated.beforeFirstCall(old).ignoresSuspension() && !old.hasSpentLabel() {
-		return "", nil //nolint:nilerr // stamping reports the error
+func breakGlassPass(
+	glass *appv1alpha1.BreakGlass, user string, now time.Time, overrides []appv1alpha1.BreakGlassOverride, would []string,
+) *appv1alpha1.BreakGlassPass {
+	pass := &appv1alpha1.BreakGlassPass{
+		Name: glass.Name, UID: glass.UID, User: decide.Shorten(user, 253), Time: metav1.NewTime(now), Overrides: overrides,
 	}
-	refused, phrase := d.past.refusalOf(ctx, asked.known, oldObject, updated, version, d.clock.Now()), d.freezes.phrase(asked)
-	switch {
-	case !old.suspended() && refused == nil:
-		return "", nil
-	case !old.suspended():
-		return refusalSentence(phrase, refused), nil
-	case refused != nil:
-		return phrase + " is suspended", nil
-	}
-	workloads, err := d.past.workloads(ctx, asked.known)
-	if err != nil {
-		return "", err
-	}
-	if returns, err := d.past.isReturn(ctx, asked.known, oldObject, updated, version, workloads); returns || err != nil {
-		return "", err
-	}
-	return phrase + " is suspended", nil
-}
-
-func breakGlassPass(glass *appv1alpha1.BreakGlass, user string, now time.Time, would []string) *appv1alpha1.BreakGlassPass {
-	pass := &appv1alpha1.BreakGlassPass{Name: glass.Name, UID: glass.UID, User: decide.Shorten(user, 253), Time: metav1.NewTime(now)}
 	for _, sentence := range would[:min(len(would), maxWould)] {
 		pass.Would = append(pass.Would, decide.Shorten(sentence, maxWouldLength))
 	}

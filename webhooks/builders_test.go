@@ -280,8 +280,11 @@ func accountsOf(t testing.TB, reader client.Reader) *accounts {
 	return newAccounts(options, countingMetrics(t)).of(kind.Kind{})
 }
 
-// pastOf returns a past with the reader as its API server.
+// pastOf returns a past with the reader as its API server, an empty one for nil.
 func pastOf(live client.Reader, accounts *accounts) *past {
+	if live == nil {
+		live = fake.NewClientBuilder().WithScheme(testkit.Scheme()).Build()
+	}
 	return newPast(Options{Live: live, Clock: clocktesting.NewFakePassiveClock(now)}, accounts).of(kind.Kind{})
 }
 
@@ -293,6 +296,13 @@ func freezesOf(t testing.TB, accounts *accounts, kind workload.Kind, objects ...
 	return newFreezes(options, newPast(options, accounts), accounts).of(kind)
 }
 
+// pacesOf returns paces with the ReleasePolicies, ReleaseGates and namespaces.
+func pacesOf(t testing.TB, past *past, kind workload.Kind, objects ...client.Object) *paces {
+	t.Helper()
+	reader := fake.NewClientBuilder().WithScheme(testkit.Scheme()).WithObjects(objects...).Build()
+	return newPaces(Options{Reader: reader, Namespace: "altershieldoperator-system"}, past).of(kind)
+}
+
 func countingMetrics(t testing.TB) *Metrics {
 	t.Helper()
 	metrics, err := NewMetrics(prometheus.NewRegistry())
@@ -300,4 +310,17 @@ func countingMetrics(t testing.TB) *Metrics {
 		t.Fatal(err)
 	}
 	return metrics
+}
+
+// jsonOf returns a value as JSON has it.
+func jsonOf(t testing.TB, value any) (decoded any) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &decoded); err != nil {
+		t.Fatal(err)
+	}
+	return decoded
 }

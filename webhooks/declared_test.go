@@ -120,7 +120,8 @@ func controlled(object object) {
 func mutated(t testing.TB, kind workload.Kind, old, updated object) object {
 	t.Helper()
 	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{})).of(kind)
-	defaulter := &defaulter{kind: kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(kind), freezes: freezesOf(t, accounts, kind)}
+	defaulter := &defaulter{kind: kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(kind), freezes: freezesOf(t, accounts, kind),
+		paces: pacesOf(t, pastOf(nil, accounts).of(kind), kind)}
 	request := requestOf(t, old, updated)
 	response := defaulter.Handle(t.Context(), request)
 	if !response.Allowed {
@@ -245,7 +246,8 @@ func TestMarksRestoreTemplatesAsTheyWere(t *testing.T) {
 func TestDefaulterReportsAConditionThatFails(t *testing.T) {
 	g, kind := NewWithT(t), clusters(t)
 	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{})).of(kind)
-	defaulter := &defaulter{kind: kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(kind), freezes: freezesOf(t, accounts, kind)}
+	defaulter := &defaulter{kind: kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(kind), freezes: freezesOf(t, accounts, kind),
+		paces: pacesOf(t, pastOf(nil, accounts).of(kind), kind)}
 	request := requestOf(t, nil, objectOf(t, cluster, field(1, "app.kubernetes.io/operation", "metadata", "annotations")))
 	request.Name = "prod"
 	response := defaulter.Handle(t.Context(), request)

@@ -22,7 +22,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,6 +47,7 @@ type defaulter struct {
 	accounts *accounts
 	past     *past
 	freezes  *freezes
+	paces    *paces
 }
 
 var _ admission.Handler = &defaulter{}
@@ -98,11 +98,11 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if released {
-		course := d.freezes.courseOf(ctx, start{request: request, object: created, number: 1, isNew: true})
+		course := d.course(ctx, nil, before, start{request: request, object: created, number: 1, isNew: true})
 		if course.denial != nil {
 			return *course.denial
 		}
-		if err := after.settle(before, course, 1); err != nil {
+		if err := after.settle(course, 1); err != nil {
 			return d.unversioned(request, err)
 		}
 		warnings = append(warnings, course.warnings...)
@@ -118,61 +118,104 @@ func (d *defaulter) update(ctx context.Context, request admission.Request, oldOb
 	if before.isLeftAlone(old) {
 		return admission.Patched("", patch(d.kind, before, before.leftAlone(old))...)
 	}
-	now, by := d.clock.Now(), author{user: request.UserInfo.Username, isOperator: request.UserInfo.Username == d.operator}
+	by := author{user: request.UserInfo.Username, isOperator: request.UserInfo.Username == d.operator}
 	isRelease := before.releases(old)
 	if by.isOperator && !isRelease && before.release().Number == old.release().Number {
 		return admission.Allowed("")
 	}
 	known := d.accounts.known(ctx, request, oldObject.GetUID())
-	before.knownAs = d.refusedVersion(ctx, known, oldObject, before, now)
-	var warnings []string
-	switch {
-	case !isRelease:
-		warnings = selectorAdvice(d.kind, old, before)
-	case !by.isOperator: // its rollbacks go to all nodes at once
-		before.first, warnings = d.firstNodes(ctx, before)
-	}
-	if isRelease {
-		if before.holdWith, err = workload.HoldWith(d.kind, oldObject.Object, updated.Object); err != nil {
-			warnings = append(warnings, fmt.Sprintf("the rollout of this release can't be held: %s", err))
+	if isRelease || before.isStampedAfter(old) {
+		if before, err = before.unsteered(old); err != nil {
+			return d.unreadable(request, err)
 		}
 	}
-	if !by.isOperator {
-		asked := start{request: request, object: holding(updated, before.holdWith), known: known, before: old.annotations}
-		before.course = d.courseOf(ctx, asked, oldObject, old, before)
+	if isRelease {
+		return d.release(ctx, request, known, old, before, by)
 	}
-	if before.course.denial != nil {
-		return *before.course.denial
+	return d.adjust(ctx, request, known, old, before, by)
+}
+
+// release answers an update that is a release.
+func (d *defaulter) release(ctx context.Context, request admission.Request, known client.Object, old, before marks, by author) admission.Response {
+	var warnings []string
+	var err error
+	if !by.isOperator { // its rollbacks go to all nodes at once
+		before.first, warnings = d.firstNodes(ctx, before)
 	}
-	warnings = append(warnings, before.course.warnings...)
-	after, err := stampUpdate(old, before, by, now)
+	if before.holdWith, err = workload.HoldWith(d.kind, old.object.Object, before.object.Object); err != nil {
+		warnings = append(warnings, fmt.Sprintf("the rollout of this release can't be held: %s", err))
+	}
+	next := decide.NextRelease(old.annotations)
+	version, _, err := before.version(by, next)
 	if err != nil {
 		return d.unversioned(request, err)
 	}
-	if isRelease {
-		d.accounts.take(ctx, decisionStamped, request, known, after.release())
+	verified := d.past.wasVerified(ctx, known, version)
+	if by.isOperator || verified {
+		before.gate = d.past.gateOf(ctx, old.object, version)
 	}
-	warnings = slices.Concat(warnings, pauseAdvice(after), keptKeys(old, before, after), labelAdvice(old, before))
+	if !by.isOperator {
+		asked := start{request: request, object: holding(before.object, before.holdWith), known: known, before: old.annotations, number: next}
+		facts := decide.Admission{Ignored: before.beforeFirstCall(old).ignores(old), Verified: verified}
+		if asked.judgement, err = d.past.judge(ctx, known, old, before, version, facts, d.clock.Now()); err != nil {
+			return admission.Errored(http.StatusInternalServerError, err)
+		}
+		if asked.refused != nil {
+			before.knownAs = asked.refused.Version
+		}
+		before.course = d.course(ctx, &old, before, asked)
+		if before.course.denial != nil {
+			return *before.course.denial
+		}
+		warnings = append(warnings, before.course.warnings...)
+	}
+	after, err := stampUpdate(old, before, by, d.clock.Now())
+	if err != nil {
+		return d.unversioned(request, err)
+	}
+	d.accounts.take(ctx, decisionStamped, request, known, after.release())
+	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(slices.Concat(warnings, pauseAdvice(after))...)
+}
+
+// adjust answers an update that is no release: it restores what the author may not change, and records requests.
+func (d *defaulter) adjust(ctx context.Context, request admission.Request, known client.Object, old, before marks, by author) admission.Response {
+	phrase, warnings := workload.Phrase(d.kind, request.Name), selectorAdvice(d.kind, old, before)
+	if before.startsParked(old) && !by.isOperator {
+		release := old.release().Number
+		before.course = d.freezes.courseOf(ctx, start{
+			request: request, object: before.object, known: known, before: old.annotations, number: release,
+			parked: appv1alpha1.FrozenOf(old.annotations, release),
+		})
+		if before.course.denial != nil {
+			return *before.course.denial
+		}
+		warnings = append(warnings, before.course.warnings...)
+	}
+	after, err := stampUpdate(old, before, by, d.clock.Now())
+	if err != nil {
+		return d.unversioned(request, err)
+	}
+	if !by.isOperator {
+		advice, err := d.paces.keep(ctx, phrase, old, &after)
+		if err != nil {
+			return admission.Errored(http.StatusInternalServerError, err)
+		}
+		warnings = slices.Concat(warnings, advice, goOnAdvice(phrase, old, before))
+	}
+	warnings = slices.Concat(warnings, keptKeys(old, before, after), labelAdvice(old, before))
 	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(warnings...)
 }
 
-// courseOf returns what becomes of an update that may start a release.
-func (d *defaulter) courseOf(ctx context.Context, asked start, oldObject *unstructured.Unstructured, old, updated marks) course {
-	switch {
-	case updated.releases(old):
-		asked.number = decide.NextRelease(old.annotations)
-		suspension, err := d.suspension(ctx, asked, oldObject, old, updated)
-		if err != nil {
-			return failed(err)
-		}
-		asked.suspension = suspension
-	case updated.startsParked(old):
-		asked.number = old.release().Number
-		asked.parked = appv1alpha1.FrozenOf(old.annotations, asked.number)
-	default:
-		return course{}
+// course returns what becomes of a release that a user makes. old is nil for a new workload.
+func (d *defaulter) course(ctx context.Context, old *marks, updated marks, asked start) course {
+	paced, warnings, err := d.paces.decide(ctx, d.freezes.phrase(asked), old, updated, asked.Verified)
+	if err != nil {
+		return failed(err)
 	}
-	return d.freezes.courseOf(ctx, asked)
+	asked.paced = paced
+	result := d.freezes.courseOf(ctx, asked)
+	result.warnings = slices.Concat(warnings, result.warnings)
+	return result
 }
 
 // courseOf returns what becomes of a start. It is denied if the freezes can't be read.
@@ -187,23 +230,6 @@ func (f *freezes) courseOf(ctx context.Context, asked start) course {
 func failed(err error) course {
 	response := admission.Errored(http.StatusInternalServerError, err)
 	return course{denial: &response}
-}
-
-// refusedVersion returns the version under which a release with the label ignored-suspend is quarantined, empty if it isn't. The
-// record of the override depends on it.
-func (d *defaulter) refusedVersion(ctx context.Context, known client.Object, oldObject *unstructured.Unstructured, updated marks, now time.Time) string {
-	old := newMarks(d.kind, oldObject)
-	if old.suspended() || old.hasSpentLabel() || !updated.beforeFirstCall(old).ignoresSuspension() || !updated.releases(old) {
-		return ""
-	}
-	version, err := updated.computedVersion()
-	if err != nil {
-		return ""
-	}
-	if refused := d.past.refusalOf(ctx, known, oldObject, updated, version, now); refused != nil {
-		return refused.Version
-	}
-	return ""
 }
 
 func (d *defaulter) unreadable(request admission.Request, err error) admission.Response {

@@ -38,7 +38,8 @@ func mutate(t testing.TB, request admission.Request) admission.Response {
 func defaulterOf(t testing.TB, reader client.Reader) *defaulter {
 	t.Helper()
 	accounts := accountsOf(t, reader)
-	return &defaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts), freezes: freezesOf(t, accounts, kind.Kind{})}
+	return &defaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts), freezes: freezesOf(t, accounts, kind.Kind{}),
+		paces: pacesOf(t, pastOf(reader, accounts), kind.Kind{})}
 }
 
 func TestDeploymentDefaulterPatchesReleasesAndNothingElse(t *testing.T) {

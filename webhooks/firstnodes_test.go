@@ -55,7 +55,8 @@ func setDefaulter(t *testing.T, kind workload.Kind, refusal error) *defaulter {
 		},
 	})
 	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{})).of(kind)
-	return &defaulter{kind: kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(live, accounts).of(kind), freezes: freezesOf(t, accounts, kind)}
+	return &defaulter{kind: kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(live, accounts).of(kind), freezes: freezesOf(t, accounts, kind),
+		paces: pacesOf(t, pastOf(live, accounts).of(kind), kind)}
 }
 
 func TestDefaulterStartsAReleaseOnTheFirstNodes(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -60,7 +61,7 @@ func (f freezes) of(kind workload.Kind) *freezes {
 // start is a release, or the end of the pause of a parked one.
 type start struct {
 	request admission.Request
-	object  client.Object
+	object  *unstructured.Unstructured
 	// known is the workload from the cache; nil if the cache doesn't confirm the request.
 	known client.Object
 	// before are the annotations of the workload before the request.
@@ -71,8 +72,10 @@ type start struct {
 	parked *appv1alpha1.Frozen
 	// isNew reports whether the workload begins with the request.
 	isNew bool
-	// suspension is why the release is denied if no freeze is on, empty if it isn't.
-	suspension string
+	// judgement is of a release of a workload that isn't new.
+	judgement
+	// paced is how it is rolled out in steps; nil if it isn't.
+	paced *pacing
 }
 
 // course is what becomes of a start.
@@ -80,59 +83,66 @@ type course struct {
 	// denial is nil if it is admitted.
 	denial   *admission.Response
 	warnings []string
-	// frozen is the freeze that parks the release, broken is how it passes by a BreakGlass; nil if neither.
+	// frozen is the freeze that parks the release, pass is how it passes by a BreakGlass, paced is how it is rolled out in steps; each
+	// is nil if it doesn't.
 	frozen *appv1alpha1.Frozen
-	broken *appv1alpha1.BreakGlassPass
+	pass   *appv1alpha1.BreakGlassPass
+	paced  *pacing
 }
 
-// decide returns what becomes of a start: it is admitted, parked, or denied, or it passes by a BreakGlass.
+// decide returns what becomes of a start: it is admitted, parked, paced, or denied, and it may pass by a BreakGlass.
 func (f *freezes) decide(ctx context.Context, asked start) (course, error) {
 	found, err := f.reader.Of(ctx, f.kind, asked.object, f.clock.Now())
 	if err != nil {
 		return course{}, err
 	}
-	var warnings, would []string
-	parks, turn := true, f.turn(asked, found)
+	turn := f.turn(asked, found)
 	found = slices.DeleteFunc(found, func(freeze freeze.Found) bool { return !freeze.Active || freeze.Excepts(asked.request.UserInfo) })
-	for _, one := range found {
-		sentence := fmt.Sprintf("%s is frozen: %s", f.phrase(asked), one.Describe().Sentence())
-		if one.Spec.Action == appv1alpha1.FreezeWarn {
-			warnings = append(warnings, sentence+"; it is admitted all the same")
-			continue
+	reasons, warnings := f.reasonsOf(asked, found, turn)
+	facts := f.factsOf(asked)
+	facts.Waits = len(turn) > 0
+	if len(found) > 0 { // the strictest comes first
+		facts.Freeze = found[0].Spec.Action
+	}
+	result := course{}
+	answer := decide.Admit(facts)
+	if len(answer.Stops) > 0 {
+		glass, with, pending, err := f.glassFor(ctx, asked, facts)
+		if err != nil {
+			return course{}, err
 		}
-		would, parks = append(would, sentence), parks && one.Spec.Action == appv1alpha1.FreezePark
+		if glass != nil {
+			answer = with
+			result.pass, warnings = f.pass(ctx, asked, glass, with.Uses, reasons, warnings)
+		}
+		if answer.Denied == appv1alpha1.OverrideFreeze {
+			if facts.Freeze == appv1alpha1.FreezePark {
+				pending = append([]string{"it can't be parked: " + f.obstacle(asked)}, pending...)
+			}
+			return f.denied(ctx, asked, answer.Stops, reasons, pending), nil
+		}
+		warnings = append(warnings, pending...)
 	}
-	if len(would) == 0 {
-		would = turn
+	if answer.Denied == appv1alpha1.OverrideSuspension { // the validating webhook decides on that
+		facts.Suspended, facts.Refused = false, false
+		answer = decide.Admit(facts)
 	}
-	needed := overrides(len(would) > 0, asked.suspension != "")
-	if len(needed) == 0 {
-		return course{warnings: warnings}, nil
+	if answer.Park {
+		result.frozen, warnings = f.parked(ctx, asked, found, append(warnings, reasons[appv1alpha1.OverrideFreeze]...))
 	}
-	if asked.suspension != "" {
-		would = append(would, asked.suspension)
+	if answer.Pace {
+		result.paced, warnings = asked.paced, append(warnings, asked.paced.warnings...)
 	}
-	glass, pending, err := f.glassFor(ctx, asked, needed, nil)
-	if err != nil {
-		return course{}, err
-	}
-	if glass != nil {
-		return f.broken(ctx, asked, glass, would, warnings), nil
-	}
-	warnings = append(warnings, pending...)
-	switch {
-	case !slices.Contains(needed, appv1alpha1.OverrideFreeze): // the validating webhook decides
-		return course{warnings: warnings}, nil
-	case !parks:
-		return f.denied(ctx, asked, append(would, pending...), needed), nil
-	case asked.parked != nil:
-		warnings = append(append(warnings, would...), "the release stays parked: it starts by itself")
-		return course{frozen: asked.parked, warnings: warnings}, nil
-	}
-	if obstacle := f.obstacle(asked); obstacle != "" {
-		return f.denied(ctx, asked, append(append(would, "it can't be parked: "+obstacle), pending...), needed), nil
-	}
-	return f.parked(ctx, asked, freeze.Mark(found, asked.number), append(warnings, would...)), nil
+	result.warnings = warnings
+	return result, nil
+}
+
+// factsOf returns what is known of a start, except for freezes.
+func (f *freezes) factsOf(asked start) decide.Admission {
+	facts := asked.Admission
+	facts.Resumes, facts.MayPark = asked.parked != nil, f.obstacle(asked) == ""
+	facts.Steps, facts.Approvals = asked.paced != nil, asked.paced != nil && asked.paced.approvals() != ""
+	return facts
 }
 
 // turn returns what a parked release waits for after its freeze, empty for other releases and for the users that the freeze excepts.
@@ -145,14 +155,27 @@ func (f *freezes) turn(asked start, found []freeze.Found) []string {
 	return []string{fmt.Sprintf("%s waits for its turn after ChangeFreeze %s", f.phrase(asked), strings.Join(asked.parked.By, ", "))}
 }
 
-func overrides(frozen, suspended bool) (needed []appv1alpha1.BreakGlassOverride) {
-	if frozen {
-		needed = append(needed, appv1alpha1.OverrideFreeze)
+// reasonsOf returns the sentences for what stops or slows a start, and warnings of freezes that don't.
+func (f *freezes) reasonsOf(
+	asked start, found []freeze.Found, turn []string,
+) (reasons map[appv1alpha1.BreakGlassOverride][]string, warnings []string) {
+	reasons = map[appv1alpha1.BreakGlassOverride][]string{appv1alpha1.OverrideSuspension: {asked.sentence(f.phrase(asked))}}
+	for _, one := range found {
+		sentence := fmt.Sprintf("%s is frozen: %s", f.phrase(asked), one.Describe().Sentence())
+		if one.Spec.Action == appv1alpha1.FreezeWarn {
+			warnings = append(warnings, sentence+"; it is admitted all the same")
+			continue
+		}
+		reasons[appv1alpha1.OverrideFreeze] = append(reasons[appv1alpha1.OverrideFreeze], sentence)
 	}
-	if suspended {
-		needed = append(needed, appv1alpha1.OverrideSuspension)
+	if len(reasons[appv1alpha1.OverrideFreeze]) == 0 {
+		reasons[appv1alpha1.OverrideFreeze] = turn
 	}
-	return needed
+	if asked.paced != nil {
+		reasons[appv1alpha1.OverridePace] = []string{asked.paced.steps()}
+		reasons[appv1alpha1.OverrideApproval] = []string{asked.paced.approvals()}
+	}
+	return reasons, warnings
 }
 
 // obstacle returns why the pause of a release doesn't keep it, and it alone, from starting; empty if it does.
@@ -175,26 +198,45 @@ func (f *freezes) obstacle(asked start) string {
 	return ""
 }
 
-func (f *freezes) parked(ctx context.Context, asked start, mark *appv1alpha1.Frozen, warnings []string) course {
+// parked returns the mark of a release that is parked, or stays parked.
+func (f *freezes) parked(ctx context.Context, asked start, found []freeze.Found, warnings []string) (*appv1alpha1.Frozen, []string) {
+	if asked.parked != nil {
+		return asked.parked, append(warnings, "the release stays parked: it starts by itself")
+	}
 	f.accounts.take(ctx, decisionParked, asked.request, asked.known, decide.Release{Number: asked.number})
-	return course{frozen: mark, warnings: append(warnings, "the release is parked: it starts when the freeze ends")}
+	return freeze.Mark(found, asked.number), append(warnings, "the release is parked: it starts when the freeze ends")
 }
 
-func (f *freezes) denied(ctx context.Context, asked start, would []string, needed []appv1alpha1.BreakGlassOverride) course {
+// denied returns the denial of a start by a freeze. more are further sentences of it.
+func (f *freezes) denied(
+	ctx context.Context, asked start, stops []appv1alpha1.BreakGlassOverride,
+	reasons map[appv1alpha1.BreakGlassOverride][]string, more []string,
+) course {
 	f.accounts.take(ctx, decisionFrozen, asked.request, asked.known, decide.Release{Number: asked.number})
-	advice := fmt.Sprintf("in an emergency, create a BreakGlass in namespace %s for %s %s with overrides %s",
-		asked.request.Namespace, f.kind.GroupVersionKind().GroupKind(), f.name(asked), strings.ReplaceAll(fmt.Sprint(needed), " ", ", "))
-	response := denied(f.phrase(asked)+" is frozen", strings.Join(would, "; "), advice)
+	var would, needed []string
+	for _, stop := range stops {
+		if stop == appv1alpha1.OverrideFreeze || stop == appv1alpha1.OverrideSuspension {
+			would, needed = append(would, reasons[stop]...), append(needed, string(stop))
+		}
+	}
+	advice := fmt.Sprintf("in an emergency, create a BreakGlass in namespace %s for %s %s with overrides [%s]",
+		asked.request.Namespace, f.kind.GroupVersionKind().GroupKind(), f.name(asked), strings.Join(needed, ", "))
+	response := denied(f.phrase(asked)+" is frozen", strings.Join(append(would, more...), "; "), advice)
 	return course{denial: &response}
 }
 
-func (f *freezes) broken(ctx context.Context, asked start, glass *appv1alpha1.BreakGlass, would, warnings []string) course {
-	f.accounts.take(ctx, decisionBroken, asked.request, asked.known, decide.Release{Number: asked.number})
-	return course{
-		broken: breakGlassPass(glass, asked.request.UserInfo.Username, f.clock.Now(), would),
-		warnings: append(warnings, fmt.Sprintf("%s passes by BreakGlass %s, which is recorded for %s, although %s",
-			f.phrase(asked), glass.Name, asked.request.UserInfo.Username, strings.Join(would, "; "))),
+func (f *freezes) pass(
+	ctx context.Context, asked start, glass *appv1alpha1.BreakGlass, uses []appv1alpha1.BreakGlassOverride,
+	reasons map[appv1alpha1.BreakGlassOverride][]string, warnings []string,
+) (*appv1alpha1.BreakGlassPass, []string) {
+	f.accounts.take(ctx, decisionBreakGlass, asked.request, asked.known, decide.Release{Number: asked.number})
+	var would []string
+	for _, use := range uses {
+		would = append(would, reasons[use]...)
 	}
+	user := asked.request.UserInfo.Username
+	return breakGlassPass(glass, user, f.clock.Now(), uses, would), append(warnings, fmt.Sprintf(
+		"%s passes by BreakGlass %s, which is recorded for %s, although %s", f.phrase(asked), glass.Name, user, strings.Join(would, "; ")))
 }
 
 func (f *freezes) phrase(asked start) string { return workload.Phrase(f.kind, f.name(asked)) }
@@ -205,36 +247,36 @@ func (f *freezes) name(asked start) string {
 
 // startsParked reports whether an update ends the pause of a release that is parked.
 func (m marks) startsParked(old marks) bool {
-	return old.paused && !m.beforeFirstCall(old).paused && appv1alpha1.FrozenOf(old.annotations, old.release().Number) != nil
+	return old.paused && !m.beforeFirstCall(old).paused && old.isParked()
 }
 
-// settle marks a release by what becomes of it: how it passes by a BreakGlass, or the freeze that parks it, which pauses its rollout unless
-// that is paused already. A pause of the operator that a user has ended goes on as it was.
-func (m *marks) settle(given marks, course course, release int64) error {
-	if course.broken != nil {
-		if err := m.write(appv1alpha1.AnnotationBreakGlass, appv1alpha1.BreakGlassMark{Release: release, BreakGlassPass: *course.broken}); err != nil {
+// settle marks a release by what becomes of it: how it passes by a BreakGlass, the freeze that parks it, and the steps in which it is
+// rolled out.
+func (m *marks) settle(course course, release int64) error {
+	if course.pass != nil {
+		if err := m.write(appv1alpha1.AnnotationBreakGlass, appv1alpha1.BreakGlassMark{Release: release, BreakGlassPass: *course.pass}); err != nil {
 			return err
 		}
 	}
-	if course.frozen == nil {
-		return nil
+	if course.frozen != nil {
+		m.annotations[appv1alpha1.AnnotationFrozen] = course.frozen.String()
+		m.hold(release)
 	}
-	m.annotations[appv1alpha1.AnnotationFrozen] = course.frozen.String()
+	return m.pace(course.paced, release)
+}
+
+// hold pauses the rollout of a parked release unless it is paused already. A pause of the operator that a user has ended goes on as it was.
+func (m *marks) hold(release int64) {
 	pauser, ok := m.kind.(workload.Pauser)
 	if !ok || m.paused {
-		return nil
+		return
 	}
 	m.paused = true
 	if isHeld(m.annotations) {
-		return nil
+		return
 	}
-	originals := m.originals // of the pause of the previous release, which goes on, or of the first call's
-	if !given.paused && !pauser.Paused(m.object) {
-		originals = pauser.Originals(m.object)
-	}
-	if originals != "" {
+	if originals := m.originalsOf(pauser); originals != "" {
 		m.annotations[appv1alpha1.AnnotationHeldFrom] = originals
 	}
 	m.annotations[appv1alpha1.AnnotationHeld] = strconv.FormatInt(release, 10)
-	return nil
 }

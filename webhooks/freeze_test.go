@@ -18,14 +18,12 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -92,7 +90,7 @@ const (
 	mark     = `{"release":2,"by":["default/lock"],"concurrent":5}`
 	advice   = "in an emergency, create a BreakGlass in namespace default for Deployment.apps sleep with overrides [Freeze]"
 	passes   = "deployment sleep passes by BreakGlass inc-7, which is recorded for alice, although " + isFrozen
-	evidence = `{"release":2,"name":"inc-7","uid":"bg-1","user":"alice","time":"2026-11-21T10:00:00Z","would":["` + isFrozen + `"]}`
+	evidence = `{"release":2,"name":"inc-7","uid":"bg-1","user":"alice","time":"2026-11-21T10:00:00Z","overrides":["Freeze"],"would":["` + isFrozen + `"]}`
 )
 
 // admit has a defaulter answer a request while there are ChangeFreezes and BreakGlasses.
@@ -100,7 +98,7 @@ func admit(t *testing.T, kind workload.Kind, request admission.Request, objects 
 	t.Helper()
 	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}))
 	defaulter := &defaulter{kind: kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts),
-		freezes: freezesOf(t, accounts, kind, objects...)}
+		freezes: freezesOf(t, accounts, kind, objects...), paces: pacesOf(t, pastOf(nil, accounts), kind, objects...)}
 	response = defaulter.Handle(t.Context(), request)
 	return response, operations(response.Patches)
 }
@@ -233,26 +231,13 @@ func TestDefaulterFreezesASetByItsPartition(t *testing.T) {
 	g.Expect(annotationSet(patch, "altershield.defense.antgroup.com/held-from")).NotTo(BeEmpty(), "the partition of the user comes back")
 }
 
-// applied returns the object of a request as the defaulter admits it.
-func applied(t *testing.T, kind workload.Kind, old, updated object, objects ...client.Object) (object, admission.Warnings) {
+// submitted returns the object of a request as the defaulter admits it.
+func submitted(t *testing.T, kind workload.Kind, old, updated object, objects ...client.Object) (object, admission.Warnings) {
 	t.Helper()
 	request := requestOf(t, old, updated)
 	response, _ := admit(t, kind, request, objects...)
 	NewWithT(t).Expect(response.Allowed).To(BeTrue())
-	return patchedBy(t, response, request), response.Warnings
-}
-
-// patchedBy returns the object of a request as a response changes it.
-func patchedBy(t *testing.T, response admission.Response, request admission.Request) object {
-	t.Helper()
-	g := NewWithT(t)
-	text, err := json.Marshal(response.Patches)
-	g.Expect(err).NotTo(HaveOccurred())
-	patch, err := jsonpatch.DecodePatch(text)
-	g.Expect(err).NotTo(HaveOccurred())
-	patched, err := patch.Apply(request.Object.Raw)
-	g.Expect(err).NotTo(HaveOccurred())
-	return objectOf(t, string(patched))
+	return patched(t, updated, response), response.Warnings
 }
 
 // with returns a copy of an object with the edits.
@@ -271,20 +256,20 @@ func TestDefaulterParksByWhatTheReleaseItselfNeedsToKnow(t *testing.T) {
 	}
 	first := objectOf(t, knativeService)
 	next := with(t, first, container("web:2"))
-	parked, _ := applied(t, kind, first, next, lock())
+	parked, _ := submitted(t, kind, first, next, lock())
 	g.Expect(revision(parked)).To(Equal("web-00001"), "the first update is parked, too")
-	second, _ := applied(t, kind, first, next)
+	second, _ := submitted(t, kind, first, next)
 	at(second, "status")["latestReadyRevisionName"] = "web-00002"
-	parked, _ = applied(t, kind, second, with(t, second, container("web:3")), lock())
+	parked, _ = submitted(t, kind, second, with(t, second, container("web:3")), lock())
 	g.Expect(revision(parked)).To(Equal("web-00002"))
 
 	g.Expect(at(parked, "metadata", "annotations")).To(HaveKeyWithValue(heldKey, "2"))
 	at(parked, "status")["latestReadyRevisionName"] = "web-00003"
-	again, _ := applied(t, kind, parked, with(t, parked, container("web:4")), lock())
+	again, _ := submitted(t, kind, parked, with(t, parked, container("web:4")), lock())
 	g.Expect(revision(again)).To(Equal("web-00002"), "the revision of a parked release gets no traffic")
 	g.Expect(at(again, "metadata", "annotations")).To(HaveKeyWithValue("altershield.defense.antgroup.com/hold-with", ContainSubstring("web-00002")))
 	g.Expect(at(again, "metadata", "annotations")).To(HaveKeyWithValue(heldKey, "3"))
-	released, _ := applied(t, kind, parked, with(t, parked, container("web:4")))
+	released, _ := submitted(t, kind, parked, with(t, parked, container("web:4")))
 	g.Expect(at(released, "spec")).NotTo(HaveKey("traffic"), "the pause ends as it began")
 }
 
@@ -294,14 +279,14 @@ func TestDefaulterKeepsThePartitionOfTheUserWhileASetIsParked(t *testing.T) {
 	partition := field(object{"type": "RollingUpdate", "rollingUpdate": object{"partition": float64(2)}}, "updateStrategy", "spec")
 	heldFrom := HaveKeyWithValue("altershield.defense.antgroup.com/held-from", MatchJSON(`{"partition":2}`))
 	old := deployment(t, stamped(versionOf123, "1"), partition)
-	first, _ := applied(t, statefulset.Kind{}, old, with(t, old, template("a")), lock())
+	first, _ := submitted(t, statefulset.Kind{}, old, with(t, old, template("a")), lock())
 	g.Expect(at(first, "metadata", "annotations")).To(heldFrom)
-	reinvoked, _ := applied(t, statefulset.Kind{}, old, with(t, first, label("injected", "true")), lock())
+	reinvoked, _ := submitted(t, statefulset.Kind{}, old, with(t, first, label("injected", "true")), lock())
 	g.Expect(at(reinvoked, "metadata", "annotations")).To(heldFrom, "another webhook changed something meanwhile")
-	second, _ := applied(t, statefulset.Kind{}, first, with(t, first, template("b")), lock())
+	second, _ := submitted(t, statefulset.Kind{}, first, with(t, first, template("b")), lock())
 	g.Expect(at(second, "metadata", "annotations")).To(heldFrom)
 	g.Expect(at(second, "metadata", "annotations")).To(HaveKeyWithValue(heldKey, "3"))
-	third, _ := applied(t, statefulset.Kind{}, second, with(t, second, template("c")))
+	third, _ := submitted(t, statefulset.Kind{}, second, with(t, second, template("c")))
 	g.Expect(at(third, "spec", "updateStrategy", "rollingUpdate")).To(HaveKeyWithValue("partition", float64(2)))
 }
 
@@ -312,6 +297,21 @@ func TestDefaulterFreezesAReleaseAfterOneThatIsHeld(t *testing.T) {
 	g.Expect(patch).NotTo(HaveKey("remove /spec/paused"), "the pause of the release before goes on")
 	g.Expect(annotationSet(patch, heldKey)).To(Equal("2"))
 	g.Expect(annotationSet(patch, frozenKey)).To(Equal(mark))
+}
+
+// The partition of the first call is not the one of the user.
+func TestDefaulterIsCalledAgainForAParkedReleaseOfASet(t *testing.T) {
+	g := NewWithT(t)
+	at := func(partition float64, edits ...edit) object {
+		return deployment(t, append([]edit{field(object{"type": "RollingUpdate", "rollingUpdate": object{"partition": partition}}, "updateStrategy", "spec")}, edits...)...)
+	}
+	again := at(2147483647, stamped(versionOf1234, "2"), repaired, annotation(heldKey, "2"), annotation("altershield.defense.antgroup.com/held-from", `{"partition":2}`),
+		annotation(frozenKey, mark), releasedBy("alice", versionOf1234, "2", "x"))
+	request := requestOf(t, at(2, stamped(versionOf123, "1")), again)
+	request.Kind.Kind = "StatefulSet"
+	_, patch := admit(t, statefulset.Kind{}, request, lock())
+	g.Expect(patch).NotTo(HaveKey(ContainSubstring("/spec/updateStrategy")))
+	g.Expect(patch).NotTo(HaveKey(ContainSubstring("held-from")))
 }
 
 func TestDefaulterIsCalledAgainForAParkedRelease(t *testing.T) {
@@ -397,11 +397,11 @@ func TestDefaulterKeepsAParkedReleaseParked(t *testing.T) {
 				g.Expect(patch).To(BeEmpty())
 				return
 			}
-			patched := patchedBy(t, response, request)
-			paused, _ := at(patched, "spec")["paused"].(bool)
+			after := patched(t, deployment(t, row.updated), response)
+			paused, _ := at(after, "spec")["paused"].(bool)
 			g.Expect(paused).To(Equal(row.paused))
 			if row.paused {
-				g.Expect(at(patched, "metadata", "annotations")).To(And(HaveKeyWithValue(heldKey, "2"), HaveKeyWithValue(frozenKey, mark)))
+				g.Expect(at(after, "metadata", "annotations")).To(And(HaveKeyWithValue(heldKey, "2"), HaveKeyWithValue(frozenKey, mark)))
 			}
 		})
 	}
@@ -414,10 +414,10 @@ func TestDefaulterKeepsAParkedDaemonSetParked(t *testing.T) {
 	applies := func(old object, edits ...edit) object {
 		return deployment(t, append([]edit{repaired, strategy("RollingUpdate")}, edits...)...)
 	}
-	parked, _ := applied(t, daemonset.Kind{}, old, applies(old), lock())
+	parked, _ := submitted(t, daemonset.Kind{}, old, applies(old), lock())
 	g.Expect(at(parked, "spec", "updateStrategy")).To(HaveKeyWithValue("type", "OnDelete"))
 	for name, objects := range map[string][]client.Object{"in the freeze": {lock()}, "while others go on": nil} {
-		again, warnings := applied(t, daemonset.Kind{}, parked, applies(parked, label("team", "b")), objects...)
+		again, warnings := submitted(t, daemonset.Kind{}, parked, applies(parked, label("team", "b")), objects...)
 		g.Expect(warnings).To(ContainElement("the release stays parked: it starts by itself"), name)
 		g.Expect(at(again, "spec", "updateStrategy")).To(HaveKeyWithValue("type", "OnDelete"), name)
 		g.Expect(at(again, "metadata", "labels")).To(HaveKeyWithValue("team", "b"), name)
@@ -431,8 +431,8 @@ func TestDefaulterKeepsTheOriginalsOfAParkedSet(t *testing.T) {
 		return field(object{"type": "RollingUpdate", "rollingUpdate": object{"partition": pods}}, "updateStrategy", "spec")
 	}
 	old := deployment(t, stamped(versionOf123, "1"), partition(2))
-	parked, _ := applied(t, statefulset.Kind{}, old, with(t, old, repaired), lock())
-	kept, _ := applied(t, statefulset.Kind{}, parked, with(t, parked, partition(1)), lock())
+	parked, _ := submitted(t, statefulset.Kind{}, old, with(t, old, repaired), lock())
+	kept, _ := submitted(t, statefulset.Kind{}, parked, with(t, parked, partition(1)), lock())
 	g.Expect(kept).To(Equal(parked))
 }
 
@@ -440,9 +440,9 @@ func TestDefaulterKeepsTheOriginalsOfAParkedSet(t *testing.T) {
 func TestDefaulterKeepsAParkedReleaseParkedInALaterCall(t *testing.T) {
 	g := NewWithT(t)
 	old := deployment(t, stamped(versionOf123, "2"), field(true, "paused", "spec"), annotation(heldKey, "2"), annotation(frozenKey, mark))
-	first, _ := applied(t, kind.Kind{}, old, with(t, old, repaired, without("paused", "spec")), lock())
+	first, _ := submitted(t, kind.Kind{}, old, with(t, old, repaired, without("paused", "spec")), lock())
 	g.Expect(at(first, "metadata", "annotations")).To(HaveKeyWithValue(heldKey, "3"))
-	second, _ := applied(t, kind.Kind{}, old, with(t, first, templateLabel("test", "123")), lock())
+	second, _ := submitted(t, kind.Kind{}, old, with(t, first, templateLabel("test", "123")), lock())
 	g.Expect(second).To(Equal(old))
 }
 
@@ -497,7 +497,7 @@ func TestBreakGlassIsNotUsedWhereTheValidatorAdmitsARelease(t *testing.T) {
 			reader := readerOf(t, interceptor.Funcs{}, cached(t, row.old), changeWorkload("d-1", versionOf1234, row.status, ""))
 			accounts := accountsOf(t, reader)
 			defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(reader, accounts),
-				freezes: freezesOf(t, accounts, kind.Kind{}, row.objects...)}
+				freezes: freezesOf(t, accounts, kind.Kind{}, row.objects...), paces: pacesOf(t, pastOf(reader, accounts), kind.Kind{})}
 			response := defaulter.Handle(t.Context(), requestOf(t, deployment(t, row.old), deployment(t, row.old, repaired)))
 			g.Expect(response.Allowed).To(BeTrue())
 			passed := annotationSet(operations(response.Patches), breakGlassKey)
@@ -508,6 +508,18 @@ func TestBreakGlassIsNotUsedWhereTheValidatorAdmitsARelease(t *testing.T) {
 			g.Expect(passed).To(ContainSubstring(`"would":["` + row.would + `"]`))
 		})
 	}
+}
+
+func TestDefaulterDecidesNothingWhileAReturnCannotBeRead(t *testing.T) {
+	old := all(stamped(versionOf123, "2"), suspended)
+	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}, cached(t, old), changeWorkload("d-1", versionOf1234, "Success", "")))
+	past := pastOf(readerOf(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return errors.New("no answer")
+	}}), accounts)
+	defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: past,
+		freezes: freezesOf(t, accounts, kind.Kind{}, glass()), paces: pacesOf(t, past, kind.Kind{})}
+	response := defaulter.Handle(t.Context(), requestOf(t, deployment(t, old), deployment(t, old, repaired)))
+	NewWithT(t).Expect(response.Result.Code).To(BeEquivalentTo(500), "a BreakGlass may be used for nothing")
 }
 
 func TestBreakGlassCountsTheReleaseBefore(t *testing.T) {
@@ -543,9 +555,14 @@ func TestBreakGlassPassesASuspension(t *testing.T) {
 	request := requestOf(t, deployment(t, old), deployment(t, old, repaired))
 	_, patch := admit(t, kind.Kind{}, request, overriding("Suspension"))
 	g.Expect(annotationSet(patch, breakGlassKey)).To(Equal(
-		`{"release":2,"name":"inc-7","uid":"bg-1","user":"alice","time":"2026-11-21T10:00:00Z","would":["deployment sleep is suspended"]}`))
+		`{"release":2,"name":"inc-7","uid":"bg-1","user":"alice","time":"2026-11-21T10:00:00Z","overrides":["Suspension"],"would":["deployment sleep is suspended"]}`))
 	_, patch = admit(t, kind.Kind{}, request, overriding("Suspension"), lock())
-	g.Expect(annotationSet(patch, breakGlassKey)).To(BeEmpty(), "it would have to override the freeze, too")
+	g.Expect(annotationSet(patch, breakGlassKey)).To(ContainSubstring(`"overrides":["Suspension"]`))
+	g.Expect(annotationSet(patch, frozenKey)).To(Equal(mark), "it does not pass the freeze")
+	response, _ := admit(t, kind.Kind{}, request, overriding("Suspension"), lock(acting("Deny")))
+	g.Expect(response.Result.Message).To(Equal(isFrozen + "; deployment sleep is suspended"))
+	g.Expect(response.Warnings).To(Equal([]string{
+		"in an emergency, create a BreakGlass in namespace default for Deployment.apps sleep with overrides [Freeze, Suspension]"}))
 	_, patch = admit(t, kind.Kind{}, request, overriding("Freeze", "Suspension"), lock())
 	g.Expect(annotationSet(patch, breakGlassKey)).To(ContainSubstring(`"would":["` + isFrozen + `","deployment sleep is suspended"]`))
 
@@ -589,7 +606,7 @@ func TestFreezesThatCanNotBeRead(t *testing.T) {
 		}).Build()
 		options := Options{Reader: reader, Live: reader, Namespace: "altershieldoperator-system", Clock: accounts.clock}
 		defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts),
-			freezes: newFreezes(options, newPast(options, accounts), accounts).of(kind.Kind{})}
+			freezes: newFreezes(options, newPast(options, accounts), accounts).of(kind.Kind{}), paces: newPaces(options, newPast(options, accounts)).of(kind.Kind{})}
 		return defaulter.Handle(t.Context(), requestOf(t, old, next))
 	}
 	g := NewWithT(t)

@@ -34,19 +34,21 @@ func (m marks) hasSpentLabel() bool {
 	return m.ignoresSuspension() && decide.IsIgnoredSuspendSpent(m.annotations)
 }
 
+// ignores reports whether the label lets a release from old through.
+func (m marks) ignores(old marks) bool { return m.ignoresSuspension() && !old.hasSpentLabel() }
+
 // ignoreDenial records a release that overrides its denial, and consumes the label.
 func (m marks) ignoreDenial(old, updated marks, record appv1alpha1.IgnoredSuspend) error {
 	rollbacks := appv1alpha1.RollbacksOf(old.annotations)
-	isRefused := decide.RefusalOf(rollbacks, record.Version, record.Time.Time) != nil ||
+	facts := decide.Admission{Suspended: old.suspended(), Ignored: updated.ignores(old)}
+	facts.Refused = decide.RefusalOf(rollbacks, record.Version, record.Time.Time) != nil ||
 		decide.RefusalOf(rollbacks, updated.knownAs, record.Time.Time) != nil
 	switch {
-	case old.suspended() || isRefused:
-		if updated.ignoresSuspension() && !old.hasSpentLabel() {
-			if err := m.write(appv1alpha1.AnnotationIgnoredSuspendBy, record); err != nil {
-				return err
-			}
+	case decide.Admit(facts).Ignores:
+		if err := m.write(appv1alpha1.AnnotationIgnoredSuspendBy, record); err != nil {
+			return err
 		}
-	case len(refusedVersions(rollbacks, record.Time.Time)) > 0:
+	case !facts.Suspended && !facts.Refused && len(refusedVersions(rollbacks, record.Time.Time)) > 0:
 		// A later webhook may turn the template into a quarantined one, and then this webhook is called again. If none does, the
 		// Deployment reconciler removes the label.
 		return nil

@@ -35,7 +35,7 @@ const (
 	decisionRuleBroken     decision = "rule_broken"
 	decisionParked         decision = "parked"
 	decisionFrozen         decision = "frozen"
-	decisionBroken         decision = "break_glass"
+	decisionBreakGlass     decision = "break_glass"
 )
 
 // Metrics counts the decisions of the webhooks, without dry runs and requests that the cache doesn't confirm.
@@ -55,7 +55,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	// Prometheus sees no increase when a counter appears, so each starts at 0.
 	for _, decision := range []decision{
 		decisionStamped, decisionDenied, decisionRefused, decisionIgnored, decisionRefusalIgnored, decisionReturned, decisionRuleBroken,
-		decisionParked, decisionFrozen, decisionBroken,
+		decisionParked, decisionFrozen, decisionBreakGlass,
 	} {
 		metrics.decisions.WithLabelValues(string(decision))
 	}

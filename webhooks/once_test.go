@@ -78,7 +78,8 @@ func TestDefaulterSuspendsACreatedJobWhoseTemplateFailedBefore(t *testing.T) {
 				row.change(record)
 			}
 			accounts := accountsOf(t, readerOf(t, interceptor.Funcs{}, record)).of(job.Kind{})
-			patcher := &defaulter{kind: job.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(job.Kind{}), freezes: freezesOf(t, accounts, job.Kind{})}
+			patcher := &defaulter{kind: job.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(job.Kind{}), freezes: freezesOf(t, accounts, job.Kind{}),
+				paces: pacesOf(t, pastOf(nil, accounts).of(job.Kind{}), job.Kind{})}
 			response := patcher.Handle(t.Context(), requestOf(t, nil, deployment(t, row.created)))
 			g.Expect(response.Allowed).To(BeTrue())
 			g.Expect(response.Warnings).To(Equal(row.warnings))
@@ -104,7 +105,8 @@ func TestDefaulterAdmitsNoJobWithoutKnowingItsPast(t *testing.T) {
 	accounts := accountsOf(t, readerOf(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return errors.New("no cache")
 	}})).of(job.Kind{})
-	patcher := &defaulter{kind: job.Kind{}, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(job.Kind{}), freezes: freezesOf(t, accounts, job.Kind{})}
+	patcher := &defaulter{kind: job.Kind{}, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(job.Kind{}), freezes: freezesOf(t, accounts, job.Kind{}),
+		paces: pacesOf(t, pastOf(nil, accounts).of(job.Kind{}), job.Kind{})}
 	response := patcher.Handle(t.Context(), requestOf(t, nil, deployment(t)))
 	g.Expect(response.Allowed).To(BeFalse())
 	g.Expect(response.Result.Message).To(ContainSubstring("no cache"))

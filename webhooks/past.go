@@ -22,10 +22,13 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -37,6 +40,8 @@ import (
 
 // Checks on the API server whether a suspended Deployment may return to a version that the cache shows as verified.
 // +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=changeworkloads,verbs=list
+// Finds the gate label of the pods of a version that a release returns to: the cache of a replica that doesn't lead has no revisions.
+// +kubebuilder:rbac:groups=apps,resources=replicasets;controllerrevisions,verbs=list
 
 // Limits of live reads: per second, in a burst, and the timeout of each.
 const (
@@ -78,6 +83,44 @@ func newPast(options Options, accounts *accounts) *past {
 func (p past) of(kind workload.Kind) *past {
 	p.kind, p.accounts = kind, p.accounts.of(kind)
 	return &p
+}
+
+// judgement is what the past of a workload makes of a release.
+type judgement struct {
+	decide.Admission
+	// refused is the rollback that quarantined the version; nil if it isn't quarantined.
+	refused *appv1alpha1.Rollback
+}
+
+// judge returns what the past of a workload makes of a release, beside what is known of it. Whether a release that would be denied returns
+// to a verified version is read from the API server.
+func (p *past) judge(
+	ctx context.Context, known client.Object, old, updated marks, version string, facts decide.Admission, now time.Time,
+) (judgement, error) {
+	if facts.Own {
+		return judgement{Admission: facts}, nil
+	}
+	made := judgement{facts, p.refusalOf(ctx, known, old.object, updated, version, now)}
+	made.Suspended, made.Refused = old.suspended(), made.refused != nil
+	if made.Refused || decide.Admit(made.Admission).Denied == "" {
+		return made, nil
+	}
+	workloads, err := p.workloads(ctx, known)
+	if err == nil {
+		made.Verified, err = p.isReturn(ctx, known, old.object, updated, version, workloads)
+	}
+	return made, err
+}
+
+// sentence returns why a release is denied if nothing lets it through, empty if it isn't.
+func (j judgement) sentence(phrase string) string {
+	switch {
+	case j.Suspended:
+		return phrase + " is suspended"
+	case j.Refused:
+		return refusalSentence(phrase, j.refused)
+	}
+	return ""
 }
 
 // workloads returns the ChangeWorkloads of a workload in the cache. For an unconfirmed request it returns none, as they name pods.
@@ -123,6 +166,46 @@ func (p *past) isVerified(ctx context.Context, known client.Object, version stri
 	return decide.IsVerified(workloads, version), nil
 }
 
+// wasVerified reports whether a version of a workload was verified, as isVerified does where the cache shows so. It reports false if that
+// can't be read.
+func (p *past) wasVerified(ctx context.Context, known client.Object, version string) bool {
+	workloads, err := p.workloads(ctx, known)
+	if err != nil || !decide.IsVerified(workloads, version) {
+		return false
+	}
+	verified, err := p.isVerified(ctx, known, version)
+	return err == nil && verified
+}
+
+// gateOf returns the gate label of the pods of a version, which the newest of its revisions has, too: with another one they would restart.
+// It is empty if there is none, or if the revisions can't be read.
+func (p *past) gateOf(ctx context.Context, object client.Object, version string) string {
+	layered, ok := p.kind.(workload.Layered)
+	if !ok {
+		return ""
+	}
+	var revisions metav1.PartialObjectMetadataList
+	layer, err := apiutil.GVKForObject(layered.Layer(), scheme.Scheme)
+	if err == nil {
+		revisions.SetGroupVersionKind(layer.GroupVersion().WithKind(layer.Kind + "List"))
+		err = p.live.List(ctx, &revisions, client.InNamespace(object.GetNamespace()), client.MatchingLabels{appv1alpha1.LabelVersion: version})
+	}
+	if err != nil {
+		if p.accounts.allow(object.GetUID()) {
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to read the revisions of a version: its pods restart if they have a gate label",
+				"namespace", object.GetNamespace(), "name", object.GetName())
+		}
+		return ""
+	}
+	own := slices.DeleteFunc(revisions.Items, func(revision metav1.PartialObjectMetadata) bool { return !metav1.IsControlledBy(&revision, object) })
+	if len(own) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(own, func(a, b metav1.PartialObjectMetadata) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	}).Labels[appv1alpha1.LabelGate]
+}
+
 // versionOf returns which of the versions belongs to the same content: another build of the operator may have computed a different
 // version of it. It returns none if the workload isn't confirmed or earlier contents can't be read; then versions alone decide.
 func (p *past) versionOf(ctx context.Context, known client.Object, object *unstructured.Unstructured, content workload.Content, versions []string) string {
@@ -161,7 +244,7 @@ func (p *past) orphanVersion(ctx context.Context, namespace string, object *unst
 	if !ok {
 		return ""
 	}
-	brought := created.templateVersion()
+	brought := created.templateLabel(appv1alpha1.LabelVersion)
 	computed, err := created.computedVersion()
 	if err != nil || !isVersion(brought) || brought == computed {
 		return ""

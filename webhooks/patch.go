@@ -18,11 +18,12 @@ package webhooks
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"sort"
 
 	"gomodules.xyz/jsonpatch/v2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
@@ -34,7 +35,7 @@ import (
 func patch(kind workload.Kind, from, to marks) []jsonpatch.Operation {
 	operations := patchMap("/metadata/labels", from.labels, to.labels)
 	operations = append(operations, patchMap("/metadata/annotations", from.annotations, to.annotations)...)
-	operations = append(operations, patchPause(kind, from, to)...)
+	operations = append(operations, patchFields(kind, from, to)...)
 	for _, pointer := range slices.Sorted(maps.Keys(to.templates)) {
 		before, after := from.templates[pointer], to.templates[pointer]
 		if len(before.labels) == 0 && len(after.labels) > 0 && !before.hasMetadata {
@@ -45,14 +46,20 @@ func patch(kind workload.Kind, from, to marks) []jsonpatch.Operation {
 	return operations
 }
 
-func patchPause(kind workload.Kind, from, to marks) []jsonpatch.Operation {
-	pauser, canPause := kind.(workload.Pauser)
-	if !canPause || from.paused == to.paused {
-		return nil
+// patchFields returns the operations that pause, resume or pace a rollout; none if they leave the object as it was sent.
+func patchFields(kind workload.Kind, from, to marks) []jsonpatch.Operation {
+	change := to.steer
+	if pauser, canPause := kind.(workload.Pauser); canPause && from.paused != to.paused {
+		if to.paused {
+			change = slices.Concat(change, pauser.Pause(holding(to.object, to.annotations[appv1alpha1.AnnotationHoldWith])))
+		} else {
+			change = slices.Concat(change, pauser.Resume(from.object, to.originals))
+		}
 	}
-	change := pauser.Resume(from.object, to.originals)
-	if to.paused {
-		change = pauser.Pause(holding(to.object, to.annotations[appv1alpha1.AnnotationHoldWith]))
+	if from.sent != nil {
+		if result, err := applied(from.sent, change); err == nil && reflect.DeepEqual(result.Object, from.sent.Object) {
+			return nil
+		}
 	}
 	var operations []jsonpatch.Operation
 	for _, operation := range change {
@@ -62,15 +69,12 @@ func patchPause(kind workload.Kind, from, to marks) []jsonpatch.Operation {
 }
 
 // holding returns a workload with what its pause needs to know of the workload before its release.
-func holding(object client.Object, with string) client.Object {
+func holding(object *unstructured.Unstructured, with string) *unstructured.Unstructured {
 	annotations := object.GetAnnotations()
 	if annotations[appv1alpha1.AnnotationHoldWith] == with {
 		return object
 	}
-	copied, ok := object.DeepCopyObject().(client.Object)
-	if !ok {
-		return object // can't happen: a copy is of the same type
-	}
+	copied := object.DeepCopy()
 	annotations = cloneOrNew(annotations)
 	annotations[appv1alpha1.AnnotationHoldWith] = with
 	copied.SetAnnotations(annotations)

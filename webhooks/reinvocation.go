@@ -51,9 +51,7 @@ func (m marks) beforeFirstCall(old marks) marks {
 		return m
 	}
 	given := m.clone()
-	if started {
-		given.paused, given.originals = false, m.annotations[appv1alpha1.AnnotationHeldFrom]
-	}
+	given.paused = m.paused && !started
 	if record.Ended == nil {
 		return given
 	}

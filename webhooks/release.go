@@ -26,7 +26,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -54,14 +53,20 @@ type marks struct {
 	paused    bool
 	// holdWith is what the pause of a new release needs to know of the workload before it; empty for nothing.
 	holdWith string
-	// originals are the fields that a pause of the operator overwrote, in JSON.
+	// originals are the fields that the pause of the previous release overwrote, in JSON, if resumed is set: the operator ends that pause.
 	originals string
+	resumed   bool
+	// steer has the operations that changed object since it was sent, and further ones; sent is the object before, nil if it is object.
+	steer []workload.Operation
+	sent  *unstructured.Unstructured
+	// gate is the gate label that pods of the version have.
+	gate string
 	// first reports whether the release is to start on its first nodes.
 	first bool
 	// course is what the freezes that are on make of the release.
 	course course
 	// object is the object with the marks.
-	object client.Object
+	object *unstructured.Unstructured
 	// knownAs is the earlier version of the template, if another build of the operator computed it. It is empty if there is none, or
 	// if it makes no difference.
 	knownAs string
@@ -107,8 +112,8 @@ func (m marks) release() decide.Release {
 	return decide.Release{Version: m.labels[appv1alpha1.LabelVersion], Number: decide.ReleaseNumber(m.annotations)}
 }
 
-// isLeftAlone reports whether another controller manages the workload, and it has not come under change control before: a release is that of
-// the object which this controller reconciles.
+// isLeftAlone reports whether another controller manages the workload, and it has not come under change control before: a release is that
+// of the object which this controller reconciles.
 func (m marks) isLeftAlone(old marks) bool {
 	_, decides := m.kind.(workload.Selective)
 	return !decides && metav1.GetControllerOfNoCopy(m.object) != nil && old.labels[appv1alpha1.LabelVersion] == ""
@@ -130,8 +135,12 @@ func stampNew(created marks, user string, now time.Time) (marks, error) {
 		version = created.knownAs
 	}
 	stamped.setRelease(version, 1)
+	if created.templateLabel(appv1alpha1.LabelVersion) == version { // for pods that it adopts
+		stamped.setGate(created.templateLabel(appv1alpha1.LabelGate))
+	}
 	delete(stamped.labels, appv1alpha1.LabelIgnoredSuspend)
 	delete(stamped.annotations, appv1alpha1.AnnotationRollback) // there is nothing to go back to
+	delete(stamped.annotations, appv1alpha1.AnnotationGoOn)
 	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
 		User: user, Time: metav1.NewTime(now), Version: version, Release: 1,
 	})
@@ -148,8 +157,8 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	stamped := updated.clone()
 	stamped.restoreOwned(old)
 	if !updated.releases(old) {
-		stamped.settleRequest(old, updated, by.user)
-		return stamped, stamped.settle(updated, updated.course, old.release().Number)
+		stamped.settleRequests(old, updated, by.user)
+		return stamped, stamped.settle(updated.course, old.release().Number)
 	}
 	stamped.settleRollback(updated, by)
 	release := decide.NextRelease(old.annotations)
@@ -158,6 +167,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 		return marks{}, err
 	}
 	stamped.setRelease(version, release)
+	stamped.setGate(updated.gate)
 	if unstamped {
 		stamped.unstampTemplates()
 	}
@@ -172,7 +182,7 @@ func stampUpdate(old, updated marks, by author, now time.Time) (marks, error) {
 	}
 	end := ended(updated, stamped)
 	stamped.startOnFirstNodes(release)
-	if err := stamped.settle(updated, updated.course, release); err != nil {
+	if err := stamped.settle(updated.course, release); err != nil {
 		return marks{}, err
 	}
 	return stamped, stamped.write(appv1alpha1.AnnotationReleasedBy, appv1alpha1.ReleaseRecord{
@@ -194,14 +204,26 @@ func (m marks) clone() marks {
 
 // resume ends the operator's pause of the previous release, which would hold back the repair too. A user's pause stays.
 func (m *marks) resume(old marks) {
-	delete(m.annotations, appv1alpha1.AnnotationHeld)
-	delete(m.annotations, appv1alpha1.AnnotationHeldFrom)
-	delete(m.annotations, appv1alpha1.AnnotationParked)
-	delete(m.annotations, appv1alpha1.AnnotationFrozen)
-	delete(m.annotations, appv1alpha1.AnnotationBreakGlass)
-	if old.paused && isHeld(old.annotations) {
-		m.paused, m.originals = false, old.annotations[appv1alpha1.AnnotationHeldFrom]
+	for _, key := range []string{
+		appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationParked, appv1alpha1.AnnotationFrozen,
+		appv1alpha1.AnnotationBreakGlass, appv1alpha1.AnnotationPaced, appv1alpha1.AnnotationGoOn, appv1alpha1.AnnotationGoOnBy,
+	} {
+		delete(m.annotations, key)
 	}
+	if m.paused && old.isHeld() {
+		m.paused, m.originals, m.resumed = false, appv1alpha1.OriginalsOf(old.annotations), true
+	}
+}
+
+// isHeld reports whether the operator has paused the rollout.
+func (m marks) isHeld() bool { return m.paused && isHeld(m.annotations) }
+
+// originalsOf returns the fields that a pause of the operator overwrites, in JSON; empty for none.
+func (m marks) originalsOf(pauser workload.Pauser) string {
+	if m.resumed {
+		return m.originals
+	}
+	return pauser.Originals(m.object)
 }
 
 // isHeld reports whether a pause, as the annotations show it, is the operator's.
@@ -221,8 +243,8 @@ func (m marks) restoreKeys(old marks) {
 	restore(m.annotations, old.annotations, appv1alpha1.OwnedAnnotations())
 }
 
-// leftAlone returns the marks of a workload that is left alone. Its pod template keeps a version: the workload of which it is a part may have
-// been stamped, and finds its pods by that.
+// leftAlone returns the marks of a workload that is left alone. Its pod template keeps a version: the workload of which it is a part may
+// have been stamped, and finds its pods by that.
 func (m marks) leftAlone(old marks) marks {
 	left := m.clone()
 	left.restoreKeys(old)

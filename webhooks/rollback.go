@@ -24,14 +24,18 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// settleRequest records the author of a rollback request. An existing request keeps its author.
-func (m marks) settleRequest(old, updated marks, user string) {
-	switch updated.annotations[appv1alpha1.AnnotationRollback] {
-	case "":
-		delete(m.annotations, appv1alpha1.AnnotationRollbackBy)
-	case old.annotations[appv1alpha1.AnnotationRollback]:
-	default:
-		m.annotations[appv1alpha1.AnnotationRollbackBy] = user
+// settleRequests records the authors of the requests of users. An existing request keeps its author.
+func (m marks) settleRequests(old, updated marks, user string) {
+	for request, by := range map[string]string{
+		appv1alpha1.AnnotationRollback: appv1alpha1.AnnotationRollbackBy, appv1alpha1.AnnotationGoOn: appv1alpha1.AnnotationGoOnBy,
+	} {
+		switch updated.annotations[request] {
+		case "":
+			delete(m.annotations, by)
+		case old.annotations[request]:
+		default:
+			m.annotations[by] = user
+		}
 	}
 }
 
@@ -71,7 +75,7 @@ func (m marks) rollbackTo(release int64) *appv1alpha1.Rollback {
 func (m marks) version(by author, release int64) (version string, unstamped bool, err error) {
 	if by.isOperator && workload.KeepsRevisions(m.kind) {
 		made := m.rollbackTo(release)
-		if made != nil && (made.Unstamped || m.templateVersion() == made.To) {
+		if made != nil && (made.Unstamped || m.templateLabel(appv1alpha1.LabelVersion) == made.To) {
 			return made.To, made.Unstamped, nil
 		}
 	}

@@ -75,7 +75,8 @@ func TestDefaulterEndsTheHoldOfASetWithTheNextRelease(t *testing.T) {
 			g := NewWithT(t)
 			old, updated := deployment(t, all(holding, row.old)), deployment(t, all(holding, row.updated, repaired, ignoring))
 			accounts := accountsOf(t, readerOf(t, interceptor.Funcs{})).of(row.kind)
-			patcher := &defaulter{kind: row.kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(row.kind), freezes: freezesOf(t, accounts, row.kind)}
+			patcher := &defaulter{kind: row.kind, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(row.kind), freezes: freezesOf(t, accounts, row.kind),
+				paces: pacesOf(t, pastOf(nil, accounts).of(row.kind), row.kind)}
 			patch := operations(patcher.Handle(t.Context(), requestOf(t, old, updated)).Patches)
 			g.Expect(patch).To(HaveKey("remove /metadata/annotations/altershield.defense.antgroup.com~1held"))
 			g.Expect(patch).To(HaveKey("remove /metadata/annotations/altershield.defense.antgroup.com~1parked"))
@@ -112,7 +113,8 @@ func TestDefaulterLeavesTheRollbackOfASetAtItsRevision(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			accounts := accountsOf(t, readerOf(t, interceptor.Funcs{})).of(statefulset.Kind{})
-			patcher := &defaulter{kind: statefulset.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(statefulset.Kind{}), freezes: freezesOf(t, accounts, statefulset.Kind{})}
+			patcher := &defaulter{kind: statefulset.Kind{}, operator: operator, clock: accounts.clock, accounts: accounts, past: pastOf(nil, accounts).of(statefulset.Kind{}), freezes: freezesOf(t, accounts, statefulset.Kind{}),
+				paces: pacesOf(t, pastOf(nil, accounts).of(statefulset.Kind{}), statefulset.Kind{})}
 			request := requestOf(t, deployment(t, release), deployment(t, all(release, row.updated)))
 			request.UserInfo.Username = row.user
 			patch := operations(patcher.Handle(t.Context(), request).Patches)

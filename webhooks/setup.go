@@ -53,6 +53,12 @@ const (
 	ValidateChangeFreezePath = "/validate-changefreeze"
 	// MutateBreakGlassPath is the path for BreakGlasses.
 	MutateBreakGlassPath = "/mutate-breakglass"
+	// MutateChangeApprovalPath is the path for ChangeApprovals.
+	MutateChangeApprovalPath = "/mutate-changeapproval"
+	// ValidateReleasePolicyPath is the path for ReleasePolicies.
+	ValidateReleasePolicyPath = "/validate-releasepolicy"
+	// MutatePodsPath is the path for pods that may need a gate.
+	MutatePodsPath = "/mutate-pods"
 )
 
 // +kubebuilder:webhook:path=/mutate-apps-v1-deployment,mutating=true,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=create;update,versions=v1,name=mdeployment.kb.io,admissionReviewVersions=v1,reinvocationPolicy=IfNeeded,timeoutSeconds=10
@@ -66,6 +72,15 @@ const (
 
 // Without it, a client could name another user as the author of a BreakGlass.
 // +kubebuilder:webhook:path=/mutate-breakglass,mutating=true,failurePolicy=fail,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=breakglasses,verbs=create,versions=v1alpha1,name=mbreakglass.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
+
+// Without it, a client could name another user as the approver of a release.
+// +kubebuilder:webhook:path=/mutate-changeapproval,mutating=true,failurePolicy=fail,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=changeapprovals,verbs=create,versions=v1alpha1,name=mchangeapproval.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
+
+// A ReleasePolicy that was not checked shows in its condition Ready what is wrong with it.
+// +kubebuilder:webhook:path=/validate-releasepolicy,mutating=false,failurePolicy=ignore,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=releasepolicies,verbs=create;update,versions=v1alpha1,name=vreleasepolicy.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
+
+// While no replica answers, pods come without a gate, rather than not at all.
+// +kubebuilder:webhook:path=/mutate-pods,mutating=true,failurePolicy=ignore,sideEffects=None,groups="",resources=pods,verbs=create,versions=v1,name=mpod.kb.io,admissionReviewVersions=v1,reinvocationPolicy=IfNeeded,timeoutSeconds=5
 
 // Options configures the webhooks.
 type Options struct {
@@ -85,15 +100,17 @@ type Options struct {
 	Metrics  prometheus.Registerer
 	// Tracer is nil if tracing is off.
 	Tracer *tracing.Tracer
-	// ControlledKinds validates ControlledKinds, ChangeFreezes validates ChangeFreezes, and BreakGlasses records who creates one.
-	ControlledKinds, ChangeFreezes, BreakGlasses admission.Handler
+	// ControlledKinds, ChangeFreezes and ReleasePolicies validate objects of these kinds. BreakGlasses and ChangeApprovals record who
+	// creates one.
+	ControlledKinds, ChangeFreezes, ReleasePolicies, BreakGlasses, ChangeApprovals admission.Handler
 	// Leaving is closed when the process begins to shut down. It may be nil.
 	Leaving <-chan struct{}
 }
 
 // Watch makes the cache hold the objects that the webhooks read, also on replicas that don't lead.
 func Watch(ctx context.Context, informers cache.Informers, kinds workload.Kinds) error {
-	for _, object := range append(kinds.Snapshot().Objects(), &corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.ControlledKind{}, &appv1alpha1.ChangeFreeze{}) {
+	for _, object := range append(kinds.Snapshot().Objects(), &corev1.Namespace{}, &appv1alpha1.ChangeWorkload{}, &appv1alpha1.ControlledKind{},
+		&appv1alpha1.ChangeFreeze{}, &appv1alpha1.ReleasePolicy{}, &appv1alpha1.ReleaseGate{}) {
 		if _, err := informers.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
@@ -109,9 +126,12 @@ func Register(server webhook.Server, options Options) error {
 	}
 	accounts := newAccounts(options, metrics)
 	past := newPast(options, accounts)
-	freezes := newFreezes(options, past, accounts)
+	freezes, paces := newFreezes(options, past, accounts), newPaces(options, past)
 	mutate := dispatcher{options.Kinds, options.Reader, func(kind workload.Kind) admission.Handler {
-		return &defaulter{kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind), freezes: freezes.of(kind)}
+		return &defaulter{
+			kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind), freezes: freezes.of(kind),
+			paces: paces.of(kind),
+		}
 	}}
 	validate := dispatcher{options.Kinds, options.Reader, func(kind workload.Kind) admission.Handler {
 		return &validator{kind: kind, operator: options.Operator, clock: options.Clock, accounts: accounts.of(kind), past: past.of(kind), freezes: freezes.of(kind)}
@@ -119,7 +139,8 @@ func Register(server webhook.Server, options Options) error {
 	log := boundedLog(options.Clock)
 	for path, handler := range map[string]admission.Handler{
 		MutatePath: mutate, MutateKindPath: mutate, ValidatePath: validate, ValidateKindPath: validate,
-		ValidateControlledKindPath: options.ControlledKinds, ValidateChangeFreezePath: options.ChangeFreezes, MutateBreakGlassPath: options.BreakGlasses,
+		ValidateControlledKindPath: options.ControlledKinds, ValidateChangeFreezePath: options.ChangeFreezes, ValidateReleasePolicyPath: options.ReleasePolicies,
+		MutateBreakGlassPath: options.BreakGlasses, MutateChangeApprovalPath: options.ChangeApprovals, MutatePodsPath: &podGates{cache: options.Reader},
 	} {
 		server.Register(path, closeOnShutdown{options.Leaving, &admission.Webhook{Handler: handler, LogConstructor: log}})
 	}

@@ -57,26 +57,43 @@ func (m marks) stampTemplates(version string) {
 func (m marks) unstampTemplates() {
 	for _, template := range m.templates {
 		delete(template.labels, appv1alpha1.LabelVersion)
+		delete(template.labels, appv1alpha1.LabelGate)
 	}
 }
 
-// restoreTemplates resets the operator's labels of the templates to their values in old. A template that old lacks gets the version of
-// the others.
+// setGate sets the gate label of all templates, or drops it if the gate is empty.
+func (m marks) setGate(gate string) {
+	for _, template := range m.templates {
+		if gate == "" {
+			delete(template.labels, appv1alpha1.LabelGate)
+		} else {
+			template.labels[appv1alpha1.LabelGate] = gate
+		}
+	}
+}
+
+// restoreTemplates resets the operator's labels of the templates to their values in old. A template that old lacks gets the version and the
+// gate of the others.
 func (m marks) restoreTemplates(old marks) {
 	for pointer, template := range m.templates {
 		before, known := old.templates[pointer]
-		if version := old.templateVersion(); !known && version != "" {
-			before.labels = map[string]string{appv1alpha1.LabelVersion: version}
+		if !known {
+			before.labels = map[string]string{}
+			for _, key := range []string{appv1alpha1.LabelVersion, appv1alpha1.LabelGate} {
+				if value := old.templateLabel(key); value != "" {
+					before.labels[key] = value
+				}
+			}
 		}
 		restore(template.labels, before.labels, podtemplate.OwnedLabels())
 	}
 }
 
-// templateVersion returns the version of the first template with one, empty if there is none.
-func (m marks) templateVersion() string {
+// templateLabel returns a label of the first template with it, empty if there is none.
+func (m marks) templateLabel(key string) string {
 	for _, pointer := range slices.Sorted(maps.Keys(m.templates)) {
-		if version := m.templates[pointer].labels[appv1alpha1.LabelVersion]; version != "" {
-			return version
+		if value := m.templates[pointer].labels[key]; value != "" {
+			return value
 		}
 	}
 	return ""

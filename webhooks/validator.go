@@ -25,7 +25,6 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -75,52 +74,54 @@ func (v *validator) Handle(ctx context.Context, request admission.Request) admis
 	if err != nil {
 		return admission.Errored(http.StatusUnprocessableEntity, fmt.Errorf("%s: %w", v.phrase(request), err))
 	}
-	if !updated.releases(old) || v.isOwnRollback(request, old, updated) {
-		return admission.Allowed("")
-	}
-	known := v.accounts.known(ctx, request, oldObject.GetUID())
-	if record, ignored := admittedRepair(old, updated); ignored {
-		return v.letThrough(ctx, request, known, old, record)
-	}
-	passed := appv1alpha1.BreakGlassPassOf(updated.annotations, decide.NextRelease(old.annotations))
-	switch through, err := v.freezes.letsThrough(ctx, start{request: request, object: updatedObject}, passed); {
-	case err != nil:
-		return admission.Errored(http.StatusInternalServerError, err)
-	case through:
-		return admission.Allowed("")
+	if !updated.releases(old) {
+		return v.adjusted(request, old, updated)
 	}
 	asked := release{
-		Release: updated.release(), marks: updated, old: old, oldObject: oldObject,
-		request: request, began: began, known: known, rollbacks: appv1alpha1.RollbacksOf(old.annotations),
+		Release: updated.release(), old: old, request: request, began: began,
+		known: v.accounts.known(ctx, request, oldObject.GetUID()),
 	}
-	asked.refused = v.past.refusalOf(ctx, known, oldObject, updated, asked.Version, v.clock.Now())
-	switch {
-	case old.suspended():
-		return v.whileSuspended(ctx, asked)
-	case asked.refused != nil:
-		v.recordDenial(ctx, asked, decisionRefused, asked.refused.Release)
-		advice := append(refusalAdvice(old, asked.refused), spentAdvice(old)...)
-		return denied(v.phrase(request)+" refuses this version", refusalSentence(v.phrase(request), asked.refused), advice...)
+	facts := decide.Admission{Own: v.isOwnRollback(request, old, updated)}
+	_, facts.Ignored = admittedRepair(old, updated)
+	passed := appv1alpha1.BreakGlassPassOf(updated.annotations, decide.NextRelease(old.annotations))
+	facts.Glass, err = v.freezes.overrides(ctx, start{request: request, object: updatedObject}, passed)
+	if err == nil {
+		asked.judgement, err = v.past.judge(ctx, asked.known, old, updated, asked.Version, facts, v.clock.Now())
+	}
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	switch answer := decide.Admit(asked.Admission); {
+	case answer.Denied != "":
+		return v.deny(ctx, asked)
+	case answer.Ignores:
+		return v.letThrough(ctx, asked, updated)
+	case answer.Returns:
+		v.accounts.take(ctx, decisionReturned, request, asked.known, asked.Release)
+		return admission.Allowed("").WithWarnings(v.phrase(request) + " returns to a verified version and stays suspended until its pods are checked again")
+	}
+	return admission.Allowed("")
+}
+
+// adjusted denies an update that is no release if it lets another release go on, or none.
+func (v *validator) adjusted(request admission.Request, old, updated marks) admission.Response {
+	if denial := goOnDenial(v.phrase(request), old, updated); denial != "" {
+		return denied(string(metav1.StatusReasonForbidden), denial)
 	}
 	return admission.Allowed("")
 }
 
 // release is a requested release.
 type release struct {
-	// Release is the requested release, with the marks that the Deployment would have.
+	// Release is the requested release.
 	decide.Release
-	marks marks
-	// old are the marks of the current Deployment, oldObject is all of it.
-	old       marks
-	oldObject *unstructured.Unstructured
-	request   admission.Request
-	began     time.Time
-	// known is the Deployment from the cache; nil if the cache doesn't confirm the request.
+	judgement
+	// old are the marks of the current workload.
+	old     marks
+	request admission.Request
+	began   time.Time
+	// known is the workload from the cache; nil if the cache doesn't confirm the request.
 	known client.Object
-	// rollbacks are the recorded rollbacks of the Deployment.
-	rollbacks []appv1alpha1.Rollback
-	// refused is the rollback that quarantined the version; nil if it isn't quarantined.
-	refused *appv1alpha1.Rollback
 }
 
 // phrase names the workload of a request.
@@ -134,50 +135,45 @@ func (v *validator) isOwnRollback(request admission.Request, old, updated marks)
 }
 
 // letThrough admits a release whose override the defaulter recorded.
-func (v *validator) letThrough(ctx context.Context, request admission.Request, known client.Object, old marks, record appv1alpha1.IgnoredSuspend) admission.Response {
-	release := decide.Release{Version: record.Version, Number: record.Release}
-	if !old.suspended() {
-		v.accounts.take(ctx, decisionRefusalIgnored, request, known, release)
+func (v *validator) letThrough(ctx context.Context, asked release, updated marks) admission.Response {
+	record, _ := admittedRepair(asked.old, updated)
+	request, release := asked.request, decide.Release{Version: record.Version, Number: record.Release}
+	if !asked.Suspended {
+		v.accounts.take(ctx, decisionRefusalIgnored, request, asked.known, release)
 		return admission.Allowed("").WithWarnings(fmt.Sprintf(
 			"%s: version %s was rolled back before and is released again; the override is recorded for %s",
 			v.phrase(request), record.Version, record.User))
 	}
-	v.accounts.take(ctx, decisionIgnored, request, known, release)
+	v.accounts.take(ctx, decisionIgnored, request, asked.known, release)
 	warnings := []string{fmt.Sprintf("%s stays suspended until this release is verified; the override is recorded for %s",
 		v.phrase(request), record.User)}
-	if decide.IsIgnoredSuspendSpent(old.annotations) {
+	if decide.IsIgnoredSuspendSpent(asked.old.annotations) {
 		warnings = append(warnings, fmt.Sprintf("the label %s was also set at the previous release; %s",
-			appv1alpha1.LabelIgnoredSuspend, takeOut(old.noun())))
+			appv1alpha1.LabelIgnoredSuspend, takeOut(asked.old.noun())))
 	}
 	return admission.Allowed("").WithWarnings(warnings...)
 }
 
-// whileSuspended admits only a verified version that isn't quarantined.
-func (v *validator) whileSuspended(ctx context.Context, asked release) admission.Response {
-	request := asked.request
+// deny denies a release in a suspension or of a quarantined version.
+func (v *validator) deny(ctx context.Context, asked release) admission.Response {
+	phrase, sentence := v.phrase(asked.request), asked.sentence(v.phrase(asked.request))
+	if !asked.Suspended {
+		v.recordDenial(ctx, asked, decisionRefused, asked.refused.Release)
+		return denied(phrase+" refuses this version", sentence, append(refusalAdvice(asked.old, asked.refused), spentAdvice(asked.old)...)...)
+	}
 	workloads, err := v.past.workloads(ctx, asked.known)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
-	if asked.refused == nil {
-		switch returns, err := v.past.isReturn(ctx, asked.known, asked.oldObject, asked.marks, asked.Version, workloads); {
-		case err != nil:
-			return admission.Errored(http.StatusInternalServerError, err)
-		case returns:
-			v.accounts.take(ctx, decisionReturned, request, asked.known, asked.Release)
-			return admission.Allowed("").WithWarnings(fmt.Sprintf(
-				"%s returns to a verified version and stays suspended until its pods are checked again",
-				v.phrase(request)))
-		}
-	}
 	v.recordDenial(ctx, asked, decisionDenied, decide.ReleaseNumber(asked.old.annotations))
-	advice := decide.DenialAdvice(asked.old.noun(), workloads, asked.old.release().Version, asked.rollbacks, v.clock.Now())
+	var advice []string
 	if asked.refused != nil {
-		advice = append([]string{refusalSentence(v.phrase(request), asked.refused)}, advice...)
+		advice = append(advice, refusalSentence(phrase, asked.refused))
 	}
-	// The documented sentence, which kubectl prints from reason and message.
-	suspended := v.phrase(request) + " is suspended"
-	return denied(suspended, suspended, append(advice, spentAdvice(asked.old)...)...)
+	rollbacks := appv1alpha1.RollbacksOf(asked.old.annotations)
+	advice = append(advice, decide.DenialAdvice(asked.old.noun(), workloads, asked.old.release().Version, rollbacks, v.clock.Now())...)
+	// kubectl prints the documented sentence from reason and message.
+	return denied(sentence, sentence, append(advice, spentAdvice(asked.old)...)...)
 }
 
 // admittedRepair returns the record that the defaulter wrote for this release.

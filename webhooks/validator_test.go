@@ -250,7 +250,8 @@ func TestAccountsCountAndLogDecisionsButNotThoseOfDryRuns(t *testing.T) {
 	release := all(stamped(versionOf123, "4"), suspended)
 	validator := validatorOf(t, readerOf(t, interceptor.Funcs{}, cached(t, release)))
 	metrics := validator.accounts.metrics
-	defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past, freezes: freezesOf(t, validator.accounts, kind.Kind{})}
+	defaulter := &defaulter{kind: kind.Kind{}, operator: operator, clock: validator.clock, accounts: validator.accounts, past: validator.past, freezes: freezesOf(t, validator.accounts, kind.Kind{}),
+		paces: pacesOf(t, validator.past, kind.Kind{})}
 	next := requestOf(t, deployment(t, release), deployment(t, release, repaired))
 	scaled := requestOf(t, deployment(t, release), deployment(t, release, field(7, "replicas", "spec")))
 	rehearsed := next

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package changepod checks batches of pods.
+// Package changepod checks batches of pods, and releases as a whole.
 package changepod
 
 import (
@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
@@ -86,8 +87,8 @@ func (r *Reconciler) prepare() {
 	})
 }
 
-// SetupWithManager adds the reconciler to the manager. It watches ChangeWorkloads because they have the order of the release, and verdicts
-// that arrived before the id of their check was saved.
+// SetupWithManager adds the reconciler to the manager. It watches ChangeWorkloads because they have the order of the release, whether its
+// check after the last step is due, and verdicts that arrived before the id of their check was saved.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changepod").
@@ -104,6 +105,7 @@ func orderChanged() predicate.Predicate {
 			before, isOld := e.ObjectOld.(*appv1alpha1.ChangeWorkload)
 			after, isNew := e.ObjectNew.(*appv1alpha1.ChangeWorkload)
 			return isOld && isNew && (!equality.Semantic.DeepEqual(before.Status.Order, after.Status.Order) ||
+				decide.AwaitsOrder(before) != decide.AwaitsOrder(after) ||
 				!equality.Semantic.DeepEqual(before.Status.EarlyVerdicts, after.Status.EarlyVerdicts))
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },

@@ -35,6 +35,8 @@ func TestOrderChangedPassesWhatABatchWaitsFor(t *testing.T) {
 	open := appv1alpha1.ChangeWorkloadStatus{Order: &appv1alpha1.ChangeOrder{BizExecOrderID: "1", State: "Open"}}
 	early := *open.DeepCopy()
 	early.EarlyVerdicts = []appv1alpha1.EarlyVerdict{{ChangePodID: "node-1", Stage: "PRE", Verdict: "pass"}}
+	due := *open.DeepCopy()
+	due.Conditions = []metav1.Condition{{Type: "Verified", Status: "Unknown", Reason: "AwaitingOrder"}}
 	counted := *open.DeepCopy()
 	counted.Counts.Passed = 1
 	for _, row := range []struct {
@@ -44,6 +46,7 @@ func TestOrderChangedPassesWhatABatchWaitsFor(t *testing.T) {
 	}{
 		{"its order opens", appv1alpha1.ChangeWorkloadStatus{}, open, true},
 		{"a verdict came early", open, early, true},
+		{"the check of the order is due", open, due, true},
 		{"pods are counted", open, counted, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {

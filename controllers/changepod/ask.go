@@ -62,6 +62,9 @@ func (r *Reconciler) begin(ctx context.Context, changePod *appv1alpha1.ChangePod
 			return begun.id, nil
 		}
 	}
+	if checker, ok := r.Verifier.(verifier.OrderChecker); ok && changePod.Spec.Order {
+		return checker.BeginOrder(ctx, scene.batch.Release)
+	}
 	siblings, err := index.ChangePodsOf(ctx, r.Client, changePod.Namespace, scene.workload.Name)
 	if err != nil {
 		return "", err

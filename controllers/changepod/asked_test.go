@@ -75,7 +75,9 @@ func (i indexed) IndexField(_ context.Context, object client.Object, field strin
 	return nil
 }
 
-func TestReconcileAsksAVerifierThatSendsNoVerdicts(t *testing.T) {
+// newAsked returns the ChangePod of a release, and a reconciler that asks a verifier about it.
+func newAsked(t *testing.T, asked verifier.Verifier, spec appv1alpha1.ChangePodSpec) (*Reconciler, *appv1alpha1.ChangePod, *clocktesting.FakePassiveClock) {
+	t.Helper()
 	g := NewWithT(t)
 	record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web--x--1", UID: "1"}}
 	record.Spec.AppName, record.Spec.Release, record.Spec.CountThreshold = "web", 1, 1
@@ -83,13 +85,21 @@ func TestReconcileAsksAVerifierThatSendsNoVerdicts(t *testing.T) {
 		{APIVersion: "app.ops.cloud.alipay.com/v1alpha1", Kind: "ChangeWorkload", Name: "web--x--1", UID: "1", Controller: ptr.To(true)},
 	}}}
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
-	batch.Spec = appv1alpha1.ChangePodSpec{ChangeWorkloadID: "web--x--1", Release: 1, PodInfos: []appv1alpha1.PodSummary{{Pod: "web-a"}}, CreateTimeUnix: clock.Now().Unix()}
+	batch.Spec, batch.Spec.ChangeWorkloadID, batch.Spec.Release, batch.Spec.CreateTimeUnix = spec, "web--x--1", 1, clock.Now().Unix()
 	scheme := runtime.NewScheme()
 	g.Expect(errors.Join(appv1alpha1.AddToScheme(scheme), clientgoscheme.AddToScheme(scheme))).To(Succeed())
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(record, batch).WithStatusSubresource(batch)
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(record, batch).WithStatusSubresource(batch, record)
 	g.Expect(index.Setup(t.Context(), indexed{builder}, nil)).To(Succeed())
-	kube, asked := builder.Build(), &rules{}
-	reconciler := &Reconciler{Client: kube, Live: kube, Clock: clock, Verifier: asked, Recorder: events.Recorder{Events: clientevents.NewFakeRecorder(10)}}
+	kube := builder.Build()
+	recorder := events.Recorder{Events: clientevents.NewFakeRecorder(10)}
+	return &Reconciler{Client: kube, Live: kube, Clock: clock, Verifier: asked, Recorder: recorder}, batch, clock
+}
+
+func TestReconcileAsksAVerifierThatSendsNoVerdicts(t *testing.T) {
+	g := NewWithT(t)
+	asked := &rules{}
+	reconciler, batch, _ := newAsked(t, asked, appv1alpha1.ChangePodSpec{PodInfos: []appv1alpha1.PodSummary{{Pod: "web-a"}}})
+	kube := reconciler.Client
 	for number, step := range []struct {
 		post  verifier.Verdict
 		err   error
@@ -113,4 +123,50 @@ func TestReconcileAsksAVerifierThatSendsNoVerdicts(t *testing.T) {
 		g.Expect(result).To(Equal(ctrl.Result{RequeueAfter: step.wait}), "step %d", number+1)
 	}
 	g.Expect(batch.Status.PodResults).To(Equal([]appv1alpha1.PodSummary{{Pod: "web-a", Verdict: "unpass", Message: "it restarts"}}))
+}
+
+// orders also checks releases as a whole.
+type orders struct{ rules }
+
+func (o *orders) OrderID(verifier.Release) string { return "o-1" }
+
+func (o *orders) Open(context.Context, verifier.Release) (string, error) { return "", nil }
+
+func (o *orders) Close(context.Context, verifier.Release, appv1alpha1.OrderState) error { return nil }
+
+func (o *orders) BeginOrder(_ context.Context, release verifier.Release) (string, error) {
+	o.calls = append(o.calls, "begin order "+release.Order)
+	return "check-1", nil
+}
+
+func TestReconcileChecksAnOrderBeforeTheFirstStepAndAfterTheLast(t *testing.T) {
+	g := NewWithT(t)
+	asked := &orders{rules{post: verifier.Verdict{Outcome: verifier.Pass}}}
+	reconciler, check, clock := newAsked(t, asked, appv1alpha1.ChangePodSpec{Order: true, PodInfos: []appv1alpha1.PodSummary{}})
+	kube := reconciler.Client
+	record := &appv1alpha1.ChangeWorkload{}
+	g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "web--x--1"}, record)).To(Succeed())
+	record.Status.ObservedRelease, record.Status.Order = 1, &appv1alpha1.ChangeOrder{BizExecOrderID: "o-1", Release: 1, State: "Open"}
+	g.Expect(kube.Status().Update(t.Context(), record)).To(Succeed())
+	reconcile := func(calls []string, state string, wait time.Duration) {
+		t.Helper()
+		asked.calls = nil
+		result, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(check)})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(asked.calls).To(Equal(calls))
+		g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(check), check)).To(Succeed())
+		g.Expect(string(check.Status.Status) + " " + check.Status.Message).To(Equal(state))
+		g.Expect(result).To(Equal(ctrl.Result{RequeueAfter: wait}))
+	}
+	reconcile([]string{"begin order o-1"}, "PreSubmitted ", 120*time.Second)
+	reconcile([]string{"ask PRE check-1"}, "PostWait ", 0)
+	clock.SetTime(clock.Now().Add(24 * time.Hour))
+	reconcile(nil, "PostWait ", 0)
+
+	record.Status.Conditions = []metav1.Condition{{Type: "Verified", Status: "Unknown", Reason: "AwaitingOrder", LastTransitionTime: metav1.NewTime(clock.Now())}}
+	g.Expect(kube.Status().Update(t.Context(), record)).To(Succeed())
+	reconcile(nil, "PostWait ", 120*time.Second)
+	reconcile([]string{"finish check-1"}, "PostSubmitted ", 120*time.Second)
+	reconcile([]string{"ask POST check-1"}, "ExecuteDone PostFinish", 0)
+	g.Expect(check.Status.PodResults).To(HaveExactElements(appv1alpha1.PodSummary{Namespace: "shop", Pod: "change order", Verdict: "pass"}))
 }

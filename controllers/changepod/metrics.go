@@ -24,7 +24,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-// Metrics counts batches that were not checked although they had to be.
+// Metrics counts batches and orders that were not checked although they had to be.
 type Metrics struct {
 	missed *prometheus.CounterVec
 }
@@ -33,7 +33,7 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	metrics := &Metrics{missed: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "altershield_batches_not_checked_total",
-		Help: "Batches of pods that AlterShield Server was to check and did not, by the message of their ChangePod: PreFailed, PreTimeout, PostFailed or PostTimeout.",
+		Help: "Batches of pods, and change orders, that AlterShield Server was to check and did not, by the message of their ChangePod: PreFailed, PreTimeout, PostFailed or PostTimeout.",
 	}, []string{"message"})}
 	if err := registry.Register(metrics.missed); err != nil {
 		return nil, fmt.Errorf("registering the metrics of batches: %w", err)

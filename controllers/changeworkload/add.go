@@ -147,6 +147,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOnes), builder.WithPredicates(scope.ModeChanged())).
 		Watches(&appv1alpha1.ChangeFreeze{}, handler.EnqueueRequestsFromMapFunc(r.ofFreeze), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&appv1alpha1.ReleasePolicy{}, handler.EnqueueRequestsFromMapFunc(r.ofPolicy), builder.WithPredicates(policyChanged())).
+		Watches(&appv1alpha1.ChangeApproval{}, handler.EnqueueRequestsFromMapFunc(r.ofApproval)).
 		Watches(&appv1alpha1.ChangeWorkload{}, handler.EnqueueRequestsFromMapFunc(r.frozenBeside), builder.WithPredicates(thawEnded())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes),
 			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigBlocking))).
@@ -157,7 +159,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// verdictChanged passes verdicts and the ends of checks. It skips new ChangePods: this reconciler creates them.
+// verdictChanged passes verdicts and the ends of checks, and the progress of the check of an order. It skips new ChangePods: this
+// reconciler creates them.
 func verdictChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -165,6 +168,7 @@ func verdictChanged() predicate.Predicate {
 			before, isOld := e.ObjectOld.(*appv1alpha1.ChangePod)
 			after, isNew := e.ObjectNew.(*appv1alpha1.ChangePod)
 			return isOld && isNew && (isDone(before) != isDone(after) ||
+				after.Spec.Order && before.Status.Status != after.Status.Status ||
 				!equality.Semantic.DeepEqual(before.Status.PodResults, after.Status.PodResults))
 		},
 	}
@@ -215,7 +219,8 @@ func releaseChanged(kind workload.Kind) predicate.Predicate {
 }
 
 // finishChanged passes pods that finish, and finished pods that are removed or evicted. Where pods are not labelled, it passes those that
-// become ready or unready. An event before that of the setting is not lost: the setting brings all releases in progress.
+// become ready or unready. Of pods with gates, it also passes those that wait at one, or stop to run. An event before that of the setting
+// is not lost: the setting brings all releases in progress.
 func (r *Reconciler) finishChanged() predicate.Predicate {
 	rule := func() decide.FinishRule {
 		labelled, err := r.Settings.LabelsFinished(context.Background())
@@ -230,11 +235,14 @@ func (r *Reconciler) finishChanged() predicate.Predicate {
 		return ok && decide.HasSucceeded(pod)
 	}
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return mayFinish(e.Object, rule()) },
+		CreateFunc: func(e event.CreateEvent) bool {
+			return mayFinish(e.Object, rule()) || gateOf(e.Object) != decide.GateOpen
+		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			now := rule() // one for both: this runs for each event of each pod
-			return mayFinish(e.ObjectOld, now) != mayFinish(e.ObjectNew, now) || succeeded(e.ObjectOld) != succeeded(e.ObjectNew)
+			return mayFinish(e.ObjectOld, now) != mayFinish(e.ObjectNew, now) || succeeded(e.ObjectOld) != succeeded(e.ObjectNew) ||
+				gateChanged(e.ObjectOld, e.ObjectNew)
 		},
-		DeleteFunc: func(e event.DeleteEvent) bool { return mayFinish(e.Object, rule()) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return mayFinish(e.Object, rule()) || hasGate(e.Object) },
 	}
 }

@@ -43,34 +43,19 @@ const maxBatchesAtOnce = 50
 func (r *Reconciler) steer(
 	ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision,
 ) (movedOn bool, err error) {
-	if may, err := r.mayResume(ctx, workload, scene, decision); err != nil || !may {
+	if may, err := r.mayEnd(ctx, workload, scene, decision); err != nil || !may {
 		return true, err
 	}
-	change := workloadpatch.Change{Pause: decision.Pause, Resume: decision.Resume}
+	change := workloadpatch.Change{Pause: decision.Pause, Resume: decision.Resume, Annotate: map[string]string{}}
 	if decision.Suspend {
 		change.Set = map[string]string{appv1alpha1.LabelSuspend: strconv.FormatInt(r.Clock.Now().Unix(), 10)}
 	}
 	if decision.Lift {
 		change.Remove = []string{appv1alpha1.LabelSuspend}
 	}
-	held := strconv.FormatInt(workload.Spec.Release, 10)
-	switch {
-	case decision.Pause:
-		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held}
-	case decision.Override:
-		change.Annotate = map[string]string{appv1alpha1.AnnotationHeld: held + appv1alpha1.HeldOverridden}
-		change.Unannotate = workloadpatch.Present(scene.owner, appv1alpha1.AnnotationHeldFrom)
-	case decision.Resume, decision.Unhold, decision.Lift && scene.Hold != decide.NotHeld && scene.Hold != decide.Held:
-		change.Unannotate = workloadpatch.HoldMarks(scene.owner)
-	case decision.Thaw:
-		change.Unannotate = workloadpatch.Present(scene.owner, appv1alpha1.AnnotationFrozen)
-	}
-	if decision.Freeze != nil {
-		if change.Annotate == nil {
-			change.Annotate = map[string]string{}
-		}
-		change.Annotate[appv1alpha1.AnnotationFrozen] = decision.Freeze.String()
-	}
+	scene.hold(&change, &decision, strconv.FormatInt(workload.Spec.Release, 10))
+	scene.pace(&change, &decision)
+	scene.ask(&change, &decision)
 	if change.IsEmpty() {
 		return false, nil
 	}
@@ -81,10 +66,28 @@ func (r *Reconciler) steer(
 	return !written, err
 }
 
-// mayResume reports whether a pause may end. Where it ends because the workload left change control, the API server has to confirm this:
-// the cache may not show yet that it is under change control again, and a resumed rollout is irreversible.
-func (r *Reconciler) mayResume(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (bool, error) {
-	if !decision.Resume || scene.OptedIn {
+// hold adds to a change the marks of a hold of a release, or removes them.
+func (s *scene) hold(change *workloadpatch.Change, decision *decide.Decision, held string) {
+	switch {
+	case decision.Pause:
+		change.Annotate[appv1alpha1.AnnotationHeld] = held
+	case decision.Override:
+		change.Annotate[appv1alpha1.AnnotationHeld] = held + appv1alpha1.HeldOverridden
+		change.Unannotate = workloadpatch.Present(s.owner, appv1alpha1.AnnotationHeldFrom)
+	case decision.Resume, decision.Unhold, decision.Lift && s.Hold != decide.NotHeld && s.Hold != decide.Held:
+		change.Unannotate = workloadpatch.HoldMarks(s.owner)
+	case decision.Thaw:
+		change.Unannotate = workloadpatch.Present(s.owner, appv1alpha1.AnnotationFrozen)
+	}
+	if decision.Freeze != nil {
+		change.Annotate[appv1alpha1.AnnotationFrozen] = decision.Freeze.String()
+	}
+}
+
+// mayEnd reports whether what can't be taken back may be done, as the end of a pause or of a pace. Where that is because the workload left
+// change control, the API server has to confirm this: the cache may not show yet that it is under change control, or is again.
+func (r *Reconciler) mayEnd(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) (bool, error) {
+	if scene.OptedIn || !decision.IsFinal() {
 		return true, nil
 	}
 	return scope.LeftControl(ctx, r.Live, scene.kind, workload.Namespace)
@@ -104,8 +107,7 @@ func (r *Reconciler) reportSteering(ctx context.Context, workload *appv1alpha1.C
 func (r *Reconciler) reportHold(workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
 	cause := causeOfHold(scene, decision)
 	switch {
-	case decision.Pause && decision.Freeze != nil, decision.Resume && scene.Freeze.Parked != nil:
-		// The condition Frozen brings an Event.
+	case isToldByCondition(scene, decision):
 	case decision.Pause && scene.Recurs:
 		r.Recorder.Record(events.ScheduleHeld(scene.owner, workload, cause))
 	case decision.Pause:
@@ -123,6 +125,15 @@ func (r *Reconciler) reportHold(workload *appv1alpha1.ChangeWorkload, scene *sce
 	}
 }
 
+// isToldByCondition reports whether the Event of the condition Frozen or Paced is that of the pause or its end as well.
+func isToldByCondition(scene *scene, decision decide.Decision) bool {
+	if decision.Pause {
+		return decision.Freeze != nil
+	}
+	isPaced := scene.Pace.Mark != nil && !workloadpatch.IsHeld(scene.owner)
+	return decision.Resume && !decision.Override && (scene.Freeze.Parked != nil || isPaced)
+}
+
 func causeOfHold(scene *scene, decision decide.Decision) string {
 	switch {
 	case decision.Status.Status == appv1alpha1.ChangeWorkloadSuspend:
@@ -135,19 +146,20 @@ func causeOfHold(scene *scene, decision decide.Decision) string {
 	return "the release is parked"
 }
 
-// openBatches creates ChangePods with all their pods, and returns how many of the decision's batches are open. If a number is taken, the
-// cache lags: the existing ChangePod has the same pods, or others that the cache will show as claimed.
+// openBatches creates ChangePods with all their pods, that of the order without pods, and returns how many of the decision's checks are
+// open. If a number is taken, the cache lags: the existing ChangePod has the same pods, or others that the cache will show as claimed.
 func (r *Reconciler) openBatches(
 	ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision,
 ) (opened int, err error) {
-	if len(decision.Batches) > 0 && scene.lost {
+	checks := decision.Checks()
+	if len(checks) > 0 && scene.lost {
 		// The garbage collector may be removing them with their workload, which the cache may not show yet.
 		if there, err := scope.IsThere(ctx, r.Live, scene.kind, scene.owner); err != nil || !there {
-			return len(decision.Batches), err
+			return len(checks), err
 		}
 	}
 	number := decision.Status.LastChangePod
-	for _, pods := range decision.Batches[:min(len(decision.Batches), maxBatchesAtOnce)] {
+	for _, pods := range checks[:min(len(checks), maxBatchesAtOnce)] {
 		number++
 		changePod, err := r.newChangePod(scene.kind, workload, number, pods)
 		if err != nil {
@@ -156,14 +168,16 @@ func (r *Reconciler) openBatches(
 		err = r.Client.Create(ctx, changePod)
 		switch {
 		case scope.IsEnding(err):
-			return len(decision.Batches), nil
+			return len(checks), nil
 		case apierrors.IsAlreadyExists(err):
 			return opened, r.removeLeftover(ctx, workload, changePod)
 		case err != nil:
 			return opened, fmt.Errorf("creating ChangePod %s/%s: %w", changePod.Namespace, changePod.Name, err)
 		}
 		r.numbers.open(recordOf(workload), number, r.Clock.Now())
-		r.Metrics.batches.Inc()
+		if !changePod.Spec.Order {
+			r.Metrics.batches.Inc()
+		}
 		ctrl.LoggerFrom(ctx).Info("Batch opened", append(events.Of(workload, "BatchOpened"), "changePod", changePod.Name, "pods", len(pods))...)
 		opened++
 	}
@@ -180,6 +194,7 @@ func (r *Reconciler) newChangePod(
 		Spec: appv1alpha1.ChangePodSpec{
 			ChangeWorkloadID: record.Name,
 			Release:          record.Spec.Release,
+			Order:            len(pods) == 0,
 			PodInfos:         pods,
 		},
 	}
@@ -207,6 +222,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	r.reportOrder(before, workload, scene)
 	r.reportTrial(before, workload, scene)
 	r.reportFreeze(before, workload, scene)
+	r.reportPace(before, workload, scene)
 	r.Tracer.Changed(before, workload, scene.owner, scene.Batches, r.Clock.Now())
 	return nil
 }

@@ -37,7 +37,7 @@ import (
 // observeFreeze observes the freezes that concern a release which may still go on.
 func (r *Reconciler) observeFreeze(ctx context.Context, record *appv1alpha1.ChangeWorkload, records records, result *scene) error {
 	annotations := result.owner.GetAnnotations()
-	result.Freeze.Broken = appv1alpha1.BreakGlassPassOf(annotations, record.Spec.Release)
+	result.Freeze.Pass = appv1alpha1.BreakGlassPassOf(annotations, record.Spec.Release)
 	if !result.Current {
 		return nil
 	}
@@ -105,8 +105,8 @@ func thawEnded() predicate.Predicate {
 // reportFreeze writes the Events about a release that a freeze parked, that goes on after it, or that passed by a BreakGlass.
 func (r *Reconciler) reportFreeze(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
 	if passed := after.Status.BreakGlass; passed != nil && !equality.Semantic.DeepEqual(passed, before.Status.BreakGlass) {
-		r.Metrics.broken.Inc()
-		r.Recorder.Record(events.BreakGlassMark(scene.owner, after, passed))
+		r.Metrics.passes.Inc()
+		r.Recorder.Record(events.BreakGlassUsed(scene.owner, after, passed))
 	}
 	was := meta.FindStatusCondition(before.Status.Conditions, appv1alpha1.ConditionFrozen)
 	is := meta.FindStatusCondition(after.Status.Conditions, appv1alpha1.ConditionFrozen)

@@ -30,14 +30,14 @@ import (
 )
 
 // ofRevision maps a Pod, or an object between a workload and its pods, to the ChangeWorkload of the present release. It skips those of
-// other releases, which a rollout removes.
+// other releases, which a rollout removes, unless they have the label of gates.
 func (r *Reconciler) ofRevision(ctx context.Context, object client.Object) []reconcile.Request {
 	owner, err := r.Kinds.Snapshot().OwnerOf(ctx, r.Client, object)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the workload of an object", "object", client.ObjectKeyFromObject(object))
 		return nil
 	}
-	if owner == nil || owner.Version != decide.ReleaseOf(owner.Object).Version {
+	if owner == nil || owner.Version != decide.ReleaseOf(owner.Object).Version && !hasGate(object) {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{

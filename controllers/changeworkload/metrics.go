@@ -30,7 +30,7 @@ import (
 type Metrics struct {
 	releases   *prometheus.CounterVec
 	batches    prometheus.Counter
-	broken     prometheus.Counter
+	passes     prometheus.Counter
 	suspension prometheus.Histogram
 }
 
@@ -45,7 +45,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "altershield_batches_opened_total",
 			Help: "Batches of pods that were opened for checking.",
 		}),
-		broken: prometheus.NewCounter(prometheus.CounterOpts{
+		passes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "altershield_break_glass_uses_total",
 			Help: "Releases that passed by a BreakGlass.",
 		}),
@@ -55,7 +55,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}),
 	}
-	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.broken, metrics.suspension} {
+	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.passes, metrics.suspension} {
 		if err := registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("registering the metrics of releases: %w", err)
 		}

@@ -28,7 +28,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -49,6 +48,10 @@ type scene struct {
 	stale bool
 	// lost reports whether ChangePods are gone.
 	lost bool
+	// pods are the pods of the release.
+	pods []corev1.Pod
+	// gated are the pods of the release, if the cache shows closed gates among them.
+	gated []decide.PodsOf
 	// finish decides which pods have finished; finishing is the time until the next ready one does, 0 for none.
 	finish    decide.FinishRule
 	finishing time.Duration
@@ -75,37 +78,49 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	result.Others, result.Observations = decide.SameMode(workload, others)
 	release := decide.Release{Version: workload.Spec.Reversion, Number: workload.Spec.Release}
 	present := result.present(workload, release)
-	rollbacks := appv1alpha1.RollbacksOf(result.owner.GetAnnotations())
-	result.RolledBack = decide.RollbackFrom(rollbacks, release)
-	if made := decide.RollbackTo(rollbacks, release.Number); result.Current && made != nil {
-		result.Unstamped = made.Unstamped
-	}
-	result.Kind, result.Rollout = result.kind.GroupVersionKind().Kind, result.kind.Rollout(result.owner)
-	result.Hold = decide.HoldOf(result.owner, result.Paused, workload.Spec.Release)
-	result.Parked = appv1alpha1.ParkOf(result.owner.GetAnnotations(), workload.Spec.Release)
-	result.Suspended = decide.IsSuspended(result.owner)
-	result.Trial = result.owner.GetAnnotations()[appv1alpha1.AnnotationTrial] == appv1alpha1.TrialTrue
-	result.Refused = result.owner.GetAnnotations()[appv1alpha1.AnnotationRefused]
+	result.read(release)
 	result.Verifier = r.verifier()
 	if err := r.observeBatches(ctx, workload, records, result); err != nil {
 		return nil, err
 	}
-	if err := r.observeFreeze(ctx, workload, records, result); err != nil {
-		return nil, err
-	}
-	if err := r.observeFirst(ctx, workload, result); err != nil {
+	if err := r.observeWaits(ctx, workload, records, result); err != nil {
 		return nil, err
 	}
 	result.finish.Of = result.Rollout
 	result.finish.Labelled = result.finish.Labelled && !result.Observed
-	if result.Current {
-		if err := r.observeProgress(ctx, workload, result); err != nil {
-			return nil, err
-		}
+	if err := r.observeProgress(ctx, workload, result); err != nil {
+		return nil, err
 	}
 	result.WentBack = !result.Current &&
 		decide.WentBack(append(result.Others, *workload), present.Version)
 	return result, nil
+}
+
+// read sets what the workload itself shows of a release.
+func (s *scene) read(release decide.Release) {
+	annotations := s.owner.GetAnnotations()
+	rollbacks := appv1alpha1.RollbacksOf(annotations)
+	s.RolledBack = decide.RollbackFrom(rollbacks, release)
+	if made := decide.RollbackTo(rollbacks, release.Number); s.Current && made != nil {
+		s.Unstamped = made.Unstamped
+	}
+	s.Kind, s.Rollout = s.kind.GroupVersionKind().Kind, s.kind.Rollout(s.owner)
+	s.Hold = decide.HoldOf(s.owner, s.Paused, release.Number)
+	s.Parked = appv1alpha1.ParkOf(annotations, release.Number)
+	s.Suspended = decide.IsSuspended(s.owner)
+	s.Trial = annotations[appv1alpha1.AnnotationTrial] == appv1alpha1.TrialTrue
+	s.Refused = annotations[appv1alpha1.AnnotationRefused]
+}
+
+// observeWaits observes what the rollout may wait for.
+func (r *Reconciler) observeWaits(ctx context.Context, workload *appv1alpha1.ChangeWorkload, records records, result *scene) error {
+	if err := r.observeFreeze(ctx, workload, records, result); err != nil {
+		return err
+	}
+	if err := r.observeFirst(ctx, workload, result); err != nil {
+		return err
+	}
+	return r.observePace(ctx, workload, records, result)
 }
 
 // ownerOf returns a scene with the workload that was released, nil where that is gone or being deleted.
@@ -175,19 +190,25 @@ func (r *Reconciler) observeBatches(ctx context.Context, workload *appv1alpha1.C
 	if err != nil {
 		return err
 	}
+	present := int64(0)
 	for i := range changePods {
-		result.highest = max(result.highest, decide.ChangePodNumber(changePods[i].Name))
+		changePod := &changePods[i]
+		result.highest = max(result.highest, decide.ChangePodNumber(changePod.Name))
 		switch {
-		case !metav1.IsControlledBy(&changePods[i], workload):
-		case changePods[i].Spec.Release == workload.Spec.Release:
-			result.Batches = append(result.Batches, changePods[i])
-		case changePods[i].Spec.Release < workload.Spec.Release:
-			result.earlier = append(result.earlier, changePods[i])
+		case !metav1.IsControlledBy(changePod, workload):
+		case changePod.Spec.Release == workload.Spec.Release && changePod.Spec.Order:
+			result.OrderCheck = changePod
+			present++
+		case changePod.Spec.Release == workload.Spec.Release:
+			result.Batches = append(result.Batches, *changePod)
+			present++
+		case changePod.Spec.Release < workload.Spec.Release:
+			result.earlier = append(result.earlier, *changePod)
 		}
 	}
 	result.Earlier = len(result.earlier) > 0
 	result.LastNumber = max(r.numbers.raise(recordOf(workload), result.highest), workload.Status.LastChangePod)
-	result.lost = int64(len(result.Batches)) < decide.NumbersGiven(workload, result.LastNumber)
+	result.lost = present < decide.NumbersGiven(workload, result.LastNumber)
 	return nil
 }
 
@@ -225,75 +246,4 @@ func (s *scene) present(record *appv1alpha1.ChangeWorkload, release decide.Relea
 		s.owner = kind.At(s.owner, release, time.Unix(record.Spec.CreateTimeUnix, 0))
 	}
 	return present
-}
-
-// observeProgress observes what the workload shows of its release, and its finished units or pods.
-func (r *Reconciler) observeProgress(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
-	health, reason := workload.HealthOf(result.kind, result.owner)
-	if health == workload.HealthFailed {
-		result.Fault = reason
-	}
-	lister, ok := result.kind.(workload.Lister)
-	kind, observed := result.kind.(workload.Observed)
-	switch {
-	case observed && !ok:
-		return r.listPods(ctx, kind, record, result)
-	case !ok:
-		return r.observePods(ctx, record, result)
-	}
-	complete := health == workload.HealthCurrent
-	result.Finished = decide.FinishedUnits(lister.Units(result.owner), result.Batches, complete, r.Clock.Now())
-	return nil
-}
-
-// observePods lists the finished pods of the release by the revision of this workload: another workload may have the same template and
-// labels.
-func (r *Reconciler) observePods(ctx context.Context, workload *appv1alpha1.ChangeWorkload, result *scene) error {
-	revisions, err := result.kind.Revisions(ctx, r.Client, result.owner)
-	if err != nil {
-		return err
-	}
-	revision, unseen := decide.StampedRevision(revisions, workload.Spec.Reversion)
-	if revision == nil {
-		return nil
-	}
-	result.Unseen, result.Run = unseen, revision.Run
-	pods, err := index.PodsOf(ctx, r.Client, workload.Namespace, revision.Pods)
-	if err != nil {
-		return err
-	}
-	if result.First != nil {
-		for i := range pods {
-			result.First.Of[pods[i].UID] = pods[i].Spec.NodeName
-		}
-	}
-	if err := r.observeRun(ctx, *revision, pods, result); err != nil {
-		return err
-	}
-	result.Finished, result.finishing = decide.FinishedPods(result.owner.GetName(), pods, result.Batches, result.finish, r.Clock.Now())
-	return nil
-}
-
-// observeRun looks for pods of a run that don't start. No event shows that their time is over.
-func (r *Reconciler) observeRun(ctx context.Context, run decide.Revision, pods []corev1.Pod, result *scene) error {
-	if run.Run == nil || run.Run.Complete || run.Run.Failure != nil {
-		return nil
-	}
-	threshold, err := r.Settings.StuckThreshold(ctx)
-	if err != nil {
-		return err
-	}
-	if threshold > 0 { // the annotation does not switch it on; the rollback controller reports an invalid one
-		threshold, _ = decide.StuckAfter(result.owner.GetAnnotations(), threshold)
-	}
-	if threshold == 0 {
-		return nil
-	}
-	patience := decide.Patience{Threshold: threshold, Batched: decide.BatchedPods(result.Batches)}
-	result.Stuck = decide.FindStuck(run, pods, patience, r.Clock.Now())
-	isSuspended := result.Paused && !result.Recurs // as a Job, which has no pods
-	if result.Stuck.Next == 0 && (result.Stuck.Message != "" || len(pods) == 0 && !isSuspended) {
-		result.Stuck.Next = threshold
-	}
-	return nil
 }

@@ -121,8 +121,9 @@ func (p *plane) counted() client.Reader {
 		},
 		List: func(ctx context.Context, api client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			note("list", list)
+			_, isNamespaces := list.(*corev1.NamespaceList) // by their names
 			for _, option := range options {
-				if _, isIndexed := option.(client.MatchingFields); isIndexed {
+				if _, isIndexed := option.(client.MatchingFields); isIndexed && !isNamespaces {
 					return fmt.Errorf("listing %T: field label not supported", list)
 				}
 			}

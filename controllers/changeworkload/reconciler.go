@@ -72,13 +72,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	opened, openErr := r.openBatches(ctx, &workload, scene, decision)
 	// A batch that can't be opened, because of a quota for example, must not stop the others.
-	if err := errors.Join(openErr, r.save(ctx, &workload, scene, decision)); err != nil {
+	if err := errors.Join(openErr, r.openGates(ctx, &workload, scene, decision), r.save(ctx, &workload, scene, decision)); err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.forget(ctx, &workload, scene, decision); err != nil {
 		return ctrl.Result{}, err
 	}
-	if opened < len(decision.Batches) {
+	if opened < len(decision.Checks()) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
 	return ctrl.Result{RequeueAfter: sooner(scene.finishing, sooner(decision.Wait, retry))}, nil

@@ -378,6 +378,56 @@ func TestReconcileReleasesADeclaredKind(t *testing.T) {
 	}
 }
 
+func TestReconcileReleasesADeclaredKindAfterThePacesOfItsReleases(t *testing.T) {
+	g := NewWithT(t)
+	b, _ := newFakeBench(t)
+	b.install()
+	b.declare(enforcedGadgets)
+	gadget := b.held()
+	b.reconcile()
+	b.runner.synced = true
+	b.settle()
+	owner := []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: "web", UID: gadget.GetUID(), Controller: ptr.To(true)}}
+	record := &appv1alpha1.ChangeWorkload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "gadgets.web--x--0123456789abcdef0123456789abcdef", OwnerReferences: owner},
+		Status:     appv1alpha1.ChangeWorkloadStatus{Conditions: []metav1.Condition{{Type: "Paced", Status: "True", Reason: "StepRunning"}}},
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", OwnerReferences: owner, Labels: map[string]string{
+			"altershield.defense.antgroup.com/gate": "start", "admission-webhook-altershield.antgroup.com/version": "0123456789abcdef0123456789abcdef"}},
+		Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "altershield.defense.antgroup.com/verified"}}},
+	}
+	alone, older := pod.DeepCopy(), pod.DeepCopy()
+	alone.Name, alone.OwnerReferences = "alone", nil
+	older.Name, older.Labels["admission-webhook-altershield.antgroup.com/version"] = "older", "c6c45d23c098bdf181853a85b60b5d74"
+	for _, object := range []client.Object{record, pod, alone, older} {
+		g.Expect(b.kube.Create(t.Context(), object)).To(Succeed())
+	}
+	g.Expect(b.kube.Delete(t.Context(), &appv1alpha1.ControlledKind{ObjectMeta: metav1.ObjectMeta{Name: gadgets}})).To(Succeed())
+	b.compile(b.catalog)
+	waits := func() {
+		result, err := b.Reconcile(t.Context(), ctrl.Request{})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(result.RequeueAfter).To(Equal(time.Second))
+		g.Expect(b.runner.calls).To(Equal([]string{"start"}))
+		g.Expect(b.message(gadgets, "Ready")).To(Equal("the paced releases are being rolled out to all pods"))
+	}
+	waits()
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKeyFromObject(gadget), gadget)).To(Succeed())
+	g.Expect(gadget.Object["spec"]).To(HaveKeyWithValue("paused", false), "it waits with nothing held")
+
+	record.Status.Conditions[0].Status, record.Status.Conditions[0].Reason = "False", "NotControlled"
+	g.Expect(b.kube.Status().Update(t.Context(), record)).To(Succeed())
+	waits()
+
+	pod.Spec.SchedulingGates = nil
+	g.Expect(b.kube.Update(t.Context(), pod)).To(Succeed())
+	b.reconcile()
+	g.Expect(b.runner.calls).To(Equal([]string{"start", "stop"}))
+	b.reconcile()
+	g.Expect(apierrors.IsNotFound(b.kube.Get(t.Context(), client.ObjectKey{Name: gadgets}, &appv1alpha1.ControlledKind{}))).To(BeTrue())
+}
+
 func TestHeldReadsWholeObjectsOnlyOfThoseWithTheAnnotation(t *testing.T) {
 	g := NewWithT(t)
 	b, _ := newFakeBench(t)

@@ -146,23 +146,24 @@ func rulesOf(kind workload.Kind, operations ...admissionregistrationv1.Operation
 	}}
 }
 
-// releaseOrKeys is true for a release, for updates by others of a workload whose release is frozen, which they may start, and for changes by
-// others of keys that the operator writes, or that have an effect on it.
+// releaseOrKeys is true for a release, for updates by others of a workload whose release is frozen or paced, which they may start or change,
+// and for changes by others of keys that the operator writes, or that have an effect on it.
 func releaseOrKeys(kind workload.Kind, operator string) string {
-	annotations := append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationRollback)
+	annotations := append(appv1alpha1.OwnedAnnotations(), appv1alpha1.AnnotationGoOn, appv1alpha1.AnnotationRollback)
 	if _, ok := kind.(workload.NodeBound); ok {
 		annotations = append(annotations, appv1alpha1.AnnotationFirstNodes)
 	}
-	return fmt.Sprintf("request.operation == 'CREATE' || %s || (request.userInfo.username != %s && (%s in oldObject.metadata.?annotations.orValue({}) || %s || %s))",
-		workload.MayChange(kind), quoted(operator), quoted(appv1alpha1.AnnotationFrozen),
+	return fmt.Sprintf("request.operation == 'CREATE' || %s || (request.userInfo.username != %s && (%s in oldObject.metadata.?annotations.orValue({}) || %s in oldObject.metadata.?annotations.orValue({}) || %s || %s))",
+		workload.MayChange(kind), quoted(operator), quoted(appv1alpha1.AnnotationFrozen), quoted(appv1alpha1.AnnotationPaced),
 		changed("labels", append(appv1alpha1.OwnedLabels(), appv1alpha1.LabelIgnoredSuspend)...),
 		changed("annotations", annotations...))
 }
 
-// mayBeDenied is true for a release of a workload that is suspended or was rolled back.
+// mayBeDenied is true for a release of a workload that is suspended or was rolled back, and for an update that lets a release go on.
 func mayBeDenied(kind workload.Kind) string {
-	return fmt.Sprintf("%s && (%s in oldObject.metadata.?labels.orValue({}) || %s in oldObject.metadata.?annotations.orValue({}))",
-		workload.MayChange(kind), quoted(appv1alpha1.LabelSuspend), quoted(appv1alpha1.AnnotationRollbacks))
+	return fmt.Sprintf("(%s && (%s in oldObject.metadata.?labels.orValue({}) || %s in oldObject.metadata.?annotations.orValue({}))) || %s",
+		workload.MayChange(kind), quoted(appv1alpha1.LabelSuspend), quoted(appv1alpha1.AnnotationRollbacks),
+		changed("annotations", appv1alpha1.AnnotationGoOn))
 }
 
 // mayBreakOrBeDenied is true for an update that may break a rule or may be denied, and for every other operation that rules apply to.

@@ -122,9 +122,10 @@ func TestValidatingEntriesFollowTheWebhookOfDeployments(t *testing.T) {
 			APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"statefulsets"}, Scope: ptr.To(admissionregistrationv1.NamespacedScope)},
 	}}
 	wanted.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "release-that-may-be-denied",
-		Expression: "object.?spec.?template != oldObject.?spec.?template" +
+		Expression: "(object.?spec.?template != oldObject.?spec.?template" +
 			" && ('altershield.defense.antgroup.com/suspend' in oldObject.metadata.?labels.orValue({})" +
-			" || 'altershield.defense.antgroup.com/rollbacks' in oldObject.metadata.?annotations.orValue({}))"}}
+			" || 'altershield.defense.antgroup.com/rollbacks' in oldObject.metadata.?annotations.orValue({})))" +
+			" || ['altershield.defense.antgroup.com/go-on'].exists(key, object.metadata.?annotations[?key] != oldObject.metadata.?annotations[?key])"}}
 	g.Expect(entries).To(Equal([]admissionregistrationv1.ValidatingWebhook{wanted}))
 }
 
@@ -149,9 +150,9 @@ func TestValidatingEntriesAreCalledForTheRulesOfADeclaredKind(t *testing.T) {
 		condition  string
 	}{
 		{kinds.Sample(t, root, "leaderworkerset", "leaderworkersets"), []admissionregistrationv1.OperationType{"UPDATE"},
-			"release-that-may-be-denied", "(oldObject == null || object.?spec.?leaderWorkerTemplate"},
+			"release-that-may-be-denied", "((oldObject == null || object.?spec.?leaderWorkerTemplate"},
 		{kinds.Sample(t, root, "kubernetescluster", "kubernetesclusters"), []admissionregistrationv1.OperationType{"CREATE", "DELETE", "UPDATE"},
-			"rules-or-release-that-may-be-denied", "request.operation != 'UPDATE' || true || (oldObject == null || object.?spec.?cluster"},
+			"rules-or-release-that-may-be-denied", "request.operation != 'UPDATE' || true || ((oldObject == null || object.?spec.?cluster"},
 	} {
 		g := NewWithT(t)
 		entries, err := validatingEntries([]workload.Kind{row.kind}, ptr.To(fixedValidate(byService("/"))))
@@ -204,6 +205,7 @@ func TestReleaseOrKeysHasEveryKeyOnce(t *testing.T) {
 		"altershield.defense.antgroup.com/ignored-suspend-removed", "altershield.defense.antgroup.com/held", "altershield.defense.antgroup.com/held-from",
 		"altershield.defense.antgroup.com/hold-with", "altershield.defense.antgroup.com/parked", "altershield.defense.antgroup.com/rollback",
 		"altershield.defense.antgroup.com/rollback-by", "altershield.defense.antgroup.com/rollbacks",
+		"altershield.defense.antgroup.com/go-on", "altershield.defense.antgroup.com/go-on-by",
 	} {
 		NewWithT(t).Expect(strings.Count(made, "'"+key+"'")).To(Equal(1), key)
 	}

@@ -23,14 +23,18 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -122,7 +126,11 @@ func (r *Reconciler) release(
 		if err != nil {
 			return nil, 0, err
 		}
-		if state := r.Runner.State(controlled.Name); released > 0 || state.Kind != nil {
+		state := r.Runner.State(controlled.Name)
+		if paced, err := r.paces(ctx, state); err != nil || paced {
+			return &problem{appv1alpha1.ReasonReleasing, "the paced releases are being rolled out to all pods"}, releaseAgain, err
+		}
+		if released > 0 || state.Kind != nil {
 			r.Runner.Stop(controlled.Name)
 			return &problem{appv1alpha1.ReasonReleasing, "the rollouts that the operator holds are being resumed"}, releaseAgain, nil
 		}
@@ -145,11 +153,11 @@ func (r *Reconciler) mayHold(ctx context.Context, kind workload.Kind) (bool, err
 		return true, fmt.Errorf("listing the workloads of kind %s: %w", kind.GroupVersionKind().Kind, err)
 	}
 	return slices.ContainsFunc(workloads, func(object client.Object) bool {
-		return workload.IsHeld(kind, object)
+		return workloadpatch.Steers(kind, object)
 	}), nil
 }
 
-// resumeHeld resumes the rollouts of a kind that the operator holds on the API server, and returns their number.
+// resumeHeld resumes the rollouts of a kind that the operator holds or paces on the API server, and returns their number.
 func (r *Reconciler) resumeHeld(ctx context.Context, kind workload.Kind) (resumed int, err error) {
 	held, err := r.held(ctx, kind)
 	if err != nil {
@@ -166,8 +174,48 @@ func (r *Reconciler) resumeHeld(ctx context.Context, kind workload.Kind) (resume
 	return resumed, nil
 }
 
-// held returns the workloads of a kind whose rollouts the operator holds on the API server. It lists the metadata of all, as whole objects
-// may be large, and reads the few with the annotation.
+// paces reports whether releases of a kind that runs are still paced, or pods of the present ones wait at gates, as the cache shows. The controller of
+// ChangeWorkloads ends this while the kind runs, and nothing does afterwards.
+func (r *Reconciler) paces(ctx context.Context, running dynamic.State) (bool, error) {
+	if !running.Synced {
+		return false, nil
+	}
+	var records appv1alpha1.ChangeWorkloadList
+	if err := r.Client.List(ctx, &records, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return false, fmt.Errorf("listing the ChangeWorkloads: %w", err)
+	}
+	if slices.ContainsFunc(records.Items, func(record appv1alpha1.ChangeWorkload) bool {
+		return meta.IsStatusConditionTrue(record.Status.Conditions, appv1alpha1.ConditionPaced) && isOf(&record, running.Kind)
+	}) {
+		return true, nil
+	}
+	var pods corev1.PodList
+	err := r.Client.List(ctx, &pods, client.HasLabels{appv1alpha1.LabelGate}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return false, fmt.Errorf("listing the pods with gates: %w", err)
+	}
+	for i := range pods.Items {
+		if decide.Gated(&pods.Items[i]) == decide.GateOpen {
+			continue
+		}
+		owner, err := running.Kind.OwnerOf(ctx, r.Client, &pods.Items[i])
+		if err != nil {
+			return false, fmt.Errorf("looking for the workload of pod %s: %w", client.ObjectKeyFromObject(&pods.Items[i]), err)
+		}
+		if owner != nil && owner.Version == decide.ReleaseOf(owner.Object).Version { // others are to be replaced
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func isOf(record *appv1alpha1.ChangeWorkload, kind workload.Kind) bool {
+	owner := metav1.GetControllerOfNoCopy(record)
+	return owner != nil && schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == kind.GroupVersionKind().GroupKind()
+}
+
+// held returns the workloads of a kind whose rollouts the operator holds or paces on the API server. It lists the metadata of all, as whole
+// objects may be large, and reads the few with such an annotation.
 func (r *Reconciler) held(ctx context.Context, kind workload.Kind) ([]client.Object, error) {
 	name := kind.GroupVersionKind()
 	list := &metav1.PartialObjectMetadataList{}
@@ -182,7 +230,7 @@ func (r *Reconciler) held(ctx context.Context, kind workload.Kind) ([]client.Obj
 	var held []client.Object
 	for i := range list.Items {
 		key := client.ObjectKeyFromObject(&list.Items[i])
-		if _, marked := list.Items[i].Annotations[appv1alpha1.AnnotationHeld]; !marked {
+		if len(workloadpatch.Present(&list.Items[i], appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationPaced)) == 0 {
 			continue
 		}
 		object := kind.New()
@@ -191,7 +239,7 @@ func (r *Reconciler) held(ctx context.Context, kind workload.Kind) ([]client.Obj
 		case apierrors.IsNotFound(err):
 		case err != nil:
 			return nil, fmt.Errorf("reading %s %s: %w", name.Kind, key, err)
-		case workload.IsHeld(kind, object):
+		case workloadpatch.Steers(kind, object):
 			held = append(held, object)
 		}
 	}

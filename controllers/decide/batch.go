@@ -37,8 +37,11 @@ type plan struct {
 }
 
 // planBatches plans a batch for every countThreshold finished pods. The last batch of a release needs only the pods that are still
-// missing, and at the deadline the finished pods make a smaller batch.
+// missing, and at the deadline the finished pods make a smaller batch. While no pods are awaited, those that run are not checked.
 func planBatches(deadline *metav1.Time, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, now time.Time) plan {
+	if seen.Desired <= 0 { // no step of the release has begun
+		return plan{}
+	}
 	window := time.Duration(workload.Spec.WaitTimeThreshold) * time.Second
 	due := latest(deadline, newestBatch(seen.Batches), window)
 	result := plan{late: due != nil && !now.Before(due.Time)}
@@ -125,7 +128,7 @@ func BatchOf(
 ) verifier.Batch {
 	own, before, claimed := ChangePodNumber(changePod.Name), 0, len(changePod.Spec.PodInfos)
 	for i := range siblings {
-		if siblings[i].Spec.Release == changePod.Spec.Release && ChangePodNumber(siblings[i].Name) < own {
+		if siblings[i].Spec.Release == changePod.Spec.Release && !siblings[i].Spec.Order && ChangePodNumber(siblings[i].Name) < own {
 			before++
 			claimed += len(siblings[i].Spec.PodInfos)
 		}

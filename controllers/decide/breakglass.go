@@ -38,11 +38,6 @@ func IsUsable(glass *appv1alpha1.BreakGlass, now time.Time) bool {
 	return reason == appv1alpha1.ReasonBreakGlassOpen
 }
 
-// Overrides reports whether a BreakGlass overrides all of these.
-func Overrides(glass *appv1alpha1.BreakGlass, needed []appv1alpha1.BreakGlassOverride) bool {
-	return !slices.ContainsFunc(needed, func(one appv1alpha1.BreakGlassOverride) bool { return !slices.Contains(glass.Spec.Overrides, one) })
-}
-
 func usability(glass *appv1alpha1.BreakGlass, now time.Time) (reason, message string) {
 	switch end := BreakGlassEnd(glass); {
 	case glass.DeletionTimestamp != nil || !now.Before(end):
@@ -57,8 +52,8 @@ func usability(glass *appv1alpha1.BreakGlass, now time.Time) (reason, message st
 	}
 }
 
-// BreakGlassStatus returns the status of a BreakGlass, given the ChangeWorkloads of its namespace. A use stays when the record of its release
-// is removed.
+// BreakGlassStatus returns the status of a BreakGlass, given the ChangeWorkloads of its namespace. A use stays when the record of its
+// release is removed.
 func BreakGlassStatus(glass *appv1alpha1.BreakGlass, records []appv1alpha1.ChangeWorkload, now time.Time) appv1alpha1.BreakGlassStatus {
 	counted := glass.DeepCopy()
 	for i := range records {

@@ -113,9 +113,3 @@ func TestIsUsable(t *testing.T) {
 	g.Expect(decide.IsUsable(inc7(), now.Add(30*time.Minute))).To(BeFalse())
 	g.Expect(decide.IsUsable(inc7(func(glass *appv1alpha1.BreakGlass) { glass.DeletionTimestamp = &metav1.Time{Time: now} }), now)).To(BeFalse())
 }
-
-func TestOverrides(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(decide.Overrides(inc7(), []appv1alpha1.BreakGlassOverride{"Freeze"})).To(BeTrue())
-	g.Expect(decide.Overrides(inc7(), []appv1alpha1.BreakGlassOverride{"Freeze", "Suspension"})).To(BeFalse(), "it has to override all")
-}

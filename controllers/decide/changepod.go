@@ -31,6 +31,8 @@ type CheckFacts struct {
 	verifier.State
 	// Order is the state of the release's order; empty where it is not known yet, Open where the verifier needs none.
 	Order appv1alpha1.OrderState
+	// Due reports whether the check of the order is due that follows the last step.
+	Due bool
 	// Over reports whether the release has ended, so that the verifier can't be asked any more.
 	Over bool
 	// Asked reports whether the call that the batch waits for was made and failed.
@@ -41,10 +43,11 @@ type CheckFacts struct {
 
 // FactsOf returns the facts about the check of a batch from the record of its release.
 func FactsOf(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod, of verifier.State) CheckFacts {
-	facts, own := CheckFacts{State: of}, changePod.Spec.Release
+	facts, own := CheckFacts{State: of, Due: AwaitsOrder(workload)}, changePod.Spec.Release
+	facts.Configured = of.Configured && (of.ChecksOrders || !changePod.Spec.Order)
 	order, isCurrent := workload.Status.Order, workload.Spec.Release == own
 	switch {
-	case !of.Configured:
+	case !facts.Configured:
 	case of.Announced && order != nil && order.Release == own:
 		facts.Order = order.State
 	case !of.Announced && isCurrent:
@@ -70,7 +73,7 @@ type CheckAnswer struct {
 // NextCall returns the call to make for a batch at now. A verifier that delivers its verdicts is polled only at the deadline: a
 // delivery may have been lost.
 func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time) CheckCall {
-	if !facts.Configured || facts.Over {
+	if !facts.Configured || facts.Over || awaitsSteps(changePod) {
 		return CallNone
 	}
 	expired, call := isExpired(changePod, now), edgesOf(changePod.Status.Status).call
@@ -129,7 +132,7 @@ const overdueWait = 5 * time.Second
 
 // CheckWait returns the time after which a batch has to be reconciled again, 0 where only an event can change it.
 func CheckWait(changePod *appv1alpha1.ChangePod, now time.Time) time.Duration {
-	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone {
+	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone || awaitsSteps(changePod) {
 		return 0
 	}
 	if left := deadlineOf(changePod).Sub(now); left > 0 {

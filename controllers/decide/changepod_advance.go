@@ -47,7 +47,9 @@ func (a *advance) step() {
 	case a.facts.Over:
 		a.release(ways.unchecked)
 	case !a.facts.Configured:
-		a.excuse(ways.unchecked, appv1alpha1.ReasonCheckNotConfigured, "no AlterShield Server is configured: the pods count as passed")
+		a.excuse(ways.unchecked, appv1alpha1.ReasonCheckNotConfigured, "no AlterShield Server is configured: "+a.counted("passed"))
+	case awaitsSteps(a.batch):
+		a.awaitSteps(ways)
 	case a.answer.Err == nil && next != "":
 		a.conclude(next)
 	case ways.call == CallBegin:
@@ -89,6 +91,16 @@ func (a *advance) begin(ways edges) {
 	}
 }
 
+// awaitSteps has the stage after the last step begin once it is due, with its deadline.
+func (a *advance) awaitSteps(ways edges) {
+	switch {
+	case hasEnded(a.facts.Order):
+		a.release(ways.unchecked)
+	case a.facts.Due:
+		enter(&a.status, appv1alpha1.ChangePodPostWait, a.now)
+	}
+}
+
 // finish handles the wait for the verifier to accept the check after the batch.
 func (a *advance) finish(ways edges) {
 	switch {
@@ -112,11 +124,11 @@ func (a *advance) await(ways edges) {
 	if ways.stage == appv1alpha1.StagePost {
 		when, seconds = "after", a.status.PostTimeoutThreshold
 	}
-	a.giveUp(ways.unchecked, appv1alpha1.ReasonCheckTimeout, fmt.Sprintf("the check %s the batch gave no verdict within %d seconds", when, seconds))
+	a.giveUp(ways.unchecked, appv1alpha1.ReasonCheckTimeout, fmt.Sprintf("the check %s %s gave no verdict within %d seconds", when, subjectOf(a.batch), seconds))
 }
 
 func (a *advance) switchedOff(ways edges) {
-	a.excuse(ways.unchecked, appv1alpha1.ReasonCheckSwitchedOff, a.facts.Name+" has switched its checks off: the pods count as passed")
+	a.excuse(ways.unchecked, appv1alpha1.ReasonCheckSwitchedOff, a.facts.Name+" has switched its checks off: "+a.counted("passed"))
 }
 
 // hold keeps a batch waiting for an unavailable verifier, and ends the check where the verifier refuses it.
@@ -163,22 +175,30 @@ func (a *advance) giveUp(last appv1alpha1.ChangePodPhase, reason, message string
 		return
 	}
 	if !a.facts.FailClosed {
-		a.excuse(last, reason, message+": the pods count as passed")
+		a.excuse(last, reason, message+": "+a.counted("passed"))
 		return
 	}
 	a.status.PodResults = resultsOf(a.batch, verifier.Verdict{Outcome: verifier.Fail, Reason: notCheckedByPolicy + message})
-	a.excuse(last, reason, message+": the pods count as failed")
+	a.excuse(last, reason, message+": "+a.counted("failed"))
 }
 
 // release ends the check of a batch whose release has ended.
 func (a *advance) release(last appv1alpha1.ChangePodPhase) {
-	a.excuse(last, appv1alpha1.ReasonReleaseEnded, "the release ended before the batch was checked")
+	a.excuse(last, appv1alpha1.ReasonReleaseEnded, "the release ended before "+subjectOf(a.batch)+" was checked")
 }
 
 // excuse ends a check without a verdict.
 func (a *advance) excuse(last appv1alpha1.ChangePodPhase, reason, message string) {
 	explain(&a.status, reason, shortText(message), a.now)
 	enter(&a.status, last, a.now)
+}
+
+// counted returns how a check that could not be made counts.
+func (a *advance) counted(how string) string {
+	if a.batch.Spec.Order {
+		return "the change order counts as " + how
+	}
+	return "the pods count as " + how
 }
 
 func hasEnded(state appv1alpha1.OrderState) bool {

@@ -61,6 +61,9 @@ func changePodVerified(changePod *appv1alpha1.ChangePod) metav1.Condition {
 		verified.Reason, verified.Message = progressOf(changePod, known)
 	case changePod.Status.Message == string(appv1alpha1.ChangePodPostFinish):
 		verified.Reason, verified.Message = appv1alpha1.ReasonPodsPassed, "no pod failed"
+		if changePod.Spec.Order {
+			verified.Message = "the " + changeOrder + " passed"
+		}
 	case known != nil && known.Status != metav1.ConditionFalse:
 		verified.Reason, verified.Message = known.Reason, known.Message
 	default:
@@ -93,14 +96,17 @@ func wasFailedBefore(changePod *appv1alpha1.ChangePod) bool {
 func progressOf(changePod *appv1alpha1.ChangePod, known *metav1.Condition) (reason, message string) {
 	switch changePod.Status.Status {
 	case appv1alpha1.ChangePodPreSubmitted:
-		message = "the check before the batch is under way"
+		message = "the check before " + subjectOf(changePod) + " is under way"
 	case appv1alpha1.ChangePodPostSubmitted:
-		message = "the check after the batch is under way"
+		message = "the check after " + subjectOf(changePod) + " is under way"
 	default:
 		if known != nil && known.Status == metav1.ConditionUnknown && isHeldUp(known.Reason) {
 			return known.Reason, known.Message
 		}
-		message = "the batch is about to be checked"
+		message = subjectOf(changePod) + " is about to be checked"
+		if awaitsSteps(changePod) {
+			message = "the check after the rollout follows its last step"
+		}
 	}
 	return appv1alpha1.ReasonVerifying, message
 }
@@ -124,7 +130,11 @@ const maxNamedPods = 5
 func Failures(pods []appv1alpha1.PodSummary) string {
 	var parts []string
 	for _, pod := range pods[:min(len(pods), maxNamedPods)] {
-		part := "pod " + pod.Pod + " failed its check"
+		part := "pod " + pod.Pod
+		if pod.Pod == changeOrder {
+			part = "the " + changeOrder
+		}
+		part += " failed its check"
 		if pod.Message != "" {
 			part += ": " + pod.Message
 		}

@@ -22,6 +22,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -34,6 +36,8 @@ type Decision struct {
 	WriteStatus bool
 	// Batches are the batches to open.
 	Batches [][]appv1alpha1.PodSummary
+	// OpenOrderCheck reports whether to open the check of the order, before the batches.
+	OpenOrderCheck bool
 	// Unchecked is how many pods of a verified release passed without a check.
 	Unchecked int
 	// Order is what to announce to the verifier; AnswerOrder takes its answer.
@@ -44,11 +48,21 @@ type Decision struct {
 	Lift bool
 	// Try reports whether a trial has to be started; AnswerTrial takes its result.
 	Try bool
-	// Pause reports whether the rollout has to be paused, Resume whether the operator's pause has to end, Override whether a user
-	// has ended it.
+	// Pause reports whether the rollout has to be paused, or kept paused if a step has paused it; Resume whether the operator's pause has
+	// to end, Override whether a user has ended it.
 	Pause, Resume, Override bool
 	// Unhold reports whether to forget a pause for the first nodes, or for a freeze, that a user has ended: the rollout may be paused again.
+	// That of a paced release may be forgotten while its steps keep the rollout paused.
 	Unhold bool
+	// Let is how many pods of the release may run, LetAll for all. Rest reports whether its rollout has to be paused because a step waits, for
+	// one with gates with Rests in the mark until the pause ends; Unpace whether the mark that the release is paced has to be removed, and the fields
+	// restored that the operator overwrote for it.
+	Let          int32
+	Rest, Unpace bool
+	// Passed are the pods of the release that passed their check and still exist.
+	Passed sets.Set[types.UID]
+	// Ask is what to ask the rollback controller for; empty for nothing.
+	Ask appv1alpha1.OnFail
 	// Freeze is the mark to write if a freeze begins to hold the release. Thaw reports whether the mark has to be removed.
 	Freeze *appv1alpha1.Frozen
 	Thaw   bool
@@ -60,12 +74,15 @@ type Decision struct {
 	Clear bool
 	// Wait is when to look again, 0 if nothing but an event can change the decision.
 	Wait time.Duration
+	// moved reports whether a step of the release began, or the pace ended.
+	moved bool
 }
 
 // IsFinal reports whether a decision is irreversible: a verified release closes its order and becomes a target of rollbacks, a lifted
-// suspension admits other releases, a resumed rollout replaces pods that still serve, a trial runs, and removed records are gone.
+// suspension admits other releases, a resumed rollout replaces pods that still serve, as does a step, a trial runs, a rollback is
+// asked for, and removed records are gone.
 func (d *Decision) IsFinal() bool {
-	return d.Verified || d.Lift || d.Resume || d.Clear || d.Try || len(d.Prune) > 0
+	return d.Verified || d.Lift || d.Resume || d.Clear || d.Try || d.moved || d.Unpace || d.Ask != "" || len(d.Prune) > 0
 }
 
 // Decide recounts a release from an observation and decides what to do. The same arguments give the same decision.
@@ -77,16 +94,19 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	seen.Fault = faultOf(&status, seen)
 	failed := len(tally.failed) > 0 || seen.Fault != ""
 	var decision Decision
-	if seen.Freeze.Broken != nil {
-		status.BreakGlass = seen.Freeze.Broken
+	if seen.Freeze.Pass != nil {
+		status.BreakGlass = seen.Freeze.Pass
 	}
 	frozen := awaitThaw(&status, seen)
-	first := false
-	if frozen {
+	first, orderFirst := false, seen.awaitsOrderFirst(&status)
+	switch {
+	case frozen:
 		putOffFirst(&status, seen)
-	} else {
+	case !orderFirst:
 		first = awaitFirst(&status, tally, seen, now)
 	}
+	onHold := seen.isOnHold(&status, workload, frozen, first)
+	decision.awaitPace(&status, workload, tally, seen, onHold, now)
 	decision.judge(&status, workload, tally, seen, failed, now)
 	if !frozen {
 		decision.try(&status, seen)
@@ -94,7 +114,10 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	setRolledBack(&status, seen)
 	setParked(&status, seen)
 	decision.forget(&status, workload, seen)
-	decision.hold(&status, workload, seen, failed, pausesForFirst(workload, &status) || pausesForFreeze(workload, seen, frozen))
+	waits := orderFirst || pausesForFirst(workload, &status) || pausesForFreeze(workload, seen, frozen)
+	decision.hold(&status, workload, seen, failed, waits, seen.rests(workload, &status, tally))
+	decision.let(workload, &status, tally, seen, seen.stops(failed, onHold))
+	decision.lookAtPace(&status, now)
 	decision.lookAgain(workload, &status, seen, frozen, first, now)
 	decision.observeAgain(workload, &status, seen, now)
 	switch {
@@ -104,6 +127,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 		tally.describe(&status, seen.Desired)
 	}
 	decision.Order = planOrder(workload, &status, seen)
+	decision.OpenOrderCheck = seen.Current && seen.OrderCheck == nil && awaitsOrderToGoOn(&status)
 	decision.finish(workload, status, now)
 	return decision
 }
@@ -129,8 +153,7 @@ func (d *Decision) judge(
 			status.Status = appv1alpha1.ChangeWorkloadRunning // the verdict was withdrawn
 		}
 		keepUnverified(status, appv1alpha1.ReasonSuperseded, "the "+seen.Kind+" has moved on to another release")
-	case wasVerified(status),
-		seen.Desired > 0 && len(tally.passed) >= int(seen.Desired):
+	case wasVerified(status), tally.isComplete(seen.Desired) && !isPaced(status) && !seen.awaitsOrder():
 		d.succeed(status, workload, seen, tally)
 	case seen.Desired == 0:
 		status.Status, status.WaitDeadline = appv1alpha1.ChangeWorkloadSuccess, nil
@@ -174,7 +197,7 @@ func startOf(workload *appv1alpha1.ChangeWorkload, seen Observation) appv1alpha1
 	}
 	return appv1alpha1.ChangeWorkloadStatus{
 		ObservedRelease:  workload.Spec.Release,
-		FirstChangePod:   firstNumber(max(status.LastChangePod, seen.LastNumber), seen.Batches),
+		FirstChangePod:   firstNumber(max(status.LastChangePod, seen.LastNumber), seen),
 		LastChangePod:    status.LastChangePod,
 		VerifiedVersions: verified,
 		Order:            status.Order,
@@ -182,12 +205,15 @@ func startOf(workload *appv1alpha1.ChangeWorkload, seen Observation) appv1alpha1
 	}
 }
 
-// firstNumber returns the lowest number of the batches of a release, or that of the next one. A release that starts has batches
+// firstNumber returns the lowest number of the ChangePods of a release, or that of the next one. A release that starts has some
 // already if the status could not be written after they were opened.
-func firstNumber(last int64, batches []appv1alpha1.ChangePod) int64 {
+func firstNumber(last int64, seen Observation) int64 {
 	first := last + 1
-	for i := range batches {
-		first = min(first, ChangePodNumber(batches[i].Name))
+	for i := range seen.Batches {
+		first = min(first, ChangePodNumber(seen.Batches[i].Name))
+	}
+	if seen.OrderCheck != nil {
+		first = min(first, ChangePodNumber(seen.OrderCheck.Name))
 	}
 	return first
 }
@@ -259,7 +285,9 @@ func (d *Decision) await(
 	if seen.Desired > status.Counts.Desired {
 		status.WaitDeadline = nil // additional pods get a full deadline
 	}
-	plan := planBatches(status.WaitDeadline, workload, tally, seen, now)
+	awaited := seen
+	awaited.Desired = awaitedPods(workload, status, seen.Desired)
+	plan := planBatches(status.WaitDeadline, workload, tally, awaited, now)
 	d.Batches = plan.batches
 	status.WaitDeadline = plan.deadline
 	d.Wait = plan.wait(now)
@@ -287,20 +315,31 @@ func (d *Decision) await(
 	switch {
 	case plan.timedOut:
 		status.Status = appv1alpha1.ChangeWorkloadTimeOutPreThreshold
-	case plan.reachedThreshold && !plan.late: // pods that are late again must not make the status flap
+	case plan.reachedThreshold && !plan.late, // pods that are late again must not make the status flap
+		isPaced(status) && plan.deadline == nil:
 		status.Status = appv1alpha1.ChangeWorkloadRunning
 	}
+	seen.describeWait(status, workload, tally)
+}
+
+// describeWait sets the condition Verified of a release that has neither failed nor succeeded: what it waits for.
+func (o *Observation) describeWait(status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally) {
 	switch {
-	case seen.isParked():
+	case o.isParked():
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonParked, "the release is parked: see the condition Parked")
 	case awaitsFirst(status):
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonFirstNodes,
 			"the release waits for its first nodes: see the condition FirstNodes")
-	case seen.Paused && seen.Hold != Held: // the operator ends its own pause now
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaused(seen.Kind),
-			fmt.Sprintf("the %s is paused: %s to create the pods of this release", seen.Kind, seen.Resume))
+	case o.Paused && !o.Hold.IsHeld(): // the operator ends its own pause now
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaused(o.Kind),
+			fmt.Sprintf("the %s is paused: %s to create the pods of this release", o.Kind, o.Resume))
+	case o.hasOnlyOrderLeft(status, tally):
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonAwaitingOrder,
+			"every desired pod finished and passed; the change order has yet to pass its check after the last step")
 	case status.Status == appv1alpha1.ChangeWorkloadTimeOutPreThreshold:
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonThresholdTimeout, tally.timeout(workload, seen.Desired))
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonThresholdTimeout, tally.timeout(workload, o.Desired))
+	case isPaced(status):
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaced, "the release is rolled out in steps: see the condition Paced")
 	default:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying,
 			"waiting for pods or checking them: kubectl get changepods shows each batch")

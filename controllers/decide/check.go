@@ -49,7 +49,8 @@ func nextPhase(changePod *appv1alpha1.ChangePod, delivery verifier.Delivery) app
 	return ways.after(delivery.Verdict.Outcome)
 }
 
-// conclude moves the status of a batch to the phase next after a verdict. At the end of the check the pods get the verdict.
+// conclude moves the status of a batch to the phase next after a verdict. At the end of the check the pods get the verdict. That of an order
+// waits for the last step between its stages, without a deadline.
 func conclude(
 	status *appv1alpha1.ChangePodStatus, batch *appv1alpha1.ChangePod, verdict verifier.Verdict, next appv1alpha1.ChangePodPhase, now time.Time,
 ) {
@@ -57,6 +58,9 @@ func conclude(
 		status.PodResults = resultsOf(batch, verdict)
 	}
 	enter(status, next, now)
+	if batch.Spec.Order {
+		status.Deadline = nil
+	}
 }
 
 // EarlyVerdict returns the verdict for a batch that arrived before its check was known, if there is one that still counts.
@@ -96,8 +100,9 @@ func resultsOf(changePod *appv1alpha1.ChangePod, verdict verifier.Verdict) []app
 			byHand[result.Pod] = result
 		}
 	}
-	results := make([]appv1alpha1.PodSummary, 0, len(changePod.Spec.PodInfos)+len(byHand))
-	for _, pod := range changePod.Spec.PodInfos {
+	checked := CheckedBy(changePod)
+	results := make([]appv1alpha1.PodSummary, 0, len(checked)+len(byHand))
+	for _, pod := range checked {
 		pod.Verdict = appv1alpha1.VerdictPass
 		if verdict.Outcome == verifier.Fail {
 			pod.Verdict, pod.Message = appv1alpha1.VerdictUnpass, shortText(verdict.Reason)

@@ -35,4 +35,6 @@ limitations under the License.
 // A phase with a star is final: the status is ExecuteDone, and the phase is its message. The columns are the events: the verifier
 // accepted the call, the verdict of the stage is known, or the check ended without one because it is not wanted, the verifier refused
 // it, or the deadline has passed. A call that is not accepted leaves the batch in its phase until the deadline.
+//
+// The check of an order, of a release in steps as a whole, is a ChangePod without pods. It waits in PostWait for the last step, without a deadline.
 package decide

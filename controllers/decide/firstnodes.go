@@ -185,9 +185,11 @@ func passedOn(nodes []string, tally tally, first *First) (passed int32) {
 
 // Turn is the state of a rollout that replaces pods on some nodes only.
 type Turn struct {
-	// Version is the version of the release, Nodes are the nodes whose pods are replaced.
+	// Version is the version of the release, Nodes are the nodes whose pods are replaced: all of them if there are none and Let is set.
 	Version string
 	Nodes   []string
+	// Let is how many pods of the release there may be, with those to come in place of missing and deleted ones; nil for no limit.
+	Let *int32
 	// Desired is the number of pods on all nodes, Unavailable how many of them may be unavailable at a time.
 	Desired, Unavailable int
 	// MinReadySeconds is how long a pod has to be ready to be available.
@@ -197,33 +199,61 @@ type Turn struct {
 // Next returns the pods to delete next: those of other versions that aren't available, and others as long as few enough are unavailable.
 // left is the number of pods of other versions on the nodes.
 func (t Turn) Next(pods []corev1.Pod, now time.Time) (next []*corev1.Pod, left int) {
-	available := func(pod *corev1.Pod) bool {
-		finished, _ := PodFinished(pod, Rollout{MinReadySeconds: t.MinReadySeconds}, now)
-		return finished
+	state := t.survey(pods, now)
+	for _, pod := range state.old {
+		isAvailable, ended := state.available[pod], podEnded(pod)
+		switch {
+		case pod.DeletionTimestamp != nil, isAvailable && state.unavailable >= t.Unavailable:
+			continue
+		case t.Let != nil && !ended && state.coming >= int(*t.Let):
+			continue
+		case isAvailable:
+			state.unavailable++
+		}
+		if !ended {
+			state.coming++
+		}
+		next = append(next, pod)
 	}
-	unavailable := max(t.Desired-len(pods), 0)
-	var old []*corev1.Pod
+	return next, len(state.old)
+}
+
+// survey is what a Turn finds.
+type survey struct {
+	// old are the pods of other versions on its nodes, in the order in which they are replaced.
+	old []*corev1.Pod
+	// available are the pods that serve.
+	available map[*corev1.Pod]bool
+	// unavailable is how many pods are missing or don't serve, coming how many there are of the release, or will be in place of others.
+	unavailable, coming int
+}
+
+func (t Turn) survey(pods []corev1.Pod, now time.Time) survey {
+	found := survey{available: map[*corev1.Pod]bool{}, unavailable: max(t.Desired-len(pods), 0), coming: max(t.Desired, len(pods))}
 	for i := range pods {
 		pod := &pods[i]
-		if !available(pod) {
-			unavailable++
+		finished, _ := PodFinished(pod, Rollout{MinReadySeconds: t.MinReadySeconds}, now)
+		if found.available[pod] = finished && Gated(pod) == GateOpen; !found.available[pod] {
+			found.unavailable++
 		}
-		if pod.Labels[appv1alpha1.LabelVersion] != t.Version && slices.Contains(t.Nodes, pod.Spec.NodeName) {
-			old = append(old, pod)
+		if pod.Labels[appv1alpha1.LabelVersion] == t.Version {
+			continue
+		}
+		if pod.DeletionTimestamp == nil && !podEnded(pod) {
+			found.coming-- // it stays
+		}
+		if t.Let != nil && len(t.Nodes) == 0 || slices.Contains(t.Nodes, pod.Spec.NodeName) {
+			found.old = append(found.old, pod)
 		}
 	}
-	slices.SortFunc(old, func(a, b *corev1.Pod) int {
+	slices.SortFunc(found.old, func(a, b *corev1.Pod) int {
+		if found.available[a] != found.available[b] { // those that don't serve go first
+			if found.available[b] {
+				return -1
+			}
+			return 1
+		}
 		return cmp.Or(cmp.Compare(a.Spec.NodeName, b.Spec.NodeName), cmp.Compare(a.Name, b.Name))
 	})
-	for _, pod := range old {
-		switch {
-		case pod.DeletionTimestamp != nil:
-		case !available(pod):
-			next = append(next, pod)
-		case unavailable < t.Unavailable:
-			unavailable++
-			next = append(next, pod)
-		}
-	}
-	return next, len(old)
+	return found
 }

@@ -38,8 +38,8 @@ type Freeze struct {
 	InForce *InForce
 	// NextHold is when a freeze begins that holds releases under way; zero if none is known.
 	NextHold time.Time
-	// Broken is how the release passed by a BreakGlass; nil if it didn't.
-	Broken *appv1alpha1.BreakGlassPass
+	// Pass is how the release passed by a BreakGlass; nil if it didn't.
+	Pass *appv1alpha1.BreakGlassPass
 	// Ahead is how many releases parked by the same freeze go on before this one. Free is when fewer do at the latest.
 	Ahead int32
 	Free  time.Time
@@ -73,7 +73,8 @@ func (f *InForce) Mark(release int64) *appv1alpha1.Frozen {
 
 // isPassed reports whether the release passed the freeze that is on, or the last one, by a BreakGlass.
 func (f *Freeze) isPassed() bool {
-	return f.Broken != nil && (f.InForce == nil || !f.Broken.Time.Time.Before(f.InForce.Since))
+	return f.Pass != nil && slices.Contains(f.Pass.Overrides, appv1alpha1.OverrideFreeze) &&
+		(f.InForce == nil || !f.Pass.Time.Time.Before(f.InForce.Since))
 }
 
 // parkedBy returns the freeze whose end a parked release waits for: of several, the one that was on last.
@@ -112,10 +113,10 @@ func awaitThaw(status *appv1alpha1.ChangeWorkloadStatus, seen Observation) (wait
 		}
 		return false
 	case inForce != nil:
-		status.Frozen = &appv1alpha1.FrozenRelease{By: inForce.By, Until: timeOrNil(inForce.Until)}
+		status.Frozen = &appv1alpha1.FrozenRelease{By: inForce.By, Until: StoredTime(inForce.Until)}
 		setCondition(status, appv1alpha1.ConditionFrozen, metav1.ConditionTrue, appv1alpha1.ReasonChangeFreeze, inForce.Sentence())
 	default:
-		status.Frozen = &appv1alpha1.FrozenRelease{By: parkedBy(status, parked), Until: timeOrNil(seen.Freeze.Free)}
+		status.Frozen = &appv1alpha1.FrozenRelease{By: parkedBy(status, parked), Until: StoredTime(seen.Freeze.Free)}
 		setCondition(status, appv1alpha1.ConditionFrozen, metav1.ConditionTrue, appv1alpha1.ReasonThawing, fmt.Sprintf(
 			"the freeze has ended; of the releases that it parked in this namespace, %d go on at a time", parked.Concurrent))
 	}
@@ -148,12 +149,12 @@ func endOfFreeze(parked *appv1alpha1.Frozen, seen Observation) (reason, message 
 	case !seen.OptedIn || seen.Observed:
 		return appv1alpha1.ReasonNotControlled, "the " + seen.Kind + " left change control"
 	case (parked == nil || !seen.Paused) && seen.Freeze.isPassed():
-		return appv1alpha1.ReasonBreakGlass, seen.Freeze.Broken.User + " let the release go on by a BreakGlass"
+		return appv1alpha1.ReasonBreakGlass, seen.Freeze.Pass.User + " let the release go on by a BreakGlass"
 	case parked == nil || !seen.Paused:
 		return appv1alpha1.ReasonResumed, "a user resumed the rollout"
 	case seen.Freeze.InForce != nil || seen.Freeze.Ahead >= max(parked.Concurrent, 1):
 		return "", ""
-	case seen.Hold == Held:
+	case seen.Hold.IsHeld():
 		return appv1alpha1.ReasonThawed, "the freeze has ended: the rollout goes on"
 	}
 	return appv1alpha1.ReasonThawed, "the freeze has ended; the " + seen.Kind + " is paused by a user"
@@ -187,7 +188,7 @@ func IsThawing(workload *appv1alpha1.ChangeWorkload) bool {
 func isGoingOn(status *appv1alpha1.ChangeWorkloadStatus) bool {
 	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
 	return verified != nil && verified.Status == metav1.ConditionUnknown && slices.Contains([]string{
-		appv1alpha1.ReasonVerifying, appv1alpha1.ReasonThresholdTimeout, appv1alpha1.ReasonFirstNodes,
+		appv1alpha1.ReasonVerifying, appv1alpha1.ReasonThresholdTimeout, appv1alpha1.ReasonFirstNodes, appv1alpha1.ReasonPaced,
 		appv1alpha1.ReasonRunning, appv1alpha1.ReasonAwaitingRun, appv1alpha1.ReasonRunBlocked,
 	}, verified.Reason)
 }
@@ -230,12 +231,4 @@ func isRecordedBefore(a, b *appv1alpha1.ChangeWorkload) bool {
 		return a.Spec.CreateTimeUnix < b.Spec.CreateTimeUnix
 	}
 	return a.Name < b.Name
-}
-
-// timeOrNil returns a time as the API server stores it, nil for none.
-func timeOrNil(at time.Time) *metav1.Time {
-	if at.IsZero() {
-		return nil
-	}
-	return &metav1.Time{Time: at.Truncate(time.Second)}
 }

@@ -44,10 +44,13 @@ func withFreeze(change func(*decide.Freeze)) seenOption {
 	return func(seen *decide.Observation) { change(&seen.Freeze) }
 }
 
-// brokenAt is a release that alice let pass by a BreakGlass.
-func brokenAt(at time.Time) seenOption {
+// brokenAt is a release that alice let pass freezes by a BreakGlass.
+func brokenAt(at time.Time) seenOption { return passedAt(at, "Freeze") }
+
+// passedAt is a release that alice let pass by a BreakGlass what it overrides.
+func passedAt(at time.Time, overrides ...appv1alpha1.BreakGlassOverride) seenOption {
 	return withFreeze(func(freeze *decide.Freeze) {
-		freeze.Broken = &appv1alpha1.BreakGlassPass{User: "alice", Time: metav1.NewTime(at)}
+		freeze.Pass = &appv1alpha1.BreakGlassPass{User: "alice", Time: metav1.NewTime(at), Overrides: overrides}
 	})
 }
 
@@ -86,6 +89,9 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 		{"until an excepted user resumes it that passed by a BreakGlass before", frozen,
 			see(5, parkedBy(friday()), hold("resumed"), brokenAt(now.Add(-2*time.Hour))),
 			"False Resumed", "a user resumed the rollout", "Unknown Verifying", false, true, true, 0},
+		{"until a user resumes it that passed its approvals alone by a BreakGlass", frozen,
+			see(5, parkedBy(friday()), hold("resumed"), passedAt(now, "Approval")),
+			"False Resumed", "a user resumed the rollout", "Unknown Verifying", false, true, true, 0},
 		{"until a user resumes it while no webhook is called", frozen, see(5, parkedBy(friday()), hold("resumed")),
 			"False Resumed", "a user resumed the rollout", "Unknown Verifying", false, true, true, 0},
 		{"until the mark is removed while no webhook is called", frozen, see(5, parkedBy(friday()), withFreeze(func(freeze *decide.Freeze) { freeze.Parked = nil })),
@@ -97,6 +103,8 @@ func TestDecideWaitsForTheEndOfAFreeze(t *testing.T) {
 		{"until the next release", frozen, see(5, moved, later), "False Superseded", "the Deployment has moved on to another release", "Unknown Superseded", false, false, false, 0},
 		{"under the pause of a user, who ends it", frozen, see(5, parkedBy(nil), hold(""), paused), "False Thawed",
 			"the freeze has ended; the Deployment is paused by a user", "Unknown DeploymentPaused", false, false, true, 0},
+		{"under the pause of a step", frozen, see(5, parkedBy(nil), hold("step"), paused), "False Thawed",
+			"the freeze has ended: the rollout goes on", "Unknown Verifying", false, false, true, 0},
 		{"held if a pod fails meanwhile", frozen, see(5, parkedBy(nil), failed), "False Thawed",
 			"the freeze has ended: the rollout goes on", "False PodsFailed", false, false, true, 0},
 		{"not if no freeze parked it", stored("Running", "Unknown", "Verifying"), see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })),
@@ -159,6 +167,7 @@ func TestDecideHoldsAReleaseUnderWayWhenAFreezeBegins(t *testing.T) {
 			workload.Spec.Rollback = &appv1alpha1.Rollback{}
 		}, see(5, rolling, holds), false, false},
 		{"not one that passed by a BreakGlass", before, see(5, rolling, holds, brokenAt(now.Add(-time.Hour))), false, false},
+		{"one that passed something else by a BreakGlass", before, see(5, rolling, holds, passedAt(now.Add(-time.Hour), "Suspension", "Approval")), true, false},
 		{"one that passed by a BreakGlass before it", before, see(5, rolling, holds, brokenAt(now.Add(-time.Hour-time.Second))), true, false},
 		{"not one that is only observed", before, see(5, rolling, holds, func(seen *decide.Observation) { seen.Observed = true }), false, false},
 		{"not by a freeze that lets it finish", before, see(5, rolling, withFreeze(func(freeze *decide.Freeze) { freeze.InForce = friday() })), false, false},
@@ -274,6 +283,7 @@ func TestAheadOf(t *testing.T) {
 		{"one of an earlier release", waits("a", 49, release(2)), 0, time.Time{}},
 		{"one whose Job runs", waits("a", 51, thawed(10*time.Minute, "Running")), 1, now.Add(20 * time.Minute)},
 		{"one that waits for its first nodes", waits("a", 51, thawed(10*time.Minute, "FirstNodes")), 1, now.Add(20 * time.Minute)},
+		{"one that is rolled out in steps", waits("a", 51, thawed(10*time.Minute, "Paced")), 1, now.Add(20 * time.Minute)},
 		{"one that is late", waits("a", 51, thawed(10*time.Minute, "ThresholdTimeout")), 1, now.Add(20 * time.Minute)},
 		{"one that waits for its next run", waits("a", 51, thawed(10*time.Minute, "AwaitingRun")), 1, now.Add(20 * time.Minute)},
 		{"one whose next run waits for another", waits("a", 51, thawed(10*time.Minute, "RunBlocked")), 1, now.Add(20 * time.Minute)},

@@ -33,18 +33,25 @@ const (
 	NotHeld Hold = ""
 	// Held is a rollout that the operator has paused and that is still paused.
 	Held Hold = "held"
+	// HeldForStep is one that it has paused only because the release is rolled out in steps.
+	HeldForStep Hold = "step"
 	// Resumed is a rollout that the operator has paused and that a user has resumed just now.
 	Resumed Hold = "resumed"
 	// Overridden is a rollout that a user resumed before: a later pause is the user's.
 	Overridden Hold = "overridden"
 )
 
+// IsHeld reports whether the operator has paused the rollout and it is still paused.
+func (h Hold) IsHeld() bool { return h == Held || h == HeldForStep }
+
 // HoldOf returns the operator's hold on the rollout of a release of a workload, given whether the workload is paused.
 func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
 	value, known := workload.GetAnnotations()[appv1alpha1.AnnotationHeld]
 	number, overridden := strings.CutSuffix(strings.TrimSuffix(value, appv1alpha1.HeldFirstNodes), appv1alpha1.HeldOverridden)
-	switch {
-	case !known || number != strconv.FormatInt(release, 10):
+	switch isOther := !known || number != strconv.FormatInt(release, 10); {
+	case isOther && paused && isHeldForStep(workload, release):
+		return HeldForStep
+	case isOther:
 		return NotHeld // or the annotation is of an earlier release
 	case overridden:
 		return Overridden
@@ -54,17 +61,24 @@ func HoldOf(workload metav1.Object, paused bool, release int64) Hold {
 	return Held
 }
 
+// isHeldForStep reports whether the pause of a workload is that of a paced release. Where gates hold back its pods, users may pause it as well.
+func isHeldForStep(workload metav1.Object, release int64) bool {
+	paced := appv1alpha1.PacedOf(workload.GetAnnotations(), release)
+	return paced != nil && (paced.Lever != appv1alpha1.LeverGates || paced.Rests)
+}
+
 // hold pauses the rollout of a failed or parked release, once, and resumes it when no pod is failed any more or its namespace is opted
 // out. It leaves alone the pause of a user, a rollout that a user resumed, and a template that was changed without the webhooks, which
 // is not the one that failed. The rollout of a release that waits, for its first nodes or the end of a freeze, stays paused, until the status
 // shows why it goes on. The schedule of a release that is tried is paused from the start of the trial until it is verified.
 func (d *Decision) hold(
-	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, failed, waits bool,
+	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, failed, waits, rests bool,
 ) {
 	asked := seen.Parked != nil && seen.Parked.Reason == appv1alpha1.RollbackRequested
+	fails := (failed || asked) && seen.OptedIn
 	switch {
 	case !seen.Current:
-	case (failed || asked) && seen.OptedIn:
+	case fails:
 		d.holdFailed(seen, asked)
 	case seen.isOnTrial(status):
 		d.Pause = seen.mayPause()
@@ -72,13 +86,14 @@ func (d *Decision) hold(
 	case seen.OptedIn && seen.Refused != "":
 		d.Override = seen.Hold == Resumed
 	case seen.isToFreeze(status, workload):
-		if d.Pause = seen.mayPause(); d.Pause || seen.Hold == Held {
-			d.Freeze = seen.Freeze.InForce.Mark(workload.Spec.Release)
-		}
+		d.holdFrozen(workload, seen)
+	case seen.Pace.Mark != nil:
+		d.holdPaced(workload, seen, rests, waits)
 	default:
 		d.letRoll(seen, waits)
 	}
 	d.Thaw = seen.Current && seen.Freeze.Parked != nil && !waits
+	d.unpace(workload, seen, waits || fails && seen.Hold == Held)
 }
 
 func (d *Decision) holdFailed(seen Observation, asked bool) {
@@ -87,13 +102,19 @@ func (d *Decision) holdFailed(seen Observation, asked bool) {
 	d.Resume = seen.Hold == Held && seen.isFreeTrial()
 }
 
-func (d *Decision) letRoll(seen Observation, waits bool) {
-	d.Resume = seen.Hold == Held && !waits
-	d.Unhold = seen.Hold == Resumed && (seen.First != nil || seen.Freeze.Parked != nil) && !waits
+func (d *Decision) holdFrozen(workload *appv1alpha1.ChangeWorkload, seen Observation) {
+	if d.Pause = seen.mayPause(); d.Pause || seen.Hold.IsHeld() {
+		d.Freeze = seen.Freeze.InForce.Mark(workload.Spec.Release)
+	}
 }
 
-// mayPause reports whether the rollout can be paused: it goes on, neither a user nor the operator has paused it, and its template passed the
-// webhooks.
+func (d *Decision) letRoll(seen Observation, waits bool) {
+	d.Resume = seen.Hold == Held && !waits
+	d.Unhold = seen.resumesElse() && !waits
+}
+
+// mayPause reports whether the rollout can be paused: it goes on, neither a user nor the operator has paused it, except for a step, and its
+// template passed the webhooks.
 func (o *Observation) mayPause() bool {
-	return (o.Rolling || o.Recurs) && !o.Unseen && !o.Paused && o.Hold == NotHeld
+	return (o.Rolling || o.Recurs) && !o.Unseen && (!o.Paused && o.Hold == NotHeld || o.Hold == HeldForStep)
 }

@@ -58,6 +58,8 @@ type Observation struct {
 	Parked *appv1alpha1.Park
 	// Freeze is what is known of the freezes that concern this release.
 	Freeze Freeze
+	// Pace is what is known of the steps of this release.
+	Pace Pace
 	// First is what is known of the first nodes of this release, nil where it doesn't start on them.
 	First *First
 	// Run is the run of the release that is checked, nil where its pods don't end by themselves, or none runs yet.
@@ -81,6 +83,8 @@ type Observation struct {
 	Earlier bool
 	// Batches are the batches of this release.
 	Batches []appv1alpha1.ChangePod
+	// OrderCheck is the check of the order of this release, nil where there is none.
+	OrderCheck *appv1alpha1.ChangePod
 	// LastNumber is the highest number seen of a ChangePod of this ChangeWorkload.
 	LastNumber int64
 	// Others are the ChangeWorkloads of the Deployment's other versions.

@@ -108,7 +108,7 @@ func SameMode(workload *appv1alpha1.ChangeWorkload, others []appv1alpha1.ChangeW
 // unsteered returns the observation without what leads to writes to the workload.
 func (o Observation) unsteered() Observation {
 	o.Blocking, o.Suspended, o.Trial, o.Hold, o.Refused, o.Templates = false, false, false, NotHeld, "", 0
-	o.Parked, o.First, o.RolledBack, o.Freeze = nil, nil, nil, Freeze{}
+	o.Parked, o.First, o.RolledBack, o.Freeze, o.Pace = nil, nil, nil, Freeze{}, Pace{}
 	o.Observations = nil // for an observed release the records of enforced ones, which count again once the kind is enforced
 	return o
 }

@@ -135,7 +135,7 @@ func endOfOwed(workload *appv1alpha1.ChangeWorkload, verified bool, seen Observa
 	switch {
 	case unaccounted != nil && unaccounted.Release != workload.Spec.Release:
 		return endOfEarlier(workload, unaccounted.Release)
-	case unaccounted != nil && (verified || !seen.Superseded): // a verified one had its order, or needed none
+	case unaccounted != nil && verified: // it had its order, or needed none
 		return ""
 	case unaccounted != nil:
 		return endOf(verified, seen)
@@ -152,7 +152,7 @@ func endOf(verified bool, seen Observation) appv1alpha1.OrderState {
 	switch {
 	case verified:
 		return appv1alpha1.OrderSuccess
-	case seen.Current:
+	case seen.Current, !seen.Superseded: // or the cache shows an earlier release
 		return ""
 	case seen.WentBack, seen.RolledBack != nil:
 		return appv1alpha1.OrderRollback
@@ -271,7 +271,7 @@ func openOrder(
 // fail ends a release whose order the verifier refused. By default only an explicit verdict fails a pod, so nothing is suspended, and
 // no suspension ends.
 func (d *Decision) fail(status *appv1alpha1.ChangeWorkloadStatus, name string) {
-	d.Batches = nil
+	d.Batches, d.OpenOrderCheck = nil, false
 	if status.Status == appv1alpha1.ChangeWorkloadSuspend {
 		return
 	}

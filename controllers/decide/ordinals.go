@@ -27,6 +27,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// labelPodIndex is the label of a numbered pod with its ordinal.
+const labelPodIndex = "apps.kubernetes.io/pod-index"
+
 // Ordinals describes how the controller of a workload with numbered pods, such as a StatefulSet, replaces them.
 type Ordinals struct {
 	// Label is the label of a pod with its revision.
@@ -207,4 +210,30 @@ func (p *Patience) readyBy(pod *corev1.Pod) time.Time {
 		}
 	}
 	return p.end(since)
+}
+
+// LetFrom returns how many pods a partition may let the controller of a workload replace, so that at most let pods run the release. Pods of the
+// release further below count as well: they came when the workload had fewer pods. Those without an index aren't replaced in its order.
+func (o Ordinals) LetFrom(pods []corev1.Pod, let int32) int32 {
+	if let == LetAll {
+		return let
+	}
+	var indexes []int32
+	for i := range pods {
+		if index, err := strconv.ParseInt(pods[i].Labels[labelPodIndex], 10, 32); err == nil {
+			indexes = append(indexes, int32(index))
+		}
+	}
+	for free := let; free > 0; free-- {
+		total := free
+		for _, index := range indexes {
+			if index < o.Start+o.Replicas-free {
+				total++
+			}
+		}
+		if total <= let {
+			return free
+		}
+	}
+	return 0
 }

@@ -250,3 +250,40 @@ func TestPastIsBad(t *testing.T) {
 	g.Expect(past.IsBad("e", now.Add(time.Hour))).To(BeFalse())
 	g.Expect(past.IsBad("", now)).To(BeFalse(), "a template from before change control")
 }
+
+func TestOrdinalsLetFrom(t *testing.T) {
+	web := decide.Ordinals{Replicas: 40}
+	from := func(web decide.Ordinals, start int32) decide.Ordinals {
+		web.Start = start
+		return web
+	}
+	for _, row := range []struct {
+		name    string
+		web     decide.Ordinals
+		indexes string
+		let     int32
+		want    int32
+	}{
+		{"the first pods of a release", web, "", 5, 5},
+		{"with those that it has", web, "36 37 38 39", 5, 5},
+		{"those from before it was scaled up run as well", web, "15 16 17 18 19", 10, 5},
+		{"and are all there is room for", web, "15 16 17 18 19", 5, 0},
+		{"even more of them", web, "15 16 17 18 19", 4, 0},
+		{"one that came back at the version before has a successor further up", web, "15 16 18 19 35 36 37 38 39", 10, 6},
+		{"until they are among those", web, "15 16 17 18 19", 24, 19},
+		{"and then as many as are let", web, "15 16 17 18 19", 25, 25},
+		{"all", web, "15 16 17 18 19", decide.LetAll, decide.LetAll},
+		{"none", web, "", 0, 0},
+		{"indexes may start higher", from(web, 10), "25 26 27 28 29", 10, 5},
+		{"and all of them be above", from(web, 10), "45 46 47 48 49", 5, 5},
+		{"pods without an index aren't replaced in its order", web, "- - -", 5, 5},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var pods []corev1.Pod
+			for index := range strings.FieldsSeq(row.indexes) {
+				pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"apps.kubernetes.io/pod-index": index}}})
+			}
+			NewWithT(t).Expect(row.web.LetFrom(pods, row.let)).To(Equal(row.want))
+		})
+	}
+}

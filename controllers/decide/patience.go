@@ -18,6 +18,7 @@ package decide
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,6 +65,19 @@ func StuckAfter(annotations map[string]string, setting time.Duration) (time.Dura
 	return threshold, nil
 }
 
+// PolicyStuckAfter returns the threshold of a workload with these annotations. That of its ReleasePolicy, which may be nil, takes
+// precedence over the annotation and the setting. Else the annotation counts only where the setting isn't 0. It returns the setting and an
+// error where the annotation counts and is invalid.
+func PolicyStuckAfter(policy *appv1alpha1.ReleasePolicy, annotations map[string]string, setting time.Duration) (time.Duration, error) {
+	switch {
+	case policy != nil && policy.Spec.StuckAfter != nil:
+		return policy.Spec.StuckAfter.Duration, nil
+	case setting == 0:
+		return 0, nil
+	}
+	return StuckAfter(annotations, setting)
+}
+
 // FirstStops returns the first stop of each crashing container. known is the previous result: a status has the last stop alone. Once a
 // container has run for threshold, its next stop is a first one again.
 func FirstStops(known map[Container]time.Time, pods []corev1.Pod, threshold time.Duration, now time.Time) map[Container]time.Time {
@@ -107,10 +121,13 @@ func (p *Patience) end(began time.Time) time.Time {
 	return laterOf(began, p.Since).Add(p.Threshold)
 }
 
-// begin returns the start of the time of a pod that has not run yet. A pod that was scheduled later than the threshold was held back,
-// by a scheduling gate for example: its time starts when it is scheduled.
+// begin returns the start of the time of a pod that has not run yet: when the operator removed its scheduling gate. Another pod that was
+// scheduled later than the threshold was held back, by a scheduling gate for example: its time starts when it is scheduled.
 func (p *Patience) begin(pod *corev1.Pod) time.Time {
 	created := pod.CreationTimestamp.Time
+	if opened, err := strconv.ParseInt(pod.Annotations[appv1alpha1.AnnotationGateOpened], 10, 64); err == nil {
+		return laterOf(created, time.Unix(opened, 0))
+	}
 	for _, condition := range pod.Status.Conditions {
 		isScheduled := condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionTrue
 		if isScheduled && condition.LastTransitionTime.After(created.Add(p.Threshold)) {

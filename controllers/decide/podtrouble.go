@@ -61,9 +61,9 @@ func isCounted(pod *corev1.Pod) bool {
 	return slices.Contains([]corev1.PodPhase{corev1.PodRunning, corev1.PodPending, ""}, pod.Status.Phase)
 }
 
-// isGated reports whether a pod has a scheduling gate, of a quota controller for example.
+// isGated reports whether a pod has a scheduling gate, of the operator or of a quota controller for example.
 func isGated(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
+	return Gated(pod) == GateUnstarted || slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
 		return condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonSchedulingGated
 	})
 }

@@ -92,7 +92,7 @@ func IsSettled(workload *appv1alpha1.ChangeWorkload) bool {
 }
 
 // IsInProgress reports whether pods of a release are awaited or checked, or the release was not reconciled yet. A release that waits for a
-// user, who paused the Deployment for example, or for a Job, is not in progress.
+// user, who paused the Deployment or has yet to approve the next step for example, or for a Job, is not in progress.
 func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 	switch {
 	case workload.DeletionTimestamp != nil:
@@ -101,7 +101,15 @@ func IsInProgress(workload *appv1alpha1.ChangeWorkload) bool {
 		return true
 	}
 	verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified)
-	return verified != nil && (verified.Reason == appv1alpha1.ReasonVerifying || verified.Reason == appv1alpha1.ReasonThresholdTimeout)
+	switch {
+	case verified == nil:
+		return false
+	case verified.Reason == appv1alpha1.ReasonPaced:
+		paced := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionPaced)
+		return paced == nil || paced.Reason != appv1alpha1.ReasonAwaitingApproval && paced.Reason != appv1alpha1.ReasonApprovalDenied
+	}
+	return verified.Reason == appv1alpha1.ReasonVerifying || verified.Reason == appv1alpha1.ReasonThresholdTimeout ||
+		verified.Reason == appv1alpha1.ReasonAwaitingOrder
 }
 
 // WentBack reports whether a Deployment with these ChangeWorkloads has gone back to a version that was verified before. The new release
@@ -157,16 +165,25 @@ func finishTime(ready *corev1.PodCondition, minReadySeconds int32) time.Time {
 	return ready.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second)
 }
 
-// IsReady reports whether a pod is ready.
+// IsReady reports whether a pod is ready, or would be but for the operator's gate.
 func IsReady(pod *corev1.Pod) bool { return readyCondition(pod) != nil }
 
-// readyCondition returns the true Ready condition of a pod, nil where the pod is not ready or is being replaced.
+// readyCondition returns the true condition that shows a pod to be ready, nil where the pod is not ready or is being replaced. A pod that waits for
+// traffic at the operator's gate is ready once its containers are.
 func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
 	if isReplaced(pod) {
 		return nil
 	}
+	if ready := trueCondition(pod, corev1.PodReady); ready != nil || Gated(pod) != GateUnready {
+		return ready
+	}
+	return trueCondition(pod, corev1.ContainersReady)
+}
+
+// trueCondition returns a condition of a pod if it is true, else nil.
+func trueCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
 	for i := range pod.Status.Conditions {
-		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
+		if condition := &pod.Status.Conditions[i]; condition.Type == kind && condition.Status == corev1.ConditionTrue {
 			return condition
 		}
 	}
@@ -185,7 +202,7 @@ func isReplaced(pod *corev1.Pod) bool {
 	if HasSucceeded(pod) {
 		return false
 	}
-	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	return pod.DeletionTimestamp != nil || podEnded(pod)
 }
 
 // Summarize returns the documented summary of a pod of a Deployment.

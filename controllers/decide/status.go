@@ -231,11 +231,16 @@ func (d *Decision) lookIn(left time.Duration) {
 func isNews(stored, next *appv1alpha1.ChangeWorkloadStatus) bool {
 	if stored.Status != next.Status || stored.ObservedRelease != next.ObservedRelease ||
 		stored.Counts.Failed != next.Counts.Failed || stored.Counts.Desired != next.Counts.Desired ||
-		!slices.Equal(stored.VerifiedVersions, next.VerifiedVersions) || !equality.Semantic.DeepEqual(stored.Order, next.Order) ||
-		!equality.Semantic.DeepEqual(stored.FirstNodes, next.FirstNodes) || !equality.Semantic.DeepEqual(stored.Frozen, next.Frozen) ||
-		!equality.Semantic.DeepEqual(stored.BreakGlass, next.BreakGlass) ||
-		len(stored.Conditions) != len(next.Conditions) {
+		!slices.Equal(stored.VerifiedVersions, next.VerifiedVersions) || len(stored.Conditions) != len(next.Conditions) {
 		return true
+	}
+	for _, part := range [][2]any{
+		{stored.Order, next.Order}, {stored.FirstNodes, next.FirstNodes}, {stored.Frozen, next.Frozen},
+		{stored.BreakGlass, next.BreakGlass}, {stored.Pace, next.Pace},
+	} {
+		if !equality.Semantic.DeepEqual(part[0], part[1]) {
+			return true
+		}
 	}
 	for _, condition := range next.Conditions {
 		was := meta.FindStatusCondition(stored.Conditions, condition.Type)

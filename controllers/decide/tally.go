@@ -37,6 +37,9 @@ func count(seen Observation) tally {
 	var result tally
 	finished := seen.remaining()
 	known := make(judged, len(finished))
+	if seen.OrderCheck != nil {
+		result.failed = Judge(seen.OrderCheck).Failed
+	}
 	for i := range seen.Batches {
 		judgement := Judge(&seen.Batches[i])
 		result.checking = append(result.checking, judgement.Checking...)
@@ -71,6 +74,9 @@ func count(seen Observation) tally {
 	}
 	return result
 }
+
+// isComplete reports whether all desired pods passed.
+func (t tally) isComplete(desired int32) bool { return desired > 0 && len(t.passed) >= int(desired) }
 
 // judged has the verdicts on pods in batches, by the names of the pods.
 type judged map[string]judgedPod

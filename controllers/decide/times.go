@@ -16,7 +16,11 @@ limitations under the License.
 
 package decide
 
-import "time"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // timeFormat is the documented format of times. They are in UTC: a text without a zone must not depend on where the operator runs.
 const timeFormat = "2006-01-02 15:04:05"
@@ -24,4 +28,12 @@ const timeFormat = "2006-01-02 15:04:05"
 // Stamp returns a time as the documented pair of text and Unix seconds.
 func Stamp(now time.Time) (text string, unix int64) {
 	return now.UTC().Format(timeFormat), now.Unix()
+}
+
+// StoredTime returns a time as the API server stores it, nil for none.
+func StoredTime(at time.Time) *metav1.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: at.Truncate(time.Second)}
 }

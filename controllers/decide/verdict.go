@@ -48,7 +48,7 @@ func Judge(changePod *appv1alpha1.ChangePod) Judgement {
 		unpassed[result.Pod] = result
 	}
 	var judgement Judgement
-	for _, pod := range changePod.Spec.PodInfos {
+	for _, pod := range CheckedBy(changePod) {
 		result, failed := unpassed[pod.Pod]
 		switch {
 		case failed && isSame(result.UID, pod.UID):

@@ -54,8 +54,8 @@ type Found struct {
 	calendar.State
 }
 
-// Of returns the ChangeFreezes that concern a workload, the strictest first: Deny, Park, Warn, and of those the one that ends last. One with
-// an unusable spec concerns none. They are shared with the cache and must not be changed.
+// Of returns the ChangeFreezes that concern a workload, the strictest first: Deny, Park, Warn, and of those the one that ends last. One
+// with an unusable spec concerns none. They are shared with the cache and must not be changed.
 func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object, now time.Time) ([]Found, error) {
 	of := targetOf(kind, object)
 	var found []Found

@@ -27,6 +27,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/calendar"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Check returns the calendar of a ChangeFreeze, or the fields that are unusable, so that it has no effect. system is the namespace of the
@@ -74,11 +75,11 @@ func Status(
 	state := times.At(now)
 	switch {
 	case state.Active:
-		status.Active, status.Until, status.Next = true, &metav1.Time{Time: state.Until}, timeOrNil(state.Next)
+		status.Active, status.Until, status.Next = true, decide.StoredTime(state.Until), decide.StoredTime(state.Next)
 		set(appv1alpha1.ConditionActive, metav1.ConditionTrue, appv1alpha1.ReasonFreezeActive, "releases are frozen until "+text(state.Until))
 		return status, state.Until.Sub(now)
 	case !state.Next.IsZero():
-		status.Next = timeOrNil(state.Next)
+		status.Next = decide.StoredTime(state.Next)
 		set(appv1alpha1.ConditionActive, metav1.ConditionFalse, appv1alpha1.ReasonFreezeAhead, "it begins at "+text(state.Next))
 		return status, state.Next.Sub(now)
 	}
@@ -87,10 +88,3 @@ func Status(
 }
 
 func text(at time.Time) string { return at.UTC().Format(time.RFC3339) }
-
-func timeOrNil(at time.Time) *metav1.Time {
-	if at.IsZero() {
-		return nil
-	}
-	return &metav1.Time{Time: at}
-}

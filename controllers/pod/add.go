@@ -65,7 +65,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	builtIn := r.Kinds.Snapshot()
 	// A pod may be seen before the objects by which it belongs to a controlled release.
 	for _, kind := range builtIn {
-		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), builder.WithPredicates(minReadyChanged(kind)))
+		controlled.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), builder.WithPredicates(mayFinish(kind)))
 	}
 	for _, layer := range builtIn.Layers() {
 		controlled.Watches(layer, handler.EnqueueRequestsFromMapFunc(r.ofLayer), builder.WithPredicates(adopted()))
@@ -73,7 +73,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return controlled.
 		WatchesRawSource(r.Declared.Watch(func(kind workload.Kind) dynamic.Handling {
 			return dynamic.Handling{
-				Handler: handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), Predicates: []predicate.Predicate{minReadyChanged(kind)},
+				Handler: handler.EnqueueRequestsFromMapFunc(r.ofWorkload(kind)), Predicates: []predicate.Predicate{mayFinish(kind)},
 			}
 		})).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inNamespace), builder.WithPredicates(scope.Created())).
@@ -97,11 +97,13 @@ func unfinished() predicate.Predicate {
 	}
 }
 
-// minReadyChanged passes new workloads, and those whose minReadySeconds changed.
-func minReadyChanged(kind workload.Kind) predicate.Predicate {
+// mayFinish passes new workloads, those whose minReadySeconds changed, and those that have other pods now.
+func mayFinish(kind workload.Kind) predicate.Predicate {
+	selecting, selects := kind.(workload.Selecting)
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return kind.Rollout(e.ObjectOld).MinReadySeconds != kind.Rollout(e.ObjectNew).MinReadySeconds
+			return kind.Rollout(e.ObjectOld).MinReadySeconds != kind.Rollout(e.ObjectNew).MinReadySeconds ||
+				selects && selecting.PodsChanged(e.ObjectOld, e.ObjectNew)
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}

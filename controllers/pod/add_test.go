@@ -65,14 +65,28 @@ func TestAdoptedPassesReplicaSetsThatGetADeployment(t *testing.T) {
 	}
 }
 
-func TestMinReadyChangedPassesDeploymentsWhosePodsFinishAtAnotherTime(t *testing.T) {
+func TestMayFinishPassesDeploymentsWhosePodsFinishAtAnotherTime(t *testing.T) {
 	g := NewWithT(t)
 	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
 	after.Spec.MinReadySeconds = 30
-	g.Expect(minReadyChanged(kind.Kind{}).Create(event.CreateEvent{Object: after})).To(BeTrue())
-	g.Expect(minReadyChanged(kind.Kind{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeTrue())
-	g.Expect(minReadyChanged(kind.Kind{}).Update(event.UpdateEvent{ObjectOld: after, ObjectNew: after})).To(BeFalse())
-	g.Expect(minReadyChanged(kind.Kind{}).Delete(event.DeleteEvent{Object: after})).To(BeFalse())
+	g.Expect(mayFinish(kind.Kind{}).Create(event.CreateEvent{Object: after})).To(BeTrue())
+	g.Expect(mayFinish(kind.Kind{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeTrue())
+	g.Expect(mayFinish(kind.Kind{}).Update(event.UpdateEvent{ObjectOld: after, ObjectNew: after})).To(BeFalse())
+	g.Expect(mayFinish(kind.Kind{}).Delete(event.DeleteEvent{Object: after})).To(BeFalse())
+}
+
+// selecting is a kind whose workloads get other pods with each generation.
+type selecting struct{ kind.Kind }
+
+func (selecting) PodsChanged(before, after client.Object) bool {
+	return before.GetGeneration() != after.GetGeneration()
+}
+
+func TestMayFinishPassesWorkloadsThatGetOtherPods(t *testing.T) {
+	g := NewWithT(t)
+	before, after := &appsv1.Deployment{}, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
+	g.Expect(mayFinish(selecting{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(BeTrue())
+	g.Expect(mayFinish(selecting{}).Update(event.UpdateEvent{ObjectOld: after, ObjectNew: after})).To(BeFalse())
 }
 
 func TestRequestsAreForPodsWithoutALabel(t *testing.T) {

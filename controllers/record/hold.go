@@ -18,6 +18,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +28,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podgate"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -35,7 +38,7 @@ import (
 // leave lets the rollout of a release go on that the webhook paused, and that left change control before it was recorded.
 // A recorded release is left to the ChangeWorkload reconciler.
 func (r *Reconciler) leave(ctx context.Context, owner client.Object, release decide.Release) error {
-	if !decide.StartsHeld(owner.GetAnnotations(), release.Number) {
+	if !startsSteered(owner, release) {
 		return nil
 	}
 	key := client.ObjectKey{Namespace: owner.GetNamespace(), Name: workload.RecordName(r.Kind, owner.GetName(), release.Version)}
@@ -54,11 +57,20 @@ func (r *Reconciler) leave(ctx context.Context, owner client.Object, release dec
 	return r.letGo(ctx, owner, release, "it left change control")
 }
 
-// letGo ends the pause of a release by the webhook.
+// startsSteered reports whether the webhook may have paused the rollout of a release, or paces it.
+func startsSteered(owner client.Object, release decide.Release) bool {
+	return decide.StartsHeld(owner.GetAnnotations(), release.Number) || appv1alpha1.PacedOf(owner.GetAnnotations(), release.Number) != nil
+}
+
+// letGo ends the pause of a release by the webhook, and its pace.
 func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release decide.Release, cause string) error {
 	annotations := owner.GetAnnotations()
-	if !decide.StartsHeld(annotations, release.Number) || !r.Kind.Rollout(owner).Paused {
+	paced := appv1alpha1.PacedOf(annotations, release.Number) != nil
+	if !startsSteered(owner, release) || !paced && !r.Kind.Rollout(owner).Paused {
 		return nil
+	}
+	if err := r.openGates(ctx, owner, release, cause); err != nil {
+		return err
 	}
 	written, err := workloadpatch.Apply(ctx, r.Client, r.Live, r.Kind, owner, workloadpatch.LetGo(r.Kind, owner))
 	if apierrors.IsConflict(err) {
@@ -67,10 +79,36 @@ func (r *Reconciler) letGo(ctx context.Context, owner client.Object, release dec
 	switch {
 	case written && appv1alpha1.FrozenOf(annotations, release.Number) != nil:
 		r.Recorder.Record(events.FreezeLeft(owner, release, cause))
+	case written && paced:
+		r.Recorder.Record(events.StepsLeft(owner, release, cause))
 	case written:
 		r.Recorder.Record(events.FirstNodesSkipped(owner, release, cause))
 	}
 	return err
+}
+
+// openGates opens the gates of the pods of a paced release, before its mark goes.
+func (r *Reconciler) openGates(ctx context.Context, owner client.Object, release decide.Release, cause string) error {
+	if appv1alpha1.PacedOf(owner.GetAnnotations(), release.Number) == nil {
+		return nil
+	}
+	revisions, err := r.Kind.Revisions(ctx, r.Client, owner)
+	if err != nil {
+		return err
+	}
+	revision, _ := decide.StampedRevision(revisions, release.Version)
+	if revision == nil {
+		return nil
+	}
+	pods, err := index.LivePodsOf(ctx, r.Live, owner.GetNamespace(), revision.Pods)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for i := range pods {
+		failed = append(failed, podgate.Open(ctx, r.Client, &pods[i], cause, r.Clock.Now()))
+	}
+	return errors.Join(failed...)
 }
 
 // unrecorded lets a release go on whose record is denied: without one, nothing else would. A freeze that is on still holds it.

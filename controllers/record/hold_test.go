@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
@@ -141,4 +142,21 @@ func TestReconcileLetsAnUnrecordedReleaseGoBeyondItsFirstNodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The release is paced: the webhook has paused it with the partition at its maximum, and given its pod a gate.
+func TestReconcileLetsAnUnrecordedReleaseGoWithoutSteps(t *testing.T) {
+	g := NewWithT(t)
+	const version = "c6c45d23c098bdf181853a85b60b5d74"
+	set := &appsv1.DaemonSet{ObjectMeta: sleepAt("2", map[string]string{"paced": `{"release":2,"policy":"default/web","lever":"Nodes","traffic":"Before"}`}).ObjectMeta}
+	set.Generation, set.Spec.UpdateStrategy.Type = 7, "OnDelete"
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	kube := testkit.NewFake(t, set, namespace)
+	recorder := clientevents.NewFakeRecorder(10)
+	r := &Reconciler{Kind: daemonset.Kind{}, Client: kube, Live: kube, Recorder: events.Recorder{Events: recorder}}
+	g.Expect(r.letGo(t.Context(), set.DeepCopy(), decide.Release{Version: version, Number: 2}, "it left change control")).To(Succeed())
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(set), set)).To(Succeed())
+	g.Expect(set.Spec.UpdateStrategy.Type).To(BeEquivalentTo("RollingUpdate"))
+	g.Expect(set.Annotations).NotTo(HaveKey("altershield.defense.antgroup.com/paced"))
+	g.Expect(<-recorder.Events).To(Equal("Warning StepsEnded release 2, version " + version + ", goes on to all pods: it left change control"))
 }

@@ -27,27 +27,32 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// deleteFirst deletes the next pods on the first nodes of a release, which come back with the release, as long as its rollout waits for
-// them.
-func (r *Roller) deleteFirst(ctx context.Context, request PodRequest, object client.Object) (again time.Duration, err error) {
+// deleteNext deletes the next pods on the first nodes of a release, or on any nodes as far as its step lets them come back with the release, as
+// long as its rollout waits for them.
+func (r *Roller) deleteNext(ctx context.Context, request PodRequest, object client.Object) (again time.Duration, err error) {
 	bound, ok := request.Kind.(workload.NodeBound)
 	rollout, annotations := request.Kind.Rollout(object), object.GetAnnotations()
-	if selector, _ := decide.FirstNodesOf(annotations); !ok || selector == nil || !rollout.Paused ||
-		!decide.StartsOnFirstNodes(annotations, request.From.Number) || appv1alpha1.FrozenOf(annotations, request.From.Number) != nil {
+	if !ok || !rollout.Paused || !request.waits(object) || appv1alpha1.FrozenOf(annotations, request.From.Number) != nil {
 		return 0, nil // its event brings the next decision
 	}
 	if out, err := scope.OptedOut(ctx, r.Live, object.GetNamespace()); err != nil || out {
 		return 0, err
+	}
+	if len(request.First) == 0 {
+		if request.Let, err = r.liveLet(ctx, request); err != nil || request.Let == nil {
+			return 0, err
+		}
 	}
 	pods, err := bound.Pods(ctx, r.Live, object)
 	if err != nil {
 		return 0, err
 	}
 	turn := decide.Turn{
-		Version: request.From.Version, Nodes: request.First, Desired: int(rollout.Desired), Unavailable: bound.MaxUnavailable(object),
+		Version: request.From.Version, Nodes: request.First, Let: request.Let, Desired: int(rollout.Desired), Unavailable: bound.MaxUnavailable(object),
 		MinReadySeconds: rollout.MinReadySeconds,
 	}
 	next, left := turn.Next(pods, r.Clock.Now())
@@ -56,10 +61,32 @@ func (r *Roller) deleteFirst(ctx context.Context, request PodRequest, object cli
 			return 0, err
 		}
 	}
-	if left > 0 {
+	if left > 0 && !request.hasEnough(pods) {
 		again = turnWait
 	}
 	return again, nil
+}
+
+// waits reports whether the rollout of a release is paused for its first nodes, or else for a step and for nothing besides.
+func (p PodRequest) waits(object client.Object) bool {
+	annotations := object.GetAnnotations()
+	if len(p.First) > 0 {
+		selector, _ := decide.FirstNodesOf(annotations)
+		return selector != nil && decide.StartsOnFirstNodes(annotations, p.From.Number)
+	}
+	paced := appv1alpha1.PacedOf(annotations, p.From.Number)
+	return paced != nil && paced.Lever == appv1alpha1.LeverNodes && !workloadpatch.IsHeld(object)
+}
+
+// hasEnough reports whether there are all pods of the release that its step lets come: the next step brings an event.
+func (p PodRequest) hasEnough(pods []corev1.Pod) bool {
+	have := int32(0)
+	for i := range pods {
+		if pods[i].DeletionTimestamp == nil && pods[i].Labels[appv1alpha1.LabelVersion] == p.From.Version {
+			have++
+		}
+	}
+	return p.Let != nil && have >= *p.Let
 }
 
 // cause returns the cause of the deletions of a request, and its explanation.
@@ -67,6 +94,8 @@ func (p PodRequest) cause(pod *corev1.Pod) (cause, why string) {
 	switch {
 	case len(p.First) > 0:
 		return causeFirstNodes, fmt.Sprintf("release %d starts on node %s", p.From.Number, pod.Spec.NodeName)
+	case p.Let != nil:
+		return causeStep, fmt.Sprintf("the step of release %d lets it come back with the release", p.From.Number)
 	case p.Park:
 		return causePark, fmt.Sprintf("release %d is parked, so it comes back with the template from before", p.From.Number)
 	}

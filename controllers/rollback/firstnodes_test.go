@@ -35,6 +35,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
+	kinds "github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
 )
 
@@ -120,4 +121,69 @@ func TestDeletePodOnTheFirstNodesMayBeDenied(t *testing.T) {
 	g.Expect(err).To(And(
 		MatchError(ContainSubstring("the operator may delete pods only with the ClusterRole of config/components/pod-deletion (chart: podDeletion.enabled)")),
 		HaveField("Reason", rollback.ObstacleDenied)))
+}
+
+// The release of the DaemonSet is at a step: its record lets so many pods come.
+func TestDeletePodAsFarAsAStepLetsThemCome(t *testing.T) {
+	paced := func(set *appsv1.DaemonSet) {
+		set.Annotations = map[string]string{prefix + "release": "2", prefix + "paced": `{"release":2,"policy":"default/web","lever":"Nodes"}`}
+	}
+	stepped := func(target int32, changes ...func(*appv1alpha1.ChangeWorkload)) *appv1alpha1.ChangeWorkload {
+		record := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "default",
+			Name: kinds.RecordName(daemonset.Kind{}, "agent", "b")}}
+		record.Spec.Reversion, record.Spec.Release, record.Status.ObservedRelease = "b", 2, 2
+		record.Status.Pace = &appv1alpha1.ReleasePace{Lever: "Nodes", Step: 1, Target: target}
+		record.Status.Conditions = []metav1.Condition{{Type: "Paced", Status: "True", Reason: "StepRunning"}}
+		for _, change := range changes {
+			change(record)
+		}
+		return record
+	}
+	reason := func(status metav1.ConditionStatus, reason string) func(*appv1alpha1.ChangeWorkload) {
+		return func(record *appv1alpha1.ChangeWorkload) {
+			record.Status.Conditions[0].Status, record.Status.Conditions[0].Reason = status, reason
+		}
+	}
+	for _, row := range []struct {
+		name    string
+		pods    string
+		record  *appv1alpha1.ChangeWorkload
+		change  func(*appsv1.DaemonSet)
+		deleted []string
+		again   time.Duration
+	}{
+		{"the first pod", "1a 2a 3a 4a", stepped(1), nil, []string{"agent-1"}, 5 * time.Second},
+		{"no more than the step lets come", "1b 2a 3a 4a", stepped(1), nil, nil, 0},
+		{"nor beside one that is missing", "2a 3a 4a", stepped(1), nil, nil, 5 * time.Second},
+		{"as many as may be unavailable", "1b 2a 3a 4a", stepped(4), nil, []string{"agent-2", "agent-3"}, 5 * time.Second},
+		{"not of a release that failed", "1a 2a 3a 4a", stepped(1, reason("True", "StepFailed")), nil, nil, 0},
+		{"not of one that waits for something else", "1a 2a 3a 4a", stepped(1, reason("True", "OnHold")), nil, nil, 0},
+		{"not of one that isn't paced any more", "1a 2a 3a 4a", stepped(1, reason("False", "WentOn")), nil, nil, 0},
+		{"not of another one", "1a 2a 3a 4a", stepped(1, func(record *appv1alpha1.ChangeWorkload) { record.Spec.Release = 3 }), nil, nil, 0},
+		{"not without a record", "1a 2a 3a 4a", nil, nil, nil, 0},
+		{"not of a rollout that is held besides", "1a 2a 3a 4a", stepped(1), func(set *appsv1.DaemonSet) { set.Annotations[prefix+"held"] = "2" }, nil, 0},
+		{"not without the mark", "1a 2a 3a 4a", stepped(1), func(set *appsv1.DaemonSet) { delete(set.Annotations, prefix+"paced") }, nil, 0},
+		{"not of a rollout that goes on", "1a 2a 3a 4a", stepped(1), func(set *appsv1.DaemonSet) { set.Spec.UpdateStrategy.Type = "RollingUpdate" }, nil, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			changes := []func(*appsv1.DaemonSet){paced}
+			if row.change != nil {
+				changes = append(changes, row.change)
+			}
+			objects := waiting(row.pods, changes...)
+			if row.record != nil {
+				objects = append(objects, row.record)
+			}
+			b := newParkBench(t, objects...)
+			request := firstRequest()
+			request.First, request.Let = nil, ptr.To[int32](4) // the cache may be behind
+			g.Expect(b.DeletePod(t.Context(), request)).To(Equal(row.again))
+			g.Expect(b.deleted).To(Equal(row.deleted))
+			if len(row.deleted) > 0 {
+				g.Expect(b.counters(t)).To(HaveExactElements("altershield_deleted_pods_total Step DaemonSet"))
+				g.Expect(<-b.recorder.Events).To(Equal("Normal PodDeleted deleted pod " + row.deleted[0] + ": the step of release 2 lets it come back with the release"))
+			}
+		})
+	}
 }

@@ -46,7 +46,7 @@ func NewMetrics(registry prometheus.Registerer, kinds workload.Registry) (*Metri
 		}, []string{"kind", "reason"}),
 		pods: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "altershield_deleted_pods_total",
-			Help: "Pods that the operator deleted, by the kind of their workload and the cause: Park, FirstNodes, or Unstick where one kept a rollout from going on.",
+			Help: "Pods that the operator deleted, by the kind of their workload and the cause: Park, FirstNodes, Step, or Unstick where one kept a rollout from going on.",
 		}, []string{"kind", "cause"}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "altershield_stuck_rollback_delay_seconds",

@@ -97,7 +97,7 @@ func ObstacleOf(object client.Object, optedIn bool, request Request) *Obstacle {
 		return obstacle
 	}
 	switch {
-	case rollout.Paused && decide.HoldOf(object, rollout.Paused, release.Number) != decide.Held:
+	case rollout.Paused && !decide.HoldOf(object, rollout.Paused, release.Number).IsHeld():
 		return &Obstacle{ObstaclePaused, fmt.Sprintf(
 			"%s is paused by a user, so a rollback would have no effect: %s", phrase, rollout.Resume)}
 	case request.Reason == appv1alpha1.RollbackPodsNotRunning && rollout.Recreate:

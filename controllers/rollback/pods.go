@@ -35,7 +35,7 @@ import (
 )
 
 // The causes of deletions in the metrics.
-const causePark, causeUnstick, causeFirstNodes = "Park", "Unstick", "FirstNodes"
+const causePark, causeUnstick, causeFirstNodes, causeStep = "Park", "Unstick", "FirstNodes", "Step"
 
 const (
 	// turnWait is how long to wait at most for a pod that comes back: the cache holds none from before change control.
@@ -57,6 +57,8 @@ type PodRequest struct {
 	Park bool
 	// First are the first nodes of a release, on which pods of other versions are deleted; nil for the other causes.
 	First []string
+	// Let is how many pods of the release there may be by the step that it is at; nil where it isn't paced by its nodes.
+	Let *int32
 	// Patience is how long such a pod may take to become ready.
 	Patience decide.Patience
 }
@@ -71,8 +73,8 @@ func (r *Roller) DeletePod(ctx context.Context, request PodRequest) (again time.
 	if decide.ReleaseOf(object) != request.From || object.GetDeletionTimestamp() != nil {
 		return 0, nil // its event brings the next decision
 	}
-	if len(request.First) > 0 {
-		return r.deleteFirst(ctx, request, object)
+	if len(request.First) > 0 || request.Let != nil {
+		return r.deleteNext(ctx, request, object)
 	}
 	ordinals, ok := workload.OrdinalsOf(request.Kind, object)
 	if !ok {
@@ -101,7 +103,7 @@ func (r *Roller) stopped(ctx context.Context, request PodRequest, object client.
 	if out, err := scope.OptedOut(ctx, r.Live, object.GetNamespace()); err != nil || out {
 		return out, err
 	}
-	held := decide.HoldOf(object, request.Kind.Rollout(object).Paused, release.Number) == decide.Held
+	held := decide.HoldOf(object, request.Kind.Rollout(object).Paused, release.Number).IsHeld()
 	if request.Park && (!held || appv1alpha1.ParkOf(annotations, release.Number) == nil) {
 		return true, nil
 	}

@@ -40,6 +40,7 @@ import (
 const (
 	OpenOrder   = "submitChangeExecOrder"
 	CloseOrder  = "finishChangeExecOrderAction"
+	BeginOrder  = "submitChangeExecOrderStartNotify"
 	BeginCheck  = "submitChangeExecBatchStartNotify"
 	FinishCheck = "submitChangeFinishNotify"
 	PollCheck   = "retrieveChangeCheck"
@@ -68,6 +69,7 @@ func NewServer(t *testing.T) *Server {
 		OpenOrder:   `{"success":true,"resultCode":"000","msg":null,"domain":{"orderId":"order-1","url":"order-1"}}`,
 		CloseOrder:  Taken,
 		BeginCheck:  `{"success":true,"resultCode":"000","msg":null,"domain":{"nodeId":"node-1","skipCheck":false,"url":"node-1"}}`,
+		BeginOrder:  `{"success":true,"resultCode":"000","msg":null,"domain":{"nodeId":"node-0","skipCheck":false,"url":"node-0"}}`,
 		FinishCheck: Taken,
 		PollCheck:   `{"success":true,"resultCode":"000","msg":null,"domain":{"finished":false}}`,
 	}}

@@ -99,8 +99,8 @@ func (l *leftovers) add(kind workload.Kind, object client.Object) error {
 	l.workloads[len(l.workloads)-1].count++
 	// An unreadable number belongs to no release, as does 0.
 	release, unreadable := strconv.ParseInt(object.GetAnnotations()[appv1alpha1.AnnotationRelease], 10, 64)
-	if unreadable == nil && decide.HoldOf(object, kind.Rollout(object).Paused, release) == decide.Held {
-		command, err := workload.ResumeCommand(kind, object, object.GetAnnotations()[appv1alpha1.AnnotationHeldFrom])
+	if unreadable == nil && decide.HoldOf(object, kind.Rollout(object).Paused, release).IsHeld() {
+		command, err := workload.ResumeCommand(kind, object, appv1alpha1.OriginalsOf(object.GetAnnotations()))
 		if err != nil {
 			return err
 		}

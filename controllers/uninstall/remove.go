@@ -57,6 +57,8 @@ const (
 	stopTimeout = 2 * time.Minute
 	// namespaceTimeout bounds the wait for the deletion of the namespace, whose pods end gracefully.
 	namespaceTimeout = 3 * time.Minute
+	// gatesTimeout is the time for the API server to notice that the policies are gone, and for the gates of all pods to be opened.
+	gatesTimeout = 3 * time.Minute
 )
 
 // Uninstaller removes the operator from a cluster.
@@ -89,6 +91,9 @@ func (u *Uninstaller) Run(ctx context.Context) error {
 		remove = u.release
 	}
 	if err := remove(ctx); err != nil {
+		return err
+	}
+	if err := u.endPaces(ctx); err != nil {
 		return err
 	}
 	left, err := u.survey(ctx)
@@ -128,7 +133,7 @@ func (u *Uninstaller) release(ctx context.Context) error {
 
 func (u *Uninstaller) removeAdmission(ctx context.Context) error {
 	return u.removeKinds(ctx, "admissionregistration.k8s.io", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
-		"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy")
+		"MutatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy")
 }
 
 // removeKinds removes the operator's objects of cluster-scoped kinds.
@@ -185,11 +190,15 @@ func (u *Uninstaller) list(ctx context.Context, kind schema.GroupVersionKind, op
 // removeRecords removes the CustomResourceDefinitions with all their objects. Those of the ControlledKinds and ChangeFreezes come last: without
 // them the operator would end its holds as long as it finds a record, and a failed or parked release would continue.
 func (u *Uninstaller) removeRecords(ctx context.Context) error {
+	// Without the CRD of its parameters, the API server would refuse the pods that it matches.
+	if err := u.removeKinds(ctx, "admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", "MutatingAdmissionPolicy"); err != nil {
+		return err
+	}
 	runs, err := u.operatorRuns(ctx)
 	if err != nil {
 		return err
 	}
-	if err := u.removeDefinitions(ctx, runs, "records", "changeworkloads", "changepods", "opsconfiginfoes"); err != nil {
+	if err := u.removeDefinitions(ctx, runs, "records", "changeworkloads", "changepods", "opsconfiginfoes", "releasepolicies", "releasegates", "changeapprovals"); err != nil {
 		return err
 	}
 	return u.removeDefinitions(ctx, runs, "ControlledKinds", "controlledkinds", "changefreezes", "breakglasses")

@@ -246,7 +246,7 @@ func (b *bench) leftovers(t *testing.T) leftovers {
 func (b *bench) expectNothingLeft(t *testing.T) {
 	t.Helper()
 	kinds := "namespaces,crds,clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations," +
-		"validatingadmissionpolicies,validatingadmissionpolicybindings"
+		"mutatingadmissionpolicies,mutatingadmissionpolicybindings,validatingadmissionpolicies,validatingadmissionpolicybindings"
 	NewWithT(t).Expect(b.kubectl(t, "get -o name "+kinds)).NotTo(Or(ContainSubstring("altershield"), ContainSubstring("alipay")))
 }
 

@@ -25,6 +25,8 @@ type State struct {
 	Name       string
 	// Announced reports whether a release must be announced before its batches are checked.
 	Announced bool
+	// ChecksOrders reports whether it checks releases as a whole, too.
+	ChecksOrders bool
 	// Delivers reports whether the verifier sends its verdicts. It is asked for those that don't arrive in time.
 	Delivers bool
 	// SwitchedOff reports whether its checks are switched off, so that everything passes.
@@ -42,6 +44,7 @@ func StateOf(of Verifier, failClosed bool) State {
 	}
 	state := State{Configured: true, Name: of.Name(), FailClosed: failClosed}
 	_, state.Announced = of.(Announcer)
+	_, state.ChecksOrders = of.(OrderChecker)
 	_, state.Delivers = of.(Receiver)
 	if off, ok := of.(Switch); ok {
 		state.SwitchedOff = off.SwitchedOff()

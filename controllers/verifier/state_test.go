@@ -43,6 +43,7 @@ func (remote) OrderID(verifier.Release) string                                  
 func (remote) Open(context.Context, verifier.Release) (string, error)                { return "", nil }
 func (remote) Close(context.Context, verifier.Release, appv1alpha1.OrderState) error { return nil }
 func (remote) Fits([]appv1alpha1.PodSummary) int                                     { return 7 }
+func (remote) BeginOrder(context.Context, verifier.Release) (string, error)          { return "", nil }
 func (r remote) SwitchedOff() bool                                                   { return r.off }
 func (remote) Paths() []string                                                       { return nil }
 func (remote) CheckHeader(http.Header, time.Time) error                              { return nil }
@@ -61,9 +62,9 @@ func TestStateOfAVerifierFollowsFromWhatItImplements(t *testing.T) {
 		{"none, whatever the policy", nil, true, verifier.State{}, 0},
 		{"one that is asked", rules{}, false, verifier.State{Configured: true, Name: "Rules"}, 0},
 		{"one that is announced to and delivers", remote{}, true,
-			verifier.State{Configured: true, Name: "Rules", Announced: true, Delivers: true, FailClosed: true}, 7},
+			verifier.State{Configured: true, Name: "Rules", Announced: true, ChecksOrders: true, Delivers: true, FailClosed: true}, 7},
 		{"one that is switched off", remote{off: true}, false,
-			verifier.State{Configured: true, Name: "Rules", Announced: true, Delivers: true, SwitchedOff: true}, 7},
+			verifier.State{Configured: true, Name: "Rules", Announced: true, ChecksOrders: true, Delivers: true, SwitchedOff: true}, 7},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -63,6 +63,15 @@ type Announcer interface {
 	Close(ctx context.Context, release Release, end appv1alpha1.OrderState) error
 }
 
+// OrderChecker is an Announcer that also checks a release as a whole: PRE before its first pod, and POST after its last one. Finish and Ask
+// take such a check as that of a batch without pods.
+type OrderChecker interface {
+	Announcer
+	// BeginOrder begins the check of an announced release, with its stage PRE, and returns the id of the check. Each call begins another
+	// check.
+	BeginOrder(ctx context.Context, release Release) (checkID string, err error)
+}
+
 // Switch is a Verifier that can be switched off on its side.
 type Switch interface {
 	// SwitchedOff reports whether checks are switched off at present, so that everything passes.

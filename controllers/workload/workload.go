@@ -123,6 +123,12 @@ type PodJudged interface {
 	HealthMayChange(before, after client.Object) bool
 }
 
+// Selecting is a Kind whose workloads show which pods they have, maybe after these are there.
+type Selecting interface {
+	// PodsChanged reports whether an update of a workload changes which pods belong to it, or to its present release.
+	PodsChanged(before, after client.Object) bool
+}
+
 // NodeBound is a Pauser with one pod on each node, which has no Originals: a pod that is deleted during a pause comes back with the present
 // template.
 type NodeBound interface {
@@ -189,7 +195,7 @@ func Namespaced(kind Kind) bool {
 
 // IsHeld reports whether the operator holds the rollout of the present release of a workload.
 func IsHeld(kind Kind, workload client.Object) bool {
-	return decide.HoldOf(workload, kind.Rollout(workload).Paused, decide.ReleaseOf(workload).Number) == decide.Held
+	return decide.HoldOf(workload, kind.Rollout(workload).Paused, decide.ReleaseOf(workload).Number).IsHeld()
 }
 
 // MayUndo reports whether releases of a kind can be rolled back.

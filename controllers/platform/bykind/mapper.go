@@ -56,6 +56,11 @@ func (m Mapper) Namespace(ctx context.Context, namespace client.Object) []Reques
 	return m.list(ctx, m.Kinds.Snapshot(), namespace.GetName())
 }
 
+// Beside maps an object to the workloads in its namespace.
+func (m Mapper) Beside(ctx context.Context, object client.Object) []Request {
+	return m.list(ctx, m.Kinds.Snapshot(), object.GetNamespace())
+}
+
 // ControlledKind maps a ControlledKind to the workloads of its kind.
 func (m Mapper) ControlledKind(ctx context.Context, controlled client.Object) []Request {
 	kind := m.Kinds.Snapshot().OfControlledKind(controlled.GetName())

@@ -211,10 +211,46 @@ func FreezeLeft(workload client.Object, release decide.Release, cause string) Ev
 	}
 }
 
-// BreakGlassMark reports that a release passed by a BreakGlass.
-func BreakGlassMark(workload client.Object, released *appv1alpha1.ChangeWorkload, broken *appv1alpha1.BreakGlassPass) Event {
+// StepBegun reports that a release begins a step.
+func StepBegun(workload client.Object, released *appv1alpha1.ChangeWorkload, message string) Event {
+	event := warning(workload, released, appv1alpha1.EventStepBegun, message)
+	event.Type = corev1.EventTypeNormal
+	return event
+}
+
+// StepLate reports that a step of a release didn't end in time.
+func StepLate(workload client.Object, released *appv1alpha1.ChangeWorkload, message string) Event {
+	return warning(workload, released, appv1alpha1.EventStepDeadline, message)
+}
+
+// ApprovalAwaited reports that the next step of a release needs approvals.
+func ApprovalAwaited(workload client.Object, released *appv1alpha1.ChangeWorkload, message string) Event {
+	event := warning(workload, released, appv1alpha1.EventApprovalAwaited, message)
+	event.Type = corev1.EventTypeNormal
+	return event
+}
+
+// StepsEnded reports that a release isn't rolled out in steps any more. That is normal only once all of them are done.
+func StepsEnded(workload client.Object, released *appv1alpha1.ChangeWorkload, ended *metav1.Condition) Event {
+	event := warning(workload, released, appv1alpha1.EventStepsEnded, ended.Message)
+	if ended.Reason == appv1alpha1.ReasonAllSteps {
+		event.Type = corev1.EventTypeNormal
+	}
+	return event
+}
+
+// StepsLeft reports that a release, which has no record, isn't rolled out in steps.
+func StepsLeft(workload client.Object, release decide.Release, cause string) Event {
+	return Event{
+		Regarding: workload, Type: corev1.EventTypeWarning, Reason: appv1alpha1.EventStepsEnded, Action: actionRecord,
+		Note: fmt.Sprintf("release %d, version %s, goes on to all pods: %s", release.Number, release.Version, cause),
+	}
+}
+
+// BreakGlassUsed reports that a release passed by a BreakGlass.
+func BreakGlassUsed(workload client.Object, released *appv1alpha1.ChangeWorkload, pass *appv1alpha1.BreakGlassPass) Event {
 	return warning(workload, released, appv1alpha1.EventBreakGlassUsed, fmt.Sprintf(
-		"%s used BreakGlass %s to let it through, although %s", broken.User, broken.Name, strings.Join(broken.Would, "; ")))
+		"%s used BreakGlass %s to let it through, although %s", pass.User, pass.Name, strings.Join(pass.Would, "; ")))
 }
 
 // OrderRefused reports that the verifier refused the change order of a release.

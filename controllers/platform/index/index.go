@@ -45,6 +45,7 @@ const (
 	byOrder          = "status.order.bizExecOrderId"
 	byProgress       = "inProgress"
 	byFreeze         = "frozen"
+	byPace           = "paced"
 )
 
 // Setup registers the indexes for workloads of the kinds. Without them the queries of this package fail.
@@ -68,6 +69,9 @@ func Setup(ctx context.Context, indexer client.FieldIndexer, kinds workload.Regi
 	}
 	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byFreeze, waits); err != nil {
 		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byFreeze, err)
+	}
+	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byPace, paced); err != nil {
+		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byPace, err)
 	}
 	return nil
 }
@@ -114,6 +118,11 @@ func waits(object client.Object) []string {
 	return []string{strconv.FormatBool(ok && decide.IsFrozen(workload))}
 }
 
+func paced(object client.Object) []string {
+	workload, ok := object.(*appv1alpha1.ChangeWorkload)
+	return []string{strconv.FormatBool(ok && decide.IsPaced(workload))}
+}
+
 // ReleasesInProgress lists the ChangeWorkloads in all namespaces whose pods are awaited or checked. They are shared with the cache
 // and must not be changed.
 func ReleasesInProgress(ctx context.Context, reader client.Reader) ([]appv1alpha1.ChangeWorkload, error) {
@@ -124,6 +133,12 @@ func ReleasesInProgress(ctx context.Context, reader client.Reader) ([]appv1alpha
 // and must not be changed.
 func FrozenReleases(ctx context.Context, reader client.Reader) ([]appv1alpha1.ChangeWorkload, error) {
 	return listBy(ctx, reader, byFreeze)
+}
+
+// PacedReleases lists the ChangeWorkloads in all namespaces whose releases are rolled out in steps. They are shared with the cache and must
+// not be changed.
+func PacedReleases(ctx context.Context, reader client.Reader) ([]appv1alpha1.ChangeWorkload, error) {
+	return listBy(ctx, reader, byPace)
 }
 
 // listBy lists the ChangeWorkloads for which an index is true.

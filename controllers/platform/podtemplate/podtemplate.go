@@ -43,7 +43,7 @@ type Template map[string]any
 // OwnedLabels returns the labels of a pod template that only the operator writes. With the Finished label in a template its pods
 // would be checked before they are ready.
 func OwnedLabels() []string {
-	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelOperateFinished}
+	return []string{appv1alpha1.LabelVersion, appv1alpha1.LabelOperateFinished, appv1alpha1.LabelGate}
 }
 
 // Of returns the pod template of a revision, which is in spec.template.

@@ -66,6 +66,9 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 			&appv1alpha1.ControlledKind{}: {},
 			&appv1alpha1.ChangeFreeze{}:   {},
 			&appv1alpha1.BreakGlass{}:     {},
+			&appv1alpha1.ReleasePolicy{}:  {},
+			&appv1alpha1.ReleaseGate{}:    {},
+			&appv1alpha1.ChangeApproval{}: {},
 		},
 	}
 	known := map[reflect.Type]bool{}

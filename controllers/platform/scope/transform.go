@@ -22,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
@@ -52,9 +53,11 @@ func SlimPod(pod *corev1.Pod) *corev1.Pod {
 	}
 	slim.Status.PodIP = pod.Status.PodIP
 	slim.Status.Phase = pod.Status.Phase
+	slimGates(pod, slim)
+	isGated := len(slim.Spec.ReadinessGates) > 0
 	for _, condition := range pod.Status.Conditions {
 		switch {
-		case condition.Type == corev1.PodReady:
+		case condition.Type == corev1.PodReady, isGated && (condition.Type == corev1.ContainersReady || condition.Type == appv1alpha1.PodGate):
 			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{
 				Type: condition.Type, Status: condition.Status, LastTransitionTime: condition.LastTransitionTime,
 			})
@@ -69,6 +72,23 @@ func SlimPod(pod *corev1.Pod) *corev1.Pod {
 	slim.Status.InitContainerStatuses = slimContainers(pod.Status.InitContainerStatuses, pod.Spec.InitContainers, corev1.RestartPolicyNever)
 	slim.Status.ContainerStatuses = slimContainers(pod.Status.ContainerStatuses, pod.Spec.Containers, cmp.Or(pod.Spec.RestartPolicy, corev1.RestartPolicyAlways))
 	return slim
+}
+
+// slimGates keeps the operator's gates, which pods of paced releases have, and when one was opened.
+func slimGates(pod, slim *corev1.Pod) {
+	for _, gate := range pod.Spec.SchedulingGates {
+		if gate.Name == appv1alpha1.PodGate {
+			slim.Spec.SchedulingGates = []corev1.PodSchedulingGate{gate}
+		}
+	}
+	for _, gate := range pod.Spec.ReadinessGates {
+		if gate.ConditionType == appv1alpha1.PodGate {
+			slim.Spec.ReadinessGates = []corev1.PodReadinessGate{gate}
+		}
+	}
+	if opened, found := pod.Annotations[appv1alpha1.AnnotationGateOpened]; found {
+		slim.Annotations = map[string]string{appv1alpha1.AnnotationGateOpened: opened}
+	}
 }
 
 // slimContainers keeps containers that unexpectedly don't run, or that were restarted, so that healthy pods take up no memory for

@@ -270,3 +270,31 @@ func TestSlimPodIsSmall(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(len(raw)).To(BeNumerically("<", 700))
 }
+
+// Other gates belong to others, and pods without gates take up no memory for them.
+func TestSlimPodKeepsTheGatesOfPacedReleases(t *testing.T) {
+	g := NewWithT(t)
+	const gate = "altershield.defense.antgroup.com/verified"
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"note": "b", "altershield.defense.antgroup.com/gate-opened": "1795255200"}},
+		Spec: corev1.PodSpec{
+			SchedulingGates: []corev1.PodSchedulingGate{{Name: "example.com/quota"}, {Name: gate}},
+			ReadinessGates:  []corev1.PodReadinessGate{{ConditionType: "example.com/lb"}, {ConditionType: gate}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
+			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: now, Reason: "x"},
+			{Type: gate, Status: corev1.ConditionFalse, Message: "release 4"},
+			{Type: "example.com/lb", Status: corev1.ConditionFalse},
+		}},
+	}
+	slim := scope.SlimPod(pod)
+	g.Expect(slim.Annotations).To(Equal(map[string]string{"altershield.defense.antgroup.com/gate-opened": "1795255200"}))
+	g.Expect(slim.Spec.SchedulingGates).To(Equal([]corev1.PodSchedulingGate{{Name: gate}}))
+	g.Expect(slim.Spec.ReadinessGates).To(Equal([]corev1.PodReadinessGate{{ConditionType: gate}}))
+	g.Expect(slim.Status.Conditions).To(Equal([]corev1.PodCondition{
+		{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: now}, {Type: gate, Status: corev1.ConditionFalse},
+	}))
+
+	pod.Annotations, pod.Spec.SchedulingGates, pod.Spec.ReadinessGates = nil, pod.Spec.SchedulingGates[:1], pod.Spec.ReadinessGates[:1]
+	g.Expect(scope.SlimPod(pod)).To(Equal(&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}))
+}

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -41,7 +42,7 @@ const namespaceLabel = "workload_namespace"
 
 const kindLabel = "kind"
 
-// reasonLabel is the reason of the condition Frozen: a freeze is on, or it has ended and others go on first.
+// reasonLabel is the reason of the condition Frozen or Paced.
 const reasonLabel = "reason"
 
 // deployments is the kind with a metric of its own, from before there were others.
@@ -56,7 +57,7 @@ type Collector struct {
 	reader client.Reader
 	kinds  workload.Kinds
 
-	suspended, deploymentsSuspended, suspendedSince, inProgress, inProgressSince, frozen, frozenSince *prometheus.Desc
+	suspended, deploymentsSuspended, suspendedSince, inProgress, inProgressSince, frozen, frozenSince, paced, pacedSince *prometheus.Desc
 }
 
 // Setup registers a Collector and makes the cache hold the objects that it reads, also on replicas that don't lead.
@@ -88,11 +89,15 @@ func New(reader client.Reader, kinds workload.Kinds) *Collector {
 		inProgress: describe("altershield_releases_in_progress",
 			"Releases whose pods are awaited or checked."),
 		inProgressSince: describe("altershield_oldest_release_in_progress_timestamp_seconds",
-			"Unix time at which the oldest release in progress was recorded."),
+			"Unix time at which the oldest release in progress was recorded, or its step began. A step that soaks doesn't count."),
 		frozen: describe("altershield_releases_frozen",
 			"Releases that wait for the end of a ChangeFreeze, by the reason of their condition Frozen: ChangeFreeze, or Thawing after its end.", reasonLabel),
 		frozenSince: describe("altershield_oldest_frozen_release_timestamp_seconds",
 			"Unix time since which the oldest of these releases has waited.", reasonLabel),
+		paced: describe("altershield_releases_paced",
+			"Releases that are rolled out in steps, by the reason of their condition Paced: what they wait for.", reasonLabel),
+		pacedSince: describe("altershield_oldest_step_timestamp_seconds",
+			"Unix time at which the oldest present step of a release began, by the reason of its condition Paced.", reasonLabel),
 	}
 }
 
@@ -100,6 +105,7 @@ func New(reader client.Reader, kinds workload.Kinds) *Collector {
 func (c *Collector) Describe(descriptions chan<- *prometheus.Desc) {
 	for _, description := range []*prometheus.Desc{
 		c.suspended, c.deploymentsSuspended, c.suspendedSince, c.inProgress, c.inProgressSince, c.frozen, c.frozenSince,
+		c.paced, c.pacedSince,
 	} {
 		descriptions <- description
 	}
@@ -135,9 +141,12 @@ func (c *Collector) collect(ctx context.Context, metrics chan<- prometheus.Metri
 		return err
 	}
 	for i := range workloads {
-		inProgress.add(workloads[i].Namespace, workloads[i].Spec.CreateTimeUnix)
+		inProgress.add(workloads[i].Namespace, progressSince(&workloads[i]))
 	}
 	if err := c.collectFrozen(ctx, metrics); err != nil {
+		return err
+	}
+	if err := c.collectPaced(ctx, metrics); err != nil {
 		return err
 	}
 	for kind, suspended := range byKind {
@@ -156,19 +165,48 @@ func (c *Collector) collectFrozen(ctx context.Context, metrics chan<- prometheus
 	if err != nil {
 		return err
 	}
-	byReason := map[string]census{}
+	byReason := reasons{}
 	for i := range workloads {
 		frozen := meta.FindStatusCondition(workloads[i].Status.Conditions, appv1alpha1.ConditionFrozen)
-		if byReason[frozen.Reason] == nil {
-			byReason[frozen.Reason] = census{}
-		}
-		byReason[frozen.Reason].add(workloads[i].Namespace, frozen.LastTransitionTime.Unix())
+		byReason.add(frozen.Reason, workloads[i].Namespace, frozen.LastTransitionTime.Unix())
 	}
-	for reason, frozen := range byReason {
-		frozen.showCount(metrics, c.frozen, reason)
-		frozen.showOldest(metrics, c.frozenSince, reason)
-	}
+	byReason.show(metrics, c.frozen, c.frozenSince)
 	return nil
+}
+
+// collectPaced counts the releases that are rolled out in steps, by what they wait for.
+func (c *Collector) collectPaced(ctx context.Context, metrics chan<- prometheus.Metric) error {
+	workloads, err := index.PacedReleases(ctx, c.reader)
+	if err != nil {
+		return err
+	}
+	byReason := reasons{}
+	for i := range workloads {
+		paced := meta.FindStatusCondition(workloads[i].Status.Conditions, appv1alpha1.ConditionPaced)
+		byReason.add(paced.Reason, workloads[i].Namespace, stepSince(&workloads[i].Status, paced.LastTransitionTime.Unix()))
+	}
+	byReason.show(metrics, c.paced, c.pacedSince)
+	return nil
+}
+
+// stepSince returns the Unix time at which the step of a release began, or before the first step another time.
+func stepSince(status *appv1alpha1.ChangeWorkloadStatus, otherwise int64) int64 {
+	if status.Pace == nil || status.Pace.Since == nil {
+		return otherwise
+	}
+	return status.Pace.Since.Unix()
+}
+
+// progressSince returns the Unix time since which a release has been in progress. One in steps may take as long as its ReleasePolicy has it
+// wait, so only its present step counts, and 0 stands for one that soaks.
+func progressSince(record *appv1alpha1.ChangeWorkload) int64 {
+	if !decide.IsPaced(record) {
+		return record.Spec.CreateTimeUnix
+	}
+	if meta.FindStatusCondition(record.Status.Conditions, appv1alpha1.ConditionPaced).Reason == appv1alpha1.ReasonSoaking {
+		return 0
+	}
+	return stepSince(&record.Status, record.Spec.CreateTimeUnix)
 }
 
 // suspensionTime returns Unix seconds, 0 if the label holds none.
@@ -195,6 +233,23 @@ func (c census) add(namespace string, since int64) {
 		known.oldest = since
 	}
 	c[namespace] = known
+}
+
+// reasons are the objects of each reason.
+type reasons map[string]census
+
+func (r reasons) add(reason, namespace string, since int64) {
+	if r[reason] == nil {
+		r[reason] = census{}
+	}
+	r[reason].add(namespace, since)
+}
+
+func (r reasons) show(metrics chan<- prometheus.Metric, count, oldest *prometheus.Desc) {
+	for reason, found := range r {
+		found.showCount(metrics, count, reason)
+		found.showOldest(metrics, oldest, reason)
+	}
 }
 
 func (c census) showCount(metrics chan<- prometheus.Metric, count *prometheus.Desc, labels ...string) {

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -95,6 +96,25 @@ func thawed(namespace, name string) *appv1alpha1.ChangeWorkload {
 	return result
 }
 
+// paced returns a release that is rolled out in steps, and whose step began at a time; before the first one if it is 0.
+func paced(namespace, name, verified, reason string, since int64) *appv1alpha1.ChangeWorkload {
+	result := workload(namespace, name, 1795260000, verified)
+	result.Status.Pace = &appv1alpha1.ReleasePace{Policy: namespace + "/careful"}
+	if since > 0 {
+		result.Status.Pace.Step, result.Status.Pace.Since = 1, &metav1.Time{Time: time.Unix(since, 0)}
+	}
+	result.Status.Conditions = append(result.Status.Conditions, metav1.Condition{
+		Type: "Paced", Status: "True", Reason: reason, LastTransitionTime: metav1.Unix(1795260001, 0),
+	})
+	return result
+}
+
+func rolledOut(namespace, name string) *appv1alpha1.ChangeWorkload {
+	result := paced(namespace, name, "AllPodsPassed", "AllSteps", 1795270000)
+	result.Status.Conditions[1].Status = "False"
+	return result
+}
+
 func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 	kube := newClient(t,
 		deployment("default", "broken", suspended("")),
@@ -113,6 +133,11 @@ func TestCollectorShowsTheStateOfEachNamespace(t *testing.T) {
 		frozen("default", "job--x--1", 1795276000, "ChangeFreeze"),
 		frozen("shop", "pay--x--1", 1795275000, "Thawing"),
 		thawed("shop", "old--x--1"),
+		paced("steps", "a--x--1", "Paced", "AwaitingApproval", 1795275000),
+		paced("steps", "b--x--1", "Paced", "AwaitingApproval", 0),
+		paced("steps", "c--x--1", "Paced", "Soaking", 1795276000),
+		paced("steps", "d--x--1", "Verifying", "StepRunning", 1795277000),
+		rolledOut("steps", "e--x--1"),
 	).Build()
 	NewWithT(t).Expect(testutil.CollectAndCompare(statemetrics.New(kube, controlled), strings.NewReader(`
 # HELP altershield_deployments_suspended Suspended Deployments.
@@ -132,10 +157,12 @@ altershield_workloads_suspended{kind="StatefulSet",workload_namespace="shop"} 1
 # TYPE altershield_releases_in_progress gauge
 altershield_releases_in_progress{workload_namespace="default"} 1
 altershield_releases_in_progress{workload_namespace="shop"} 2
-# HELP altershield_oldest_release_in_progress_timestamp_seconds Unix time at which the oldest release in progress was recorded.
+altershield_releases_in_progress{workload_namespace="steps"} 2
+# HELP altershield_oldest_release_in_progress_timestamp_seconds Unix time at which the oldest release in progress was recorded, or its step began. A step that soaks doesn't count.
 # TYPE altershield_oldest_release_in_progress_timestamp_seconds gauge
 altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="default"} 1.795278e+09
 altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="shop"} 1.7952785e+09
+altershield_oldest_release_in_progress_timestamp_seconds{workload_namespace="steps"} 1.795277e+09
 # HELP altershield_oldest_frozen_release_timestamp_seconds Unix time since which the oldest of these releases has waited.
 # TYPE altershield_oldest_frozen_release_timestamp_seconds gauge
 altershield_oldest_frozen_release_timestamp_seconds{reason="ChangeFreeze",workload_namespace="default"} 1.795276e+09
@@ -144,6 +171,16 @@ altershield_oldest_frozen_release_timestamp_seconds{reason="Thawing",workload_na
 # TYPE altershield_releases_frozen gauge
 altershield_releases_frozen{reason="ChangeFreeze",workload_namespace="default"} 2
 altershield_releases_frozen{reason="Thawing",workload_namespace="shop"} 1
+# HELP altershield_oldest_step_timestamp_seconds Unix time at which the oldest present step of a release began, by the reason of its condition Paced.
+# TYPE altershield_oldest_step_timestamp_seconds gauge
+altershield_oldest_step_timestamp_seconds{reason="AwaitingApproval",workload_namespace="steps"} 1.795260001e+09
+altershield_oldest_step_timestamp_seconds{reason="Soaking",workload_namespace="steps"} 1.795276e+09
+altershield_oldest_step_timestamp_seconds{reason="StepRunning",workload_namespace="steps"} 1.795277e+09
+# HELP altershield_releases_paced Releases that are rolled out in steps, by the reason of their condition Paced: what they wait for.
+# TYPE altershield_releases_paced gauge
+altershield_releases_paced{reason="AwaitingApproval",workload_namespace="steps"} 2
+altershield_releases_paced{reason="Soaking",workload_namespace="steps"} 1
+altershield_releases_paced{reason="StepRunning",workload_namespace="steps"} 1
 `))).To(Succeed())
 }
 

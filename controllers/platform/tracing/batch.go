@@ -79,8 +79,12 @@ func verdictOf(batch *appv1alpha1.ChangePod) string {
 
 func batchSpan(release Release, batch *appv1alpha1.ChangePod, now time.Time) Span {
 	number, failed := decide.ChangePodNumber(batch.Name), len(decide.Judge(batch).Failed)
+	name, failure := fmt.Sprintf("batch %d", number), "pods failed their check"
+	if batch.Spec.Order {
+		name, failure = "order", "the change order failed its check"
+	}
 	span := Span{
-		ID: release.SpanID(string(batch.UID)), Parent: release.SpanID(partRelease), Name: fmt.Sprintf("batch %d", number),
+		ID: release.SpanID(string(batch.UID)), Parent: release.SpanID(partRelease), Name: name,
 		Start: time.Unix(batch.Spec.CreateTimeUnix, 0), End: now,
 		Attributes: []attribute.KeyValue{
 			attribute.Int64("altershield.batch.number", number),
@@ -91,7 +95,7 @@ func batchSpan(release Release, batch *appv1alpha1.ChangePod, now time.Time) Spa
 		},
 	}
 	if failed > 0 {
-		span.Failure = "pods failed their check"
+		span.Failure = failure
 	}
 	return span
 }

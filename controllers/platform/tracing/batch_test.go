@@ -76,6 +76,24 @@ func TestBatchSpansAreOneForTheBatchAndOneForEachWait(t *testing.T) {
 	}
 }
 
+func TestBatchSpansNameTheCheckOfAnOrder(t *testing.T) {
+	ofOrder := func(b *appv1alpha1.ChangePod) { b.Spec.Order, b.Spec.PodInfos = true, nil }
+	for name, row := range map[string]struct {
+		change func(*appv1alpha1.ChangePod)
+		span   string
+	}{
+		"passed": {func(*appv1alpha1.ChangePod) {}, "order 10:00:02 10:00:09.5 altershield.batch.number=2 altershield.batch.pods=0 " +
+			"altershield.batch.pods_failed=0 altershield.batch.message=PostFinish altershield.batch.reason=PodsPassed"},
+		"failed": {failed, "order 10:00:02 10:00:09.5 altershield.batch.number=2 altershield.batch.pods=0 " +
+			"altershield.batch.pods_failed=1 altershield.batch.message=PostFinish altershield.batch.reason=PodsPassed ERROR the change order failed its check"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spans := tracing.BatchSpans(release(), batch("PostSubmitted", ofOrder), batch("", done("PostFinish", "PodsPassed"), ofOrder, row.change), at("10:00:09.5"))
+			NewWithT(t).Expect(told(spans)).To(ContainElement(row.span))
+		})
+	}
+}
+
 func TestBatchSpansAreChildrenOfTheBatchAndItsRelease(t *testing.T) {
 	g := NewWithT(t)
 	pre := tracing.BatchSpans(release(), batch("PreSubmitted"), batch("PostWait"), at("10:00:03"))

@@ -196,9 +196,13 @@ func TestApplyReturnsTheAnswer(t *testing.T) {
 	}
 }
 
+// invalid is the answer to a patch whose test failed.
+func invalid() error {
+	return apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", "test failed", 0, false)
+}
+
 // The API server rejected it, maybe because the same change was made just before.
 func TestApplyFindsAChangeMadeWhereTheDeploymentHasAllOfIt(t *testing.T) {
-	invalid := apierrors.NewGenericServerResponse(422, "patch", schema.GroupResource{Group: "apps", Resource: "deployments"}, "sleep", "test failed", 0, false)
 	change := workloadpatch.Change{
 		Set: map[string]string{"set": "1"}, Remove: []string{"removed"}, Annotate: map[string]string{"noted": "2"}, Unannotate: []string{"unnoted"}, Pause: true,
 	}
@@ -219,7 +223,7 @@ func TestApplyFindsAChangeMadeWhereTheDeploymentHasAllOfIt(t *testing.T) {
 			live := sleep()
 			live.Labels["set"], live.Annotations["noted"], live.Spec.Paused = "1", "2", true
 			row.live(live)
-			_, written, err := apply(t, sleep(), change, invalid, live)
+			_, written, err := apply(t, sleep(), change, invalid(), live)
 			g.Expect(written).To(Equal(row.made))
 			g.Expect(err == nil).To(Equal(row.made))
 		})
@@ -257,6 +261,7 @@ func TestChangeIsEmpty(t *testing.T) {
 	g.Expect(workloadpatch.Change{Given: map[string]string{"a": "b"}}.IsEmpty()).To(BeTrue(), "what it was decided by is no change")
 	for _, change := range []workloadpatch.Change{
 		{Set: map[string]string{"a": "b"}}, {Remove: []string{"a"}}, {Annotate: map[string]string{"a": "b"}}, {Unannotate: []string{"a"}}, {Pause: true}, {Resume: true},
+		{Let: new(int32)}, {Unpace: true},
 	} {
 		g.Expect(change.IsEmpty()).To(BeFalse(), "%+v", change)
 	}

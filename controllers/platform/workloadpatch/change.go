@@ -36,13 +36,23 @@ type Change struct {
 	Unannotate []string
 	// Pause and Resume pause and resume the rollout of a workload.Pauser.
 	Pause, Resume bool
+	// Let is how many pods of the present release of a workload.Partitioned may run; nil for no change.
+	Let *int32
+	// Unpace ends the pace of the release: it restores the fields that the operator overwrote for it, and removes the mark. A rollout that is
+	// held as well stays so.
+	Unpace bool
 	// Given are the annotations on which the decision was based. The change is void once one has another value.
 	Given map[string]string
 }
 
-// LetGo returns the change that ends the operator's hold of a rollout, whatever the release waits for. The pause of a user stays.
+// LetGo returns the change that ends the operator's hold of a rollout and its pace, whatever the release waits for. The pause of a user stays.
 func LetGo(kind workload.Kind, object client.Object) Change {
-	return Change{Resume: workload.IsHeld(kind, object), Unannotate: HoldMarks(object)}
+	return Change{Resume: workload.IsHeld(kind, object), Unpace: markOf(object) != nil, Unannotate: HoldMarks(object)}
+}
+
+// Steers reports whether the operator holds the rollout of a workload, or paces its release.
+func Steers(kind workload.Kind, object client.Object) bool {
+	return workload.IsHeld(kind, object) || markOf(object) != nil
 }
 
 // HoldMarks returns the annotations by which the operator holds the rollout of a workload, or its release waits for the end of a freeze.
@@ -60,15 +70,19 @@ func Present(object client.Object, keys ...string) []string {
 
 // IsEmpty reports whether there is nothing to write.
 func (c Change) IsEmpty() bool {
-	return len(c.Set)+len(c.Remove)+len(c.Annotate)+len(c.Unannotate) == 0 && !c.Pause && !c.Resume
+	return len(c.Set)+len(c.Remove)+len(c.Annotate)+len(c.Unannotate) == 0 && !c.writesFields()
 }
+
+// writesFields reports whether the change is one of the spec.
+func (c Change) writesFields() bool { return c.Pause || c.Resume || c.Let != nil || c.Unpace }
 
 // movedOn reports whether the basis of the decision has changed. The next event then brings the next decision.
 func (c Change) movedOn(read, current client.Object) bool {
 	return current.GetUID() != read.GetUID() ||
 		current.GetLabels()[appv1alpha1.LabelVersion] != read.GetLabels()[appv1alpha1.LabelVersion] ||
 		current.GetAnnotations()[appv1alpha1.AnnotationRelease] != read.GetAnnotations()[appv1alpha1.AnnotationRelease] ||
-		(c.Pause || c.Resume) && current.GetGeneration() != read.GetGeneration() ||
+		c.writesFields() && current.GetGeneration() != read.GetGeneration() ||
+		(c.Let != nil || c.Unpace) && markIn(current) != markIn(read) ||
 		!c.isGiven(current)
 }
 
@@ -92,18 +106,24 @@ func (c Change) isMadeIn(object client.Object, kind workload.Kind) bool {
 			return false
 		}
 	}
+	if !c.annotates(object) {
+		return false
+	}
+	if c.Unpace && markIn(object) != "" || c.Let != nil && len(c.let(object, kind)) > 0 {
+		return false
+	}
+	pauser, canPause := kind.(workload.Pauser)
+	return !c.Pause && !c.Resume || canPause && pauser.Paused(object) == c.Pause
+}
+
+// annotates reports whether an object has the annotations of the change.
+func (c Change) annotates(object client.Object) bool {
 	for key, value := range c.Annotate {
 		if object.GetAnnotations()[key] != value {
 			return false
 		}
 	}
-	for _, key := range c.Unannotate {
-		if _, present := object.GetAnnotations()[key]; present {
-			return false
-		}
-	}
-	pauser, canPause := kind.(workload.Pauser)
-	return !c.Pause && !c.Resume || canPause && pauser.Paused(object) == c.Pause
+	return len(Present(object, slices.Clone(c.Unannotate)...)) == 0
 }
 
 func (c Change) operations(object client.Object, kind workload.Kind) []workload.Operation {
@@ -134,19 +154,12 @@ func (c Change) operations(object client.Object, kind workload.Kind) []workload.
 	for _, key := range c.Unannotate {
 		operations = append(operations, workload.Operation{Op: "remove", Path: AnnotationPath(key)})
 	}
-	pauser, canPause := kind.(workload.Pauser)
-	if !canPause || !c.Pause && !c.Resume {
+	if !c.writesFields() {
 		return operations
 	}
 	// The generation changes only with the spec. The test keeps a user's pause or resumption in between.
 	operations = append(operations, workload.Operation{Op: "test", Path: "/metadata/generation", Value: object.GetGeneration()})
-	if c.Pause {
-		if originals := pauser.Originals(object); originals != "" {
-			operations = append(operations, workload.Operation{Op: "add", Path: AnnotationPath(appv1alpha1.AnnotationHeldFrom), Value: originals})
-		}
-		return append(operations, pauser.Pause(object)...)
-	}
-	return append(operations, pauser.Resume(object, object.GetAnnotations()[appv1alpha1.AnnotationHeldFrom])...)
+	return append(operations, c.fields(object, kind)...)
 }
 
 // AnnotationPath returns the JSON pointer of an annotation.

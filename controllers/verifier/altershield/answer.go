@@ -162,7 +162,7 @@ type ordered struct {
 
 func (o ordered) validate() error { return checkLength("an orderId", o.OrderID) }
 
-// begun is the answer to checkBegin.
+// begun is the answer to checkBegin and orderBegin.
 type begun struct {
 	NodeID text `json:"nodeId"`
 }

@@ -39,6 +39,7 @@ type call string
 
 const (
 	orderOpen     call = "order_open"
+	orderBegin    call = "order_begin"
 	orderClose    call = "order_close"
 	checkBegin    call = "check_begin"
 	checkFinish   call = "check_finish"
@@ -62,6 +63,8 @@ func (c call) action() string {
 	switch c {
 	case orderOpen:
 		return "submitChangeExecOrder"
+	case orderBegin:
+		return "submitChangeExecOrderStartNotify"
 	case orderClose:
 		return "finishChangeExecOrderAction"
 	case checkBegin:

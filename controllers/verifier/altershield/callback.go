@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	// checkOfBatch is the server's name for the check of a batch.
-	checkOfBatch = "CHANGE_BATCH"
+	// checkOfBatch and checkOfOrder are the server's names for the checks of a batch and of an order.
+	checkOfBatch, checkOfOrder = "CHANGE_BATCH", "CHANGE_ORDER"
 	// maxReason is the maximum length of a verdict's reason, in characters.
 	maxReason = 1024
 )
@@ -62,8 +62,8 @@ type rule struct {
 	Ignored    text `json:"ignored"`
 }
 
-// ParseCallback parses the callback at the end of a check. The verdict is Undecided if the check isn't that of a batch, or another
-// verdict of the stage will follow. The error names the missing or malformed field.
+// ParseCallback parses the callback at the end of a check. The verdict is Undecided if the check isn't that of a batch or an order, or
+// another verdict of the stage will follow. The error names the missing or malformed field.
 func ParseCallback(body []byte) (verifier.Delivery, error) {
 	said := callback{}
 	if err := json.Unmarshal(body, &said); err != nil {
@@ -90,8 +90,8 @@ func ParseCallback(body []byte) (verifier.Delivery, error) {
 func (c callback) verdict() verifier.Verdict {
 	result := c.Request.Verdict
 	switch {
-	case c.CheckType != checkOfBatch, result.AllFinish != nil && !*result.AllFinish:
-		return verifier.Verdict{Reason: "only verdicts of whole batches count"}
+	case c.CheckType != checkOfBatch && c.CheckType != checkOfOrder, result.AllFinish != nil && !*result.AllFinish:
+		return verifier.Verdict{Reason: "only verdicts of whole batches and orders count"}
 	case isFailure(result.Verdict):
 		return verifier.Verdict{Outcome: verifier.Fail, Reason: result.reason()}
 	}

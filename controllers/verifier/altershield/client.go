@@ -54,10 +54,10 @@ type Client struct {
 }
 
 var (
-	_ verifier.Announcer = &Client{}
-	_ verifier.Switch    = &Client{}
-	_ verifier.Limiter   = &Client{}
-	_ verifier.Receiver  = &Client{}
+	_ verifier.OrderChecker = &Client{}
+	_ verifier.Switch       = &Client{}
+	_ verifier.Limiter      = &Client{}
+	_ verifier.Receiver     = &Client{}
 )
 
 // NewClient returns a Client for a valid configuration and a keyring of its credentials.
@@ -103,8 +103,17 @@ func (c *Client) Close(ctx context.Context, release verifier.Release, end appv1a
 
 // Begin requests the check before a batch and returns its ID. Every call begins another check.
 func (c *Client) Begin(ctx context.Context, batch verifier.Batch) (checkID string, err error) {
+	return c.begin(ctx, checkBegin, c.config.beginRequest(batch, c.clock.Now()))
+}
+
+// BeginOrder requests the check before a release and returns its ID. Every call begins another check.
+func (c *Client) BeginOrder(ctx context.Context, release verifier.Release) (checkID string, err error) {
+	return c.begin(ctx, orderBegin, c.config.startOf(release, c.clock.Now()))
+}
+
+func (c *Client) begin(ctx context.Context, call call, body any) (checkID string, err error) {
 	check := begun{}
-	if err := c.post(ctx, checkBegin, c.config.beginRequest(batch, c.clock.Now()), &check); err != nil {
+	if err := c.post(ctx, call, body, &check); err != nil {
 		return "", err
 	}
 	return string(check.NodeID), nil

@@ -130,6 +130,7 @@ func FuzzTheAnswersOfTheServer(f *testing.F) {
 		asked := map[string]error{}
 		ids["order"], asked["submitChangeExecOrder"] = client().Open(t.Context(), release())
 		ids["check"], asked["submitChangeExecBatchStartNotify"] = client().Begin(t.Context(), batch())
+		ids["check of the order"], asked["submitChangeExecOrderStartNotify"] = client().BeginOrder(t.Context(), release())
 		asked["submitChangeFinishNotify"] = client().Finish(t.Context(), batch(), "node-1")
 		asked["finishChangeExecOrderAction"] = client().Close(t.Context(), release(), "SUCCESS")
 		verdict, fault := client().Ask(t.Context(), batch(), "node-1", "POST")

@@ -176,6 +176,7 @@ func (s *server) last(t *testing.T, count int) arrival {
 func every(client *altershield.Client) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"order_open":   func(ctx context.Context) error { _, err := client.Open(ctx, release()); return err },
+		"order_begin":  func(ctx context.Context) error { _, err := client.BeginOrder(ctx, release()); return err },
 		"order_close":  func(ctx context.Context) error { return client.Close(ctx, release(), "SUCCESS") },
 		"check_begin":  func(ctx context.Context) error { _, err := client.Begin(ctx, batch()); return err },
 		"check_finish": func(ctx context.Context) error { return client.Finish(ctx, batch(), "node-1") },

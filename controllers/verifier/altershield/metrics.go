@@ -71,7 +71,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		}
 	}
 	// Prometheus sees no increase when a counter appears, so each starts at 0.
-	for _, call := range []call{orderOpen, orderClose, checkBegin, checkFinish, checkPoll, heartbeatCall} {
+	for _, call := range []call{orderOpen, orderBegin, orderClose, checkBegin, checkFinish, checkPoll, heartbeatCall} {
 		for _, result := range []result{
 			resultOK, resultExists, resultAccepted, resultNotYet, resultRefused, resultUnauthorized, resultUnavailable, resultSkipped,
 		} {

@@ -128,10 +128,19 @@ type closeRequest struct {
 	FinishState appv1alpha1.OrderState `json:"finishState"`
 }
 
-type beginRequest struct {
+// startRequest is all of the request to check an order, and the beginning of that to check a batch.
+type startRequest struct {
 	inOrder
-	Executor                    string     `json:"executor"`
-	StartTime                   int64      `json:"startTime"`
+	Executor  string `json:"executor"`
+	StartTime int64  `json:"startTime"`
+}
+
+func (c Config) startOf(release verifier.Release, now time.Time) startRequest {
+	return startRequest{inOrder: c.inOrder(release), Executor: agent, StartTime: now.UnixMilli()}
+}
+
+type beginRequest struct {
+	startRequest
 	BatchNo                     int        `json:"batchNo"`
 	TotalBatchNum               int        `json:"totalBatchNum"`
 	TotalBatchNumInChangePhase  int        `json:"totalBatchNumInChangePhase"`
@@ -155,9 +164,7 @@ func (c Config) beginRequest(batch verifier.Batch, now time.Time) beginRequest {
 		tag = lastBatch
 	}
 	return beginRequest{
-		inOrder:                     c.inOrder(batch.Release),
-		Executor:                    agent,
-		StartTime:                   now.UnixMilli(),
+		startRequest:                c.startOf(batch.Release, now),
 		BatchNo:                     batch.Number,
 		TotalBatchNum:               batch.Total,
 		TotalBatchNumInChangePhase:  batch.Total,

@@ -146,6 +146,23 @@ func TestBeginSendsThePodsWithoutTheVerdictsOfAnEarlierCheck(t *testing.T) {
 	g.Expect(operator.calls("check_begin", "ok")).To(BeEquivalentTo(1))
 }
 
+func TestBeginOrderSendsTheOrderAlone(t *testing.T) {
+	g := NewWithT(t)
+	server := newServer(t, http.StatusOK, begun)
+	operator := newOperator(t, configFor(t, server.URL))
+
+	id, err := operator.BeginOrder(t.Context(), release())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(id).To(Equal("node-1"))
+
+	sent := server.last(t, 1)
+	g.Expect(sent.URL.Path).To(Equal("/openapi/v1/exe/submitChangeExecOrderStartNotify"))
+	g.Expect(string(sent.body)).To(MatchJSON(`{"tenantCode": "default", "changeSceneKey": "com.example.rolling",
+		"bizExecOrderId": "kind/default/sleep/0123456789/3", "platform": "kubernetes", "executor": "altershield-operator",
+		"startTime": 1700000000000}`))
+	g.Expect(operator.calls("order_begin", "ok")).To(BeEquivalentTo(1))
+}
+
 func TestBeginTagsTheLastBatch(t *testing.T) {
 	g := NewWithT(t)
 	server := newServer(t, http.StatusOK, begun)

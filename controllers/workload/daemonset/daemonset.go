@@ -60,7 +60,7 @@ var (
 	_ workload.Identifier = Kind{}
 	_ workload.Layered    = Kind{}
 	_ workload.NodeBound  = Kind{}
-	_ workload.Pauser     = Kind{}
+	_ workload.Paced      = Kind{}
 	_ workload.PodJudged  = Kind{}
 	_ workload.Restorer   = Kind{}
 )
@@ -179,6 +179,9 @@ func (Kind) Resume(object client.Object, _ string) []workload.Operation {
 	}
 	return []workload.Operation{{Op: "replace", Path: typePath, Value: appsv1.RollingUpdateDaemonSetStrategyType}}
 }
+
+// PaceFields returns the type of the strategy.
+func (Kind) PaceFields() []string { return []string{typePath} }
 
 // MaxUnavailable returns maxUnavailable of a DaemonSet, a percentage rounded up as its controller does. A pod that the operator deletes
 // can't surge.

@@ -214,6 +214,7 @@ func TestKindPauseAndResume(t *testing.T) {
 	g, kind := NewWithT(t), daemonset.Kind{}
 	going := untyped(map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxUnavailable": "10%"}})
 	g.Expect(json.Marshal(kind.Pause(going))).To(BeEquivalentTo(`[{"op":"replace","path":"/spec/updateStrategy/type","value":"OnDelete"}]`))
+	g.Expect(kind.PaceFields()).To(Equal([]string{"/spec/updateStrategy/type"}))
 	g.Expect(kind.Originals(going)).To(BeEmpty(), "the fields of the strategy stay")
 	g.Expect(kind.Resume(going, "")).To(BeEmpty(), "it is not held")
 	for _, held := range []client.Object{

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -156,6 +157,15 @@ func (h holding) Resume(object client.Object, originals string) []workload.Opera
 	return operations
 }
 
+// PaceFields returns the pointers of the fields.
+func (h holding) PaceFields() []string {
+	var pointers []string
+	for _, field := range h.fields {
+		pointers = append(pointers, field.at.pointer())
+	}
+	return pointers
+}
+
 // has reports whether a field has a value. Objects may have additional fields, such as defaults.
 func has(present, value any) bool {
 	switch value := value.(type) {
@@ -201,17 +211,59 @@ func (p pacing) Paused(object client.Object) bool {
 	return known && partition > 0 && (partition >= maxPartition || counted && partition >= desired)
 }
 
-// Pace returns the operations that limit the pods of the current release to a number.
-func (p pacing) Pace(object client.Object, allowed int32) []workload.Operation {
+// Let returns the operations that limit the pods of the present release to a number: the partition, which is never below that of the
+// originals, and the end of the hold. For all pods, they restore the originals. Pods are numbered from 0, so that the partition is the same
+// number whether it counts the old pods or is the lowest index.
+func (p pacing) Let(object client.Object, pods int32, originals string) []workload.Operation {
+	switch pods {
+	case 0:
+		return p.Pause(object)
+	case decide.LetAll:
+		return p.restore(object, originals)
+	}
 	desired, counted := number(p.desired.find(raw(object)))
 	if !counted {
 		return nil
 	}
-	partition := max(desired-int64(allowed), 0)
-	if present, known := number(p.partition.find(raw(object))); known && present == partition || !known && partition == 0 {
-		return nil
+	own, _ := number(unmarshal(originals)[p.partition.pointer()])
+	partition := max(desired-int64(pods), own, 0)
+	working := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(raw(object))}
+	var operations []workload.Operation
+	if present, known := number(p.partition.find(working.Object)); known && present != partition || !known && partition > 0 {
+		operations = append(operations, set(working.Object, p.partition, partition))
+		p.partition.put(working.Object, partition)
 	}
-	return []workload.Operation{set(raw(object), p.partition, partition)}
+	if p.byPartition {
+		return operations
+	}
+	return append(operations, p.Resume(working, originals)...)
+}
+
+// Originals returns the values of the fields and of the partition as JSON.
+func (p pacing) Originals(object client.Object) string { return p.with(nil).Originals(object) }
+
+// PaceFields returns the pointers of the fields and of the partition.
+func (p pacing) PaceFields() []string { return p.with(nil).PaceFields() }
+
+// restore returns the operations that restore the originals of the fields and of the partition, whatever that is.
+func (p pacing) restore(object client.Object, originals string) []workload.Operation {
+	present := p.partition.find(raw(object))
+	if reflect.DeepEqual(present, unmarshal(originals)[p.partition.pointer()]) {
+		if p.byPartition {
+			return nil
+		}
+		return p.Resume(object, originals)
+	}
+	return p.with(present).Resume(object, originals)
+}
+
+// with returns a holding of the fields, and of the partition with a value.
+func (p pacing) with(value any) holding {
+	partition := heldField{at: p.partition, value: value}
+	if p.byPartition {
+		return holding{[]heldField{partition}}
+	}
+	return holding{append(slices.Clip(p.fields), partition)}
 }
 
 // parking is a pacing of a kind whose deleted pods return at the previous revision.

@@ -17,6 +17,7 @@ limitations under the License.
 package declared
 
 import (
+	"math"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -170,23 +171,37 @@ func TestExpressionCostIsLimited(t *testing.T) {
 func TestPacing(t *testing.T) {
 	const spec = "{pace: {partition: {path: spec.updateStrategy.partition, counts: Old}}}"
 	kind := compiled(t, "clonesets", spec)
-	pacer := kind.(Pacer)
+	pacer := kind.(workload.Partitioned)
+	const partition = "/spec/updateStrategy/partition"
+	replace := func(value int64) []workload.Operation {
+		return []workload.Operation{{Op: "replace", Path: partition, Value: value}}
+	}
 	for _, row := range []struct {
-		name, object string
-		allowed      int32
-		want         []workload.Operation
+		name, object, originals string
+		pods                    int32
+		want                    []workload.Operation
 	}{
-		{"some", "spec: {replicas: 5, updateStrategy: {partition: 5}}", 2, []workload.Operation{{Op: "replace", Path: "/spec/updateStrategy/partition", Value: int64(3)}}},
-		{"none, where there was no partition", "spec: {replicas: 5}", 0,
-			[]workload.Operation{{Op: "add", Path: "/spec/updateStrategy", Value: map[string]any{"partition": int64(5)}}}},
-		{"all, where there was no partition", "spec: {replicas: 5}", 7, nil},
-		{"as many as before", "spec: {replicas: 5, updateStrategy: {partition: 3}}", 2, nil},
-		{"of an unknown number", "spec: {}", 2, nil},
+		{"some", "spec: {replicas: 5, updateStrategy: {partition: 2147483647}}", "", 2, replace(3)},
+		{"none, where there was no partition", "spec: {replicas: 5}", "", 0,
+			[]workload.Operation{{Op: "add", Path: "/spec/updateStrategy", Value: map[string]any{"partition": int64(2147483647)}}}},
+		{"more than there are, where there was no partition", "spec: {replicas: 5}", "", 7, nil},
+		{"more than there are", "spec: {replicas: 5, updateStrategy: {partition: 3}}", "", 7, replace(0)},
+		{"as many as before", "spec: {replicas: 5, updateStrategy: {partition: 3}}", "", 2, nil},
+		{"after scaling up", "spec: {replicas: 9, updateStrategy: {partition: 3}}", "", 2, replace(7)},
+		{"of an unknown number", "spec: {}", "", 2, nil},
+		{"but not those that the user keeps", "spec: {replicas: 5, updateStrategy: {partition: 2147483647}}", `{"/spec/updateStrategy/partition":4}`, 2, replace(4)},
+		{"all, with the partition of the user", "spec: {replicas: 5, updateStrategy: {partition: 3}}", `{"/spec/updateStrategy/partition":1}`, math.MaxInt32, replace(1)},
+		{"all, which they are", "spec: {replicas: 5, updateStrategy: {partition: 1}}", `{"/spec/updateStrategy/partition":1}`, math.MaxInt32, nil},
+		{"all, where there was no partition", "spec: {replicas: 5, updateStrategy: {partition: 3}}", `{}`, math.MaxInt32,
+			[]workload.Operation{{Op: "remove", Path: partition}}},
+		{"all, where there was no strategy", "spec: {replicas: 5, updateStrategy: {partition: 3}}", `{"/spec/updateStrategy":null}`, math.MaxInt32,
+			[]workload.Operation{{Op: "remove", Path: partition}, {Op: "remove", Path: "/spec/updateStrategy"}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			NewWithT(t).Expect(pacer.Pace(objectOf(t, row.object), row.allowed)).To(Equal(row.want))
+			NewWithT(t).Expect(pacer.Let(objectOf(t, row.object), row.pods, row.originals)).To(Equal(row.want))
 		})
 	}
+	NewWithT(t).Expect(kind.(workload.Paced).PaceFields()).To(Equal([]string{partition}))
 	for text, paused := range map[string]bool{
 		"spec: {replicas: 5, updateStrategy: {partition: 4}}": false,
 		"spec: {replicas: 5, updateStrategy: {partition: 5}}": true,
@@ -199,6 +214,27 @@ func TestPacing(t *testing.T) {
 	both := sample(t, "cloneset", "clonesets").(workload.Pauser)
 	NewWithT(t).Expect(both.Paused(objectOf(t, "spec: {replicas: 5, updateStrategy: {partition: 5}}"))).To(BeFalse(), "paused holds")
 	NewWithT(t).Expect(both.Paused(objectOf(t, "spec: {updateStrategy: {paused: true}}"))).To(BeTrue())
+}
+
+// A kind with other fields to hold its rollouts is held by them until the first pods may run.
+func TestPacingWithFieldsThatHold(t *testing.T) {
+	g := NewWithT(t)
+	for _, counts := range []string{"Old", "FirstIndex"} {
+		kind := compiled(t, "clonesets", "{hold: [{path: spec.updateStrategy.paused, value: true}], "+
+			"pace: {partition: {path: spec.updateStrategy.partition, counts: "+counts+"}}}").(workload.Partitioned)
+		const originals = `{"/spec/updateStrategy/partition":1}`
+		g.Expect(kind.Originals(objectOf(t, "spec: {replicas: 5, updateStrategy: {partition: 1}}"))).To(Equal(originals))
+		held := objectOf(t, "spec: {replicas: 5, updateStrategy: {partition: 1, paused: true}}")
+		g.Expect(kind.Let(held, 0, originals)).To(BeEmpty())
+		g.Expect(kind.Let(held, 2, originals)).To(Equal([]workload.Operation{
+			{Op: "replace", Path: "/spec/updateStrategy/partition", Value: int64(3)}, {Op: "remove", Path: "/spec/updateStrategy/paused"}}))
+		running := objectOf(t, "spec: {replicas: 5, updateStrategy: {partition: 3}}")
+		g.Expect(kind.Let(running, 2, originals)).To(BeEmpty())
+		g.Expect(kind.Let(running, math.MaxInt32, originals)).To(Equal([]workload.Operation{
+			{Op: "replace", Path: "/spec/updateStrategy/partition", Value: int64(1)}}))
+		g.Expect(kind.Let(held, math.MaxInt32, originals)).To(Equal([]workload.Operation{{Op: "remove", Path: "/spec/updateStrategy/paused"}}))
+		g.Expect(kind.(workload.Paced).PaceFields()).To(Equal([]string{"/spec/updateStrategy/paused", "/spec/updateStrategy/partition"}))
+	}
 }
 
 func TestParking(t *testing.T) {
@@ -216,17 +252,17 @@ func TestKindImplementsWhatIsDeclared(t *testing.T) {
 	for spec, want := range map[string][]string{
 		"{}":                              nil,
 		"{" + hold + "}":                  {"Pauser"},
-		"{" + pace + "}":                  {"Pacer", "Pauser"},
-		"{" + hold + ", " + pace + "}":    {"Pacer", "Pauser"},
-		"{" + park + "}":                  {"Pacer", "Parker", "Pauser"},
+		"{" + pace + "}":                  {"Partitioned", "Pauser"},
+		"{" + hold + ", " + pace + "}":    {"Partitioned", "Pauser"},
+		"{" + park + "}":                  {"Parker", "Partitioned", "Pauser"},
 		"{" + none + "}":                  {"Lister"},
 		"{" + none + ", " + hold + "}":    {"Lister", "Pauser"},
-		"{" + none + ", " + pace + "}":    {"Lister", "Pacer", "Pauser"},
-		"{" + none + ", " + park + "}":    {"Lister", "Pacer", "Parker", "Pauser"},
+		"{" + none + ", " + pace + "}":    {"Lister", "Partitioned", "Pauser"},
+		"{" + none + ", " + park + "}":    {"Lister", "Parker", "Partitioned", "Pauser"},
 		"{" + layered + "}":               {"Layered"},
 		"{" + layered + ", " + hold + "}": {"Layered", "Pauser"},
-		"{" + layered + ", " + pace + "}": {"Layered", "Pacer", "Pauser"},
-		"{" + layered + ", " + park + "}": {"Layered", "Pacer", "Parker", "Pauser"},
+		"{" + layered + ", " + pace + "}": {"Layered", "Partitioned", "Pauser"},
+		"{" + layered + ", " + park + "}": {"Layered", "Parker", "Partitioned", "Pauser"},
 	} {
 		t.Run(spec, func(t *testing.T) {
 			g, kind := NewWithT(t), compiled(t, "rollouts", spec)

@@ -31,8 +31,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// Kind is a declared kind. It also implements those of workload.Layered, workload.Pauser, workload.Lister, Pacer and Parker that are
-// declared.
+// Kind is a declared kind. It also implements those of workload.Layered, workload.Pauser, workload.Lister, workload.Partitioned and Parker
+// that are declared.
 type Kind interface {
 	workload.Kind
 	workload.Composite
@@ -54,12 +54,6 @@ type Kind interface {
 	validations() []admissionregistrationv1.Validation
 	// Slim returns the parts of a workload that the cache holds.
 	Slim(object any) (any, error)
-}
-
-// Pacer is a Kind whose rollouts can be limited to a number of pods.
-type Pacer interface {
-	// Pace returns the operations that limit the pods of the current release to a number.
-	Pace(workload client.Object, allowed int32) []workload.Operation
 }
 
 // Parker is a Kind whose pods can return to the previous revision while the content of the workload stays.

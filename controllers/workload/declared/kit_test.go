@@ -140,9 +140,9 @@ func TestCompileSamples(t *testing.T) {
 		plural    string
 		abilities []string
 	}{
-		"cloneset":                        {"clonesets", []string{"Pauser", "Pacer"}},
+		"cloneset":                        {"clonesets", []string{"Pauser", "Partitioned"}},
 		"rollout":                         {"rollouts", []string{"Layered", "Pauser"}},
-		"leaderworkerset":                 {"leaderworkersets", []string{"Pauser", "Pacer"}},
+		"leaderworkerset":                 {"leaderworkersets", []string{"Pauser", "Partitioned"}},
 		"jobset":                          {"jobsets", nil},
 		"raycluster":                      {"rayclusters", nil},
 		"knative-service":                 {"knativeservices", []string{"Pauser"}},
@@ -172,10 +172,10 @@ func abilities(kind workload.Kind) []string {
 	var found []string
 	_, layered := kind.(workload.Layered)
 	_, pauser := kind.(workload.Pauser)
-	_, pacer := kind.(Pacer)
+	_, partitioned := kind.(workload.Partitioned)
 	_, parker := kind.(Parker)
 	_, lister := kind.(workload.Lister)
-	for name, implemented := range map[string]bool{"Layered": layered, "Pauser": pauser, "Pacer": pacer, "Parker": parker, "Lister": lister} {
+	for name, implemented := range map[string]bool{"Layered": layered, "Pauser": pauser, "Partitioned": partitioned, "Parker": parker, "Lister": lister} {
 		if implemented {
 			found = append(found, name)
 		}

@@ -28,6 +28,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -164,6 +165,18 @@ func (k *kind) between(ctx context.Context, cache client.Reader, namespace strin
 		}
 	}
 	return found, nil
+}
+
+// PodsChanged reports whether an update of a workload changes which pods belong to it, or to its present release.
+func (k *kind) PodsChanged(before, after client.Object) bool {
+	if k.pods.revision != "" {
+		_, was := k.pods.release(before)
+		if _, is := k.pods.release(after); was != is {
+			return true
+		}
+	}
+	selects := k.pods.by == appv1alpha1.PodsBySelector
+	return selects && !equality.Semantic.DeepEqual(k.pods.selector.find(raw(before)), k.pods.selector.find(raw(after)))
 }
 
 // DescribePods describes how the pods of the current release of a workload are found.

@@ -148,6 +148,34 @@ func TestKindOwnerOf(t *testing.T) {
 	}
 }
 
+// The controller of a workload may show its selector, or its revision, after its pods are ready.
+func TestKindPodsChanged(t *testing.T) {
+	set := func(value string, at ...string) func(*unstructured.Unstructured) {
+		return func(object *unstructured.Unstructured) { _ = unstructured.SetNestedField(object.Object, value, at...) }
+	}
+	const bySelector = "pods: {by: Selector, path: status.selector}"
+	const byRevision = "release: {identity: {by: Revision, label: rollouts-pod-template-hash, path: status.currentPodHash}}"
+	for _, row := range []struct {
+		name, spec string
+		change     func(*unstructured.Unstructured)
+		changed    bool
+	}{
+		{"the selector is shown", bySelector, set("app=api", "status", "selector"), true},
+		{"the revision is shown", byRevision, set("hash-2", "status", "currentPodHash"), true},
+		{"not by another field", bySelector, set("hash-2", "status", "currentPodHash"), false},
+		{"not where nothing shows them", "{}", set("app=api", "status", "selector"), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, before, after := NewWithT(t), rollout(), rollout()
+			row.change(after)
+			kind, ok := compiled(t, "rollouts", row.spec).(workload.Selecting)
+			g.Expect(ok).To(BeTrue())
+			g.Expect(kind.PodsChanged(before, after)).To(Equal(row.changed))
+			g.Expect(kind.PodsChanged(after, after)).To(BeFalse())
+		})
+	}
+}
+
 func TestKindOwnerOfByRevision(t *testing.T) {
 	g := NewWithT(t)
 	kind := compiled(t, "rollouts", "{release: {identity: {by: Revision, label: rollouts-pod-template-hash, path: status.currentPodHash}}}")

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
@@ -46,6 +47,9 @@ func slimDeployment(object any) (any, error) {
 	slim.Spec.Paused = deployment.Spec.Paused
 	slim.Spec.MinReadySeconds = deployment.Spec.MinReadySeconds
 	slim.Spec.Strategy.Type = deployment.Spec.Strategy.Type
+	if _, paced := deployment.Annotations[appv1alpha1.AnnotationPaced]; paced { // to restore what was pinned
+		slim.Spec.Strategy.RollingUpdate = deployment.Spec.Strategy.RollingUpdate
+	}
 	slim.Status.Replicas = deployment.Status.Replicas
 	slim.Status.UpdatedReplicas = deployment.Status.UpdatedReplicas
 	return slim, nil

@@ -61,7 +61,8 @@ var (
 	_ workload.Kind       = Kind{}
 	_ workload.Identifier = Kind{}
 	_ workload.Layered    = Kind{}
-	_ workload.Pauser     = Kind{}
+	_ workload.Paced      = Kind{}
+	_ workload.Pinned     = Kind{}
 	_ workload.Resumable  = Kind{}
 	_ workload.Restorer   = Kind{}
 )

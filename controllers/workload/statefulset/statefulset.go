@@ -62,14 +62,15 @@ const stopped = math.MaxInt32
 type Kind struct{}
 
 var (
-	_ workload.Kind       = Kind{}
-	_ workload.Identifier = Kind{}
-	_ workload.Layered    = Kind{}
-	_ workload.Parker     = Kind{}
-	_ workload.Pauser     = Kind{}
-	_ workload.PodJudged  = Kind{}
-	_ workload.Restorer   = Kind{}
-	_ workload.Stateful   = Kind{}
+	_ workload.Kind        = Kind{}
+	_ workload.Identifier  = Kind{}
+	_ workload.Layered     = Kind{}
+	_ workload.Paced       = Kind{}
+	_ workload.Parker      = Kind{}
+	_ workload.Partitioned = Kind{}
+	_ workload.PodJudged   = Kind{}
+	_ workload.Restorer    = Kind{}
+	_ workload.Stateful    = Kind{}
 )
 
 // GroupVersionKind returns apps/v1 StatefulSet.
@@ -95,8 +96,8 @@ func (Kind) TemplatePath() []string { return []string{"spec", "template"} }
 // Layer returns an empty ControllerRevision.
 func (Kind) Layer() client.Object { return &appsv1.ControllerRevision{} }
 
-// Rollout reads how far a StatefulSet is with its pods. Pods below a partition that a user has set are not part of the release. Under a
-// strategy that the operator doesn't know the rollout is only watched, and never counts as one to be stopped.
+// Rollout reads how far a StatefulSet is with its pods. Pods below a partition that a user has set are not part of the release, also while
+// the operator paces it by a higher one. Under a strategy that the operator doesn't know the rollout is only watched, and never counts as one to be stopped.
 func (Kind) Rollout(object client.Object) decide.Rollout {
 	set, ok := object.(*appsv1.StatefulSet)
 	if !ok {
@@ -114,8 +115,8 @@ func (Kind) Rollout(object client.Object) decide.Rollout {
 	if set.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
 		return rollout
 	}
-	if !rollout.Paused {
-		rollout.Desired = max(rollout.Desired-partitionOf(set.Spec.UpdateStrategy), 0)
+	if !rollout.Paused || isPaced(set) {
+		rollout.Desired = max(rollout.Desired-userPartition(set), 0)
 	}
 	rollout.Rolling = set.Status.UpdatedReplicas < min(rollout.Desired, set.Status.Replicas)
 	return rollout
@@ -194,10 +195,7 @@ func (Kind) Ordinals(object client.Object) (decide.Ordinals, bool) {
 	if set.Spec.Ordinals != nil {
 		ordinals.Start = set.Spec.Ordinals.Start
 	}
-	ordinals.UserPartition = ordinals.Partition
-	if ordinals.Partition == stopped {
-		ordinals.UserPartition = partitionBefore(set.Annotations[appv1alpha1.AnnotationHeldFrom])
-	}
+	ordinals.UserPartition = userPartition(set)
 	return ordinals, true
 }
 
@@ -256,6 +254,40 @@ func (Kind) Resume(object client.Object, known string) []workload.Operation {
 	return []workload.Operation{{Op: "replace", Path: partitionPath, Value: partitionBefore(known)}}
 }
 
+// Let sets the partition below which pods keep the previous revision, the maximum for no pod. It is never below that of the user.
+func (Kind) Let(object client.Object, pods int32, known string) []workload.Operation {
+	strategy := strategyOf(object)
+	if strategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		return nil
+	}
+	partition := int32(stopped)
+	if pods > 0 {
+		partition = max(replicasOf(object)-pods, partitionBefore(known))
+	}
+	switch {
+	case partition == partitionOf(strategy):
+		return nil
+	case strategy.RollingUpdate == nil:
+		return []workload.Operation{{Op: "add", Path: "/spec/updateStrategy/rollingUpdate", Value: map[string]any{"partition": partition}}}
+	}
+	return []workload.Operation{{Op: "add", Path: partitionPath, Value: partition}}
+}
+
+// PaceFields returns the partition and the type of the strategy, without which there is none.
+func (Kind) PaceFields() []string { return []string{"/spec/updateStrategy/type", partitionPath} }
+
+// userPartition returns the partition that a user has set, also while the operator holds or paces the rollout by another one.
+func userPartition(set *appsv1.StatefulSet) int32 {
+	if partition := partitionOf(set.Spec.UpdateStrategy); partition != stopped && !isPaced(set) {
+		return partition
+	}
+	return partitionBefore(appv1alpha1.OriginalsOf(set.Annotations))
+}
+
+func isPaced(set *appsv1.StatefulSet) bool {
+	return appv1alpha1.PacedOf(set.Annotations, decide.ReleaseOf(set).Number) != nil
+}
+
 // partitionBefore returns the partition that Pause overwrote.
 func partitionBefore(known string) int32 {
 	var before originals
@@ -274,6 +306,19 @@ func partitionOf(strategy appsv1.StatefulSetUpdateStrategy) int32 {
 		return 0
 	}
 	return ptr.Deref(strategy.RollingUpdate.Partition, 0)
+}
+
+// replicasOf returns the number of pods of a StatefulSet, which may be untyped.
+func replicasOf(object client.Object) int32 {
+	switch set := object.(type) {
+	case *appsv1.StatefulSet:
+		return ptr.Deref(set.Spec.Replicas, 1)
+	case *unstructured.Unstructured:
+		if replicas, found, err := unstructured.NestedInt64(set.Object, "spec", "replicas"); found && err == nil {
+			return int32(replicas)
+		}
+	}
+	return 1
 }
 
 // strategyOf reads the update strategy of a StatefulSet, which may be untyped. It is empty where the API server wouldn't accept it.

@@ -422,3 +422,61 @@ func TestKindCacheKeepsWhatIsRead(t *testing.T) {
 		g.Expect(options.Transform(tombstone)).To(BeIdenticalTo(tombstone))
 	}
 }
+
+func TestLet(t *testing.T) {
+	set := func(strategy, annotations string) *appsv1.StatefulSet {
+		var set appsv1.StatefulSet
+		err := json.Unmarshal(fmt.Appendf(nil, `{"metadata": {"annotations": %s}, "spec": {"replicas": 20, "updateStrategy": %s}}`, annotations, strategy), &set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &set
+	}
+	const path = "/spec/updateStrategy/rollingUpdate/partition"
+	partition := func(value int32) []workload.Operation {
+		return []workload.Operation{{Op: "add", Path: path, Value: value}}
+	}
+	for _, row := range []struct {
+		name, strategy, originals string
+		pods                      int32
+		want                      []workload.Operation
+	}{
+		{"the first pod", `{"type": "RollingUpdate", "rollingUpdate": {"partition": 2147483647}}`, "", 1, partition(19)},
+		{"a quarter", `{"type": "RollingUpdate", "rollingUpdate": {"partition": 19}}`, "", 5, partition(15)},
+		{"those that it has", `{"type": "RollingUpdate", "rollingUpdate": {"partition": 15}}`, "", 5, nil},
+		{"no further ones, not even after scaling up", `{"type": "RollingUpdate", "rollingUpdate": {"partition": 15}}`, "", 0, partition(math.MaxInt32)},
+		{"all", `{"type": "RollingUpdate", "rollingUpdate": {"partition": 15}}`, "", math.MaxInt32, partition(0)},
+		{"all that the user lets", `{"type": "RollingUpdate", "rollingUpdate": {"partition": 19}}`, `{"partition":3}`, math.MaxInt32, partition(3)},
+		{"not more than the user lets", `{"type": "RollingUpdate", "rollingUpdate": {"partition": 19}}`, `{"partition":12}`, 10, partition(12)},
+		{"without a strategy", `{}`, "", 1, []workload.Operation{
+			{Op: "add", Path: "/spec/updateStrategy/rollingUpdate", Value: map[string]any{"partition": int32(19)}}}},
+		{"all, without a strategy", `{}`, "", math.MaxInt32, nil},
+		{"where a user replaces the pods", `{"type": "OnDelete"}`, "", 1, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			typed := set(row.strategy, "{}")
+			g.Expect(statefulset.Kind{}.Let(typed, row.pods, row.originals)).To(Equal(row.want))
+			fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(statefulset.Kind{}.Let(&unstructured.Unstructured{Object: fields}, row.pods, row.originals)).To(Equal(row.want), "untyped")
+		})
+	}
+	g := NewWithT(t)
+	g.Expect(statefulset.Kind{}.PaceFields()).To(Equal([]string{"/spec/updateStrategy/type", path}))
+	const at = `{"type": "RollingUpdate", "rollingUpdate": {"partition": 15}}`
+	for annotations, own := range map[string]int32{
+		`{"altershield.defense.antgroup.com/release": "4"}`: 15,
+		`{"altershield.defense.antgroup.com/release": "4", "altershield.defense.antgroup.com/paced": "{\"release\":4,\"policy\":\"a/b\",\"lever\":\"Partition\"}"}`:                            0,
+		`{"altershield.defense.antgroup.com/release": "4", "altershield.defense.antgroup.com/paced": "{\"release\":4,\"policy\":\"a/b\",\"lever\":\"Partition\",\"from\":{\"partition\":7}}"}`: 7,
+	} {
+		g.Expect(statefulset.Kind{}.Rollout(set(at, annotations)).Desired).To(Equal(20-own), annotations)
+		ordinals, _ := statefulset.Kind{}.Ordinals(set(at, annotations))
+		g.Expect(ordinals.UserPartition).To(Equal(own), annotations)
+		g.Expect(ordinals.Partition).To(Equal(int32(15)))
+		held := `{"type": "RollingUpdate", "rollingUpdate": {"partition": 2147483647}}`
+		if own != 15 {
+			g.Expect(statefulset.Kind{}.Rollout(set(held, annotations)).Desired).To(Equal(20-own), "paused")
+		}
+	}
+}

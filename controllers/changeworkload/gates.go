@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/podgate"
+	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/workloadpatch"
+)
+
+// Lists the pods of a paced release on the API server before more of them run.
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+
+// observeSuperseded looks for closed gates of a release that was rolled out in steps: its pods serve until those of the next one replace
+// them.
+func (r *Reconciler) observeSuperseded(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
+	revisions, err := result.kind.Revisions(ctx, r.Client, result.owner)
+	if err != nil {
+		return err
+	}
+	return r.observeGates(ctx, record, result, revisions)
+}
+
+// observeGates looks for closed gates of the pods of a release: those of several revisions, if the template was changed without the
+// webhooks.
+func (r *Reconciler) observeGates(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, revisions []decide.Revision) error {
+	var of []decide.PodsOf
+	closed := false
+	for _, revision := range revisions {
+		if revision.Version != record.Spec.Reversion {
+			continue
+		}
+		pods, err := index.PodsOf(ctx, r.Client, record.Namespace, revision.Pods)
+		if err != nil {
+			return err
+		}
+		of, closed = append(of, revision.Pods), closed || slices.ContainsFunc(pods, isGated)
+	}
+	if closed {
+		result.gated = of
+	}
+	return nil
+}
+
+func isGated(pod corev1.Pod) bool { return decide.Gated(&pod) != decide.GateOpen }
+
+// openGates opens as many gates of a release as decided. An open gate can't be closed, so the workload and its pods are read from the API
+// server: no more pods run than decided, not even beside those that are being deleted.
+func (r *Reconciler) openGates(ctx context.Context, record *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) error {
+	if len(scene.gated) == 0 || !scene.Current && !scene.Superseded || decision.Let <= 0 {
+		return nil
+	}
+	if may, err := r.mayOpen(ctx, record, scene); err != nil || !may {
+		return err
+	}
+	pods, err := r.livePods(ctx, record, scene.gated)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	opened := decide.PodsToOpen(pods, decision.Let, decision.Passed)
+	why := fmt.Sprintf("release %d", record.Spec.Release)
+	if paced := record.Status.Pace; paced != nil {
+		why += ", step " + paced.Progress
+	}
+	for _, pod := range opened {
+		failed = append(failed, podgate.Open(ctx, r.Client, pod, why, r.Clock.Now()))
+	}
+	if len(opened) > 0 {
+		ctrl.LoggerFrom(ctx).Info("Gates opened", append(events.Of(record, "GatesOpened"), "pods", len(opened))...)
+	}
+	return errors.Join(failed...)
+}
+
+// mayOpen reports whether the API server has the workload as the decision was made for it: at this release, paced as the cache shows, and
+// in or out of change control.
+func (r *Reconciler) mayOpen(ctx context.Context, record *appv1alpha1.ChangeWorkload, scene *scene) (bool, error) {
+	present, key := scene.kind.New(), client.ObjectKeyFromObject(scene.owner)
+	if err := r.Live.Get(ctx, key, present); err != nil {
+		return false, client.IgnoreNotFound(fmt.Errorf("reading %s %s: %w", scene.Kind, key, err))
+	}
+	release := record.Spec.Release
+	marked := appv1alpha1.PacedOf(present.GetAnnotations(), release) != nil
+	if present.GetUID() != scene.owner.GetUID() || decide.ReleaseOf(present) != decide.ReleaseOf(scene.owner) ||
+		marked != (appv1alpha1.PacedOf(scene.owner.GetAnnotations(), release) != nil) {
+		return false, nil // its event brings the next decision
+	}
+	if marked && workloadpatch.IsHeld(present) && !workloadpatch.IsHeld(scene.owner) {
+		return false, nil // a pod failed meanwhile, or a freeze began
+	}
+	if scene.OptedIn {
+		return true, nil
+	}
+	return scope.LeftControl(ctx, r.Live, scene.kind, record.Namespace)
+}
+
+// livePods lists the pods of a release on the API server, which doesn't answer from its cache.
+func (r *Reconciler) livePods(ctx context.Context, record *appv1alpha1.ChangeWorkload, of []decide.PodsOf) ([]corev1.Pod, error) {
+	selected := labels.Set{appv1alpha1.LabelVersion: record.Spec.Reversion}
+	var list corev1.PodList
+	if err := r.Live.List(ctx, &list, client.InNamespace(record.Namespace), client.MatchingLabels(selected)); err != nil {
+		return nil, fmt.Errorf("listing the Pods with %s in namespace %s: %w", selected, record.Namespace, err)
+	}
+	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool {
+		return !slices.ContainsFunc(of, func(revision decide.PodsOf) bool { return revision.Match(&pod) })
+	}), nil
+}

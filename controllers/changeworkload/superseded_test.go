@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+)
+
+// Pods of a release that is superseded still serve beside those of the next one, until that replaces them.
+func TestReconcileOpensGatesOfASupersededRelease(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		// ended is why the pace ended.
+		ended  string
+		pods   map[string]string
+		change func(*appsv1.Deployment)
+		want   []string
+	}{
+		{name: "all if it had left its steps", ended: "WentOn", pods: map[string]string{"a": "running", "b": "gated", "c": "gated"}, want: []string{"a", "b", "c"}},
+		{name: "one in place of an evicted one", ended: "Superseded", pods: map[string]string{"a": "running", "b": "failed", "c": "gated"}, want: []string{"a", "c"}},
+		{name: "none beyond its step", ended: "Superseded", pods: map[string]string{"a": "running", "b": "running going", "c": "gated"}, want: []string{"a", "b"}},
+		{name: "none if it was rolled back", ended: "Superseded", pods: map[string]string{"a": "running", "c": "gated"}, want: []string{"a"},
+			change: func(deployment *appsv1.Deployment) {
+				deployment.Annotations["altershield.defense.antgroup.com/rollbacks"] = `[{"version":"` + version + `","release":2,"to":"` + older + `","toRelease":3,"reason":"PodsNotRunning","time":"2026-11-21T10:00:00Z"}]`
+			}},
+		{name: "none by a cache that shows an earlier release", ended: "Superseded", pods: map[string]string{"a": "running", "c": "gated"}, want: []string{"a"},
+			change: func(deployment *appsv1.Deployment) {
+				deployment.Annotations["altershield.defense.antgroup.com/release"] = "1"
+			}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			objects := sleepOf(20, func(deployment *appsv1.Deployment) {
+				deployment.Labels["admission-webhook-altershield.antgroup.com/version"] = older
+				deployment.Annotations["altershield.defense.antgroup.com/release"] = "3"
+				if row.change != nil {
+					row.change(deployment)
+				}
+			})
+			objects[0].SetLabels(map[string]string{"admission-webhook-altershield": "enabled"})
+			record := recordAt(2, version, "Running", "Superseded")
+			record.Status.Pace = &appv1alpha1.ReleasePace{Lever: "Gates", Step: 1, Target: 2, Progress: "1/2"}
+			record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: row.ended})
+			for name, state := range row.pods {
+				objects = append(objects, gatedPod(name, state))
+			}
+			p := newPlane(t, append(objects, record, testkit.ControlledKind("deployments.apps", "Enforce")), nil)
+			p.reconcile()
+			NewWithT(t).Expect(p.running()).To(ConsistOf(row.want))
+		})
+	}
+}
+
+// Once the steps have ended, nothing else would open the gates of pods whose template no webhook saw.
+func TestReconcileOpensGatesOfATemplateThatWasChangedWithoutTheWebhooks(t *testing.T) {
+	g := NewWithT(t)
+	objects := sleepOf(20)
+	objects[0].SetLabels(map[string]string{"admission-webhook-altershield": "enabled"})
+	changed := objects[2].DeepCopyObject().(client.Object)
+	changed.SetName("sleep-2")
+	changed.SetUID("rs-2")
+	record := recordAt(2, version, "Running", "Verifying")
+	record.Status.Conditions = append(record.Status.Conditions, metav1.Condition{Type: "Paced", Status: "False", Reason: "PolicyRemoved"})
+	p := newPlane(t, append(objects, changed, record, gatedPod("a", "gated of another"), testkit.ControlledKind("deployments.apps", "Enforce")), nil)
+	p.reconcile()
+	var pod corev1.Pod
+	g.Expect(p.api.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "a"}, &pod)).To(Succeed())
+	g.Expect(decide.Gated(&pod)).To(Equal(decide.GateOpen))
+}
+
+func TestOfRevisionFindsTheReleaseOfAPodWithAGate(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*corev1.Pod)
+		want   int
+	}{
+		{"that is superseded", func(*corev1.Pod) {}, 1},
+		{"but not of other pods", func(pod *corev1.Pod) { delete(pod.Labels, "altershield.defense.antgroup.com/gate") }, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			objects := sleepOf(20, func(deployment *appsv1.Deployment) {
+				deployment.Labels["admission-webhook-altershield.antgroup.com/version"] = older
+				deployment.Annotations["altershield.defense.antgroup.com/release"] = "3"
+			})
+			pod := gatedPod("a", "running")
+			row.change(pod)
+			NewWithT(t).Expect(newPlane(t, objects, nil).ofRevision(t.Context(), pod)).To(HaveLen(row.want))
+		})
+	}
+}

@@ -1,0 +1,76 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// IsServiceAccount reports whether a user is a service account, by its name.
+func IsServiceAccount(user string) bool { return strings.HasPrefix(user, "system:serviceaccount:") }
+
+// approvalsOf returns the users who approve a release, in order, and a ChangeApproval that denies it, nil if there is none. The author of
+// the release doesn't approve it.
+func approvalsOf(workload *appv1alpha1.ChangeWorkload, pace *Pace) (users []string, denial *appv1alpha1.ChangeApproval) {
+	for i := range pace.Approvals {
+		approval := &pace.Approvals[i]
+		spec := &approval.Spec
+		concerns := spec.UID == ownerOf(workload) && spec.Version == workload.Spec.Reversion && spec.Release == workload.Spec.Release
+		switch {
+		case !concerns || approval.DeletionTimestamp != nil || !mayApprove(pace.Policy.Spec.Approvers, spec.ApprovedBy):
+		case spec.Decision == appv1alpha1.DecisionDeny:
+			if denial == nil || approval.Name < denial.Name {
+				denial = approval
+			}
+		case spec.Decision == appv1alpha1.DecisionApprove && spec.ApprovedBy != workload.Spec.ReleasedBy && !slices.Contains(users, spec.ApprovedBy):
+			users = append(users, spec.ApprovedBy)
+		}
+	}
+	slices.Sort(users)
+	return users, denial
+}
+
+// mayApprove reports whether a ReleasePolicy lets a user approve releases. The admission webhook has checked the groups of the user, which
+// a ChangeApproval doesn't have.
+func mayApprove(approvers *appv1alpha1.Approvers, user string) bool {
+	switch {
+	case user == "":
+		return false
+	case approvers != nil && slices.Contains(approvers.Users, user):
+		return true
+	case IsServiceAccount(user):
+		return false
+	}
+	return approvers == nil || len(approvers.Groups) > 0 || len(approvers.Users) == 0
+}
+
+// ownerOf returns the UID of the workload of a record.
+func ownerOf(workload *appv1alpha1.ChangeWorkload) types.UID {
+	if reference := workload.Spec.WorkloadRef; reference != nil {
+		return reference.UID
+	}
+	if owner := metav1.GetControllerOfNoCopy(workload); owner != nil {
+		return owner.UID
+	}
+	return ""
+}

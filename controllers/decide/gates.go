@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// GateState is the state of the operator's gate on a pod.
+type GateState string
+
+const (
+	// GateOpen is a pod without a gate, or with one that is open.
+	GateOpen GateState = ""
+	// GateUnstarted is a pod that isn't scheduled before its gate is removed.
+	GateUnstarted GateState = "unstarted"
+	// GateUnready is a pod that gets no traffic before its gate is opened.
+	GateUnready GateState = "unready"
+)
+
+// Gated returns the state of the operator's gate on a pod.
+func Gated(pod *corev1.Pod) GateState {
+	switch {
+	case slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == appv1alpha1.PodGate }):
+		return GateUnstarted
+	case hasReadinessGate(pod) && trueCondition(pod, appv1alpha1.PodGate) == nil:
+		return GateUnready
+	}
+	return GateOpen
+}
+
+func hasReadinessGate(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.ReadinessGates, func(gate corev1.PodReadinessGate) bool {
+		return gate.ConditionType == appv1alpha1.PodGate
+	})
+}
+
+// PodsToOpen returns the pods of a release whose gates to open now, the oldest first, so that at most let pods run, or get traffic. Pods that
+// are being deleted count while they exist. Of pods that wait for traffic, only those that passed their check get it, unless all may run.
+func PodsToOpen(pods []corev1.Pod, let int32, passed sets.Set[types.UID]) []*corev1.Pod {
+	var closed []*corev1.Pod
+	room := int(let)
+	for i := range pods {
+		pod := &pods[i]
+		if podEnded(pod) {
+			continue
+		}
+		switch gate := Gated(pod); {
+		case gate == GateOpen:
+			room--
+		case pod.DeletionTimestamp == nil && (gate == GateUnstarted || let == LetAll || passed.Has(pod.UID)):
+			closed = append(closed, pod)
+		}
+	}
+	slices.SortFunc(closed, func(a, b *corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	return closed[:min(max(room, 0), len(closed))]
+}
+
+// podEnded reports whether no container of a pod runs any more.
+func podEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}

@@ -1,0 +1,339 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// LetAll lets all pods of a release run.
+const LetAll = math.MaxInt32
+
+// maxPasses and maxApprovers are the longest lists of a status, as the API limits them.
+const maxPasses, maxApprovers = 20, 10
+
+// Pace is what is known of the steps of a release.
+type Pace struct {
+	// Mark is the record of the webhook that the release is paced; nil if it isn't, or if the pace has ended.
+	Mark *appv1alpha1.Paced
+	// Policy is the ReleasePolicy that concerns the workload now; nil if there is none with steps.
+	Policy *appv1alpha1.ReleasePolicy
+	// Approvals are the ChangeApprovals of the release.
+	Approvals []appv1alpha1.ChangeApproval
+	// GoOn is the request of a user that the release goes on; nil if there is none.
+	GoOn *appv1alpha1.GoOn
+	// Obstacle is why the pods can't be held back, such as "no gates are installed"; empty if they can.
+	Obstacle string
+}
+
+// steps returns the steps of the release. That of a new workload has the last one alone, as there are no other pods to protect.
+func (p *Pace) steps() []appv1alpha1.ReleaseStep {
+	steps := p.Policy.Spec.Steps
+	if p.Mark == nil || !p.Mark.New {
+		return steps
+	}
+	return []appv1alpha1.ReleaseStep{{Percent: 100, Soak: steps[len(steps)-1].Soak}}
+}
+
+// hasSteps reports whether a ReleasePolicy with steps concerns the workload.
+func (p *Pace) hasSteps() bool { return p.Policy != nil && len(p.Policy.Spec.Steps) > 0 }
+
+// isPaced reports whether the release of a status is rolled out in steps.
+func isPaced(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	return meta.IsStatusConditionTrue(status.Conditions, appv1alpha1.ConditionPaced)
+}
+
+// IsPaced reports whether a release is rolled out in steps.
+func IsPaced(workload *appv1alpha1.ChangeWorkload) bool {
+	return isPaced(&workload.Status) && workload.Status.ObservedRelease == workload.Spec.Release
+}
+
+// StoredPace returns the condition Paced of the present release as it is stored, nil if there is none. Effects follow it rather than the next
+// status, so that users see a step before its pods.
+func StoredPace(workload *appv1alpha1.ChangeWorkload) *metav1.Condition {
+	if workload.Status.ObservedRelease != workload.Spec.Release {
+		return nil
+	}
+	return meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionPaced)
+}
+
+// pacing is a release that is rolled out in steps.
+type pacing struct {
+	*appv1alpha1.ReleasePace
+	status   *appv1alpha1.ChangeWorkloadStatus
+	workload *appv1alpha1.ChangeWorkload
+	tally    tally
+	seen     *Observation
+	now      time.Time
+	// ask is what to ask the rollback controller for, moved reports whether a step began or the pace ended.
+	ask   appv1alpha1.OnFail
+	moved bool
+}
+
+// awaitPace sets the progress of a release through its steps. onHold is what it waits for besides, empty for nothing. Once the pace has ended,
+// it never begins again for this release.
+func (d *Decision) awaitPace(
+	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, tally tally, seen Observation, onHold string, now time.Time,
+) {
+	known, mark := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionPaced), seen.Pace.Mark
+	switch {
+	case known == nil && mark == nil:
+		setUnpaced(status, workload, seen)
+		return
+	case known != nil && known.Status == metav1.ConditionFalse:
+		return
+	case !seen.Current && !seen.Superseded: // the cache shows an earlier release
+		return
+	}
+	if status.Pace == nil {
+		status.Pace = &appv1alpha1.ReleasePace{}
+	}
+	if mark != nil {
+		status.Pace.Policy, status.Pace.Lever = mark.Policy, mark.Lever
+	}
+	pace := pacing{ReleasePace: status.Pace, status: status, workload: workload, tally: tally, seen: &seen, now: now}
+	if reason, message := seen.endOfPace(status); reason != "" {
+		pace.end(reason, message)
+	} else {
+		pace.Policy = seen.Pace.Policy.Namespace + "/" + seen.Pace.Policy.Name
+		pace.Step = reachedStep(pace.steps(), pace.Step, pace.Target, status.Counts.Desired)
+		pace.aim()
+		switch {
+		case len(tally.failed) > 0 || seen.Fault != "":
+			pace.fail()
+		case onHold != "":
+			pace.Deadline = nil
+			pace.wait(appv1alpha1.ReasonPaceOnHold, onHold)
+		default:
+			pace.run()
+		}
+	}
+	d.Ask, d.moved = pace.ask, pace.moved
+}
+
+// aim sets the target by the pods that are desired now. Additional pods get a full deadline.
+func (p *pacing) aim() {
+	steps, before := p.steps(), p.Target
+	p.Target = 0
+	if p.Step > 0 {
+		p.Target = targetOf(steps, p.Step, p.seen.Desired)
+	}
+	if p.Target > before {
+		p.Deadline = nil
+	}
+	p.Progress, p.Next = stepsDone(steps, p.Step), nextOf(steps, p.Step)
+}
+
+func (p *pacing) steps() []appv1alpha1.ReleaseStep { return p.seen.Pace.steps() }
+
+// fail waits at the step, and asks once for what the ReleasePolicy has for a release that fails.
+func (p *pacing) fail() {
+	p.SoakUntil, p.Deadline = nil, nil
+	failure := Failures(p.tally.failed)
+	if failure == "" {
+		failure = p.seen.Fault
+	}
+	message := p.describe() + ": no further pods come: " + failure
+	if onFail := p.seen.Pace.Policy.Spec.OnFail; onFail == appv1alpha1.OnFailPark || onFail == appv1alpha1.OnFailUndo {
+		p.askFor(onFail)
+		message += fmt.Sprintf("; onFail is %s", onFail)
+	}
+	p.wait(appv1alpha1.ReasonStepFailed, message)
+}
+
+// askFor asks the rollback controller once.
+func (p *pacing) askFor(what appv1alpha1.OnFail) {
+	if p.Asked != what {
+		p.Asked, p.ask = what, what
+	}
+}
+
+// run goes on as far as the steps are done and the next ones may begin.
+func (p *pacing) run() {
+	last := int32(len(p.steps()))
+	until, asked := p.goOn(), p.Asked
+	p.Asked = ""
+	for {
+		reason, message := p.awaited(until, asked)
+		if reason == "" && p.Step < last {
+			reason, message = p.gate()
+		}
+		switch {
+		case reason != "":
+			p.wait(reason, message)
+			return
+		case p.Step < last:
+			p.begin()
+		case until > last:
+			p.end(appv1alpha1.ReasonPacePassed, p.seen.Pace.GoOn.User+" let the release go on to all pods")
+			return
+		case p.isLate():
+			p.end(appv1alpha1.ReasonStepDeadline, "the last step didn't end in time: deadline.then is GoOn")
+			return
+		case p.seen.awaitsOrder() || p.seen.awaitsOrderPre():
+			p.wait(appv1alpha1.ReasonAwaitingOrder, p.present()+" is done; the change order has yet to pass its check after it")
+			return
+		default:
+			p.end(appv1alpha1.ReasonAllSteps, fmt.Sprintf("all %s are done", plural(int(last), "step")))
+			return
+		}
+	}
+}
+
+// goOn returns the step to which a user lets the release go on, one more than there are for the end of the pace, and 0 for none. It records the
+// request once it has an effect.
+func (p *pacing) goOn() int32 {
+	asked := p.seen.Pace.GoOn
+	if asked == nil {
+		return 0
+	}
+	until, to := min(asked.Step, int32(len(p.steps()))), strconv.Itoa(int(asked.Step))
+	if asked.Step == 0 {
+		until, to = int32(len(p.steps()))+1, appv1alpha1.GoOnAll
+	}
+	isKnown := slices.ContainsFunc(p.Passes, func(pass appv1alpha1.PacePass) bool { return pass.To == to })
+	if until > p.Step && !isKnown && len(p.Passes) < maxPasses {
+		p.Passes = append(p.Passes, appv1alpha1.PacePass{To: to, User: asked.User, Time: metav1.NewTime(p.now.Truncate(time.Second))})
+	}
+	return until
+}
+
+// awaited returns what the present step waits for, empty if it is done.
+func (p *pacing) awaited(until int32, asked appv1alpha1.OnFail) (reason, message string) {
+	switch {
+	case p.Step == 0:
+		return "", ""
+	case len(p.tally.passed) < int(p.Target):
+		return p.awaitPods(until, asked)
+	}
+	p.Deadline = nil
+	if soak := p.steps()[p.Step-1].Soak; soak == nil || soak.Duration <= 0 {
+		p.SoakUntil = nil
+	} else {
+		p.SoakUntil = noLater(p.SoakUntil, afterWindow(p.now, soak.Duration))
+	}
+	if p.Step < until || p.SoakUntil == nil || !p.now.Before(p.SoakUntil.Time) {
+		return "", ""
+	}
+	return appv1alpha1.ReasonSoaking, p.describe() + "; soaks until " + p.SoakUntil.UTC().Format(time.RFC3339)
+}
+
+// awaitPods returns that the present step waits for pods to pass, empty if it doesn't wait for them any more.
+func (p *pacing) awaitPods(until int32, asked appv1alpha1.OnFail) (reason, message string) {
+	message = fmt.Sprintf("%s; %d of them passed", p.describe(), len(p.tally.passed))
+	limit := p.seen.Pace.Policy.Spec.Deadline
+	if p.SoakUntil != nil || limit == nil { // the soak begins anew, and with it the deadline
+		p.SoakUntil, p.Deadline = nil, nil
+	}
+	if limit != nil {
+		p.Deadline = noLater(p.Deadline, afterWindow(p.now, limit.PerStep.Duration))
+	}
+	switch {
+	case p.Step < until, p.isLate():
+		return "", ""
+	case p.Deadline == nil || p.now.Before(p.Deadline.Time):
+		return appv1alpha1.ReasonStepRunning, message
+	case limit.Then == appv1alpha1.DeadlineUndo:
+		p.Asked = asked
+		p.askFor(appv1alpha1.OnFailUndo)
+		message += "; the release is to be rolled back"
+	}
+	return appv1alpha1.ReasonStepDeadline, message + ", not all by " + p.Deadline.UTC().Format(time.RFC3339)
+}
+
+// isLate reports whether the present step didn't end in time, and the next one is to begin then.
+func (p *pacing) isLate() bool {
+	limit := p.seen.Pace.Policy.Spec.Deadline
+	return limit != nil && limit.Then == appv1alpha1.DeadlineGoOn && p.Deadline != nil && !p.now.Before(p.Deadline.Time)
+}
+
+// gate returns what keeps the next step from beginning, empty for nothing.
+func (p *pacing) gate() (reason, message string) {
+	next := fmt.Sprintf("step %d of %d", p.Step+1, len(p.steps()))
+	if p.Step == 0 && p.seen.awaitsOrderPre() {
+		return appv1alpha1.ReasonAwaitingOrder, next + " waits until the change order passes its check"
+	}
+	needed := p.approvalsNeeded()
+	if needed == 0 {
+		return "", ""
+	}
+	users, denial := approvalsOf(p.workload, &p.seen.Pace)
+	switch {
+	case denial != nil:
+		message = fmt.Sprintf("%s is denied by ChangeApproval %s of %s", next, denial.Name, denial.Spec.ApprovedBy)
+		if denial.Spec.Reason != "" {
+			message += ": " + denial.Spec.Reason
+		}
+		return appv1alpha1.ReasonApprovalDenied, message
+	case len(users) < needed:
+		message = fmt.Sprintf("%s needs %s (%d given): create a ChangeApproval of release %d", next, plural(needed, "approval"), len(users), p.workload.Spec.Release)
+		if p.Step > 0 {
+			message = fmt.Sprintf("%s is done; %s", p.present(), message)
+		}
+		return appv1alpha1.ReasonAwaitingApproval, message
+	}
+	return "", ""
+}
+
+// approvalsNeeded returns how many approvals the next step needs.
+func (p *pacing) approvalsNeeded() int {
+	if pass := p.status.BreakGlass; pass != nil && slices.Contains(pass.Overrides, appv1alpha1.OverrideApproval) {
+		return 0
+	}
+	return int(p.steps()[p.Step].Approvals)
+}
+
+// begin begins the next step.
+func (p *pacing) begin() {
+	p.ApprovedBy = nil
+	if p.approvalsNeeded() > 0 {
+		users, _ := approvalsOf(p.workload, &p.seen.Pace)
+		p.ApprovedBy = users[:min(len(users), maxApprovers)]
+	}
+	p.Step++
+	p.Since, p.SoakUntil, p.Deadline = &metav1.Time{Time: p.now.Truncate(time.Second)}, nil, nil
+	p.moved = true
+	p.aim()
+}
+
+// wait sets what the release waits for.
+func (p *pacing) wait(reason, message string) {
+	setCondition(p.status, appv1alpha1.ConditionPaced, metav1.ConditionTrue, reason, message)
+}
+
+// end sets why the release isn't rolled out in steps any more.
+func (p *pacing) end(reason, message string) {
+	p.SoakUntil, p.Deadline, p.Next = nil, nil, ""
+	p.moved = true
+	setCondition(p.status, appv1alpha1.ConditionPaced, metav1.ConditionFalse, reason, message)
+}
+
+// describe describes the present step.
+func (p *pacing) describe() string {
+	return fmt.Sprintf("%s: %d of %s", p.present(), p.Target, plural(int(p.seen.Desired), "pod"))
+}
+
+func (p *pacing) present() string { return fmt.Sprintf("step %d of %d", p.Step, len(p.steps())) }

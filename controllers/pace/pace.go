@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package pace finds the ReleasePolicies that concern a workload.
+package pace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/freeze"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// Fills the cache with the policies, which the webhooks of every replica read.
+// +kubebuilder:rbac:groups=app.ops.cloud.alipay.com,resources=releasepolicies,verbs=list;watch
+
+// Reader finds ReleasePolicies.
+type Reader struct {
+	// Namespaces reads namespaces from the cache, Policies reads ReleasePolicies, from the cache or from the API server.
+	Namespaces, Policies client.Reader
+	// Namespace is the namespace of the operator. ReleasePolicies there may select other namespaces.
+	Namespace string
+}
+
+// Of returns the ReleasePolicy that concerns a workload, nil if there is none: one in the namespace of the workload rather than one in that
+// of the operator, and of those the one that selects the workload most specifically, or else the oldest. One with an unusable spec concerns
+// none. It is shared with the cache and must not be changed.
+func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object) (*appv1alpha1.ReleasePolicy, error) {
+	own := object.GetNamespace()
+	var found []*appv1alpha1.ReleasePolicy
+	for _, namespace := range slices.Compact([]string{own, r.Namespace}) {
+		var list appv1alpha1.ReleasePolicyList
+		err := r.Policies.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+		if err != nil {
+			return nil, fmt.Errorf("listing the ReleasePolicies in namespace %s: %w", namespace, err)
+		}
+		for i := range list.Items {
+			policy := &list.Items[i]
+			if len(Check(policy, r.Namespace)) > 0 || specificity(policy, kind, object) < 0 {
+				continue
+			}
+			concerned, err := r.inNamespace(ctx, policy, own)
+			if err != nil {
+				return nil, err
+			}
+			if concerned {
+				found = append(found, policy)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return slices.MinFunc(found, func(a, b *appv1alpha1.ReleasePolicy) int {
+		return cmp.Or(
+			-cmp.Compare(isIn(a, own), isIn(b, own)),
+			-cmp.Compare(specificity(a, kind, object), specificity(b, kind, object)),
+			a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+			cmp.Compare(a.Name, b.Name),
+		)
+	}), nil
+}
+
+// inNamespace reports whether a policy concerns workloads of a namespace.
+func (r Reader) inNamespace(ctx context.Context, policy *appv1alpha1.ReleasePolicy, namespace string) (bool, error) {
+	if policy.Spec.NamespaceSelector == nil {
+		return policy.Namespace == namespace, nil
+	}
+	var object corev1.Namespace // the cache holds those that are opted in
+	err := r.Namespaces.Get(ctx, client.ObjectKey{Name: namespace}, &object, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return false, client.IgnoreNotFound(fmt.Errorf("reading namespace %s: %w", namespace, err))
+	}
+	selector, err := metav1.LabelSelectorAsSelector(policy.Spec.NamespaceSelector)
+	return err == nil && selector.Matches(labels.Set(object.Labels)), nil
+}
+
+// Check returns why the spec of a policy is unusable, each with its place; none if it is usable.
+func Check(policy *appv1alpha1.ReleasePolicy, operatorNamespace string) (problems []string) {
+	if selector := policy.Spec.NamespaceSelector; selector != nil {
+		if policy.Namespace != operatorNamespace {
+			problems = append(problems, "spec.namespaceSelector: only a ReleasePolicy in namespace "+operatorNamespace+" may select other namespaces")
+		}
+		if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
+			problems = append(problems, fmt.Sprintf("spec.namespaceSelector: %s", err))
+		}
+	}
+	for i, selected := range policy.Spec.Workloads {
+		if selected.Selector == nil {
+			continue
+		}
+		if _, err := metav1.LabelSelectorAsSelector(selected.Selector); err != nil {
+			problems = append(problems, fmt.Sprintf("spec.workloads[%d].selector: %s", i, err))
+		}
+	}
+	return problems
+}
+
+// Levels of specificity; a selector with labels counts as byLabels and one more for each label and expression.
+const (
+	byNothing = iota
+	byKind
+	byLabels
+	byName = 1000
+)
+
+// specificity returns how specifically a policy selects a workload, negative if it doesn't.
+func specificity(policy *appv1alpha1.ReleasePolicy, kind workload.Kind, object client.Object) int {
+	if len(policy.Spec.Workloads) == 0 {
+		return byNothing
+	}
+	most := -1
+	for _, selected := range policy.Spec.Workloads {
+		if !freeze.Selects([]appv1alpha1.WorkloadSelector{selected}, kind, object) {
+			continue
+		}
+		level := byKind
+		switch {
+		case selected.Name != "":
+			level = byName
+		case selected.Selector != nil:
+			level = byLabels + len(selected.Selector.MatchLabels) + len(selected.Selector.MatchExpressions)
+		}
+		most = max(most, level)
+	}
+	return most
+}
+
+// isIn returns 1 if a policy is in a namespace, else 0.
+func isIn(policy *appv1alpha1.ReleasePolicy, namespace string) int {
+	if policy.Namespace == namespace {
+		return 1
+	}
+	return 0
+}

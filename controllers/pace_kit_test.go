@@ -1,0 +1,367 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// threeSteps are steps of 1 pod, a quarter of them after one approval, and all after two.
+const threeSteps = `[{"replicas":1},{"percent":25,"approvals":1},{"percent":100,"approvals":2}]`
+
+// pacedNamespace creates an opted-in namespace whose releases are rolled out in steps, as JSON, with further fields of the policy.
+func pacedNamespace(ctx context.Context, steps, fields string) string {
+	GinkgoHelper()
+	namespace := controlledNamespace(ctx)
+	manifest := fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "ReleasePolicy",
+		"metadata": {"namespace": %q, "name": "careful"}, "spec": {"steps": %s%s}}`, namespace, steps, fields)
+	output, err := kubectlWith(ctx, manifest, "apply", "-f", "-")
+	Expect(err).NotTo(HaveOccurred(), output)
+	Eventually(func() string {
+		output, _ := kubectl(ctx, "-n", namespace, "get", "releasepolicy,releasegate", "-o",
+			`jsonpath={range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}`)
+		return output
+	}).Should(Equal("careful True\naltershield \n"))
+	return namespace
+}
+
+// present returns the ChangeWorkload of the present version; an empty one before there is one.
+func (s webSet) present(ctx context.Context) *appv1alpha1.ChangeWorkload {
+	var object appv1alpha1.ChangeWorkload
+	if kube.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.record(ctx)}, &object) != nil {
+		return &appv1alpha1.ChangeWorkload{}
+	}
+	return &object
+}
+
+// step returns the step that the present release is at, and why it waits.
+func (s webSet) step(ctx context.Context) func() string {
+	return func() string { return step(s.present(ctx)) }
+}
+
+// step returns the step that a release is at, and why it waits.
+func step(record *appv1alpha1.ChangeWorkload) string {
+	if record.Status.Pace == nil {
+		return record.Name + " isn't paced"
+	}
+	paced := meta.FindStatusCondition(record.Status.Conditions, "Paced")
+	return fmt.Sprintf("%s %s %s", record.Status.Pace.Progress, paced.Status, paced.Reason)
+}
+
+// strategy returns the fields of a Deployment that the operator writes to pace a release.
+func strategy(deployment *appsv1.Deployment) string {
+	rolling := deployment.Spec.Strategy.RollingUpdate
+	limits := fmt.Sprintf("maxUnavailable %s, maxSurge %s", rolling.MaxUnavailable, rolling.MaxSurge)
+	if deployment.Spec.Paused {
+		return "paused, " + limits
+	}
+	return limits
+}
+
+// approve approves the present release as a user who may.
+func (s webSet) approve(ctx context.Context, user string) (string, error) {
+	GinkgoHelper()
+	return s.decideAs(ctx, user, "Approve", s.release(ctx), s.version(ctx)())
+}
+
+func (s webSet) release(ctx context.Context) int64 {
+	GinkgoHelper()
+	release, err := strconv.ParseInt(s.annotations(ctx)()["altershield.defense.antgroup.com/release"], 10, 64)
+	Expect(err).NotTo(HaveOccurred())
+	return release
+}
+
+func (s webSet) decideAs(ctx context.Context, user, decision string, release int64, version string) (string, error) {
+	manifest := fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "ChangeApproval",
+		"metadata": {"namespace": %q, "generateName": "web-"},
+		"spec": {"workload": {"kind": "%s.%s", "name": "web"}, "version": %q, "release": %d, "decision": %q, "reason": "CHG-4711"}}`,
+		s.namespace, s.kind, s.group(), version, release, decision)
+	return kubectlWith(ctx, manifest, "create", "--as", user, "--as-group", "system:masters", "-f", "-")
+}
+
+func (s webSet) mustApprove(ctx context.Context, user string) {
+	GinkgoHelper()
+	output, err := s.approve(ctx, user)
+	Expect(err).NotTo(HaveOccurred(), output)
+}
+
+// goOn lets the present release go on.
+func (s webSet) goOn(ctx context.Context, to string) (string, error) {
+	GinkgoHelper()
+	return kubectl(ctx, "-n", s.namespace, "annotate", "--overwrite", s.noun, "web",
+		fmt.Sprintf("altershield.defense.antgroup.com/go-on=%d:%s", s.release(ctx), to))
+}
+
+// runs reports whether a pod runs. The workers of a LeaderWorkerSet count with their leader.
+func runs(pod *corev1.Pod) bool {
+	index := pod.Labels["leaderworkerset.sigs.k8s.io/worker-index"]
+	return pod.Status.Phase == corev1.PodRunning && (index == "" || index == "0")
+}
+
+// running returns how many pods of the namespace run each version.
+func running(ctx context.Context, namespace string) func() map[string]int {
+	return func() map[string]int {
+		var list corev1.PodList
+		if err := kube.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+			return nil
+		}
+		counts := map[string]int{}
+		for i := range list.Items {
+			if runs(&list.Items[i]) {
+				counts[list.Items[i].Labels[versionLabel]]++
+			}
+		}
+		return counts
+	}
+}
+
+// witness watches the pods and the records of a namespace. The API server numbers the writes to all of them in one order.
+type witness struct {
+	mutex sync.Mutex
+	seen  []sighting
+}
+
+type sighting struct {
+	revision uint64
+	kind     watch.EventType
+	object   client.Object
+}
+
+// watchPace watches pods and records of a namespace until the end of the spec, and further objects. What is there already counts from the
+// time of its list, not of its last write: a pod may be older than the last write of the record that lets it run, which is listed first.
+func watchPace(ctx context.Context, namespace string, others ...client.ObjectList) *witness {
+	GinkgoHelper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	result, done := &witness{}, sync.WaitGroup{}
+	for _, list := range append(others, &appv1alpha1.ChangeWorkloadList{}, &corev1.PodList{}) {
+		Expect(kube.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+		Expect(meta.EachListItem(list, func(object runtime.Object) error {
+			result.note(list.GetResourceVersion(), watch.Added, object.(client.Object))
+			return nil
+		})).To(Succeed())
+		stream, err := kube.Watch(ctx, list, client.InNamespace(namespace), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}})
+		Expect(err).NotTo(HaveOccurred())
+		done.Go(func() {
+			for event := range stream.ResultChan() {
+				if object, ok := event.Object.(client.Object); ok {
+					result.note(object.GetResourceVersion(), event.Type, object)
+				}
+			}
+		})
+	}
+	DeferCleanup(func() { cancel(); done.Wait() })
+	return result
+}
+
+func (w *witness) note(version string, kind watch.EventType, object client.Object) {
+	revision, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return
+	}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.seen = append(w.seen, sighting{revision, kind, object})
+}
+
+// ordered returns the writes in their order.
+func (w *witness) ordered() []sighting {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return slices.SortedStableFunc(slices.Values(w.seen), func(a, b sighting) int { return cmp.Compare(a.revision, b.revision) })
+}
+
+// replay calls visit after each write, in their order, with the pods and records there were.
+func (w *witness) replay(visit func(pods map[string]*corev1.Pod, records map[string]*appv1alpha1.ChangeWorkload)) {
+	pods, records := map[string]*corev1.Pod{}, map[string]*appv1alpha1.ChangeWorkload{}
+	for _, each := range w.ordered() {
+		name := each.object.GetName()
+		switch object := each.object.(type) {
+		case *corev1.Pod:
+			if pods[name] = object; each.kind == watch.Deleted {
+				delete(pods, name)
+			}
+		case *appv1alpha1.ChangeWorkload:
+			records[object.Spec.Reversion] = object
+		}
+		visit(pods, records)
+	}
+}
+
+// excess returns how many pods ran a version at the same time beyond the step that its record showed, and how many ran at most. Versions in
+// without may run anywhere.
+func (w *witness) excess(without ...string) (excess []string, most map[string]int) {
+	most = map[string]int{}
+	w.replay(func(pods map[string]*corev1.Pod, records map[string]*appv1alpha1.ChangeWorkload) {
+		counts := map[string]int{}
+		for _, pod := range pods {
+			if runs(pod) {
+				counts[pod.Labels[versionLabel]]++
+			}
+		}
+		for version, count := range counts {
+			most[version] = max(most[version], count)
+			if allowed, limited := allowedOf(records[version]); limited && count > allowed && !slices.Contains(without, version) {
+				excess = append(excess, fmt.Sprintf("%d pods of %s ran in a step of %d", count, version, allowed))
+			}
+		}
+	})
+	return slices.Compact(excess), most
+}
+
+// writesToPods returns how often the operator wrote to each pod of a namespace.
+func writesToPods(namespace string) map[string]int {
+	GinkgoHelper()
+	counts := map[string]int{}
+	for _, call := range requests() {
+		object, answer := call.ObjectRef, call.ResponseStatus
+		isWrite := slices.Contains([]string{"create", "update", "patch", "delete"}, call.Verb)
+		if isWrite && object != nil && object.Resource == "pods" && object.Namespace == namespace && answer != nil && answer.Code < 300 {
+			counts[object.Name]++
+		}
+	}
+	return counts
+}
+
+// unverified returns the pods that an EndpointSlice showed as ready before their batch had passed, and how many it showed in all.
+func (w *witness) unverified() (unverified []string, shown int) {
+	passed, served := map[string]bool{}, map[string]bool{}
+	for _, each := range w.ordered() {
+		switch object := each.object.(type) {
+		case *appv1alpha1.ChangePod:
+			for _, pod := range object.Spec.PodInfos {
+				passed[pod.Pod] = passed[pod.Pod] || object.Status.Status == "ExecuteDone"
+			}
+		case *discoveryv1.EndpointSlice:
+			for _, pod := range ready(object) {
+				if served[pod] = true; !passed[pod] {
+					unverified = append(unverified, pod)
+				}
+			}
+		}
+	}
+	return slices.Compact(unverified), len(served)
+}
+
+// leastSpare returns how many pods a disruption budget had at least beyond those that it needs.
+func (w *witness) leastSpare() int {
+	least := math.MaxInt
+	for _, each := range w.ordered() {
+		if budget, ok := each.object.(*policyv1.PodDisruptionBudget); ok {
+			least = min(least, int(budget.Status.CurrentHealthy-budget.Status.DesiredHealthy))
+		}
+	}
+	return least
+}
+
+// spare returns how many pods a disruption budget has now beyond those that it needs.
+func spare(ctx context.Context, budget *policyv1.PodDisruptionBudget) int {
+	if kube.Get(ctx, client.ObjectKeyFromObject(budget), budget) != nil {
+		return math.MinInt
+	}
+	return int(budget.Status.CurrentHealthy - budget.Status.DesiredHealthy)
+}
+
+// onNode returns the name of a node with a pod of a version.
+func onNode(ctx context.Context, namespace, version string) string {
+	GinkgoHelper()
+	for _, pod := range podsAt(ctx, namespace, version) {
+		if runs(&pod) {
+			return pod.Spec.NodeName
+		}
+	}
+	Fail("no pod of " + version + " runs")
+	return ""
+}
+
+// ready returns the names of the pods that an EndpointSlice shows as ready.
+func ready(slice *discoveryv1.EndpointSlice) (pods []string) {
+	for _, endpoint := range slice.Endpoints {
+		if endpoint.TargetRef != nil && ptr.Deref(endpoint.Conditions.Ready, true) {
+			pods = append(pods, endpoint.TargetRef.Name)
+		}
+	}
+	return pods
+}
+
+// allowedOf returns how many pods of a release its record lets run.
+func allowedOf(record *appv1alpha1.ChangeWorkload) (allowed int, limited bool) {
+	switch {
+	case record == nil:
+		return 0, true
+	case meta.IsStatusConditionFalse(record.Status.Conditions, "Paced"):
+		return 0, false
+	case record.Status.Pace == nil:
+		return 0, true
+	}
+	return int(record.Status.Pace.Target), true
+}
+
+// scale scales a Deployment or StatefulSet.
+func (s webSet) scale(ctx context.Context, replicas int) {
+	GinkgoHelper()
+	output, err := kubectl(ctx, "-n", s.namespace, "scale", s.noun, "web", fmt.Sprintf("--replicas=%d", replicas))
+	Expect(err).NotTo(HaveOccurred(), output)
+}
+
+// deployment returns a Deployment named web.
+func deployment(namespace string, replicas int) webSet {
+	return webSet{namespace, "Deployment", "deployment", fmt.Sprintf(`"replicas": %d,`, replicas)}
+}
+
+// field returns a field of the workload in JSON, empty where it is absent.
+func (s webSet) field(ctx context.Context, path string) string { return s.show(ctx, path) }
+
+// labelled returns a merge patch that gives its pods another label, and the set further labels.
+func (s webSet) labelled(value, labels string) string {
+	template := fmt.Sprintf(`{"metadata": {"labels": {"test": %q}}}`, value)
+	spec := `"template": ` + template
+	if s.kind == "LeaderWorkerSet" {
+		spec = fmt.Sprintf(`"leaderWorkerTemplate": {"leaderTemplate": %[1]s, "workerTemplate": %[1]s}`, template)
+	}
+	return fmt.Sprintf(`{"metadata": {"labels": {%s}}, "spec": {%s}}`, labels, spec)
+}
+
+// released patches the set so that its pods get a new version, and returns the version.
+func (s webSet) released(ctx context.Context, value string) string {
+	GinkgoHelper()
+	before := s.version(ctx)()
+	s.mustChange(ctx, s.labelled(value, ""))
+	version := s.version(ctx)()
+	Expect(version).NotTo(Equal(before))
+	return version
+}

@@ -1,0 +1,80 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package releasegate
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// maxVerified is the greatest number of versions that a ReleaseGate may list.
+const maxVerified = 5000
+
+// Verified returns what a ReleaseGate lists, given the ChangeWorkloads of its namespace and what it lists already: the verified versions of
+// workloads with a paced release, and the version whose pace has ended while it is the present one, as all of its pods may run. A workload
+// whose releases are no longer paced keeps those that are listed, as their pods carry the label.
+func Verified(listed map[string]string, records []appv1alpha1.ChangeWorkload) map[string]string {
+	byWorkload := map[types.UID][]appv1alpha1.ChangeWorkload{}
+	var workloads []types.UID // in the order of the records
+	for i := range records {
+		owner := metav1.GetControllerOfNoCopy(&records[i])
+		if owner == nil || records[i].Spec.Observed {
+			continue
+		}
+		if byWorkload[owner.UID] == nil {
+			workloads = append(workloads, owner.UID)
+		}
+		byWorkload[owner.UID] = append(byWorkload[owner.UID], records[i])
+	}
+	verified := map[string]string{}
+	for _, workload := range workloads {
+		of := byWorkload[workload]
+		paced := slices.ContainsFunc(of, func(record appv1alpha1.ChangeWorkload) bool { return record.Status.Pace != nil })
+		for _, version := range append(decide.VerifiedVersions(of), unpaced(of)...) {
+			if _, known := verified[version]; (paced || listed[version] != "") && !known && len(verified) < maxVerified {
+				verified[version] = nameOf(&of[0])
+			}
+		}
+	}
+	return verified
+}
+
+// unpaced returns the version of the last release of a workload if it was paced and isn't any more, although the workload is at it.
+func unpaced(of []appv1alpha1.ChangeWorkload) []string {
+	last := slices.MaxFunc(of, func(a, b appv1alpha1.ChangeWorkload) int { return cmp.Compare(a.Spec.Release, b.Spec.Release) })
+	paced := decide.StoredPace(&last)
+	if last.Status.Pace == nil || paced == nil || paced.Status != metav1.ConditionFalse ||
+		paced.Reason == appv1alpha1.ReasonSuperseded {
+		return nil
+	}
+	return []string{last.Spec.Reversion}
+}
+
+// nameOf returns the kind and the name of the workload of a record, such as Deployment.apps/web.
+func nameOf(record *appv1alpha1.ChangeWorkload) string {
+	reference := record.Spec.WorkloadRef
+	if reference == nil { // a record from before v0.2
+		return "Deployment.apps/" + record.Spec.AppName
+	}
+	return schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind().String() + "/" + reference.Name
+}

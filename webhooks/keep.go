@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/jsonpointer"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// keep restores the fields that the operator writes to pace the present release, where an update that isn't a release changes them. The
+// mark of the pace takes the values of the update, which return when the pace ends. A release that is held for a failure isn't paced any
+// more once a user resumes it.
+func (p *paces) keep(ctx context.Context, phrase string, old marks, stamped *marks) (warnings []string, err error) {
+	paced := appv1alpha1.PacedOf(old.annotations, old.release().Number)
+	kind, ok := p.kind.(workload.Paced)
+	if paced == nil || !ok || old.hasFailed() {
+		return nil, nil
+	}
+	unpaced, err := applied(old.object, old.undo(paced, string(paced.From), isPausedBy(paced)))
+	if err != nil {
+		return nil, err
+	}
+	free, err := p.free(ctx, paced, unpaced, old.isParked())
+	if err != nil {
+		return nil, err
+	}
+	var fields []string
+	restored := stamped.object
+	for _, pointer := range kind.PaceFields() {
+		keys := jsonpointer.Keys(pointer)
+		value, wanted := jsonpointer.Find(old.object.Object, keys...), jsonpointer.Find(stamped.object.Object, keys...)
+		if reflect.DeepEqual(value, wanted) || slices.Contains(free, pointer) {
+			continue
+		}
+		fields = append(fields, strings.Join(keys, "."))
+		change := setting(restored.Object, keys, value)
+		stamped.steer = slices.Concat(stamped.steer, change)
+		if restored, err = applied(restored, change); err != nil {
+			return nil, err
+		}
+		if unpaced, err = applied(unpaced, setting(unpaced.Object, keys, wanted)); err != nil {
+			return nil, err
+		}
+	}
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	if from := originalsOf(p.kind, paced, unpaced, free); from != string(paced.From) {
+		paced.From = fromOf(from)
+		if err := stamped.write(appv1alpha1.AnnotationPaced, paced); err != nil {
+			return nil, err
+		}
+	}
+	return []string{fmt.Sprintf("%s is paced%s: the present value of %s stays until the last step; kubectl annotate %s --namespace %s --overwrite %s ends the pace",
+		phrase, p.progress(ctx, old), strings.Join(fields, " and "), strings.Replace(phrase, " ", "/", 1), old.object.GetNamespace(),
+		goOnForm(paced.Release, appv1alpha1.GoOnAll))}, nil
+}
+
+// hasFailed reports whether the present release is held for a failure, or was: a user may resume it. One that waits for the end of a freeze
+// or for its first nodes is held, too.
+func (m marks) hasFailed() bool {
+	held := m.annotations[appv1alpha1.AnnotationHeld]
+	return held != "" && !strings.HasSuffix(held, appv1alpha1.HeldFirstNodes) && !m.isParked()
+}
+
+// isParked reports whether the present release waits for the end of a freeze.
+func (m marks) isParked() bool { return appv1alpha1.FrozenOf(m.annotations, m.release().Number) != nil }
+
+// free returns the fields that users may change although the operator may write them to pace a release: the pause if the operator hasn't
+// set it or keeps it for a freeze, and the strategy if the capacity of the policy is AsDeclared or the workload is new.
+func (p *paces) free(ctx context.Context, paced *appv1alpha1.Paced, unpaced client.Object, isParked bool) (free []string, err error) {
+	var change []workload.Operation
+	if pauser, ok := p.kind.(workload.Pauser); ok && (isParked || !isPausedBy(paced)) {
+		change = pauser.Pause(unpaced)
+	}
+	if pinned, ok := p.kind.(workload.Pinned); ok && paced.Lever == appv1alpha1.LeverGates && len(paced.From) == 0 {
+		policy, err := p.policies.Of(ctx, p.kind, unpaced)
+		if err != nil {
+			return nil, err
+		}
+		if paced.New || policy != nil && policy.Spec.Capacity == appv1alpha1.CapacityAsDeclared {
+			pin, _ := pinned.Pin(unpaced)
+			change = append(change, pin...)
+		}
+	}
+	for _, operation := range change {
+		free = append(free, operation.Path)
+	}
+	return free, nil
+}
+
+// originalsOf returns what a pace by the same lever overwrites of an object, but for free fields, in JSON. Where that is nothing, it
+// returns what it did overwrite.
+func originalsOf(kind workload.Kind, paced *appv1alpha1.Paced, object client.Object, free []string) string {
+	if pinned, ok := kind.(workload.Pinned); ok && paced.Lever == appv1alpha1.LeverGates {
+		if change, originals := pinned.Pin(object); len(change) > 0 && !slices.Contains(free, change[0].Path) {
+			return originals
+		}
+		return string(paced.From)
+	}
+	if pauser, ok := kind.(workload.Pauser); ok && paced.Lever != appv1alpha1.LeverGates {
+		return pauser.Originals(object)
+	}
+	return string(paced.From)
+}
+
+// setting returns the operations that set the field below these keys, with the objects that it lacks on the way, or that remove it if value
+// is nil.
+func setting(object map[string]any, keys []string, value any) []workload.Operation {
+	switch present := jsonpointer.Find(object, keys...); {
+	case value == nil && present == nil:
+		return nil
+	case value == nil:
+		return []workload.Operation{{Op: "remove", Path: jsonpointer.Of(keys...)}}
+	}
+	var operations []workload.Operation
+	for i := 1; i < len(keys); i++ {
+		if jsonpointer.Find(object, keys[:i]...) == nil {
+			operations = append(operations, workload.Operation{Op: "add", Path: jsonpointer.Of(keys[:i]...), Value: map[string]any{}})
+		}
+	}
+	return append(operations, workload.Operation{Op: "add", Path: jsonpointer.Of(keys...), Value: value})
+}
+
+// progress returns how far the steps of the present release are, as the cache shows; empty if it doesn't.
+func (p *paces) progress(ctx context.Context, old marks) string {
+	records, err := index.ChangeWorkloadsOf(ctx, p.cache, old.object.GetNamespace(), old.object.GetUID())
+	if err != nil {
+		return ""
+	}
+	for i := range records {
+		if status := &records[i].Status; status.Pace != nil && status.ObservedRelease == old.release().Number && status.Pace.Progress != "" {
+			return " (step " + status.Pace.Progress + ")"
+		}
+	}
+	return ""
+}

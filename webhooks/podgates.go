@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"gomodules.xyz/jsonpatch/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// podGates adds the gates of pods, as the MutatingAdmissionPolicy does where the API server has such policies: to a pod with the gate label
+// whose version isn't verified in its namespace.
+type podGates struct {
+	// cache holds the ReleaseGates.
+	cache client.Reader
+}
+
+var _ admission.Handler = &podGates{}
+
+// Handle answers an admission review of a new pod.
+func (p *podGates) Handle(ctx context.Context, request admission.Request) admission.Response {
+	var pod corev1.Pod
+	if err := json.Unmarshal(request.Object.Raw, &pod); err != nil {
+		return admission.Errored(http.StatusBadRequest, fmt.Errorf("decoding a pod in namespace %s: %w", request.Namespace, err))
+	}
+	if pod.Labels[appv1alpha1.LabelGate] == "" {
+		return admission.Allowed("")
+	}
+	var gate appv1alpha1.ReleaseGate
+	key := client.ObjectKey{Namespace: request.Namespace, Name: appv1alpha1.ReleaseGateName}
+	switch err := p.cache.Get(ctx, key, &gate, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); {
+	case apierrors.IsNotFound(err):
+		return admission.Allowed("")
+	case err != nil:
+		return admission.Errored(http.StatusInternalServerError, fmt.Errorf("reading the ReleaseGate of namespace %s: %w", request.Namespace, err))
+	}
+	if _, verified := gate.Spec.Verified[pod.Labels[appv1alpha1.LabelVersion]]; verified {
+		return admission.Allowed("")
+	}
+	return admission.Patched("", gateOperations(&pod)...)
+}
+
+// gateOperations returns the operations that add the gate that the label of a pod asks for; none if it has it.
+func gateOperations(pod *corev1.Pod) []jsonpatch.Operation {
+	switch pod.Labels[appv1alpha1.LabelGate] {
+	case appv1alpha1.GateStart:
+		has := slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == appv1alpha1.PodGate })
+		if has || pod.Spec.NodeName != "" { // a pod that is bound can't be held back
+			return nil
+		}
+		return adding("/spec/schedulingGates", len(pod.Spec.SchedulingGates), map[string]any{"name": appv1alpha1.PodGate})
+	case appv1alpha1.GateReady:
+		if slices.ContainsFunc(pod.Spec.ReadinessGates, func(gate corev1.PodReadinessGate) bool { return gate.ConditionType == appv1alpha1.PodGate }) {
+			return nil
+		}
+		return adding("/spec/readinessGates", len(pod.Spec.ReadinessGates), map[string]any{"conditionType": appv1alpha1.PodGate})
+	}
+	return nil
+}
+
+// adding returns the operation that adds an element to a list of some length.
+func adding(path string, length int, element map[string]any) []jsonpatch.Operation {
+	if length == 0 {
+		return []jsonpatch.Operation{jsonpatch.NewOperation("add", path, []any{element})}
+	}
+	return []jsonpatch.Operation{jsonpatch.NewOperation("add", path+"/-", element)}
+}
