@@ -168,6 +168,7 @@ generate: ## Generate deep copies, CRDs, RBAC, webhook configurations, docs/perm
 	CGO_ENABLED=0 go run -tags grpcnotrace . -h 2>&1 | CGO_ENABLED=0 go run ./hack/docs docs/reference.md docs/zh/reference.md
 	$(KUSTOMIZE) build config/crd >config/chart/files/crds.yaml
 	$(KUSTOMIZE) build config/admission-policy >config/chart/files/admission-policy.yaml
+	$(KUSTOMIZE) build config/gates >config/chart/files/gates.yaml
 	cp config/uninstall/role.yaml config/chart/files/uninstall-role.yaml
 	cp config/components/pod-deletion/role.yaml config/chart/files/pod-deletion.yaml
 	cp config/components/job-creation/role.yaml config/chart/files/job-creation.yaml

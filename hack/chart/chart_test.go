@@ -33,6 +33,7 @@ func TestChartRendersTheObjectsOfKustomize(t *testing.T) {
 		"hack/chart/variants/server":           {"server.address=http://altershield.altershield.svc:8080", "server.tokenSecret.name=altershield-token"},
 		"hack/chart/variants/prometheus":       {"serviceMonitor.enabled=true", "prometheusRule.enabled=true", "dashboard.enabled=true"},
 		"hack/chart/variants/admission-policy": {"admissionPolicy.enabled=true"},
+		"hack/chart/variants/gates":            {"gates.enabled=true"},
 		"hack/chart/variants/fail-open":        {"webhook.failurePolicy=Ignore"},
 		"hack/chart/variants/callback-tls":     {"callback.tlsSecret=callback-server-cert"},
 		"hack/chart/variants/pod-deletion":     {"podDeletion.enabled=true"},
@@ -107,7 +108,7 @@ func TestCustomResourceDefinitionsOutliveTheRelease(t *testing.T) {
 			definitions++
 		}
 	}
-	g.Expect(definitions).To(Equal(6))
+	g.Expect(definitions).To(Equal(9))
 }
 
 func TestChartPassesHelmLint(t *testing.T) {

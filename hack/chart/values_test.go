@@ -90,6 +90,7 @@ func effects() map[string]effect {
 		"dashboard.enabled":       {[]string{"dashboard.enabled=true"}, "ConfigMap altershieldoperator-dashboard", ".kind", "ConfigMap"},
 		"dashboard.labels":        {[]string{"dashboard.enabled=true", "dashboard.labels.team=sre"}, "ConfigMap altershieldoperator-dashboard", ".metadata.labels.team", "sre"},
 		"jobCreation.enabled":     {[]string{"jobCreation.enabled=true"}, "ClusterRole altershieldoperator-job-creation", ".kind", "ClusterRole"},
+		"gates.enabled":           {[]string{"gates.enabled=true"}, "MutatingAdmissionPolicy altershieldoperator-gates", ".kind", "MutatingAdmissionPolicy"},
 		"podDeletion.enabled":     {[]string{"podDeletion.enabled=true"}, "ClusterRole altershieldoperator-pod-deletion", ".kind", "ClusterRole"},
 		"admissionPolicy.enabled": {[]string{"admissionPolicy.enabled=true"}, "ValidatingAdmissionPolicy altershieldoperator-suspension", ".kind", "ValidatingAdmissionPolicy"},
 	}

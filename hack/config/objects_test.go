@@ -57,6 +57,10 @@ func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 		"altershieldoperator-kinds-mutating-webhook-configuration":   {"MutatingWebhookConfiguration"},
 		"altershieldoperator-kinds-validating-webhook-configuration": {"ValidatingWebhookConfiguration"},
 		"altershieldoperator-kinds-webhooks":                         {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
+		"altershieldoperator-gate-opening":                           {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
+		"releasepolicies.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
+		"releasegates.app.ops.cloud.alipay.com":                      {"CustomResourceDefinition"},
+		"changeapprovals.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
 		"webhook-server-cert":                                        {"Secret"},
 	} {
 		for _, kind := range kinds {
@@ -152,15 +156,18 @@ func TestWebhooksCallTheServiceAndLeaveTheOperatorsNamespaceAlone(t *testing.T) 
 			find(t, objects, "MutatingWebhookConfiguration", "altershieldoperator-mutating-webhook-configuration")).Webhooks
 		validating := as[admissionv1.ValidatingWebhookConfiguration](t,
 			find(t, objects, "ValidatingWebhookConfiguration", "altershieldoperator-validating-webhook-configuration")).Webhooks
-		NewWithT(t).Expect(mutating).To(HaveLen(2))
+		NewWithT(t).Expect(mutating).To(HaveLen(4))
 		NewWithT(t).Expect(mutating[0].Name).To(Equal("mdeployment.kb.io"))
-		NewWithT(t).Expect(validating).To(HaveLen(3))
+		NewWithT(t).Expect(mutating[1].Name).To(Equal("mpod.kb.io"))
+		NewWithT(t).Expect(mutating[1].FailurePolicy).To(HaveValue(Equal(admissionv1.Ignore)), "pods come without a gate rather than not at all")
+		NewWithT(t).Expect(validating).To(HaveLen(4))
 		NewWithT(t).Expect(validating[0].Name).To(Equal("vdeployment.kb.io"))
 		for _, c := range []struct {
 			client   admissionv1.WebhookClientConfig
 			selector *metav1.LabelSelector
 		}{
 			{mutating[0].ClientConfig, mutating[0].NamespaceSelector},
+			{mutating[1].ClientConfig, mutating[1].NamespaceSelector},
 			{validating[0].ClientConfig, validating[0].NamespaceSelector},
 		} {
 			g := NewWithT(t)
@@ -214,7 +221,9 @@ components: ["{config}/components/fail-open"]
 		}{
 			"vcontrolledkind.kb.io": {"controlledkinds", admissionv1.Ignore},
 			"vchangefreeze.kb.io":   {"changefreezes", admissionv1.Ignore},
+			"vreleasepolicy.kb.io":  {"releasepolicies", admissionv1.Ignore},
 			"mbreakglass.kb.io":     {"breakglasses", admissionv1.Fail},
+			"mchangeapproval.kb.io": {"changeapprovals", admissionv1.Fail},
 		} {
 			webhook, where := webhooks[name], variant+", "+name
 			g.Expect(webhook.FailurePolicy).To(HaveValue(Equal(called.policy)), where)
@@ -257,4 +266,21 @@ func TestSecretHoldsNothingThatApplyingItAgainCouldTakeAway(t *testing.T) {
 	secret := find(t, shipped(t, "default"), "Secret", "webhook-server-cert")
 	g.Expect(secret.Object).To(HaveLen(3), "apiVersion, kind and metadata")
 	g.Expect(secret.GetNamespace()).To(Equal(system))
+}
+
+// The policy and the webhook that add gates concern the same pods.
+func TestGatesAreAddedToTheSamePodsInBothWays(t *testing.T) {
+	g, objects := NewWithT(t), shipped(t, "local")
+	policy := as[admissionv1.MutatingAdmissionPolicy](t, find(t, objects, "MutatingAdmissionPolicy", "altershieldoperator-gates")).Spec
+	webhook := as[admissionv1.MutatingWebhookConfiguration](t,
+		find(t, objects, "MutatingWebhookConfiguration", "altershieldoperator-mutating-webhook-configuration")).Webhooks[1]
+	g.Expect(policy.MatchConstraints.NamespaceSelector).To(Equal(webhook.NamespaceSelector))
+	g.Expect(policy.MatchConstraints.ObjectSelector).To(Equal(webhook.ObjectSelector))
+	g.Expect(policy.MatchConditions[0].Expression).To(Equal(webhook.MatchConditions[0].Expression))
+	g.Expect(policy.ParamKind.Kind).To(Equal("ReleaseGate"))
+	binding := as[admissionv1.MutatingAdmissionPolicyBinding](t, find(t, objects, "MutatingAdmissionPolicyBinding", "altershieldoperator-gates")).Spec
+	g.Expect(binding.PolicyName).To(Equal("altershieldoperator-gates"))
+	g.Expect(binding.ParamRef.Name).To(Equal("altershield"), "a selector would make the API server evaluate every ReleaseGate")
+	g.Expect(binding.ParamRef.ParameterNotFoundAction).To(HaveValue(Equal(admissionv1.AllowAction)))
+	g.Expect(ofKind(shipped(t, "default"), "MutatingAdmissionPolicy")).To(BeEmpty(), "before Kubernetes 1.36 it couldn't be applied")
 }

@@ -154,15 +154,28 @@ func isRemoved(ctx context.Context) {
 	create(ctx, sets)
 	fail(ctx, sets)
 	holds(ctx, sets)
+	paced := controlledNamespace(ctx, "midway")
+	inSteps(ctx, paced)
+	parted := setsOfEachKind(paced)
+	create(ctx, parted)
+	stepOne(ctx, parted)
 
 	output := must(ctx, "make", "undeploy")
 	fmt.Print(output)
 
 	By("leaving no objects of the operator behind")
 	Expect(kubectl(ctx, "get", "namespaces", "-o", "name")).NotTo(ContainSubstring(system))
-	Expect(kubectl(ctx, "get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "-o", "name")).NotTo(ContainSubstring("altershieldoperator"))
+	Expect(kubectl(ctx, "get", "mutatingwebhookconfigurations,validatingwebhookconfigurations,"+
+		"mutatingadmissionpolicies,mutatingadmissionpolicybindings,validatingadmissionpolicies,validatingadmissionpolicybindings", "-o", "name")).
+		NotTo(ContainSubstring("altershieldoperator"))
 	Expect(kubectl(ctx, "get", "crds,clusterroles,clusterrolebindings", "-o", "name")).NotTo(ContainSubstring("alter"))
 	Expect(kubectl(ctx, "api-resources", "-o", "name")).NotTo(ContainSubstring("app.ops.cloud.alipay.com"))
+
+	By("leaving no release in the middle of its steps")
+	for _, s := range parted {
+		runsAtOnce(ctx, s)
+	}
+	kubectl(ctx, "delete", "namespace", paced, "--timeout=2m")
 
 	By("leaving the workloads unchanged: running, changeable, deletable")
 	Expect(incarnations(ctx, namespace)).To(Equal(before))

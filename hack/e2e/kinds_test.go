@@ -88,7 +88,7 @@ func briefly(name string) corev1.PodTemplateSpec {
 func releasesToANodeFirst(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	By("releasing a DaemonSet to one node first")
-	kubectl(ctx, "apply", "-f", "config/components/pod-deletion/role.yaml") // it stays: each of its permissions must be used
+	permitDeletions(ctx)
 	var nodes corev1.NodeList
 	Expect(kube.List(ctx, &nodes)).To(Succeed())
 	s := daemonSet(namespace, "agent")

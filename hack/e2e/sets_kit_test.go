@@ -22,6 +22,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -37,7 +38,7 @@ import (
 
 const versionLabel = "admission-webhook-altershield.antgroup.com/version"
 
-// set is a StatefulSet or a DaemonSet. Several pass through a release side by side, which takes no longer than one of them.
+// set is a Deployment, StatefulSet or DaemonSet. Several pass through a release side by side, which takes no longer than one of them.
 type set struct {
 	client.Object
 	// noun is the kind in lower case, part of the label app of the pods: sets of different kinds may have the same name.
@@ -100,7 +101,11 @@ func (s set) version(ctx context.Context) string {
 // record returns the name of the ChangeWorkload of the present release.
 func (s set) record(ctx context.Context) string {
 	GinkgoHelper()
-	return s.noun + "s." + s.GetName() + "--x--" + s.version(ctx)
+	name := s.GetName()
+	if s.noun != "deployment" {
+		name = s.noun + "s." + name
+	}
+	return name + "--x--" + s.version(ctx)
 }
 
 // patch applies a strategic merge patch.
@@ -109,10 +114,10 @@ func (s set) patch(ctx context.Context, patch string) error {
 	return err
 }
 
-// strategy returns the update strategy as JSON.
+// strategy returns the update strategy as JSON, followed by true if the rollout is paused.
 func (s set) strategy(ctx context.Context) string {
 	GinkgoHelper()
-	return kubectl(ctx, "get", s.noun, s.GetName(), "-n", s.GetNamespace(), "-o", "jsonpath={.spec.updateStrategy}")
+	return kubectl(ctx, "get", s.noun, s.GetName(), "-n", s.GetNamespace(), "-o", "jsonpath={.spec.strategy}{.spec.updateStrategy}{.spec.paused}")
 }
 
 // isObserved reports whether the controller of the set has seen its present spec.
@@ -120,12 +125,25 @@ func (s set) isObserved(ctx context.Context) bool {
 	GinkgoHelper()
 	Expect(kube.Get(ctx, client.ObjectKeyFromObject(s), s.Object)).To(Succeed())
 	switch object := s.Object.(type) {
+	case *appsv1.Deployment:
+		return object.Status.ObservedGeneration == object.Generation
 	case *appsv1.StatefulSet:
 		return object.Status.ObservedGeneration == object.Generation
 	case *appsv1.DaemonSet:
 		return object.Status.ObservedGeneration == object.Generation
 	}
 	return false
+}
+
+// inNamespace returns commands of a page for the namespace default, or shop, in another one.
+func inNamespace(commands, namespace string) string {
+	return strings.NewReplacer("-n default ", "-n "+namespace+" ", "-n shop ", "-n "+namespace+" ").Replace(commands)
+}
+
+// permitDeletions permits the operator to delete pods. It stays, as each of its permissions must be used.
+func permitDeletions(ctx context.Context) {
+	GinkgoHelper()
+	kubectl(ctx, "apply", "-f", "config/components/pod-deletion/role.yaml")
 }
 
 // pods returns the versions of the pods by name and UID; settled reports whether all of them are ready and none is being replaced.
@@ -143,8 +161,11 @@ func (s set) pods(ctx context.Context) (versions map[string]string, settled bool
 
 // size returns the number of pods: a DaemonSet has one on each of the two nodes.
 func (s set) size() int {
-	if statefulSet, ok := s.Object.(*appsv1.StatefulSet); ok {
-		return int(ptr.Deref(statefulSet.Spec.Replicas, 1))
+	switch object := s.Object.(type) {
+	case *appsv1.Deployment:
+		return int(ptr.Deref(object.Spec.Replicas, 1))
+	case *appsv1.StatefulSet:
+		return int(ptr.Deref(object.Spec.Replicas, 1))
 	}
 	return 2
 }

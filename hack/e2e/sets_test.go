@@ -40,7 +40,7 @@ func controlsSets(ctx context.Context) {
 		statefulSet(namespace, "parallel", appsv1.ParallelPodManagement),
 		daemonSet(namespace, "web"),
 	}
-	kubectl(ctx, "apply", "-f", "config/components/pod-deletion/role.yaml") // it stays: each of its permissions must be used
+	permitDeletions(ctx)
 	create(ctx, sets)
 	good := versionsOf(ctx, sets)
 
@@ -88,7 +88,7 @@ func parks(ctx context.Context, s set, version string) {
 		return kubectl(ctx, "get", s.noun, s.GetName(), "-n", s.GetNamespace(), "-o", "jsonpath={.spec.template}")
 	}
 	failed := template()
-	must(ctx, "bash", "-ec", strings.ReplaceAll(documented("docs/statefulsets.md", "Park"), "-n shop ", "-n "+s.GetNamespace()+" "))
+	must(ctx, "bash", "-ec", inNamespace(documented("docs/statefulsets.md", "Park"), s.GetNamespace()))
 	Eventually(ctx, func(ctx context.Context) map[string]string { return podsOf(ctx, []set{s})[0] }).Should(And(HaveLen(s.size()), HaveEach(version)))
 	settles(ctx, s)
 	Expect(template()).To(Equal(failed))

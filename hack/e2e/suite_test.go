@@ -57,7 +57,7 @@ var (
 	// root is the project's folder.
 	root = os.Getenv("E2E_ROOT")
 
-	kube   client.Client
+	kube   client.WithWatch
 	config *rest.Config
 )
 
@@ -82,7 +82,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	scheme := apiruntime.NewScheme()
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
-	kube, err = client.New(config, client.Options{Scheme: scheme})
+	kube, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	for _, image := range []string{previous, current} {
 		_, version, _ := strings.Cut(image, ":")
@@ -102,6 +102,7 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("suspends, holds and rolls back releases of StatefulSets and DaemonSets", controlsSets)
 	It("checks a Job and a CronJob, releases to a node first, and controls a declared kind", controlsOtherKinds)
 	It("parks a release during a freeze, which a BreakGlass starts", freezes)
+	It("rolls out releases in steps, as far as others than their author approve", releasesInSteps)
 	It("asks AlterShield Server, which calls back through the Service", asksTheServer)
 	It("serves metrics only to authorized accounts", guardsItsMetrics)
 	It("verifies a release whose leader was deleted in the middle", losesItsLeader)

@@ -64,6 +64,11 @@ func isCall(request *http.Request) (proxy.Write, bool) {
 	return proxy.Write{Namespace: parts[1], Verb: verbCall, Resource: action}, true
 }
 
+// beginsCheck reports whether a call begins a check, of a batch or of an order. Each such call begins another one.
+func beginsCheck(action string) bool {
+	return action == altershield.ActionStartBatch || action == altershield.ActionStartOrder
+}
+
 // relay receives callbacks of the server and delivers them until the manager accepts them. AlterShield Server v1.0 sends a verdict
 // only once. The effect of a lost one is known (the batch waits for two minutes, and then only a pass is found), and is not tested
 // here.

@@ -29,7 +29,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/traas-stack/altershield-operator/hack/altershield"
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
 	"github.com/traas-stack/altershield-operator/hack/lab"
@@ -218,7 +217,7 @@ func (m *matrix) compare(ctx context.Context, scenario scenario, plan plan, name
 	writes, since := -1, time.Now()
 	err := until(ctx, "the end state", func(ctx context.Context) error {
 		abandoned := m.keeper.kills.Load() - kills
-		if plan.fault != nil && plan.fault.Resource == altershield.ActionStartBatch {
+		if plan.fault != nil && beginsCheck(plan.fault.Resource) {
 			abandoned++ // after a lost answer, the server can't be asked whether a check has begun
 		}
 		found, err := m.look(ctx, namespace, abandoned)

@@ -211,7 +211,7 @@ func made(records []proxy.Record) map[string]int {
 	return counts
 }
 
-// addOrders adds the orders of a namespace at AlterShield Server and their batches, each in the state of its last check.
+// addOrders adds the orders of a namespace at AlterShield Server, with their own checks and their batches, each in the state of its last check.
 func addOrders(found state.State, server *altershield.Server, namespace string, abandoned int64) {
 	number := map[string]int{}
 	for _, order := range server.Orders() {
@@ -231,15 +231,18 @@ func addOrders(found state.State, server *altershield.Server, namespace string, 
 		if !ours {
 			continue
 		}
-		batch := fmt.Sprintf("order %d batch %d", order, node.BatchNo)
-		found[batch+" is"] = fmt.Sprintf("%s, PRE %t, POST %t", node.State, node.PrePass, node.PostPass)
-		checks[batch]++
+		checked := fmt.Sprintf("order %d batch %d", order, node.BatchNo)
+		if node.OfOrder {
+			checked = fmt.Sprintf("order %d as a whole", order)
+		}
+		found[checked+" is"] = fmt.Sprintf("%s, PRE %t, POST %t", node.State, node.PrePass, node.PostPass)
+		checks[checked]++
 	}
-	for batch, count := range checks {
+	for checked, count := range checks {
 		if count > 1 {
 			vain := min(count-1, abandoned)
 			count, abandoned = count-vain, abandoned-vain
 		}
-		found[batch+" checks"] = strconv.FormatInt(count, 10)
+		found[checked+" checks"] = strconv.FormatInt(count, 10)
 	}
 }

@@ -157,7 +157,8 @@ func viewPlans() []proxy.Disturbance {
 func watched() []string {
 	return []string{
 		"namespaces", "deployments", "replicasets", "statefulsets", "daemonsets", "controllerrevisions", "pods",
-		"changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds", "changefreezes", "breakglasses", "webapps",
+		"changeworkloads", "changepods", "opsconfiginfoes", "controlledkinds", "changefreezes", "breakglasses",
+		"releasepolicies", "releasegates", "changeapprovals", "webapps",
 	}
 }
 

@@ -76,7 +76,7 @@ func TestViewPlansShowEachKindLateIncompleteAndTwice(t *testing.T) {
 		seen[disturbance.Resources[0]] = append(seen[disturbance.Resources[0]], name)
 		g.Expect(disturbance.Times).To(BeNumerically(">", 1))
 	}
-	g.Expect(seen).To(HaveLen(14))
+	g.Expect(seen).To(HaveLen(17))
 	for resource, views := range seen {
 		g.Expect(views).To(Equal([]string{"stale 1s", "stale 3s", "stale 10s", "unobserved", "replay"}), resource)
 	}
@@ -142,7 +142,7 @@ func TestChooseTakesTheNamedScenarios(t *testing.T) {
 		opts   options
 		chosen []string
 	}{
-		{options{}, []string{"daemonset", "declared", "first-nodes", "freeze", "held", "late", "park", "rollback", "statefulset", "stuck", "undeclared", "walkthrough"}},
+		{options{}, []string{"daemonset", "declared", "first-nodes", "freeze", "held", "late", "park", "rollback", "statefulset", "steps", "steps-nodes", "steps-partition", "stuck", "undeclared", "walkthrough"}},
 		{options{scenarios: "park,statefulset,server"}, []string{"park", "statefulset"}},
 		{options{only: "park/delete pods#1/500"}, []string{"park"}},
 	} {

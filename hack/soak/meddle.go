@@ -118,7 +118,7 @@ func (a *actor) failNewest(ctx context.Context, batches []appv1alpha1.ChangePod)
 		return errNothing
 	}
 	newest := slices.MaxFunc(batches, func(x, y appv1alpha1.ChangePod) int { return x.CreationTimestamp.Compare(y.CreationTimestamp.Time) })
-	return a.setVerdict(ctx, newest, appv1alpha1.VerdictUnpass, newest.Spec.PodInfos[:1])
+	return a.setVerdict(ctx, newest, appv1alpha1.VerdictUnpass, decide.CheckedBy(&newest)[:1])
 }
 
 func (a *actor) withdraw(ctx context.Context, batches []appv1alpha1.ChangePod) error {

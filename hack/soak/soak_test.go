@@ -28,9 +28,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/lab"
 	"github.com/traas-stack/altershield-operator/hack/soak/history"
 	"github.com/traas-stack/altershield-operator/hack/soak/invariant"
 	"github.com/traas-stack/altershield-operator/hack/soak/plan"
@@ -56,6 +60,27 @@ func TestChangeOfARepairBringsTheLabelWithItsTemplate(t *testing.T) {
 	g.Expect(change).To(HaveKeyWithValue("spec", HaveKeyWithValue("template", HaveKeyWithValue("metadata", And(
 		HaveKeyWithValue("annotations", And(HaveKeyWithValue("note", "7"), HaveKeyWithValue("local.altershield.io/ready-after", BeNil()))),
 		HaveKeyWithValue("labels", HaveKeyWithValue("local.altershield.io/start", "never")))))))
+}
+
+func TestFailNewestFailsAPodOrAnOrder(t *testing.T) {
+	g, scheme := NewWithT(t), runtime.NewScheme()
+	g.Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
+	order := appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart--x--1"}, Spec: appv1alpha1.ChangePodSpec{Order: true}}
+	batch := appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart--x--2", CreationTimestamp: metav1.Unix(1800000000, 0)}}
+	batch.Spec.PodInfos = []appv1alpha1.PodSummary{{Pod: "cart-a"}, {Pod: "cart-b"}}
+	a := &actor{lab: &lab.Lab{Kube: fake.NewClientBuilder().WithScheme(scheme).WithObjects(&order, &batch).WithStatusSubresource(&order).Build()}}
+	failed := func(name string) (pods []string) {
+		var found appv1alpha1.ChangePod
+		g.Expect(a.lab.Kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: name}, &found)).To(Succeed())
+		for _, result := range found.Status.PodResults {
+			pods = append(pods, result.Pod)
+		}
+		return pods
+	}
+	g.Expect(a.failNewest(t.Context(), []appv1alpha1.ChangePod{order, batch})).To(Succeed())
+	g.Expect(failed("cart--x--2")).To(HaveExactElements("cart-a"))
+	g.Expect(a.failNewest(t.Context(), []appv1alpha1.ChangePod{order})).To(Succeed())
+	g.Expect(failed("cart--x--1")).To(HaveExactElements("change order"))
 }
 
 func TestCrashesFindsAPanicAndADataRaceInALog(t *testing.T) {

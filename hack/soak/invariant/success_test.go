@@ -57,6 +57,19 @@ func TestSuccessCatchesOneWithoutEnoughPassedPods(t *testing.T) {
 	}
 }
 
+func TestSuccessCatchesABadVerdictOnAnOrderWhichHasNoPods(t *testing.T) {
+	g := NewWithT(t)
+	with := func(failed ...string) []string {
+		return invariant.Success(newStory().
+			batch("patch", "1", "a", 1, true, []string{"x"}, nil).
+			batch("patch", "2", "a", 1, true, nil, failed).
+			record("a", 1, "Success", "AllPodsPassed", 1, 1).after(time.Hour).
+			record("a", 1, "Success", "AllPodsPassed", 1, 1).writes, system()).Violations
+	}
+	g.Expect(with()).To(BeEmpty())
+	g.Expect(with("change order")).To(ConsistOf(ContainSubstring("pods [change order] have a bad verdict")))
+}
+
 func TestSuccessCatchesOneWithoutEnoughLivingPods(t *testing.T) {
 	pod := func(verb, subresource string, over bool) history.Write {
 		return history.Write{Verb: verb, Resource: "pods", Subresource: subresource, Name: "y", Pod: &history.Pod{Over: over}}
