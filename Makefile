@@ -96,7 +96,7 @@ node: build-node modules ## Open a shell with a cluster of real nodes, on Linux 
 .PHONY: e2e
 e2e: build-node modules ## Test an installation on a cluster of real nodes, on Linux as root: CONTRIBUTING.md, "Real nodes".
 	$(TEST_ENV) go test $(RACE) -c -tags e2e -o bin/e2e.test ./hack/e2e
-	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.fail-fast $(E2E_ARGS)
+	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.fail-fast -ginkgo.label-filter='!many' $(E2E_ARGS)
 
 # The shell beside the cluster has no module proxy.
 .PHONY: modules

@@ -17,28 +17,22 @@ limitations under the License.
 package controllers_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
-	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit/witness"
 )
 
 // threeSteps are steps of 1 pod, a quarter of them after one approval, and all after two.
@@ -127,12 +121,6 @@ func (s webSet) goOn(ctx context.Context, to string) (string, error) {
 		fmt.Sprintf("altershield.defense.antgroup.com/go-on=%d:%s", s.release(ctx), to))
 }
 
-// runs reports whether a pod runs. The workers of a LeaderWorkerSet count with their leader.
-func runs(pod *corev1.Pod) bool {
-	index := pod.Labels["leaderworkerset.sigs.k8s.io/worker-index"]
-	return pod.Status.Phase == corev1.PodRunning && (index == "" || index == "0")
-}
-
 // running returns how many pods of the namespace run each version.
 func running(ctx context.Context, namespace string) func() map[string]int {
 	return func() map[string]int {
@@ -142,7 +130,7 @@ func running(ctx context.Context, namespace string) func() map[string]int {
 		}
 		counts := map[string]int{}
 		for i := range list.Items {
-			if runs(&list.Items[i]) {
+			if witness.Runs(&list.Items[i]) {
 				counts[list.Items[i].Labels[versionLabel]]++
 			}
 		}
@@ -150,97 +138,13 @@ func running(ctx context.Context, namespace string) func() map[string]int {
 	}
 }
 
-// witness watches the pods and the records of a namespace. The API server numbers the writes to all of them in one order.
-type witness struct {
-	mutex sync.Mutex
-	seen  []sighting
-}
-
-type sighting struct {
-	revision uint64
-	kind     watch.EventType
-	object   client.Object
-}
-
-// watchPace watches pods and records of a namespace until the end of the spec, and further objects. What is there already counts from the
-// time of its list, not of its last write: a pod may be older than the last write of the record that lets it run, which is listed first.
-func watchPace(ctx context.Context, namespace string, others ...client.ObjectList) *witness {
+// watchPace watches pods and records of a namespace until the end of the spec, and further objects.
+func watchPace(ctx context.Context, namespace string, others ...client.ObjectList) *witness.Witness {
 	GinkgoHelper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	result, done := &witness{}, sync.WaitGroup{}
-	for _, list := range append(others, &appv1alpha1.ChangeWorkloadList{}, &corev1.PodList{}) {
-		Expect(kube.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
-		Expect(meta.EachListItem(list, func(object runtime.Object) error {
-			result.note(list.GetResourceVersion(), watch.Added, object.(client.Object))
-			return nil
-		})).To(Succeed())
-		stream, err := kube.Watch(ctx, list, client.InNamespace(namespace), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}})
-		Expect(err).NotTo(HaveOccurred())
-		done.Go(func() {
-			for event := range stream.ResultChan() {
-				if object, ok := event.Object.(client.Object); ok {
-					result.note(object.GetResourceVersion(), event.Type, object)
-				}
-			}
-		})
-	}
-	DeferCleanup(func() { cancel(); done.Wait() })
-	return result
-}
-
-func (w *witness) note(version string, kind watch.EventType, object client.Object) {
-	revision, err := strconv.ParseUint(version, 10, 64)
-	if err != nil {
-		return
-	}
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.seen = append(w.seen, sighting{revision, kind, object})
-}
-
-// ordered returns the writes in their order.
-func (w *witness) ordered() []sighting {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	return slices.SortedStableFunc(slices.Values(w.seen), func(a, b sighting) int { return cmp.Compare(a.revision, b.revision) })
-}
-
-// replay calls visit after each write, in their order, with the pods and records there were.
-func (w *witness) replay(visit func(pods map[string]*corev1.Pod, records map[string]*appv1alpha1.ChangeWorkload)) {
-	pods, records := map[string]*corev1.Pod{}, map[string]*appv1alpha1.ChangeWorkload{}
-	for _, each := range w.ordered() {
-		name := each.object.GetName()
-		switch object := each.object.(type) {
-		case *corev1.Pod:
-			if pods[name] = object; each.kind == watch.Deleted {
-				delete(pods, name)
-			}
-		case *appv1alpha1.ChangeWorkload:
-			records[object.Spec.Reversion] = object
-		}
-		visit(pods, records)
-	}
-}
-
-// excess returns how many pods ran a version at the same time beyond the step that its record showed, and how many ran at most. Versions in
-// without may run anywhere.
-func (w *witness) excess(without ...string) (excess []string, most map[string]int) {
-	most = map[string]int{}
-	w.replay(func(pods map[string]*corev1.Pod, records map[string]*appv1alpha1.ChangeWorkload) {
-		counts := map[string]int{}
-		for _, pod := range pods {
-			if runs(pod) {
-				counts[pod.Labels[versionLabel]]++
-			}
-		}
-		for version, count := range counts {
-			most[version] = max(most[version], count)
-			if allowed, limited := allowedOf(records[version]); limited && count > allowed && !slices.Contains(without, version) {
-				excess = append(excess, fmt.Sprintf("%d pods of %s ran in a step of %d", count, version, allowed))
-			}
-		}
-	})
-	return slices.Compact(excess), most
+	seen, err := witness.Watch(ctx, kube, namespace, others...)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(seen.Stop)
+	return seen
 }
 
 // writesToPods returns how often the operator wrote to each pod of a namespace.
@@ -257,31 +161,11 @@ func writesToPods(namespace string) map[string]int {
 	return counts
 }
 
-// unverified returns the pods that an EndpointSlice showed as ready before their batch had passed, and how many it showed in all.
-func (w *witness) unverified() (unverified []string, shown int) {
-	passed, served := map[string]bool{}, map[string]bool{}
-	for _, each := range w.ordered() {
-		switch object := each.object.(type) {
-		case *appv1alpha1.ChangePod:
-			for _, pod := range object.Spec.PodInfos {
-				passed[pod.Pod] = passed[pod.Pod] || object.Status.Status == "ExecuteDone"
-			}
-		case *discoveryv1.EndpointSlice:
-			for _, pod := range ready(object) {
-				if served[pod] = true; !passed[pod] {
-					unverified = append(unverified, pod)
-				}
-			}
-		}
-	}
-	return slices.Compact(unverified), len(served)
-}
-
 // leastSpare returns how many pods a disruption budget had at least beyond those that it needs.
-func (w *witness) leastSpare() int {
+func leastSpare(seen *witness.Witness) int {
 	least := math.MaxInt
-	for _, each := range w.ordered() {
-		if budget, ok := each.object.(*policyv1.PodDisruptionBudget); ok {
+	for _, each := range seen.Ordered() {
+		if budget, ok := each.Object.(*policyv1.PodDisruptionBudget); ok {
 			least = min(least, int(budget.Status.CurrentHealthy-budget.Status.DesiredHealthy))
 		}
 	}
@@ -300,35 +184,12 @@ func spare(ctx context.Context, budget *policyv1.PodDisruptionBudget) int {
 func onNode(ctx context.Context, namespace, version string) string {
 	GinkgoHelper()
 	for _, pod := range podsAt(ctx, namespace, version) {
-		if runs(&pod) {
+		if witness.Runs(&pod) {
 			return pod.Spec.NodeName
 		}
 	}
 	Fail("no pod of " + version + " runs")
 	return ""
-}
-
-// ready returns the names of the pods that an EndpointSlice shows as ready.
-func ready(slice *discoveryv1.EndpointSlice) (pods []string) {
-	for _, endpoint := range slice.Endpoints {
-		if endpoint.TargetRef != nil && ptr.Deref(endpoint.Conditions.Ready, true) {
-			pods = append(pods, endpoint.TargetRef.Name)
-		}
-	}
-	return pods
-}
-
-// allowedOf returns how many pods of a release its record lets run.
-func allowedOf(record *appv1alpha1.ChangeWorkload) (allowed int, limited bool) {
-	switch {
-	case record == nil:
-		return 0, true
-	case meta.IsStatusConditionFalse(record.Status.Conditions, "Paced"):
-		return 0, false
-	case record.Status.Pace == nil:
-		return 0, true
-	}
-	return int(record.Status.Pace.Target), true
 }
 
 // scale scales a Deployment or StatefulSet.

@@ -23,6 +23,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/traas-stack/altershield-operator/controllers/testkit/witness"
 	"github.com/traas-stack/altershield-operator/hack/local/assets"
 )
 
@@ -36,7 +37,7 @@ var _ = Describe("While the API server is away for three minutes", slow, Serial,
 			webSet
 			pods, ofStep int
 			old          string
-			seen         *witness
+			seen         *witness.Witness
 		}
 		// One release waits for an approval, the pods of the others are on their way.
 		waits := &paced{webSet: deployment(pacedNamespace(ctx, steps, ""), 20), pods: 20, ofStep: 5}
@@ -68,7 +69,7 @@ var _ = Describe("While the API server is away for three minutes", slow, Serial,
 			Consistently(running(ctx, web.namespace)).Should(runAtLeast(web.pods, web.old, next, web.ofStep))
 			web.mustApprove(ctx, "bob")
 			Expect(web.verified(ctx)).To(Equal(next))
-			excess, _ := web.seen.excess(web.old)
+			excess, _ := web.seen.Excess(web.old)
 			Expect(excess).To(BeEmpty())
 		}
 	})

@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit/witness"
 )
 
 // Ten workloads are released at the same time, ten times each.
@@ -65,7 +66,7 @@ var _ = Describe("A hundred paced releases of 20 pods", slow, Serial, func() {
 		for range workloads {
 			webs = append(webs, kind.of(pacedNamespace(ctx, `[{"replicas":1},{"percent":25},{"percent":100}]`, "")))
 		}
-		began, old, seen := time.Now(), make([]string, workloads), make([]*witness, workloads)
+		began, old, seen := time.Now(), make([]string, workloads), make([]*witness.Witness, workloads)
 		atOnce(workloads, func(i int) {
 			old[i] = begin(ctx, webs[i], kind.changes...)
 		})
@@ -76,7 +77,7 @@ var _ = Describe("A hundred paced releases of 20 pods", slow, Serial, func() {
 
 		beyond, full := 0, 0
 		for i, web := range webs {
-			excess, most := seen[i].excess(old[i])
+			excess, most := seen[i].Excess(old[i])
 			Expect(excess).To(BeEmpty(), web.namespace)
 			beyond += len(excess)
 			for _, count := range most {
@@ -91,7 +92,7 @@ var _ = Describe("A hundred paced releases of 20 pods", slow, Serial, func() {
 	}, pacedKinds(slow))
 
 	It("get no traffic before they passed", func(ctx context.Context) {
-		began, webs, seen := time.Now(), make([]webSet, workloads), make([]*witness, workloads)
+		began, webs, seen := time.Now(), make([]webSet, workloads), make([]*witness.Witness, workloads)
 		for i := range webs {
 			webs[i] = deployment(pacedNamespace(ctx, `[{"replicas":1},{"percent":25},{"percent":100}]`, `,"traffic":"Before"`), 20)
 			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: webs[i].namespace, Name: "web"}}
@@ -105,7 +106,7 @@ var _ = Describe("A hundred paced releases of 20 pods", slow, Serial, func() {
 		})
 		served := 0
 		for i := range webs {
-			unverified, shown := seen[i].unverified()
+			unverified, shown := seen[i].Unverified()
 			Expect(unverified).To(BeEmpty(), webs[i].namespace)
 			served += shown
 		}

@@ -121,7 +121,7 @@ func pacedReleases(others Labels) {
 		} else {
 			Expect(web.strategy(ctx)).To(BeElementOf("", "0", "RollingUpdate"))
 		}
-		excess, most := seen.excess(old)
+		excess, most := seen.Excess(old)
 		Expect(excess).To(BeEmpty())
 		Expect(most).To(HaveKeyWithValue(next, 20))
 		Expect(writesToPods(namespace)).To(HaveEach(BeNumerically("<=", 2)), "a gate or a deletion, besides the label of each finished pod")
@@ -237,11 +237,11 @@ func pacedReleases(others Labels) {
 		Expect(err).NotTo(HaveOccurred(), output)
 		Eventually(running(ctx, namespace)).Should(runAtLeast(40, old, next, 10))
 		Eventually(web.step(ctx)).Should(Equal("2/3 True AwaitingApproval"))
-		Expect(budgets.leastSpare()).To(BeNumerically(">=", -overlap))
+		Expect(leastSpare(budgets)).To(BeNumerically(">=", -overlap))
 
 		web.mustApprove(ctx, "bob")
 		web.verified(ctx)
-		excess, _ := seen.excess(old)
+		excess, _ := seen.Excess(old)
 		Expect(excess).To(BeEmpty())
 	},
 		Entry("a Deployment", pacedKind{of: func(namespace string) webSet { return deployment(namespace, 20) }}, 0),
@@ -312,7 +312,7 @@ func pacedReleases(others Labels) {
 			Eventually(running(ctx, namespace)).Should(Equal(map[string]int{next: 5}))
 			Expect(web.verified(ctx)).To(Equal(next))
 		}
-		unverified, shown := seen.unverified()
+		unverified, shown := seen.Unverified()
 		Expect(unverified).To(BeEmpty())
 		Expect(shown).To(BeNumerically(">=", 20))
 	})

@@ -26,7 +26,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/altershield"
 )
 
@@ -62,20 +61,6 @@ func (s webSet) checks(ctx context.Context) func() []string {
 // nodes returns the checks of the orders of a namespace, or of their batches, at the server.
 func (s webSet) nodes(ofOrders bool) []altershield.Node {
 	return slices.DeleteFunc(nodesOf(s.namespace), func(node altershield.Node) bool { return node.OfOrder != ofOrders })
-}
-
-// most returns how many pods of a version counted at the same time.
-func (w *witness) most(version string, counts func(*corev1.Pod) bool) (most int) {
-	w.replay(func(pods map[string]*corev1.Pod, _ map[string]*appv1alpha1.ChangeWorkload) {
-		present := 0
-		for _, pod := range pods {
-			if pod.Labels[versionLabel] == version && counts(pod) {
-				present++
-			}
-		}
-		most = max(most, present)
-	})
-	return most
 }
 
 // serves reports whether a pod may get traffic.
@@ -163,7 +148,7 @@ var _ = Describe("A release in steps that AlterShield Server checks as a whole",
 			Expect(web.step(ctx)()).To(Equal("2/2 False AllSteps"))
 			Expect(web.labels(ctx)()).NotTo(HaveKey("altershield.defense.antgroup.com/suspend"))
 			Eventually(ordersOf).WithArguments(web.namespace).Should(HaveExactElements("SUCCESS", "CANCEL", "SUCCESS"))
-			Expect(seen.most(bad, counts)).To(BeZero())
+			Expect(seen.Most(bad, counts)).To(BeZero())
 		},
 		Entry("a Deployment", twoPods, "", isRunning),
 		Entry("a Deployment whose pods may start but get no traffic before", twoPods, `,"traffic":"Before"`, serves),

@@ -33,6 +33,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
 // followsTheReadme runs the commands of the README as they are printed there, with another registry.
@@ -155,7 +157,7 @@ func isRemoved(ctx context.Context) {
 	fail(ctx, sets)
 	holds(ctx, sets)
 	paced := controlledNamespace(ctx, "midway")
-	inSteps(ctx, paced)
+	inSteps(ctx, paced, appv1alpha1.ReleaseStep{Percent: 50, Approvals: 1})
 	parted := setsOfEachKind(paced)
 	create(ctx, parted)
 	stepOne(ctx, parted)

@@ -21,11 +21,14 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit/witness"
 )
 
 // Gates are added by the webhook until the API server does it.
@@ -48,8 +52,9 @@ func releasesInSteps(ctx context.Context) {
 	kubectl(ctx, "apply", "-k", "config/gates")
 	permitDeletions(ctx)
 	namespace := controlledNamespace(ctx, "paced")
-	withoutAPolicy(ctx, inSteps(ctx, namespace))
-	inSteps(ctx, namespace)
+	half := appv1alpha1.ReleaseStep{Percent: 50, Approvals: 1}
+	withoutAPolicy(ctx, inSteps(ctx, namespace, half))
+	inSteps(ctx, namespace, half)
 	sets := setsOfEachKind(namespace)
 	create(ctx, sets)
 	old := versionsOf(ctx, sets)
@@ -72,8 +77,9 @@ func releasesInSteps(ctx context.Context) {
 		settles(ctx, s)
 	}
 	fmt.Print(kubectl(ctx, "get", "releasepolicies,changeapprovals,changeworkloads", "-n", namespace, "-o", "wide"))
-	Expect(seen.faults(old)).To(BeEmpty())
-	figure("%s", seen)
+	excess, most := seen.Excess(old...)
+	Expect(excess).To(BeEmpty())
+	figure("%d versions ran %d pods at most, each within its step", len(most), slices.Max(slices.Collect(maps.Values(most))))
 }
 
 // withoutAPolicy deletes the policy of a namespace without pods, which then needs no ReleaseGate.
@@ -106,17 +112,27 @@ func servesCheckedPods(ctx context.Context) {
 		succeeds(ctx, namespace, web.record(ctx))
 		settles(ctx, web)
 	}
-	Expect(seen.faults(old)).To(BeEmpty())
-	Expect(seen.served).To(HaveLen(2*web.size()), "each pod of both releases should have got traffic")
-	figure("%s", seen)
+	unverified, served := seen.Unverified(old...)
+	Expect(unverified).To(BeEmpty())
+	Expect(served).To(Equal(2*web.size()), "each pod of both releases should have got traffic")
+	figure("%d pods got traffic, each after it passed", served)
 }
 
-// inSteps creates a policy with steps of one pod, of half of them after an approval, and of all of them.
-func inSteps(ctx context.Context, namespace string) *appv1alpha1.ReleasePolicy {
+// watchReleases watches a namespace until the end of the spec.
+func watchReleases(ctx context.Context, namespace string) *witness.Witness {
+	GinkgoHelper()
+	seen, err := witness.Watch(ctx, kube, namespace, &appv1alpha1.ChangePodList{}, &discoveryv1.EndpointSliceList{})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(seen.Stop)
+	return seen
+}
+
+// inSteps creates a policy with steps of one pod, the one given, and all pods.
+func inSteps(ctx context.Context, namespace string, second appv1alpha1.ReleaseStep) *appv1alpha1.ReleasePolicy {
 	GinkgoHelper()
 	return inEffect(ctx, byPolicy, &appv1alpha1.ReleasePolicy{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "careful"},
-		Spec:       appv1alpha1.ReleasePolicySpec{Steps: []appv1alpha1.ReleaseStep{{Replicas: 1}, {Percent: 50, Approvals: 1}, {Percent: 100}}},
+		Spec:       appv1alpha1.ReleasePolicySpec{Steps: []appv1alpha1.ReleaseStep{{Replicas: 1}, second, {Percent: 100}}},
 	})
 }
 
