@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -35,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/pace"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
@@ -97,8 +97,7 @@ func paceChanged() predicate.Predicate {
 
 // pacedBy returns the ReleasePolicy that paces a release, empty if none does.
 func pacedBy(record *appv1alpha1.ChangeWorkload) string {
-	if record.Status.Pace == nil || record.Status.ObservedRelease != record.Spec.Release ||
-		!meta.IsStatusConditionTrue(record.Status.Conditions, appv1alpha1.ConditionPaced) {
+	if record.Status.Pace == nil || !decide.IsPaced(record) {
 		return ""
 	}
 	return record.Status.Pace.Policy
