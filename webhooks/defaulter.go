@@ -87,6 +87,11 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 	if before.isLeftAlone(marks{}) {
 		return admission.Patched("", patch(d.kind, before, before.leftAlone(marks{}))...)
 	}
+	if before.isStampedAfter(marks{}) { // by an earlier call of the webhook for this request
+		if before, err = before.unsteered(marks{}); err != nil {
+			return d.unreadable(request, err)
+		}
+	}
 	before.exempt = !released
 	before.knownAs = d.past.orphanVersion(ctx, request.Namespace, created, before)
 	after, err := stampNew(before, request.UserInfo.Username, d.clock.Now())
@@ -98,7 +103,7 @@ func (d *defaulter) create(ctx context.Context, request admission.Request, creat
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if released {
-		course := d.course(ctx, nil, before, start{request: request, object: created, number: 1, isNew: true})
+		course := d.course(ctx, nil, before, start{request: request, object: before.object, number: 1, isNew: true})
 		if course.denial != nil {
 			return *course.denial
 		}

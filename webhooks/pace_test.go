@@ -331,6 +331,21 @@ func TestDefaulterIsCalledAgainForAPacedRelease(t *testing.T) {
 	}
 }
 
+func TestDefaulterIsCalledAgainForANewWorkload(t *testing.T) {
+	for name, objects := range map[string][]client.Object{
+		"that is frozen": {lock()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			first, _ := admit(t, kind.Kind{}, requestOf(t, nil, deployment(t)), objects...)
+			sent := patched(t, deployment(t), first)
+			g.Expect(at(sent, "spec")).To(HaveKeyWithValue("paused", true))
+			again, _ := admit(t, kind.Kind{}, requestOf(t, nil, sent), objects...)
+			g.Expect(patched(t, sent, again)).To(Equal(sent))
+		})
+	}
+}
+
 func TestDefaulterFreezesAPacedRelease(t *testing.T) {
 	g := NewWithT(t)
 	release := all(stamped(versionOf123, "1"), atPartition(2))
