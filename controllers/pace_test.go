@@ -298,6 +298,23 @@ func pacedReleases(others Labels) {
 		Expect(web.field(ctx, "{.spec.paused} {.spec.strategy.rollingUpdate.maxUnavailable}")).To(Equal(" 25%"))
 	})
 
+	It("creates no pod before its first step is approved if its pods are checked before traffic", others, func(ctx context.Context) {
+		namespace := pacedNamespace(ctx, `[{"replicas":1,"approvals":1},{"percent":100}]`, `,"traffic":"Before"`)
+		web := deployment(namespace, 4)
+		web.create(ctx)
+		old := web.verified(ctx)
+		seen := watchPace(ctx, namespace)
+		next := web.released(ctx, "second")
+		Eventually(web.step(ctx)).Should(Equal("0/2 True AwaitingApproval"))
+		output, err := kubectl(ctx, "-n", namespace, "rollout", "resume", "deployment", "web")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Consistently(running(ctx, namespace)).Should(Equal(map[string]int{old: 4}))
+		Expect(seen.Most(next, exists)).To(BeZero())
+		web.mustApprove(ctx, "bob")
+		Expect(web.verified(ctx)).To(Equal(next))
+		web.isFree(ctx)
+	})
+
 	It("gives no pod traffic before it passed", others, func(ctx context.Context) {
 		namespace := pacedNamespace(ctx, `[{"percent":100}]`, `,"traffic":"Before"`)
 		web := deployment(namespace, 5)

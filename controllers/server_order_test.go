@@ -63,12 +63,7 @@ func (s webSet) nodes(ofOrders bool) []altershield.Node {
 	return slices.DeleteFunc(nodesOf(s.namespace), func(node altershield.Node) bool { return node.OfOrder != ofOrders })
 }
 
-// serves reports whether a pod may get traffic.
-func serves(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-		return condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
-	})
-}
+func exists(*corev1.Pod) bool { return true }
 
 func isRunning(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodRunning }
 
@@ -151,9 +146,31 @@ var _ = Describe("A release in steps that AlterShield Server checks as a whole",
 			Expect(seen.Most(bad, counts)).To(BeZero())
 		},
 		Entry("a Deployment", twoPods, "", isRunning),
-		Entry("a Deployment whose pods may start but get no traffic before", twoPods, `,"traffic":"Before"`, serves),
+		Entry("a Deployment before traffic", twoPods, `,"traffic":"Before"`, exists),
 		Entry("a StatefulSet", slow, twoOrdinals, "", isRunning),
 	)
+
+	It("creates no pod before its order passed if its pods are checked before traffic, nor do those of a new workload", func(ctx context.Context) {
+		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Actions: []string{altershield.ActionStartOrder}})
+		web := twoPods(pacedNamespace(ctx, twoSteps, `,"traffic":"Before"`))
+		seen := watchPace(ctx, web.namespace)
+		begins := func(version, progress string, orders int) {
+			GinkgoHelper()
+			Eventually(web.step(ctx)).Should(Equal("0/" + progress + " True AwaitingOrder"))
+			Eventually(web.checks(ctx)).Should(HaveExactElements("order=true PreSubmitted Verifying"))
+			Consistently(running(ctx, web.namespace)).ShouldNot(HaveKey(version))
+			Expect(seen.Most(version, exists)).To(BeZero())
+			Expect(web.nodes(true)).To(HaveLen(orders))
+			pass(ctx, web.nodes(true)[orders-1], "PRE")
+			Expect(web.verified(ctx)).To(Equal(version))
+			Expect(web.step(ctx)()).To(Equal(progress + "/" + progress + " False AllSteps"))
+			web.isFree(ctx)
+			Expect(seen.Most(version, exists)).To(Equal(2))
+		}
+		web.create(ctx)
+		begins(web.version(ctx)(), "1", 1)
+		begins(web.released(ctx, "second"), "2", 2)
+	})
 
 	It("fails if its order fails after the last step, until a user withdraws that", func(ctx context.Context) {
 		web, _ := orderedSet(ctx, twoPods, "")
@@ -201,8 +218,10 @@ var _ = Describe("A release in steps that AlterShield Server checks as a whole",
 		Eventually(eventsIn(ctx, web.namespace)).Should(ContainElement(And(HavePrefix("BatchNotChecked: "), ContainSubstring("the change order counts as passed"))))
 	})
 
-	It("runs all its pods, and is checked once they passed, if it leaves its steps while its order is checked", func(ctx context.Context) {
-		web, _ := orderedSet(ctx, twoPods, "")
+	traffic := []TableEntry{Entry("with traffic", ""), Entry("before traffic", `,"traffic":"Before"`)}
+
+	DescribeTable("runs all its pods, and is checked once they passed, if it leaves its steps while its order is checked:", func(ctx context.Context, fields string) {
+		web, _ := orderedSet(ctx, twoPods, fields)
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Actions: []string{altershield.ActionStartOrder}})
 		next := web.released(ctx, "second")
 		Eventually(web.checks(ctx)).Should(HaveExactElements("order=true PreSubmitted Verifying"))
@@ -211,14 +230,15 @@ var _ = Describe("A release in steps that AlterShield Server checks as a whole",
 		Eventually(web.step(ctx)).Should(Equal("0/2 False PolicyRemoved"))
 		Eventually(running(ctx, web.namespace)).Should(Equal(map[string]int{next: 2}))
 		Eventually(func() string { return reasonOf(ctx, web.namespace, web.record(ctx)) }).Should(Equal("AwaitingOrder"))
-		pass(ctx, web.nodes(true)[0], "PRE")
+		last := len(web.nodes(true)) - 1 // a new workload is paced before traffic only
+		pass(ctx, web.nodes(true)[last], "PRE")
 		Expect(web.verified(ctx)).To(Equal(next))
-		Expect(web.nodes(true)[0].State).To(Equal("POST_AOP_FINISH"))
+		Expect(web.nodes(true)[last].State).To(Equal("POST_AOP_FINISH"))
 		Expect(web.field(ctx, "{.spec.paused} {.spec.strategy.rollingUpdate.maxUnavailable}")).To(Equal(" 25%"))
-	})
+	}, traffic)
 
-	It("leaves nothing held if its namespace is opted out while its order is checked", func(ctx context.Context) {
-		web, _ := orderedSet(ctx, twoPods, "")
+	DescribeTable("leaves nothing held if its namespace is opted out while its order is checked:", func(ctx context.Context, fields string) {
+		web, _ := orderedSet(ctx, twoPods, fields)
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Actions: []string{altershield.ActionStartOrder}})
 		next := web.released(ctx, "second")
 		Eventually(web.checks(ctx)).Should(HaveExactElements("order=true PreSubmitted Verifying"))
@@ -227,7 +247,7 @@ var _ = Describe("A release in steps that AlterShield Server checks as a whole",
 		Eventually(running(ctx, web.namespace)).Should(Equal(map[string]int{next: 2}))
 		Eventually(web.annotations(ctx)).ShouldNot(HaveKey("altershield.defense.antgroup.com/paced"))
 		Expect(web.field(ctx, "{.spec.paused} {.spec.strategy.rollingUpdate.maxUnavailable}")).To(Equal(" 25%"))
-	})
+	}, traffic)
 
 	It("is cancelled by a later release, which has an order of its own; one to a verified version has no check", func(ctx context.Context) {
 		web, first := orderedSet(ctx, twoPods, "")

@@ -205,7 +205,11 @@ func (d *defaulter) adjust(ctx context.Context, request admission.Request, known
 		if err != nil {
 			return admission.Errored(http.StatusInternalServerError, err)
 		}
-		warnings = slices.Concat(warnings, advice, goOnAdvice(phrase, old, before))
+		rest, err := d.paces.restAgain(phrase, old, &after)
+		if err != nil {
+			return admission.Errored(http.StatusInternalServerError, err)
+		}
+		warnings = slices.Concat(warnings, advice, rest, goOnAdvice(phrase, old, before))
 	}
 	warnings = slices.Concat(warnings, keptKeys(old, before, after), labelAdvice(old, before))
 	return admission.Patched("", patch(d.kind, before, after)...).WithWarnings(warnings...)
@@ -217,7 +221,9 @@ func (d *defaulter) course(ctx context.Context, old *marks, updated marks, asked
 	if err != nil {
 		return failed(err)
 	}
-	asked.paced = paced
+	if asked.paced = paced; paced != nil {
+		paced.setRest(d.freezes.phrase(asked), d.freezes.obstacle(asked))
+	}
 	result := d.freezes.courseOf(ctx, asked)
 	result.warnings = slices.Concat(warnings, result.warnings)
 	return result

@@ -187,7 +187,7 @@ func (f *freezes) obstacle(asked start) string {
 	case !pauses:
 		return "its rollout can't be held"
 	case asked.isNew && !dormant:
-		return "its first pods would start"
+		return "a pause doesn't keep its first pods from starting"
 	case pauser.Paused(asked.object):
 		return ""
 	case recurs && !asked.isNew:
@@ -271,12 +271,18 @@ func (m *marks) hold(release int64) {
 	if !ok || m.paused {
 		return
 	}
-	m.paused = true
 	if isHeld(m.annotations) {
+		m.paused = true
 		return
 	}
+	m.pause(pauser)
+	m.annotations[appv1alpha1.AnnotationHeld] = strconv.FormatInt(release, 10)
+}
+
+// pause pauses the rollout, and remembers the fields that this overwrites.
+func (m *marks) pause(pauser workload.Pauser) {
+	m.paused = true
 	if originals := m.originalsOf(pauser); originals != "" {
 		m.annotations[appv1alpha1.AnnotationHeldFrom] = originals
 	}
-	m.annotations[appv1alpha1.AnnotationHeld] = strconv.FormatInt(release, 10)
 }

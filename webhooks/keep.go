@@ -80,6 +80,24 @@ func (p *paces) keep(ctx context.Context, phrase string, old marks, stamped *mar
 		goOnForm(paced.Release, appv1alpha1.GoOnAll))}, nil
 }
 
+// restAgain pauses the rollout of a paced release again whose pause a user ends, if the gates of its pods keep them from traffic only: they
+// start with their step. The operator resumes it if that has begun.
+func (p *paces) restAgain(phrase string, old marks, stamped *marks) (warnings []string, err error) {
+	paced := appv1alpha1.PacedOf(stamped.annotations, old.release().Number)
+	pauser, ok := p.kind.(workload.Pauser)
+	switch {
+	case !ok || !old.paused || stamped.paused || old.hasFailed(),
+		paced == nil || paced.Lever != appv1alpha1.LeverGates || paced.Traffic != appv1alpha1.TrafficBefore,
+		paced.Rests && !old.isParked(): // the field is kept
+		return nil, nil
+	}
+	for _, key := range []string{appv1alpha1.AnnotationHeld, appv1alpha1.AnnotationHeldFrom, appv1alpha1.AnnotationFrozen} {
+		delete(stamped.annotations, key)
+	}
+	paced.Rests = stamped.rest(pauser)
+	return []string{phrase + " is paced: it stays paused until its step begins"}, stamped.write(appv1alpha1.AnnotationPaced, paced)
+}
+
 // hasFailed reports whether the present release is held for a failure, or was: a user may resume it. One that waits for the end of a freeze
 // or for its first nodes is held, too.
 func (m marks) hasFailed() bool {

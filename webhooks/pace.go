@@ -67,7 +67,9 @@ type pacing struct {
 	// gate is the gate of the pods, empty for none.
 	gate string
 	// isNew reports whether the workload is new.
-	isNew    bool
+	isNew bool
+	// rests reports whether its rollout is paused until the first step begins.
+	rests    bool
 	warnings []string
 }
 
@@ -120,6 +122,17 @@ func (p *pacing) setGate(phrase, gateless string) {
 		p.warnings = append(p.warnings, fmt.Sprintf("the pods of %s get traffic before they are checked: %s", phrase, gateless))
 	case p.lever == appv1alpha1.LeverGates:
 		p.gate = appv1alpha1.GateStart
+	}
+}
+
+// setRest has the rollout paused until the first step begins, if the gates of the pods keep them from traffic only. obstacle is why a pause
+// doesn't keep them from starting, empty if it does.
+func (p *pacing) setRest(phrase, obstacle string) {
+	if p.lever != appv1alpha1.LeverGates || p.gate != appv1alpha1.GateReady {
+		return
+	}
+	if p.rests = obstacle == ""; !p.rests {
+		p.warnings = append(p.warnings, fmt.Sprintf("the pods of %s start, without traffic, before its first step: %s", phrase, obstacle))
 	}
 }
 
@@ -247,7 +260,8 @@ func (p *pacing) missing(kind workload.Kind, object client.Object, desired int32
 	return pinned.Missing(object, desired)
 }
 
-// pace marks a release that is rolled out in steps. Its pods get their gate, or its rollout is paused in the same write.
+// pace marks a release that is rolled out in steps. Its pods get their gate, and its rollout is paused in the same write where gates alone
+// don't keep them from starting before their step.
 func (m *marks) pace(paced *pacing, release int64) error {
 	if paced == nil {
 		return nil
@@ -258,10 +272,22 @@ func (m *marks) pace(paced *pacing, release int64) error {
 		change, originals := pinned.Pin(m.object)
 		m.steer, mark.From = slices.Concat(m.steer, change), fromOf(originals)
 	}
-	if pauser, ok := m.kind.(workload.Pauser); ok && paced.lever != appv1alpha1.LeverGates {
+	switch pauser, ok := m.kind.(workload.Pauser); {
+	case ok && paced.lever != appv1alpha1.LeverGates:
 		m.paused, mark.From = true, fromOf(m.originalsOf(pauser))
+	case ok && paced.rests:
+		mark.Rests = m.rest(pauser)
 	}
 	return m.write(appv1alpha1.AnnotationPaced, mark)
+}
+
+// rest pauses the rollout, and reports whether the pause is the operator's: that of a user stays one.
+func (m *marks) rest(pauser workload.Pauser) bool {
+	if !m.paused {
+		m.pause(pauser)
+		return true
+	}
+	return m.isHeld()
 }
 
 // fromOf returns originals as a mark has them, nil for none.

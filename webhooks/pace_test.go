@@ -34,6 +34,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/testkit/kinds"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/cronjob"
 	"github.com/traas-stack/altershield-operator/controllers/workload/daemonset"
@@ -97,6 +98,9 @@ func atPartition(partition int) edit {
 func marked(mark string) edit { return annotation(pacedKey, mark) }
 
 const (
+	// beforeTraffic rests until the first step begins.
+	beforeTraffic = `{"release":2,"policy":"default/careful","lever":"Gates","traffic":"Before","rests":true,"from":{"maxUnavailable":"25%"}}`
+
 	byGates     = `{"release":2,"policy":"default/careful","lever":"Gates","traffic":"With","from":{"maxUnavailable":"25%"}}`
 	byPartition = `{"release":2,"policy":"default/careful","lever":"Partition","traffic":"With","from":{"partition":2}}`
 	byNodes     = `{"release":2,"policy":"default/careful","lever":"Nodes","traffic":"With"}`
@@ -117,8 +121,9 @@ func TestDefaulterPacesReleases(t *testing.T) {
 		{"by gates", kind.Kind{}, all(), []client.Object{careful(), gate()}, byGates, nil,
 			map[string]any{setGate: "start", unavailable: float64(0)}, []string{"/spec/paused", "~1held"}},
 		{"by gates before traffic", kind.Kind{}, all(), []client.Object{careful(before), gate()},
-			`{"release":2,"policy":"default/careful","lever":"Gates","traffic":"Before","from":{"maxUnavailable":"25%"}}`, nil,
-			map[string]any{setGate: "ready"}, nil},
+			beforeTraffic, nil, map[string]any{setGate: "ready", "add /spec/paused": true}, []string{"~1held"}},
+		{"before traffic with the pause of a user", kind.Kind{}, field(true, "paused", "spec"), []client.Object{careful(before), gate()},
+			strings.Replace(beforeTraffic, `"rests":true,`, "", 1), nil, map[string]any{setGate: "ready"}, []string{"/spec/paused"}},
 		{"with its capacity as declared", kind.Kind{}, all(), []client.Object{careful(asDeclared), gate()},
 			`{"release":2,"policy":"default/careful","lever":"Gates","traffic":"With"}`,
 			[]string{"while a step waits, 1 of 5 pods of deployment sleep may be missing: the capacity of ReleasePolicy default/careful is AsDeclared"},
@@ -220,12 +225,54 @@ func TestDefaulterPacesNoOtherReleases(t *testing.T) {
 	response, _ = admit(t, cronjob.Kind{}, requestOf(t, nil, deployment(t)), careful(before), gate())
 	g.Expect(response.Warnings).To(ContainElement("cronjob sleep is not paced: nothing can hold back its pods"))
 	response, patch = admit(t, kind.Kind{}, requestOf(t, nil, deployment(t)), careful(before), gate())
-	g.Expect(annotationSet(patch, pacedKey)).To(Equal(`{"release":1,"policy":"default/careful","lever":"Gates","traffic":"Before","new":true}`))
-	g.Expect(patch).To(HaveKeyWithValue(setGate, "ready"))
+	g.Expect(annotationSet(patch, pacedKey)).To(Equal(`{"release":1,"policy":"default/careful","lever":"Gates","traffic":"Before","new":true,"rests":true}`))
+	g.Expect(patch).To(And(HaveKeyWithValue(setGate, "ready"), HaveKeyWithValue("add /spec/paused", true)))
 	g.Expect(patch).NotTo(HaveKey(ContainSubstring("strategy")), "there are no pods that it could take away")
 	g.Expect(response.Warnings).To(BeEmpty())
 	response, _ = admit(t, kind.Kind{}, requestOf(t, nil, deployment(t)), careful(before, asDeclared), gate())
 	g.Expect(response.Warnings).To(BeEmpty())
+	_, patch = admit(t, kind.Kind{}, requestOf(t, nil, deployment(t, field(true, "paused", "spec"))), careful(before), gate())
+	g.Expect(annotationSet(patch, pacedKey)).To(HaveSuffix(`"new":true}`), "its creator has paused it")
+}
+
+// Not every kind can be held, and a pause may not keep a new workload from starting.
+func TestDefaulterWarnsOfPodsThatStartBeforeTheFirstStep(t *testing.T) {
+	rollouts, unpausable := kinds.Sample(t, "..", "rollout", "rollouts"), struct{ workload.Kind }{kind.Kind{}}
+	old, updated := deployment(t, stamped(versionOf123, "1")), deployment(t, stamped(versionOf123, "1"), repaired)
+	ofAll := func(policy *appv1alpha1.ReleasePolicy) {
+		before(policy)
+		policy.Spec.Workloads = []appv1alpha1.WorkloadSelector{{Kind: "Rollout.argoproj.io"}, {Kind: "Deployment.apps"}}
+	}
+	for _, row := range []struct {
+		name         string
+		kind         workload.Kind
+		old, updated object
+		mark         string
+		paused       bool
+		warnings     []string
+	}{
+		{"not of one that can be held", rollouts, old, updated,
+			`{"release":2,"policy":"default/careful","lever":"Gates","traffic":"Before","rests":true}`, true, nil},
+		{"of one that can't be held", unpausable, old, updated,
+			`{"release":2,"policy":"default/careful","lever":"Gates","traffic":"Before"}`, false,
+			[]string{"the pods of deployment sleep start, without traffic, before its first step: its rollout can't be held"}},
+		{"of a new one", rollouts, nil, deployment(t), `{"release":1,"policy":"default/careful","lever":"Gates","traffic":"Before","new":true}`, false,
+			[]string{"the pods of rollout sleep start, without traffic, before its first step: a pause doesn't keep its first pods from starting"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			request := requestOf(t, row.old, row.updated)
+			request.Kind.Kind = row.kind.GroupVersionKind().Kind
+			response, patch := admit(t, row.kind, request, careful(ofAll), gate())
+			g.Expect(annotationSet(patch, pacedKey)).To(Equal(row.mark))
+			g.Expect(response.Warnings).To(Equal(row.warnings))
+			if row.paused {
+				g.Expect(patch).To(HaveKeyWithValue("add /spec/paused", true))
+			} else {
+				g.Expect(patch).NotTo(HaveKey(ContainSubstring("paused")))
+			}
+		})
+	}
 }
 
 func TestDefaulterEndsThePaceOfTheReleaseBefore(t *testing.T) {
@@ -301,7 +348,11 @@ func TestDefaulterIsCalledAgainForAPacedRelease(t *testing.T) {
 		old     edit
 		objects []client.Object
 	}{
-		"by gates":                 {kind.Kind{}, all(), []client.Object{careful(), gate()}},
+		"by gates":               {kind.Kind{}, all(), []client.Object{careful(), gate()}},
+		"before traffic":         {kind.Kind{}, all(), []client.Object{careful(before), gate()}},
+		"before traffic, frozen": {kind.Kind{}, all(), []client.Object{careful(before), gate(), lock()}},
+		"before traffic, after one that rests": {kind.Kind{}, all(marked(strings.Replace(beforeTraffic, `"release":2`, `"release":1`, 1)), field(true, "paused", "spec"),
+			field(float64(0), "maxUnavailable", "spec", "strategy", "rollingUpdate")), []client.Object{careful(before), gate()}},
 		"by gates, frozen":         {kind.Kind{}, all(), []client.Object{careful(), gate(), lock()}},
 		"by the partition":         {statefulset.Kind{}, atPartition(2), []client.Object{careful()}},
 		"by the partition, frozen": {statefulset.Kind{}, atPartition(2), []client.Object{careful(), lock()}},
@@ -333,7 +384,9 @@ func TestDefaulterIsCalledAgainForAPacedRelease(t *testing.T) {
 
 func TestDefaulterIsCalledAgainForANewWorkload(t *testing.T) {
 	for name, objects := range map[string][]client.Object{
-		"that is frozen": {lock()},
+		"that rests":                {careful(before), gate()},
+		"that is frozen":            {lock()},
+		"that is frozen, and rests": {careful(before), gate(), lock()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -358,6 +411,55 @@ func TestDefaulterFreezesAPacedRelease(t *testing.T) {
 	g.Expect(annotationSet(patch, pacedKey)).To(Equal(byGates))
 	g.Expect(patch).To(HaveKeyWithValue("add /spec/paused", true))
 	g.Expect(annotationSet(patch, heldKey)).To(Equal("2"))
+	_, patch = admit(t, kind.Kind{}, requestOf(t, deployment(t, stamped(versionOf123, "1")), deployment(t, stamped(versionOf123, "1"), repaired)), careful(before), gate(), lock())
+	g.Expect(annotationSet(patch, pacedKey)).To(Equal(beforeTraffic), "it rests once the freeze has ended")
+	g.Expect(annotationSet(patch, heldKey)).To(Equal("2"))
+}
+
+// The gates of its pods don't keep them from starting.
+func TestDefaulterLetsAReleaseRestWhosePauseAUserEnds(t *testing.T) {
+	const stays = "deployment sleep is paced: it stays paused until its step begins"
+	pausedByUser := strings.Replace(beforeTraffic, `"rests":true,`, "", 1)
+	paused := func(edits ...edit) edit {
+		return all(stamped(versionOf123, "2"), field(float64(0), "maxUnavailable", "spec", "strategy", "rollingUpdate"), field(true, "paused", "spec"), all(edits...))
+	}
+	frozen := all(annotation(heldKey, "2"), annotation(frozenKey, mark))
+	excepting := lock(func(spec *appv1alpha1.ChangeFreezeSpec) {
+		spec.Except = &appv1alpha1.FreezeException{Users: []string{"alice"}}
+	})
+	for _, row := range []struct {
+		name     string
+		old      edit
+		objects  []client.Object
+		rests    bool
+		warnings []string
+		gone     []string
+	}{
+		{"its own", paused(marked(pausedByUser)), nil, true, []string{stays}, nil},
+		{"that of a freeze by which it may pass", paused(marked(beforeTraffic), frozen), []client.Object{excepting}, true, []string{stays}, []string{heldKey, frozenKey}},
+		{"not under traffic", paused(marked(byGates)), nil, false, nil, nil},
+		{"not of one that failed", paused(marked(pausedByUser), annotation(heldKey, "2")), nil, false, nil, nil},
+		{"not of another release", paused(marked(strings.Replace(pausedByUser, `"release":2`, `"release":1`, 1))), nil, false, nil, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			old := deployment(t, row.old)
+			after, warnings := submitted(t, kind.Kind{}, old, with(t, old, without("paused", "spec")), append(row.objects, careful(before), gate())...)
+			if row.warnings != nil {
+				g.Expect(warnings).To(Equal(admission.Warnings(row.warnings)))
+			}
+			if !row.rests {
+				g.Expect(at(after, "spec")).NotTo(HaveKey("paused"))
+				g.Expect(annotationOf(after, pacedKey)).To(Equal(annotationOf(old, pacedKey)))
+				return
+			}
+			g.Expect(at(after, "spec")).To(HaveKeyWithValue("paused", true))
+			g.Expect(annotationOf(after, pacedKey)).To(ContainSubstring(`"rests":true`))
+			for _, key := range row.gone {
+				g.Expect(at(after, "metadata", "annotations")).NotTo(HaveKey(key))
+			}
+		})
+	}
 }
 
 func TestDefaulterKeepsAPacedReleaseParked(t *testing.T) {

@@ -238,6 +238,9 @@ func TestSteerOfAPacedRelease(t *testing.T) {
 			decision: decide.Decision{Resume: true, Let: 5}, wantMark: `{"release":2,"policy":"default/web","lever":"Gates"}`},
 		{name: "a failure holds it", mark: `{"release":2,"policy":"default/web","lever":"Gates"}`, decision: decide.Decision{Pause: true},
 			wantPaused: true, wantMark: `{"release":2,"policy":"default/web","lever":"Gates"}`, want: map[string]string{"held": "2"}},
+		{name: "a hold that ends while a step waits goes on as its pause", paused: true, held: "2", mark: `{"release":2,"policy":"default/web","lever":"Gates"}`,
+			decision: decide.Decision{Rest: true, Unhold: true}, wantPaused: true, wantMark: `{"release":2,"policy":"default/web","lever":"Gates","rests":true}`,
+			want: map[string]string{"held-from": "{}"}},
 		{name: "the end removes the mark", paused: true, mark: `{"release":2,"policy":"default/web","lever":"Gates","rests":true}`,
 			decision: decide.Decision{Unpace: true, Let: decide.LetAll}},
 		{name: "a failed release is to be rolled back", mark: `{"release":2,"policy":"default/web","lever":"Gates"}`, decision: decide.Decision{Ask: "Undo"},
@@ -250,6 +253,10 @@ func TestSteerOfAPacedRelease(t *testing.T) {
 			objects := sleepOf(20, func(deployment *appsv1.Deployment) {
 				deployment.Spec.Paused = row.paused
 				deployment.Annotations["altershield.defense.antgroup.com/paced"] = row.mark
+				if row.held != "" {
+					deployment.Annotations["altershield.defense.antgroup.com/held"] = row.held
+					deployment.Annotations["altershield.defense.antgroup.com/held-from"] = "{}"
+				}
 			})
 			p := newPlane(t, objects, nil)
 			seen := sceneOf([]client.Object{nil, p.deployment()})
@@ -261,7 +268,7 @@ func TestSteerOfAPacedRelease(t *testing.T) {
 			after := p.deployment()
 			g.Expect(after.Spec.Paused).To(Equal(row.wantPaused))
 			g.Expect(after.Annotations["altershield.defense.antgroup.com/paced"]).To(Equal(row.wantMark))
-			for _, key := range []string{"held", "rollback", "rollback-by"} {
+			for _, key := range []string{"held", "held-from", "rollback", "rollback-by"} {
 				g.Expect(after.Annotations["altershield.defense.antgroup.com/"+key]).To(Equal(row.want[key]), key)
 			}
 		})

@@ -214,6 +214,22 @@ func TestReconcileChecksNoPodThatGetsNoTrafficBeforeItsOrderPassed(t *testing.T)
 	g.Expect(p.checks()).To(Equal(map[string][]string{"1": {"order"}, "2": {"c"}}))
 }
 
+func TestReconcileResumesARolloutThatStartsPausedOnceItsOrderPassed(t *testing.T) {
+	g := NewWithT(t)
+	p, _ := orderedPlane(t, func(deployment *appsv1.Deployment) {
+		deployment.Annotations["altershield.defense.antgroup.com/paced"] = `{"release":2,"policy":"default/web","lever":"Gates","traffic":"Before","rests":true}`
+		deployment.Spec.Paused = true
+	})
+	p.settle()
+	g.Expect(p.checks()).To(Equal(map[string][]string{"1": {"order"}}))
+	g.Expect(p.deployment().Spec.Paused).To(BeTrue())
+	p.advance("PostWait")
+	p.settle()
+	g.Expect(p.deployment().Spec.Paused).To(BeFalse())
+	g.Expect(p.deployment().Annotations).To(HaveKeyWithValue("altershield.defense.antgroup.com/paced",
+		`{"release":2,"policy":"default/web","lever":"Gates","traffic":"Before"}`))
+}
+
 func TestVerdictChangedPassesTheProgressOfAnOrder(t *testing.T) {
 	for _, row := range []struct {
 		name   string

@@ -133,7 +133,8 @@ func (s *scene) letFrom(decision *decide.Decision) int32 {
 	return ordinals.LetFrom(s.pods, decision.Let)
 }
 
-// rest pauses the rollout of a release with gates while a step waits, and remembers that in the mark.
+// rest pauses the rollout of a release with gates while a step waits, and remembers that in the mark. A hold that ends meanwhile goes on as that
+// pause, with the fields that it overwrote.
 func (s *scene) rest(change *workloadpatch.Change, mark *appv1alpha1.Paced, decision *decide.Decision) {
 	if !decision.Rest && (!mark.Rests || !change.Resume) {
 		return
@@ -141,7 +142,10 @@ func (s *scene) rest(change *workloadpatch.Change, mark *appv1alpha1.Paced, deci
 	rests := *mark
 	rests.Rests = decision.Rest
 	encoded, _ := json.Marshal(rests) // it was decoded from JSON
-	change.Pause = change.Pause || decision.Rest
+	if decision.Rest {
+		change.Pause = change.Pause || !s.Paused
+		change.Unannotate = slices.DeleteFunc(change.Unannotate, func(key string) bool { return key == appv1alpha1.AnnotationHeldFrom })
+	}
 	change.Annotate[appv1alpha1.AnnotationPaced] = string(encoded)
 	change.Given = map[string]string{appv1alpha1.AnnotationPaced: s.owner.GetAnnotations()[appv1alpha1.AnnotationPaced]}
 }

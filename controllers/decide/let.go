@@ -81,15 +81,16 @@ func (o *Observation) stops(failed bool, onHold string) bool {
 	return failed || o.Unseen || onHold != "" && (o.Pace.steers() || o.isParked())
 }
 
-// rests reports whether the rollout of a release is to be paused until the next step: all pods that the stored step lets run are there. Without
-// the pause, pods that are added to a StatefulSet would run the release. The operator's own deletions need none.
+// rests reports whether the rollout of a release is to be paused until the next step: all pods that the stored step lets run are there, none
+// before the first step, however many are desired. Without the pause, pods that are added to a StatefulSet would run the release. The operator's own deletions need none.
 func (o *Observation) rests(workload *appv1alpha1.ChangeWorkload, status *appv1alpha1.ChangeWorkloadStatus, tally tally) bool {
 	target, stored := storedTarget(workload), StoredPace(workload)
 	return isPaced(status) && stored != nil && stored.Status == metav1.ConditionTrue && o.Pace.Mark != nil && o.Pace.Mark.Lever != appv1alpha1.LeverNodes &&
-		target < o.Desired && tally.claimed+len(tally.preparing) >= int(target)
+		target < max(o.Desired, 1) && tally.claimed+len(tally.preparing) >= int(target)
 }
 
 // holdPaced decides on the pause of a release that is marked as paced, and isn't held for anything else. waits reports whether it is about to be.
+// Where a step waits at the end of a hold, the rollout stays paused: gates may keep pods from traffic only.
 func (d *Decision) holdPaced(workload *appv1alpha1.ChangeWorkload, seen Observation, rests, waits bool) {
 	switch {
 	case waits:
@@ -97,9 +98,9 @@ func (d *Decision) holdPaced(workload *appv1alpha1.ChangeWorkload, seen Observat
 		d.Rest = rests
 		d.Unhold = seen.Hold == Held || seen.resumesElse()
 	default:
-		d.Rest = rests && seen.Hold == NotHeld && seen.mayPause()
-		d.Resume = seen.Hold == Held || seen.Hold == HeldForStep && !rests && StoredPace(workload) != nil
-		d.Unhold = seen.resumesElse()
+		d.Rest = rests && (seen.Hold == Held || seen.Hold == NotHeld && seen.mayPause())
+		d.Resume = !rests && (seen.Hold == Held || seen.Hold == HeldForStep && StoredPace(workload) != nil)
+		d.Unhold = rests && seen.Hold == Held || seen.resumesElse()
 	}
 }
 

@@ -104,10 +104,12 @@ func TestDecidePausesARolloutThatWaitsForAStep(t *testing.T) {
 		freeze.InForce = friday()
 		freeze.InForce.Holds = true
 	})
-	thawed := func(workload *appv1alpha1.ChangeWorkload) {
-		at2(workload)
-		workload.Status.Frozen = &appv1alpha1.FrozenRelease{By: "ops/friday"}
-		workload.Status.Conditions = append(workload.Status.Conditions, metav1.Condition{Type: "Frozen", Status: "False", Reason: "Thawed"})
+	thawed := func(at workloadOption) workloadOption {
+		return func(workload *appv1alpha1.ChangeWorkload) {
+			at(workload)
+			workload.Status.Frozen = &appv1alpha1.FrozenRelease{By: "ops/friday"}
+			workload.Status.Conditions = append(workload.Status.Conditions, metav1.Condition{Type: "Frozen", Status: "False", Reason: "Thawed"})
+		}
 	}
 	type effects struct{ Rest, Pause, Resume, Unhold, Unpace, Override bool }
 	for _, row := range []struct {
@@ -131,9 +133,14 @@ func TestDecidePausesARolloutThatWaitsForAStep(t *testing.T) {
 		{"longer if a pod fails", at1, see(20, inSteps("Gates"), failing, rests), effects{Pause: true}},
 		{"as before if a pod fails and blocking is off", at1, see(20, inSteps("Gates"), failing, rests, blockingOff), effects{}},
 		{"and is kept so for a failure", at1, see(20, inSteps("Gates"), failing, held), effects{}},
-		{"until the verdict is withdrawn", at1, see(20, inSteps("Gates"), passed(1, 1), held), effects{Resume: true}},
+		{"until the verdict is withdrawn, and then for the step", at1, see(20, inSteps("Gates"), passed(1, 1), held), effects{Rest: true, Unhold: true}},
+		{"until the verdict is withdrawn in mid-step", at2, see(20, inSteps("Gates"), passed(1, 1), held), effects{Resume: true}},
+		{"that starts paused, until a step is stored", stored("Running", "Unknown", "Verifying"), see(20, inSteps("Gates"), rests), effects{}},
+		{"that starts paused, until the first step is stored", atStep(0, 0, "AwaitingOrder"), see(20, inSteps("Gates"), rests), effects{}},
+		{"that starts paused, also while it has no replicas", atStep(0, 0, "OnHold"), see(0, inSteps("Gates"), rests), effects{}},
+		{"that starts parked, until the first step is stored", thawed(atStep(0, 0, "AwaitingApproval")), see(20, inSteps("Gates"), parkedBy(nil)), effects{Rest: true, Unhold: true}},
 		{"longer if a freeze begins", at1, see(20, inSteps("Gates"), passed(1, 1), rests, holdsNow), effects{Pause: true}},
-		{"until the freeze ends", thawed, see(20, inSteps("Gates"), parkedBy(nil)), effects{Resume: true}},
+		{"until the freeze ends", thawed(at2), see(20, inSteps("Gates"), parkedBy(nil)), effects{Resume: true}},
 		{"until a user goes on in spite of a failure", at1, see(20, inSteps("Gates"), failing, hold("resumed")), effects{Override: true}},
 		{"until the end is stored", paceEnded("PolicyRemoved"), see(20, inSteps("Gates"), gone, rests), effects{Resume: true, Unpace: true}},
 		{"not beyond the end, although it isn't paused", paceEnded("AllSteps"), see(20, inSteps("Gates")), effects{Unpace: true}},
@@ -153,8 +160,8 @@ func TestDecidePausesARolloutThatWaitsForAStep(t *testing.T) {
 		{"a DaemonSet needs no pause", at1, see(20, inSteps("Nodes"), passed(1, 1)), effects{}},
 		{"a StatefulSet is held if a pod fails", at2, see(20, inSteps("Partition"), failing), effects{Pause: true}},
 		{"a StatefulSet never goes on to all pods if the verdict is withdrawn", at2, see(20, inSteps("Partition"), passed(1, 1), held), effects{Unhold: true}},
-		{"nor after a freeze", thawed, see(20, inSteps("Partition"), parkedBy(nil)), effects{Unhold: true}},
-		{"nor if a user ends the pause of a freeze", thawed, see(20, inSteps("Partition"), parkedBy(nil), hold("resumed")), effects{Unhold: true}},
+		{"nor after a freeze", thawed(at2), see(20, inSteps("Partition"), parkedBy(nil)), effects{Unhold: true}},
+		{"nor if a user ends the pause of a freeze", thawed(at2), see(20, inSteps("Partition"), parkedBy(nil), hold("resumed")), effects{Unhold: true}},
 		{"a StatefulSet gets its own partition at the end", paceEnded("AllSteps"), see(20, inSteps("Partition")), effects{Unpace: true}},
 		{"a DaemonSet that is let go on", paceEnded("PolicyRemoved"), see(20, inSteps("Nodes"), rests, gone), effects{Unpace: true}},
 	} {
@@ -302,6 +309,8 @@ func obeys(t *testing.T, before *appv1alpha1.ChangeWorkload, s *story, decision 
 		t.Errorf("%d pods are let run, more than the %d of the stored step", decision.Let, stored.Pace.Target)
 	case condition == "" && s.seen.Pace.Mark != nil && s.seen.OptedIn && decision.Let > 0:
 		t.Errorf("%d pods are let run before a step is stored", decision.Let)
+	case strings.HasPrefix(condition, "True") && strings.HasPrefix(conditionOf(next, "Paced"), "True") && stored.Pace.Step == 0 && decision.Resume:
+		t.Errorf("the rollout goes on before the first step")
 	case decision.Unpace && !strings.HasPrefix(condition, "False"):
 		t.Errorf("the mark is removed before the end is stored")
 	}
