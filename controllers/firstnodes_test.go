@@ -166,7 +166,7 @@ var _ = Describe("A DaemonSet on 20 nodes, 3 of them first", func() {
 			g.Expect(agent(ctx).Spec.UpdateStrategy.Type).To(BeEquivalentTo("OnDelete"))
 			g.Expect(zones(ctx, "bad")["b"]).To(BeZero())
 			g.Expect(zones(ctx, "123")["b"]).To(Equal(17))
-		}).WithTimeout(6 * time.Second).Should(Succeed())
+		}).WithTimeout(3 * time.Second).Should(Succeed())
 
 		patch(ctx, "repaired", `"labels":{"altershield.defense.antgroup.com/ignored-suspend":"true"}`)
 		Expect(agent(ctx).Annotations).To(HaveKeyWithValue(held, "3-first-nodes"))

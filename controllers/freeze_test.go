@@ -110,7 +110,7 @@ var _ = Describe("A freeze", func() {
 			output, err := kubectl(ctx, "-n", namespace, "--as=alice", "--as-group=system:masters", "rollout", "resume", "deployment", "sleep")
 			Expect(err).NotTo(HaveOccurred())
 			Expect(output).To(ContainSubstring("Warning: the release stays parked: it starts by itself"))
-			pause(ctx, 2*time.Second)
+			pause(ctx, 500*time.Millisecond)
 		}
 		Expect(get(ctx, namespace, "sleep")).To(HaveField("Generation", before.Generation))
 		Expect(get(ctx, namespace, "sleep")).To(HaveField("Annotations", before.Annotations))
@@ -129,8 +129,8 @@ var _ = Describe("A freeze", func() {
 		Expect(notes(ctx, namespace, "RolloutResumed")()).To(BeEmpty())
 	})
 
-	It("ends for five of fifty releases at a time", func(ctx context.Context) {
-		const count, limit = 50, 5
+	It("ends for five of twenty releases at a time", func(ctx context.Context) {
+		const count, limit = 20, 5
 		namespace := controlledNamespace(ctx)
 		name := func(i int) string { return fmt.Sprintf("app-%02d", i) }
 		atOnce(count, func(i int) { Expect(kube.Create(ctx, sleep(namespace, alone(name(i)), replicas(1)))).To(Succeed()) })

@@ -95,7 +95,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		}).Should(BeTrue(), "the deployment controller has seen the pause")
 		kept := old(ctx, namespace)()
 		Expect(kept).To(BeNumerically(">", 0))
-		Consistently(old(ctx, namespace)).WithTimeout(6*time.Second).Should(Equal(kept), "three times as long as a pod takes to be ready")
+		Consistently(old(ctx, namespace)).WithTimeout(4*time.Second).Should(Equal(kept), "twice as long as a pod takes to be ready")
 
 		output, err := kubectl(ctx, "-n", namespace, "scale", "deployment", "sleep", "--replicas=22")
 		Expect(err).NotTo(HaveOccurred(), output)

@@ -72,7 +72,7 @@ var _ = Describe("A paced release", func() {
 		before, record := get(ctx, namespace, "sleep"), workload(ctx, namespace, currentName(ctx, namespace, "sleep"))
 		for range 4 {
 			fromGit("busybox:1.36")
-			pause(ctx, 2*time.Second)
+			pause(ctx, 500*time.Millisecond)
 		}
 		after := get(ctx, namespace, "sleep")
 		Expect(after).To(And(HaveField("Generation", before.Generation), HaveField("Annotations", before.Annotations)))

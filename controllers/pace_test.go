@@ -136,7 +136,7 @@ func pacedReleases(others Labels) {
 		fail(ctx, namespace, web.present(ctx).Name+"--x--1")
 		Eventually(web.step(ctx)).Should(Equal("1/3 True StepFailed"))
 		Eventually(web.labels(ctx)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
-		Consistently(func() map[string]int { return running(ctx, namespace)() }).WithTimeout(5 * time.Second).Should(runAtLeast(20, old, bad, 1))
+		Consistently(func() map[string]int { return running(ctx, namespace)() }).WithTimeout(3 * time.Second).Should(runAtLeast(20, old, bad, 1))
 
 		web.mustChange(ctx, web.labelled("repaired", `"altershield.defense.antgroup.com/ignored-suspend": "true"`))
 		repaired := web.version(ctx)()
@@ -246,7 +246,7 @@ func pacedReleases(others Labels) {
 	},
 		Entry("a Deployment", pacedKind{of: func(namespace string) webSet { return deployment(namespace, 20) }}, 0),
 		// Its controller replaces the next pod without regard to disruption budgets.
-		Entry("a StatefulSet", pacedKind{of: func(namespace string) webSet { return statefulSet(namespace, "Parallel", 20) }}, 1),
+		Entry("a StatefulSet", slow, pacedKind{of: func(namespace string) webSet { return statefulSet(namespace, "Parallel", 20) }}, 1),
 	)
 
 	It("soaks, can be let go on, and ends when its policy is deleted or the namespace is opted out", others, func(ctx context.Context) {

@@ -91,7 +91,7 @@ var _ = Describe("A release that can't start", func() {
 			"spec":{"template":{"spec":{"containers":[{"name":"sleep","image":"busybox:missing"}]}}}}`)
 		Eventually(troubles(ctx, namespace, bad)).Should(ContainElement("ErrImagePull"))
 		losePatience(ctx, func() {
-			Consistently(released(ctx, namespace)).WithTimeout(5 * time.Second).Should(Equal(bad))
+			Consistently(released(ctx, namespace)).WithTimeout(3 * time.Second).Should(Equal(bad))
 			By("giving the annotation a value that can't be used: the setting holds")
 			output, err := kubectl(ctx, "-n", namespace, "annotate", "deployment", "sleep", "--overwrite", "altershield.defense.antgroup.com/stuck-after=soon")
 			Expect(err).NotTo(HaveOccurred(), output)
@@ -109,7 +109,7 @@ var _ = Describe("A release that can't start", func() {
 		Expect(err).NotTo(HaveOccurred(), output)
 		bad := goesBad(ctx, namespace, missingImage)
 		Eventually(troubles(ctx, namespace, bad)).Should(ContainElement("ErrImagePull"))
-		Consistently(released(ctx, namespace)).WithTimeout(5 * time.Second).Should(Equal(bad))
+		Consistently(released(ctx, namespace)).WithTimeout(3 * time.Second).Should(Equal(bad))
 		output, err = kubectl(ctx, "-n", namespace, "patch", "releasepolicy", "patient", "--type", "merge", "-p", `{"spec":{"stuckAfter":"1s"}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 		Eventually(released(ctx, namespace)).Should(Equal(firstVersion))
@@ -125,7 +125,7 @@ var _ = Describe("A release that can't start", func() {
 			Expect(kube.Create(ctx, scaleUp(&pod))).To(Succeed())
 		}
 		losePatience(ctx, func() {
-			Consistently(released(ctx, namespace)).WithTimeout(5 * time.Second).Should(Equal(bad))
+			Consistently(released(ctx, namespace)).WithTimeout(3 * time.Second).Should(Equal(bad))
 		})
 		Expect(notes(ctx, namespace, "ReleaseNotRolledBack")()).To(BeEmpty())
 	})
@@ -256,8 +256,10 @@ var _ = Describe("A release that can't start", func() {
 
 	It("stays while that is switched off", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
+		configure(ctx, "stuck-rollback", `{"spec":{"enable":false,"content":"1s"}}`)
 		bad := goesBad(ctx, namespace, missingImage)
-		Consistently(released(ctx, namespace)).WithTimeout(12 * time.Second).Should(Equal(bad))
+		Eventually(troubles(ctx, namespace, bad)).Should(ContainElement("ErrImagePull"))
+		Consistently(released(ctx, namespace)).WithTimeout(3 * time.Second).Should(Equal(bad))
 		By("switching it on: what is late by then goes back at once")
 		losePatience(ctx, func() { Eventually(released(ctx, namespace)).Should(Equal(firstVersion)) })
 		backAtFirst(ctx, namespace)
