@@ -129,8 +129,8 @@ var _ = Describe("A freeze", func() {
 		Expect(notes(ctx, namespace, "RolloutResumed")()).To(BeEmpty())
 	})
 
-	It("ends for five of twenty releases at a time", func(ctx context.Context) {
-		const count, limit = 20, 5
+	DescribeTable("ends for five releases at a time", func(ctx context.Context, count int) {
+		const limit = 5
 		namespace := controlledNamespace(ctx)
 		name := func(i int) string { return fmt.Sprintf("app-%02d", i) }
 		atOnce(count, func(i int) { Expect(kube.Create(ctx, sleep(namespace, alone(name(i)), replicas(1)))).To(Succeed()) })
@@ -156,7 +156,10 @@ var _ = Describe("A freeze", func() {
 		for i := range count {
 			Expect(get(ctx, namespace, name(i)).Spec.Paused).To(BeFalse())
 		}
-	})
+	},
+		Entry("of twenty", 20),
+		Entry("of fifty", slow, 50),
+	)
 
 	It("of the operator's namespace ends where a namespace isn't selected any more", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)

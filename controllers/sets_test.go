@@ -45,13 +45,13 @@ const (
 var _ = Describe("A StatefulSet or DaemonSet", func() {
 	BeforeEach(patient)
 
-	DescribeTable("of ten pods is held, repaired, rolled back, and goes back when it is stuck:", func(
+	DescribeTable("of 20 pods is held, repaired, rolled back, and goes back when it is stuck:", func(
 		ctx context.Context, of func(ctx context.Context) (web webSet, changes []func(*unstructured.Unstructured)),
 	) {
 		permitDeletions(ctx)
 		configure(ctx, "unstick", `{"spec":{"enable":true}}`)
 		web, changes := of(ctx)
-		all := func(version string) []string { return []string{version + " x10"} }
+		all := func(version string) []string { return []string{version + " x20"} }
 		web.create(ctx, changes...)
 		good := web.verified(ctx)
 		Expect(readyPods(ctx, web.namespace)()).To(Equal(all(good)))
@@ -60,9 +60,9 @@ var _ = Describe("A StatefulSet or DaemonSet", func() {
 		web.mustChange(ctx, slowRelease)
 		web.failThird(ctx)
 		kept := len(podsAt(ctx, web.namespace, good))
-		Expect(kept).To(And(BeNumerically(">", 0), BeNumerically("<", 8)))
-		Consistently(func() int { return len(podsAt(ctx, web.namespace, good)) }).WithTimeout(4*time.Second).Should(Equal(kept),
-			"twice as long as a pod takes to be ready")
+		Expect(kept).To(And(BeNumerically(">", 0), BeNumerically("<", 18)))
+		Consistently(func() int { return len(podsAt(ctx, web.namespace, good)) }).WithTimeout(5*time.Second).Should(Equal(kept),
+			"more than twice as long as a pod takes to be ready")
 
 		By("denying the next release")
 		output, err := web.change(ctx, missingSetImage)
@@ -95,13 +95,13 @@ var _ = Describe("A StatefulSet or DaemonSet", func() {
 		Expect(web.verified(ctx)).To(Equal(good))
 	},
 		Entry("a StatefulSet, OrderedReady", func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
-			return statefulSet(controlledNamespace(ctx), "OrderedReady", 10), nil
+			return statefulSet(controlledNamespace(ctx), "OrderedReady", 20), nil
 		}),
 		Entry("a StatefulSet, Parallel", slow, func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
-			return statefulSet(controlledNamespace(ctx), "Parallel", 10), nil
+			return statefulSet(controlledNamespace(ctx), "Parallel", 20), nil
 		}),
 		Entry("a DaemonSet", func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
-			addNodes(ctx, 10)
+			addNodes(ctx, 20)
 			return daemonSet(controlledNamespace(ctx)), []func(*unstructured.Unstructured){onAddedNodes}
 		}),
 	)
@@ -178,7 +178,7 @@ var _ = Describe("A parked release of a StatefulSet", func() {
 
 	It("leaves the pods of the version before and its own template, until a repair", func(ctx context.Context) {
 		permitDeletions(ctx)
-		web := statefulSet(controlledNamespace(ctx), "OrderedReady", 6)
+		web := statefulSet(controlledNamespace(ctx), "OrderedReady", 10)
 		enforced(ctx, "statefulsets.apps")
 		apply := func(manifest string) {
 			GinkgoHelper()
@@ -196,8 +196,8 @@ var _ = Describe("A parked release of a StatefulSet", func() {
 		Eventually(func() string {
 			return reason(workload(ctx, web.namespace, web.record(ctx)).Status.Conditions, "Parked")
 		}).Should(Equal("Requested"))
-		Eventually(readyPods(ctx, web.namespace)).Should(Equal([]string{good + " x6"}))
-		Consistently(readyPods(ctx, web.namespace)).Should(Equal([]string{good + " x6"}))
+		Eventually(readyPods(ctx, web.namespace)).Should(Equal([]string{good + " x10"}))
+		Consistently(readyPods(ctx, web.namespace)).Should(Equal([]string{good + " x10"}))
 		Expect(web.version(ctx)()).To(Equal(bad))
 		Expect(web.template(ctx)).To(Equal(template))
 		Expect(web.show(ctx, "{.status.updatedReplicas}")).To(BeElementOf("", "0"))
@@ -216,7 +216,7 @@ var _ = Describe("A parked release of a StatefulSet", func() {
 		By("repairing it")
 		apply(web.manifest("web:3", `, "labels": {"altershield.defense.antgroup.com/ignored-suspend": "true"}`, ""))
 		repaired := web.verified(ctx)
-		Eventually(readyPods(ctx, web.namespace)).Should(Equal([]string{repaired + " x6"}))
+		Eventually(readyPods(ctx, web.namespace)).Should(Equal([]string{repaired + " x10"}))
 		Expect(web.annotations(ctx)()).NotTo(HaveKey("altershield.defense.antgroup.com/parked"))
 		Expect(web.strategy(ctx)).To(Equal("0"))
 	})
