@@ -202,7 +202,7 @@ func ended(kinds workload.Registry) predicate.Predicate {
 }
 
 // releaseChanged passes changes of a workload's release, of the number of its pods, which for a DaemonSet is in the status, of the run that
-// blocks a CronJob, and of the health that it shows.
+// blocks a CronJob, of the health that it shows, and of whether the controller of a StatefulSet has seen its spec.
 func releaseChanged(kind workload.Kind) predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},
 		predicate.Funcs{
@@ -211,7 +211,9 @@ func releaseChanged(kind workload.Kind) predicate.Predicate {
 				before, _ := workload.HealthOf(kind, e.ObjectOld)
 				after, _ := workload.HealthOf(kind, e.ObjectNew)
 				was, is := kind.Rollout(e.ObjectOld), kind.Rollout(e.ObjectNew)
-				return before != after || was.Desired != is.Desired || was.Blocker != is.Blocker
+				old, _ := workload.OrdinalsOf(kind, e.ObjectOld)
+				updated, _ := workload.OrdinalsOf(kind, e.ObjectNew)
+				return before != after || old.Observed != updated.Observed || was.Desired != is.Desired || was.Blocker != is.Blocker
 			},
 			DeleteFunc:  func(event.DeleteEvent) bool { return false },
 			GenericFunc: func(event.GenericEvent) bool { return false },

@@ -52,6 +52,9 @@ func (r *Reconciler) observePace(ctx context.Context, record *appv1alpha1.Change
 	if seen.Mark == nil && decide.IsSettled(record) {
 		return nil
 	}
+	if ordinals, ok := workload.OrdinalsOf(result.kind, result.owner); ok {
+		seen.End = ordinals.End()
+	}
 	var err error
 	reader := pace.Reader{Namespaces: r.Client, Policies: records.reader(), Namespace: r.Settings.Namespace}
 	if seen.Policy, err = reader.Of(ctx, result.kind, result.owner); err != nil || seen.Policy == nil {
@@ -124,11 +127,9 @@ func (s *scene) letFrom(decision *decide.Decision) int32 {
 	if decision.Rest {
 		return 0
 	}
-	ordinals := decide.Ordinals{Replicas: s.Desired}
-	if parker, ok := s.kind.(workload.Parker); ok {
-		if known, ok := parker.Ordinals(s.owner); ok {
-			ordinals = known
-		}
+	ordinals, ok := workload.OrdinalsOf(s.kind, s.owner)
+	if !ok {
+		ordinals = decide.Ordinals{Replicas: s.Desired}
 	}
 	return ordinals.LetFrom(s.pods, decision.Let)
 }

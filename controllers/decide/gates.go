@@ -56,27 +56,54 @@ func hasReadinessGate(pod *corev1.Pod) bool {
 	})
 }
 
-// PodsToOpen returns the pods of a release whose gates to open now, the oldest first, so that at most let pods run, or get traffic. Pods that
-// are being deleted count while they exist. Of pods that wait for traffic, only those that passed their check get it, unless all may run.
-func PodsToOpen(pods []corev1.Pod, let int32, passed sets.Set[types.UID]) []*corev1.Pod {
-	var closed []*corev1.Pod
-	room := int(let)
+// PodsToOpen returns the pods of a release whose gates to open now, the oldest first, so that at most let pods run, and get traffic. Pods that
+// are being deleted count while they exist, and coming further ones that come without a gate. Of pods that wait for traffic, only those
+// that passed their check get it, unless all may run.
+func PodsToOpen(pods []corev1.Pod, let, coming int32, passed sets.Set[types.UID]) []*corev1.Pod {
+	var unstarted, unready []*corev1.Pod
+	toStart, toServe := int(let)-int(coming), int(let)
 	for i := range pods {
 		pod := &pods[i]
 		if podEnded(pod) {
 			continue
 		}
+		isGoing := pod.DeletionTimestamp != nil
 		switch gate := Gated(pod); {
 		case gate == GateOpen:
-			room--
-		case pod.DeletionTimestamp == nil && (gate == GateUnstarted || let == LetAll || passed.Has(pod.UID)):
-			closed = append(closed, pod)
+			toStart--
+			toServe--
+		case gate == GateUnready:
+			toStart--
+			if !isGoing && (let == LetAll || passed.Has(pod.UID)) {
+				unready = append(unready, pod)
+			}
+		case !isGoing:
+			unstarted = append(unstarted, pod)
 		}
 	}
-	slices.SortFunc(closed, func(a, b *corev1.Pod) int {
+	return slices.Concat(oldest(unstarted, toStart), oldest(unready, toServe))
+}
+
+// oldest returns the oldest of some pods, at most so many.
+func oldest(pods []*corev1.Pod, count int) []*corev1.Pod {
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	return closed[:min(max(room, 0), len(closed))]
+	return pods[:min(max(count, 0), len(pods))]
+}
+
+// PodsToReturn returns the pods of a release that wait at a gate before they start although none further comes for now, and that come back with
+// another revision: those that a workload gained while pods were replaced. Otherwise they would be missing, and a controller that waits for
+// each pod would neither create nor replace another.
+func (o Ordinals) PodsToReturn(pods []corev1.Pod) []*corev1.Pod {
+	var surplus []*corev1.Pod
+	for i := range pods {
+		pod := &pods[i]
+		if Gated(pod) == GateUnstarted && pod.DeletionTimestamp == nil && !podEnded(pod) && o.Observed && o.revision(pod) != o.successor(pod) {
+			surplus = append(surplus, pod)
+		}
+	}
+	return surplus
 }
 
 // podEnded reports whether no container of a pod runs any more.

@@ -105,27 +105,69 @@ func gatedPods(texts string) []corev1.Pod {
 
 func TestPodsToOpen(t *testing.T) {
 	for _, row := range []struct {
-		name, pods string
-		let        int32
-		passed     []types.UID
-		want       string
+		name, pods  string
+		let, coming int32
+		passed      []types.UID
+		want        string
 	}{
-		{"the oldest first", "b! a! c!", 2, nil, "b a"},
-		{"none without a step", "a! b!", 0, nil, ""},
-		{"as many as there is room for", "a b! c!", 2, nil, "b"},
-		{"none while more run than may", "a b c!", 1, nil, ""},
-		{"none while one that is being deleted runs", "a- b!", 1, nil, ""},
-		{"one in place of one that has ended", "ax b!", 1, nil, "b"},
-		{"none that is being deleted", "a!- b!", 2, nil, "b"},
-		{"none that has ended", "a!x b!", 2, nil, "b"},
-		{"all in the end", "a b! c! d?", decide.LetAll, nil, "b c d"},
-		{"before traffic, those that passed", "a? b? c?", 2, []types.UID{"b", "c"}, "b c"},
-		{"before traffic, as many as may get it", "a? b? c?", 1, []types.UID{"b", "c"}, "b"},
-		{"before traffic, none while others get it", "a b? c?", 1, []types.UID{"b", "c"}, ""},
+		{"the oldest first", "b! a! c!", 2, 0, nil, "b a"},
+		{"none without a step", "a! b!", 0, 0, nil, ""},
+		{"as many as there is room for", "a b! c!", 2, 0, nil, "b"},
+		{"none while more run than may", "a b c!", 1, 0, nil, ""},
+		{"none while one that is being deleted runs", "a- b!", 1, 0, nil, ""},
+		{"one in place of one that has ended", "ax b!", 1, 0, nil, "b"},
+		{"none that is being deleted", "a!- b!", 2, 0, nil, "b"},
+		{"none that has ended", "a!x b!", 2, 0, nil, "b"},
+		{"all in the end", "a b! c! d?", decide.LetAll, 0, nil, "b c d"},
+		{"before traffic, those that passed", "a? b? c?", 2, 0, []types.UID{"b", "c"}, "b c"},
+		{"before traffic, as many as may get it", "a? b? c?", 1, 0, []types.UID{"b", "c"}, "b"},
+		{"before traffic, none while others get it", "a b? c?", 1, 0, []types.UID{"b", "c"}, ""},
+		{"none in the place of one that comes without a gate", "a b! c!", 3, 1, nil, "b"},
+		{"none while those that come without a gate fill the step", "a b!", 3, 2, nil, ""},
+		{"all in the end, whatever comes", "a b!", decide.LetAll, 5, nil, "b"},
+		{"none beside those that run without traffic", "a? b? c!", 2, 0, nil, ""},
+		{"traffic for one that passed, and the start of another", "a? b!", 2, 0, []types.UID{"a"}, "b a"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var got []string
-			for _, pod := range decide.PodsToOpen(gatedPods(row.pods), row.let, sets.New(row.passed...)) {
+			for _, pod := range decide.PodsToOpen(gatedPods(row.pods), row.let, row.coming, sets.New(row.passed...)) {
+				got = append(got, pod.Name)
+			}
+			NewWithT(t).Expect(strings.Join(got, " ")).To(Equal(row.want))
+		})
+	}
+}
+
+func TestOrdinalsPodsToReturn(t *testing.T) {
+	gated := func(name, revision string, changes ...func(*corev1.Pod)) corev1.Pod {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"revision": revision}}}
+		beforeStart(&pod)
+		for _, change := range changes {
+			change(&pod)
+		}
+		return pod
+	}
+	pods := []corev1.Pod{
+		gated("web-18", "b", func(pod *corev1.Pod) { pod.Spec.SchedulingGates = nil }),
+		gated("web-19", "b", func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: now} }),
+		gated("web-20", "b"), gated("web-21", "a"), gated("web-22", "b", func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }), gated("web-39", "b"),
+	}
+	for _, row := range []struct {
+		name      string
+		partition int32
+		update    string
+		unseen    bool
+		want      string
+	}{
+		{"those that come back as before", 2147483647, "b", false, "web-20 web-39"},
+		{"not those above the partition", 30, "b", false, "web-20"},
+		{"all that the next release replaces", 0, "c", false, "web-20 web-21 web-39"},
+		{"none before the controller knows the partition", 2147483647, "b", true, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			web := decide.Ordinals{Label: "revision", Current: "a", Update: row.update, Replicas: 40, Partition: row.partition, Observed: !row.unseen}
+			var got []string
+			for _, pod := range web.PodsToReturn(pods) {
 				got = append(got, pod.Name)
 			}
 			NewWithT(t).Expect(strings.Join(got, " ")).To(Equal(row.want))

@@ -212,28 +212,49 @@ func (p *Patience) readyBy(pod *corev1.Pod) time.Time {
 	return p.end(since)
 }
 
-// LetFrom returns how many pods a partition may let the controller of a workload replace, so that at most let pods run the release. Pods of the
-// release further below count as well: they came when the workload had fewer pods. Those without an index aren't replaced in its order.
+// End returns the ordinal after the last one.
+func (o Ordinals) End() int32 { return o.Start + o.Replicas }
+
+// IndexOf returns the ordinal of a pod, false if its label has none.
+func IndexOf(pod *corev1.Pod) (int32, bool) {
+	index, err := strconv.ParseInt(pod.Labels[labelPodIndex], 10, 32)
+	return int32(index), err == nil
+}
+
+// LetFrom returns how many pods a partition may let the controller of a workload replace, so that at most let pods run the release. All others
+// of the release count as well, also those that wait at a gate: they came when the workload had another number of pods, or gained some while
+// pods were replaced. Those without an index aren't replaced in its order.
 func (o Ordinals) LetFrom(pods []corev1.Pod, let int32) int32 {
 	if let == LetAll {
 		return let
 	}
-	var indexes []int32
-	for i := range pods {
-		if index, err := strconv.ParseInt(pods[i].Labels[labelPodIndex], 10, 32); err == nil {
-			indexes = append(indexes, int32(index))
-		}
-	}
 	for free := let; free > 0; free-- {
-		total := free
-		for _, index := range indexes {
-			if index < o.Start+o.Replicas-free {
-				total++
-			}
-		}
-		if total <= let {
+		if free+o.beside(pods, int64(o.End()-free)) <= let {
 			return free
 		}
 	}
 	return 0
+}
+
+// beside returns how many pods have an index below first, or beyond the last ordinal.
+func (o Ordinals) beside(pods []corev1.Pod, first int64) int32 {
+	var count int32
+	for i := range pods {
+		if index, known := IndexOf(&pods[i]); known && (int64(index) < first || index >= o.End()) {
+			count++
+		}
+	}
+	return count
+}
+
+// Coming returns how many pods the controller of a workload may yet replace by those of the release, given the ones that there are.
+func (o Ordinals) Coming(pods []corev1.Pod) int32 {
+	first := int64(o.Start) + int64(o.Partition)
+	coming := int64(o.End()) - first
+	for i := range pods {
+		if index, known := IndexOf(&pods[i]); known && int64(index) >= first && index < o.End() {
+			coming--
+		}
+	}
+	return int32(max(coming, 0))
 }

@@ -251,6 +251,13 @@ func TestPastIsBad(t *testing.T) {
 	g.Expect(past.IsBad("", now)).To(BeFalse(), "a template from before change control")
 }
 
+func indexedPods(indexes string) (pods []corev1.Pod) {
+	for index := range strings.FieldsSeq(indexes) {
+		pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"apps.kubernetes.io/pod-index": index}}})
+	}
+	return pods
+}
+
 func TestOrdinalsLetFrom(t *testing.T) {
 	web := decide.Ordinals{Replicas: 40}
 	from := func(web decide.Ordinals, start int32) decide.Ordinals {
@@ -277,13 +284,36 @@ func TestOrdinalsLetFrom(t *testing.T) {
 		{"indexes may start higher", from(web, 10), "25 26 27 28 29", 10, 5},
 		{"and all of them be above", from(web, 10), "45 46 47 48 49", 5, 5},
 		{"pods without an index aren't replaced in its order", web, "- - -", 5, 5},
+		{"those that it gained while pods were replaced are the first of the larger step", web, "18 19 20 21 22", 10, 5},
+		{"and wait if they are more", web, "18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39", 10, 0},
+		{"until the step has them", web, "18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39", 24, 24},
+		{"those beyond the last one count while they exist", web, "38 39 40 41", 5, 3},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var pods []corev1.Pod
-			for index := range strings.FieldsSeq(row.indexes) {
-				pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"apps.kubernetes.io/pod-index": index}}})
-			}
-			NewWithT(t).Expect(row.web.LetFrom(pods, row.let)).To(Equal(row.want))
+			NewWithT(t).Expect(row.web.LetFrom(indexedPods(row.indexes), row.let)).To(Equal(row.want))
+		})
+	}
+}
+
+func TestOrdinalsComing(t *testing.T) {
+	for _, row := range []struct {
+		name             string
+		start, partition int32
+		indexes          string
+		want             int32
+	}{
+		{"all above the partition", 0, 15, "", 5},
+		{"but those that are there", 0, 15, "17 18 19", 2},
+		{"none that is", 0, 15, "15 16 17 18 19", 0},
+		{"not those below it", 0, 15, "3 19", 4},
+		{"not those beyond the last one", 0, 15, "19 20 21", 4},
+		{"none while it is stopped", 0, 2147483647, "19", 0},
+		{"indexes may start higher", 100, 15, "119", 4},
+		{"pods without an index don't count", 0, 15, "- -", 5},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			web := decide.Ordinals{Start: row.start, Replicas: 20, Partition: row.partition}
+			NewWithT(t).Expect(web.Coming(indexedPods(row.indexes))).To(Equal(row.want))
 		})
 	}
 }

@@ -25,6 +25,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
@@ -45,6 +46,8 @@ type Pace struct {
 	Approvals []appv1alpha1.ChangeApproval
 	// GoOn is the request of a user that the release goes on; nil if there is none.
 	GoOn *appv1alpha1.GoOn
+	// End is the ordinal after those of the pods that the workload is to have; 0 if its pods have none.
+	End int32
 	// Obstacle is why the pods can't be held back, such as "no gates are installed"; empty if they can.
 	Obstacle string
 }
@@ -56,6 +59,19 @@ func (p *Pace) steps() []appv1alpha1.ReleaseStep {
 		return steps
 	}
 	return []appv1alpha1.ReleaseStep{{Percent: 100, Soak: steps[len(steps)-1].Soak}}
+}
+
+// gatedFrom returns the first ordinal whose pods get a gate before they start, nil if there is none: those below have been there all the time
+// since the release began. Pods that a workload loses by scaling down are additional ones when they come back.
+func (p *Pace) gatedFrom(known *int32) *int32 {
+	switch from := p.Mark.GatedFrom; {
+	case from == nil:
+		return nil
+	case known != nil:
+		return ptr.To(min(*known, p.End))
+	default:
+		return ptr.To(min(*from, p.End))
+	}
 }
 
 // hasSteps reports whether a ReleasePolicy with steps concerns the workload.
@@ -113,6 +129,7 @@ func (d *Decision) awaitPace(
 	}
 	if mark != nil {
 		status.Pace.Policy, status.Pace.Lever = mark.Policy, mark.Lever
+		status.Pace.GatedFrom = seen.Pace.gatedFrom(status.Pace.GatedFrom)
 	}
 	pace := pacing{ReleasePace: status.Pace, status: status, workload: workload, tally: tally, seen: &seen, now: now}
 	if reason, message := seen.endOfPace(status); reason != "" {

@@ -23,6 +23,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
@@ -567,6 +568,35 @@ func TestHoldOfPacedReleases(t *testing.T) {
 			hold := decide.HoldOf(deployment, row.paused, 4)
 			g.Expect(string(hold)).To(Equal(row.hold))
 			g.Expect(hold.IsHeld()).To(Equal(row.hold == "step" || row.hold == "held"))
+		})
+	}
+}
+
+func TestDecideGatesPodsThatAStatefulSetGains(t *testing.T) {
+	marked := func(from *int32, end int32) seenOption {
+		return func(seen *decide.Observation) {
+			seen.Pace.Mark.GatedFrom, seen.Pace.End = from, end
+		}
+	}
+	known := func(from int32) workloadOption {
+		return func(workload *appv1alpha1.ChangeWorkload) { workload.Status.Pace.GatedFrom = &from }
+	}
+	for _, row := range []struct {
+		name   string
+		before []workloadOption
+		seen   decide.Observation
+		want   *int32
+	}{
+		{"from those on that it had at the release", []workloadOption{atStep(0, 0, "OnHold")}, see(20, inSteps("Partition"), marked(ptr.To[int32](20), 20)), ptr.To[int32](20)},
+		{"however many they are now", []workloadOption{atStep(2, 5, "StepRunning"), known(20)}, see(40, inSteps("Partition"), marked(ptr.To[int32](20), 40)), ptr.To[int32](20)},
+		{"unless it had fewer since", []workloadOption{atStep(2, 5, "StepRunning"), known(20)}, see(10, inSteps("Partition"), marked(ptr.To[int32](20), 10)), ptr.To[int32](10)},
+		{"which counts from then on", []workloadOption{atStep(2, 5, "StepRunning"), known(10)}, see(20, inSteps("Partition"), marked(ptr.To[int32](20), 20)), ptr.To[int32](10)},
+		{"or fewer before the first step", []workloadOption{atStep(0, 0, "OnHold")}, see(10, inSteps("Partition"), marked(ptr.To[int32](20), 10)), ptr.To[int32](10)},
+		{"not where nothing adds gates", []workloadOption{atStep(2, 5, "StepRunning")}, see(20, inSteps("Partition"), marked(nil, 20)), nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			decision := decide.Decide(newWorkload(row.before...), row.seen, now)
+			NewWithT(t).Expect(decision.Status.Pace.GatedFrom).To(Equal(row.want))
 		})
 	}
 }

@@ -61,6 +61,9 @@ type Paced struct {
 	New bool `json:"new,omitempty"`
 	// Rests reports whether the operator has paused the rollout because a step waits. Only with LeverGates: the others pause it all the time.
 	Rests bool `json:"rests,omitempty"`
+	// GatedFrom is the first ordinal that no pod of the workload had when the release was admitted: the pods from there on, which it gains
+	// later, get a gate before they start. It is nil where nothing adds gates, or where pods have no ordinals.
+	GatedFrom *int32 `json:"gatedFrom,omitempty"`
 	// From has the fields that the operator overwrites while it paces the release, as the kind remembers them; empty for none.
 	From json.RawMessage `json:"from,omitempty"`
 }
@@ -133,6 +136,10 @@ type ReleasePace struct {
 	Policy string `json:"policy"`
 	// lever is what holds back the pods: Gates, Partition or Nodes.
 	Lever Lever `json:"lever"`
+	// gatedFrom is the first ordinal whose pods get a gate before they start: those of a StatefulSet that is scaled up while its pods are
+	// replaced. Absent where the lever is not Partition, or where nothing adds gates.
+	// +optional
+	GatedFrom *int32 `json:"gatedFrom,omitempty"`
 	// step is the step that the release is at, from 1; 0 before the first one.
 	// +optional
 	Step int32 `json:"step"`

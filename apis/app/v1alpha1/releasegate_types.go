@@ -21,13 +21,18 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // ReleaseGateName is the name of the ReleaseGate of each namespace.
 const ReleaseGateName = "altershield"
 
-// ReleaseGateSpec lists versions whose pods come without a gate.
+// ReleaseGateSpec lists versions whose pods, or some of them, come without a gate.
 type ReleaseGateSpec struct {
 	// verified has the verified versions as keys, and the workload of each as its value. Pods that carry the gate label and another
 	// version get a gate at their creation.
 	// +kubebuilder:validation:MaxProperties=5000
 	// +optional
 	Verified map[string]string `json:"verified,omitempty"`
+	// gatedFrom has unverified versions of StatefulSets as keys, and as values the first ordinal whose pods get a gate before they start.
+	// Those below start by the partition of the StatefulSet.
+	// +kubebuilder:validation:MaxProperties=5000
+	// +optional
+	GatedFrom map[string]int32 `json:"gatedFrom,omitempty"`
 }
 
 // ReleaseGate lists the versions of a namespace whose pods come without a gate. Written by the operator, read by the

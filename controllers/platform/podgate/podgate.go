@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package podgate opens the operator's gates on pods.
+// Package podgate opens the operator's gates on pods, or has pods that wait at one replaced.
 package podgate
 
 import (
@@ -39,7 +39,7 @@ import (
 
 // Removes the scheduling gates of pods.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=patch
-// Opens the readiness gates of pods.
+// Opens the readiness gates of pods. Marks a pod that waits at its scheduling gate as failed, so that its StatefulSet replaces it.
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
 
 // Open opens the gate of a pod, as it was read, with the reason for users. A pod that is gone or has changed since is left alone.
@@ -55,13 +55,26 @@ func Open(ctx context.Context, writer client.Client, pod *corev1.Pod, why string
 			return writer.Status().Patch(ctx, named(pod), patch)
 		})
 	}
-	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsConflict(err) {
+	return unlessGone(err, "opening the gate of", pod)
+}
+
+// unlessGone returns the error of a write to a pod, nil if that is gone, or another one has its name.
+func unlessGone(err error, doing string, pod *corev1.Pod) error {
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsConflict(err) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("opening the gate of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	return fmt.Errorf("%s pod %s/%s: %w", doing, pod.Namespace, pod.Name, err)
+}
+
+// Return makes the controller of a pod that waits at its gate create another one in its place, as it does for each failed pod. So that needs
+// no permission to delete pods. The pod has never run.
+func Return(ctx context.Context, writer client.Client, pod *corev1.Pod, why string) error {
+	failed := map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"status":   map[string]any{"phase": corev1.PodFailed, "reason": "BeyondStep", "message": "it has not started: " + why + " has no further pods now"},
 	}
-	return nil
+	err := send(types.StrategicMergePatchType, failed, func(patch client.Patch) error { return writer.Status().Patch(ctx, named(pod), patch) })
+	return unlessGone(err, "returning", pod)
 }
 
 func send(kind types.PatchType, content any, by func(client.Patch) error) error {

@@ -79,6 +79,20 @@ func TestOpen(t *testing.T) {
 		g.Expect(kube.Delete(t.Context(), other, client.GracePeriodSeconds(0))).To(Succeed())
 		open(g, other) // it is gone
 	})
+	t.Run("a pod is returned", func(t *testing.T) {
+		g := NewWithT(t)
+		pod := create(g, "returned", gated)
+		g.Expect(podgate.Return(t.Context(), kube, pod, "release 4, step 1/3")).To(Succeed())
+		found := read(g, pod)
+		g.Expect(found.Status.Phase).To(Equal(corev1.PodFailed))
+		g.Expect(found.Status.Reason + ": " + found.Status.Message).To(Equal("BeyondStep: it has not started: release 4, step 1/3 has no further pods now"))
+		g.Expect(kube.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
+		other := create(g, "returned", gated)
+		g.Expect(podgate.Return(t.Context(), kube, pod, "release 4, step 1/3")).To(Succeed())
+		g.Expect(read(g, other).Status.Phase).NotTo(Equal(corev1.PodFailed), "it has another UID")
+		g.Expect(kube.Delete(t.Context(), other, client.GracePeriodSeconds(0))).To(Succeed())
+		g.Expect(podgate.Return(t.Context(), kube, other, "release 4, step 1/3")).To(Succeed(), "it is gone")
+	})
 	t.Run("a denial is an error", func(t *testing.T) {
 		g := NewWithT(t)
 		pod := create(g, "denied", gated)
