@@ -44,6 +44,8 @@ const (
 	// Versions that the ReleaseGate of the specs lists, and doesn't.
 	verifiedVersion   = "c6c45d23c098bdf181853a85b60b5d74"
 	unverifiedVersion = "6a8ff823a5011291b0f02a1d83c2222d"
+	// numberedVersion is an unverified version of a StatefulSet of 20 pods.
+	numberedVersion = "8d777f385d3dfec8815d20f7496026dc"
 )
 
 var _ = Describe("Gates of pods, without the operator,", Ordered, ContinueOnFailure, func() {
@@ -57,7 +59,9 @@ var _ = Describe("Gates of pods, without the operator,", Ordered, ContinueOnFail
 		for _, name := range []string{namespace, outside} {
 			Expect(kube.Create(ctx, &appv1alpha1.ReleaseGate{
 				ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "altershield"},
-				Spec:       appv1alpha1.ReleaseGateSpec{Verified: map[string]string{verifiedVersion: "Deployment.apps/web"}},
+				Spec: appv1alpha1.ReleaseGateSpec{
+					Verified: map[string]string{verifiedVersion: "Deployment.apps/web"}, GatedFrom: map[string]int32{numberedVersion: 20},
+				},
 			})).To(Succeed())
 		}
 		Eventually(gatesOf(ctx, newPod(namespace, "start"))).Should(Equal("start: altershield.defense.antgroup.com/verified"))
@@ -86,6 +90,16 @@ var _ = Describe("Gates of pods, without the operator,", Ordered, ContinueOnFail
 		}, "ready: altershield.defense.antgroup.com/verified"),
 		Entry("not to a pod of a verified version", "start", func(pod *corev1.Pod) { pod.Labels[versionLabel] = verifiedVersion }, ""),
 		Entry("not to one of a verified version that is to be ready", "ready", func(pod *corev1.Pod) { pod.Labels[versionLabel] = verifiedVersion }, ""),
+		Entry("to start, to a pod that a StatefulSet gained", "start", ordinal("20"), "start: altershield.defense.antgroup.com/verified"),
+		Entry("to start and to be ready, to such a pod", "ready", ordinal("20"),
+			"start: altershield.defense.antgroup.com/verified ready: altershield.defense.antgroup.com/verified"),
+		Entry("not to a pod that it had before", "start", ordinal("19"), ""),
+		Entry("to be ready, to a pod that it had before", "ready", ordinal("19"), "ready: altershield.defense.antgroup.com/verified"),
+		Entry("to start, where it isn't known which it had", "start", func(pod *corev1.Pod) { pod.Labels["apps.kubernetes.io/pod-index"] = "19" },
+			"start: altershield.defense.antgroup.com/verified"),
+		Entry("to start, to a pod whose ordinal is none", "start", ordinal("x"), "start: altershield.defense.antgroup.com/verified"),
+		Entry("to start, to a pod without an ordinal", "start", func(pod *corev1.Pod) { pod.Labels[versionLabel] = numberedVersion },
+			"start: altershield.defense.antgroup.com/verified"),
 		Entry("not for another value of the label", "never", nil, ""),
 		Entry("not to a pod without the label", "start", func(pod *corev1.Pod) { delete(pod.Labels, gateLabel) }, ""),
 		Entry("not to a pod without a version, which nothing would let start", "start", func(pod *corev1.Pod) { delete(pod.Labels, versionLabel) }, ""),
@@ -261,6 +275,13 @@ func newPod(namespace, gate string) *corev1.Pod {
 	pod.Labels = map[string]string{gateLabel: gate, versionLabel: unverifiedVersion}
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "controller", UID: "6f1", Controller: ptr.To(true)}}
 	return pod
+}
+
+// ordinal makes a pod one of a StatefulSet of 20 pods.
+func ordinal(index string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Labels[versionLabel], pod.Labels["apps.kubernetes.io/pod-index"] = numberedVersion, index
+	}
 }
 
 // gatesOf returns the gates that a pod would have.

@@ -249,6 +249,39 @@ func pacedReleases(others Labels) {
 		Entry("a StatefulSet", slow, pacedKind{of: func(namespace string) webSet { return statefulSet(namespace, "Parallel", 20) }}, 1),
 	)
 
+	DescribeTable("keeps to its step if a StatefulSet is scaled up while its pods are being replaced:", others, func(ctx context.Context, management string, away bool) {
+		namespace := pacedNamespace(ctx, `[{"replicas":1},{"percent":25},{"percent":100,"approvals":1}]`, "")
+		web := statefulSet(namespace, management, 20)
+		web.create(ctx)
+		old := web.verified(ctx)
+		seen := watchPace(ctx, namespace)
+		web.mustChange(ctx, `{"spec": {"minReadySeconds": 1, "template": {"metadata": {"labels": {"test": "second"}}}}}`)
+		next := web.version(ctx)()
+		Eventually(running(ctx, namespace)).WithPolling(20 * time.Millisecond).Should(HaveKeyWithValue(next, 2))
+		if away {
+			Expect(manager.Stop(ctx)).To(Succeed())
+		}
+		web.scale(ctx, 40)
+		if away {
+			Eventually(func() []corev1.Pod { return waitingIn(ctx, namespace, "start") }).ShouldNot(BeEmpty())
+			Expect(manager.Start(ctx)).To(Succeed())
+		}
+		Eventually(web.step(ctx)).Should(Equal("2/3 True AwaitingApproval"))
+		Eventually(running(ctx, namespace)).Should(Equal(map[string]int{old: 30, next: 10}), "no pod is missing")
+
+		web.mustApprove(ctx, "bob")
+		Expect(web.verified(ctx)).To(Equal(next))
+		Eventually(running(ctx, namespace)).Should(Equal(map[string]int{next: 40}))
+		excess, most := seen.Excess(old)
+		Expect(excess).To(BeEmpty())
+		Expect(most).To(HaveKeyWithValue(next, 40))
+	},
+		Entry("one by one", "OrderedReady", false),
+		Entry("all at once", "Parallel", false),
+		Entry("one by one, while the operator is away", slow, "OrderedReady", true),
+		Entry("all at once, while the operator is away", slow, "Parallel", true),
+	)
+
 	It("soaks, can be let go on, and ends when its policy is deleted or the namespace is opted out", others, func(ctx context.Context) {
 		namespace := pacedNamespace(ctx, `[{"replicas":1,"soak":"1h"},{"percent":50,"soak":"1h"},{"percent":100}]`, "")
 		web := deployment(namespace, 4)

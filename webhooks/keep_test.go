@@ -188,6 +188,12 @@ func TestPodGatesAddGates(t *testing.T) {
 		}
 		return result
 	}
+	index := func(index string) edit { return label("apps.kubernetes.io/pod-index", index) }
+	gatedFrom := func(first int32) client.Object {
+		object := gate()
+		object.Spec.GatedFrom = map[string]int32{versionOf1234: first, versionOf123: 0}
+		return object
+	}
 	other, start := []any{object{"name": "other"}}, object{"name": "altershield.defense.antgroup.com/verified"}
 	ready := object{"conditionType": "altershield.defense.antgroup.com/verified"}
 	for _, row := range []struct {
@@ -209,6 +215,15 @@ func TestPodGatesAddGates(t *testing.T) {
 		{"not by another value of it", pod(label(gateKey, "other")), []client.Object{gate()}, nil},
 		{"not to a pod with one", pod(field([]any{start}, "schedulingGates", "spec")), []client.Object{gate()}, nil},
 		{"not to a pod with a readiness gate", pod(label(gateKey, "ready"), field([]any{ready}, "readinessGates", "spec")), []client.Object{gate()}, nil},
+		{"to start, to one that a StatefulSet gained", pod(index("20")), []client.Object{gatedFrom(20)}, map[string]any{"add /spec/schedulingGates": []any{start}}},
+		{"to start and to be ready, to such a one", pod(index("21"), label(gateKey, "ready")), []client.Object{gatedFrom(20)},
+			map[string]any{"add /spec/schedulingGates": []any{start}, "add /spec/readinessGates": []any{ready}}},
+		{"not to one that was there before", pod(index("19")), []client.Object{gatedFrom(20)}, nil},
+		{"to be ready, to one that was there before", pod(index("19"), label(gateKey, "ready")), []client.Object{gatedFrom(20)}, map[string]any{"add /spec/readinessGates": []any{ready}}},
+		{"to start, where it isn't known which were", pod(index("19")), []client.Object{gate()}, map[string]any{"add /spec/schedulingGates": []any{start}}},
+		{"to start, to one without an ordinal", pod(), []client.Object{gatedFrom(20)}, map[string]any{"add /spec/schedulingGates": []any{start}}},
+		{"to start, to one whose ordinal is none", pod(index("x")), []client.Object{gatedFrom(20)}, map[string]any{"add /spec/schedulingGates": []any{start}}},
+		{"to be ready, to one without an ordinal", pod(label(gateKey, "ready")), []client.Object{gatedFrom(20)}, map[string]any{"add /spec/readinessGates": []any{ready}}},
 		{"not to a bound pod", pod(field("node-1", "nodeName", "spec")), []client.Object{gate()}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -28,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -64,8 +65,9 @@ type pacing struct {
 	policy  *appv1alpha1.ReleasePolicy
 	lever   appv1alpha1.Lever
 	traffic appv1alpha1.Traffic
-	// gate is the gate of the pods, empty for none.
-	gate string
+	// gate is the gate of the pods, empty for none. gatedFrom is the first ordinal of those that the workload gains later, nil if there is none.
+	gate      string
+	gatedFrom *int32
 	// isNew reports whether the workload is new.
 	isNew bool
 	// rests reports whether its rollout is paused until the first step begins.
@@ -89,10 +91,11 @@ func (p *paces) decide(ctx context.Context, phrase string, old *marks, updated m
 	if verified {
 		return not("its version was verified before")
 	}
-	rollout, err := rolloutOf(p.kind, updated.object)
+	typed, err := typedOf(p.kind, updated.object)
 	if err != nil {
 		return nil, nil, err
 	}
+	rollout := p.kind.Rollout(typed)
 	lever, why := updated.lever(old, rollout)
 	if why != "" {
 		return not(why)
@@ -105,6 +108,9 @@ func (p *paces) decide(ctx context.Context, phrase string, old *marks, updated m
 		return not(gateless)
 	}
 	paced = &pacing{policy: policy, lever: lever, traffic: appv1alpha1.TrafficWith, isNew: old == nil}
+	if ordinals, numbered := workload.OrdinalsOf(p.kind, typed); numbered && gateless == "" {
+		paced.gatedFrom = ptr.To(ordinals.End())
+	}
 	paced.setGate(phrase, gateless)
 	if missing := paced.missing(p.kind, updated.object, rollout.Desired); missing > 0 {
 		paced.warnings = append(paced.warnings, fmt.Sprintf(
@@ -120,7 +126,7 @@ func (p *pacing) setGate(phrase, gateless string) {
 		p.gate, p.traffic = appv1alpha1.GateReady, appv1alpha1.TrafficBefore
 	case before:
 		p.warnings = append(p.warnings, fmt.Sprintf("the pods of %s get traffic before they are checked: %s", phrase, gateless))
-	case p.lever == appv1alpha1.LeverGates:
+	case p.lever == appv1alpha1.LeverGates || p.gatedFrom != nil:
 		p.gate = appv1alpha1.GateStart
 	}
 }
@@ -208,17 +214,17 @@ func (p *paces) gatelessNow(ctx context.Context, namespace string) (string, erro
 	return "namespace " + namespace + " has no ReleaseGate yet", nil
 }
 
-// rolloutOf returns the progress of the rollout of an untyped workload.
-func rolloutOf(kind workload.Kind, object client.Object) (decide.Rollout, error) {
+// typedOf returns an untyped workload as the kind reads it.
+func typedOf(kind workload.Kind, object client.Object) (client.Object, error) {
 	typed := kind.New()
 	untyped, ok := object.(*unstructured.Unstructured)
 	if _, isUntyped := typed.(*unstructured.Unstructured); isUntyped || !ok {
-		return kind.Rollout(object), nil
+		return object, nil
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(untyped.Object, typed); err != nil {
-		return decide.Rollout{}, fmt.Errorf("decoding %s: %w", workload.Phrase(kind, object.GetName()), err)
+		return nil, fmt.Errorf("decoding %s: %w", workload.Phrase(kind, object.GetName()), err)
 	}
-	return kind.Rollout(typed), nil
+	return typed, nil
 }
 
 // name returns the name of the policy, as <namespace>/<name>.
@@ -267,7 +273,8 @@ func (m *marks) pace(paced *pacing, release int64) error {
 		return nil
 	}
 	m.setGate(paced.gate)
-	mark := appv1alpha1.Paced{Release: release, Policy: paced.name(), Lever: paced.lever, Traffic: paced.traffic, New: paced.isNew}
+	mark := appv1alpha1.Paced{Release: release, Policy: paced.name(), Lever: paced.lever, Traffic: paced.traffic, New: paced.isNew,
+		GatedFrom: paced.gatedFrom}
 	if pinned, ok := m.kind.(workload.Pinned); ok && paced.pins() {
 		change, originals := pinned.Pin(m.object)
 		m.steer, mark.From = slices.Concat(m.steer, change), fromOf(originals)

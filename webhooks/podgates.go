@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // podGates adds the gates of pods, as the MutatingAdmissionPolicy does where the API server has such policies: to a pod with the gate label
@@ -61,25 +62,31 @@ func (p *podGates) Handle(ctx context.Context, request admission.Request) admiss
 	if _, verified := gate.Spec.Verified[pod.Labels[appv1alpha1.LabelVersion]]; verified {
 		return admission.Allowed("")
 	}
-	return admission.Patched("", gateOperations(&pod)...)
+	return admission.Patched("", gateOperations(&pod, gate.Spec.GatedFrom)...)
 }
 
-// gateOperations returns the operations that add the gate that the label of a pod asks for; none if it has it.
-func gateOperations(pod *corev1.Pod) []jsonpatch.Operation {
-	switch pod.Labels[appv1alpha1.LabelGate] {
-	case appv1alpha1.GateStart:
-		has := slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == appv1alpha1.PodGate })
-		if has || pod.Spec.NodeName != "" { // a pod that is bound can't be held back
-			return nil
-		}
-		return adding("/spec/schedulingGates", len(pod.Spec.SchedulingGates), map[string]any{"name": appv1alpha1.PodGate})
-	case appv1alpha1.GateReady:
-		if slices.ContainsFunc(pod.Spec.ReadinessGates, func(gate corev1.PodReadinessGate) bool { return gate.ConditionType == appv1alpha1.PodGate }) {
-			return nil
-		}
-		return adding("/spec/readinessGates", len(pod.Spec.ReadinessGates), map[string]any{"conditionType": appv1alpha1.PodGate})
+// gateOperations returns the operations that add the gates of a pod; none that it has.
+func gateOperations(pod *corev1.Pod, gatedFrom map[string]int32) []jsonpatch.Operation {
+	var operations []jsonpatch.Operation
+	hasStart := slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == appv1alpha1.PodGate })
+	if startsByStep(pod, gatedFrom) && !hasStart && pod.Spec.NodeName == "" { // a pod that is bound can't be held back
+		operations = adding("/spec/schedulingGates", len(pod.Spec.SchedulingGates), map[string]any{"name": appv1alpha1.PodGate})
 	}
-	return nil
+	hasReady := slices.ContainsFunc(pod.Spec.ReadinessGates, func(gate corev1.PodReadinessGate) bool { return gate.ConditionType == appv1alpha1.PodGate })
+	if pod.Labels[appv1alpha1.LabelGate] == appv1alpha1.GateReady && !hasReady {
+		operations = append(operations, adding("/spec/readinessGates", len(pod.Spec.ReadinessGates), map[string]any{"conditionType": appv1alpha1.PodGate})...)
+	}
+	return operations
+}
+
+// startsByStep reports whether a pod gets a gate before it starts. Where the ReleaseGate has an ordinal for the version, a numbered pod gets
+// it from there on, whatever the label asks for.
+func startsByStep(pod *corev1.Pod, gatedFrom map[string]int32) bool {
+	from, listed := gatedFrom[pod.Labels[appv1alpha1.LabelVersion]]
+	if index, numbered := decide.IndexOf(pod); listed && numbered {
+		return index >= from
+	}
+	return pod.Labels[appv1alpha1.LabelGate] == appv1alpha1.GateStart
 }
 
 // adding returns the operation that adds an element to a list of some length.

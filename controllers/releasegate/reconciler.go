@@ -114,7 +114,8 @@ func verifiedChanged() predicate.Predicate {
 		after, also := e.ObjectNew.(*appv1alpha1.ChangeWorkload)
 		return ok && also && (decide.IsSettled(before) != decide.IsSettled(after) || before.Status.Status != after.Status.Status ||
 			(before.Status.Pace == nil) != (after.Status.Pace == nil) || hasEnded(before) != hasEnded(after) ||
-			!equality.Semantic.DeepEqual(before.Status.VerifiedVersions, after.Status.VerifiedVersions))
+			!equality.Semantic.DeepEqual(before.Status.VerifiedVersions, after.Status.VerifiedVersions) ||
+			!equality.Semantic.DeepEqual(gatedFrom(before), gatedFrom(after)))
 	}}
 }
 
@@ -170,21 +171,21 @@ func (r *Reconciler) isNeeded(ctx context.Context, namespace string, exists bool
 	return len(pods.Items) > 0, recheck, nil
 }
 
-// keep creates a ReleaseGate, or updates it if the verified versions changed.
+// keep creates a ReleaseGate, or updates it if what it lists changed.
 func (r *Reconciler) keep(ctx context.Context, key client.ObjectKey, gate *appv1alpha1.ReleaseGate, exists bool) error {
 	var records appv1alpha1.ChangeWorkloadList
 	if err := r.Client.List(ctx, &records, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing the ChangeWorkloads in namespace %s: %w", key.Namespace, err)
 	}
 	before, verified := gate.DeepCopy(), Verified(gate.Spec.Verified, records.Items)
-	gate.Spec.Verified = verified
+	gate.Spec.Verified, gate.Spec.GatedFrom = verified, GatedFrom(verified, records.Items)
 	switch {
 	case !exists:
 		gate.Namespace, gate.Name = key.Namespace, key.Name
 		if err := r.Client.Create(ctx, gate); err != nil && !apierrors.IsAlreadyExists(err) && !scope.IsEnding(err) {
 			return fmt.Errorf("creating ReleaseGate %s: %w", key, err)
 		}
-	case !equality.Semantic.DeepEqual(before.Spec.Verified, verified):
+	case !equality.Semantic.DeepEqual(before.Spec, gate.Spec):
 		if err := r.Client.Patch(ctx, gate, client.MergeFrom(before)); err != nil {
 			return client.IgnoreNotFound(fmt.Errorf("updating ReleaseGate %s: %w", key, err))
 		}

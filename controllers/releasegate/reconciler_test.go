@@ -119,6 +119,48 @@ func TestVerified(t *testing.T) {
 	}
 }
 
+// from has a StatefulSet gate its pods from an ordinal on.
+func from(first int32) change {
+	return func(record *appv1alpha1.ChangeWorkload) {
+		paced(record)
+		record.Status.Pace.GatedFrom = &first
+		record.Status.Conditions = []metav1.Condition{{Type: "Paced", Status: metav1.ConditionTrue, Reason: "StepRunning"}}
+	}
+}
+
+func TestGatedFrom(t *testing.T) {
+	type ordinals = map[string]int32
+	ended := func(record *appv1alpha1.ChangeWorkload) { record.Status.Conditions[0].Status = metav1.ConditionFalse }
+	for _, row := range []struct {
+		name     string
+		records  []appv1alpha1.ChangeWorkload
+		expected ordinals
+	}{
+		{"nothing", nil, nil},
+		{"a paced StatefulSet", []appv1alpha1.ChangeWorkload{record("web", "b", from(20))}, ordinals{"b": 20}},
+		{"one that had no pods", []appv1alpha1.ChangeWorkload{record("web", "b", from(0))}, ordinals{"b": 0}},
+		{"a Deployment", []appv1alpha1.ChangeWorkload{record("web", "b", paced)}, nil},
+		{"a release that isn't paced", []appv1alpha1.ChangeWorkload{record("web", "b")}, nil},
+		{"one that isn't paced any more", []appv1alpha1.ChangeWorkload{record("web", "b", from(20), ended)}, nil},
+		{"the release before of the version", []appv1alpha1.ChangeWorkload{record("web", "b", from(20), func(record *appv1alpha1.ChangeWorkload) { record.Spec.Release = 3 })}, nil},
+		{"a verified version", []appv1alpha1.ChangeWorkload{record("web", "a", from(20))}, nil},
+		{"the lowest for a version", []appv1alpha1.ChangeWorkload{record("web", "b", from(20)), record("api", "b", from(5)), record("db", "b", from(30)), record("x", "c", from(7))},
+			ordinals{"b": 5, "c": 7}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(GatedFrom(map[string]string{"a": "StatefulSet.apps/web"}, row.records)).To(Equal(row.expected))
+		})
+	}
+}
+
+func TestGatedFromIsBounded(t *testing.T) {
+	var records []appv1alpha1.ChangeWorkload
+	for i := range 6000 {
+		records = append(records, record(fmt.Sprint("web-", i), fmt.Sprint("version ", i), from(20)))
+	}
+	NewWithT(t).Expect(GatedFrom(nil, records)).To(HaveLen(5000))
+}
+
 func TestVerifiedIsBounded(t *testing.T) {
 	var records []appv1alpha1.ChangeWorkload
 	for i := range 6000 {
@@ -203,6 +245,13 @@ func TestReconcileKeepsTheReleaseGateOfANamespace(t *testing.T) {
 	b.does(b.kube.Create(t.Context(), &release))
 	g.Expect(b.reconcile()).To(Equal([]string{"patch"}))
 	g.Expect(b.verified()).To(Equal(map[string]string{"b": "Deployment.apps/web"}))
+
+	set := record("db", "c", from(20))
+	b.does(b.kube.Create(t.Context(), &set))
+	g.Expect(b.reconcile()).To(Equal([]string{"patch"}))
+	var gate appv1alpha1.ReleaseGate
+	b.does(b.kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "altershield"}, &gate))
+	g.Expect(gate.Spec.GatedFrom).To(Equal(map[string]int32{"c": 20}))
 
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", Labels: map[string]string{"altershield.defense.antgroup.com/gate": "start"}}}
 	b.does(b.kube.Create(t.Context(), pod))
@@ -319,6 +368,7 @@ func TestVerifiedChangedPassesWhatMayChangeTheGate(t *testing.T) {
 		"more versions":         {record("web", "b", paced, is("Running", 1, "a")), true},
 		"not paced any more":    {record("web", "b", unpacedBy("WentOn")), true},
 		"another release of it": {record("web", "b"), true},
+		"the first ordinal":     {record("web", "b", from(20)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(verifiedChanged().Update(event.UpdateEvent{ObjectOld: &before, ObjectNew: &row.after})).To(Equal(row.passes))

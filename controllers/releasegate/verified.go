@@ -27,8 +27,8 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// maxVerified is the greatest number of versions that a ReleaseGate may list.
-const maxVerified = 5000
+// maxListed is the greatest number of versions that a map of a ReleaseGate may list.
+const maxListed = 5000
 
 // Verified returns what a ReleaseGate lists, given the ChangeWorkloads of its namespace and what it lists already: the verified versions of
 // workloads with a paced release, and the version whose pace has ended while it is the present one, as all of its pods may run. A workload
@@ -51,7 +51,7 @@ func Verified(listed map[string]string, records []appv1alpha1.ChangeWorkload) ma
 		of := byWorkload[workload]
 		paced := slices.ContainsFunc(of, func(record appv1alpha1.ChangeWorkload) bool { return record.Status.Pace != nil })
 		for _, version := range append(decide.VerifiedVersions(of), unpaced(of)...) {
-			if _, known := verified[version]; (paced || listed[version] != "") && !known && len(verified) < maxVerified {
+			if _, known := verified[version]; (paced || listed[version] != "") && !known && len(verified) < maxListed {
 				verified[version] = nameOf(&of[0])
 			}
 		}
@@ -68,6 +68,33 @@ func unpaced(of []appv1alpha1.ChangeWorkload) []string {
 		return nil
 	}
 	return []string{last.Spec.Reversion}
+}
+
+// GatedFrom returns the first ordinals whose pods get a gate before they start, by the versions of paced releases that aren't verified. Of
+// workloads with the same version the lowest counts.
+func GatedFrom(verified map[string]string, records []appv1alpha1.ChangeWorkload) map[string]int32 {
+	var from map[string]int32
+	for i := range records {
+		version, first := records[i].Spec.Reversion, gatedFrom(&records[i])
+		if first == nil || verified[version] != "" || !decide.IsPaced(&records[i]) {
+			continue
+		}
+		if from == nil {
+			from = map[string]int32{}
+		}
+		if known, listed := from[version]; !listed && len(from) < maxListed || *first < known {
+			from[version] = *first
+		}
+	}
+	return from
+}
+
+// gatedFrom returns the first ordinal of a release whose pods get a gate before they start, nil if there is none.
+func gatedFrom(record *appv1alpha1.ChangeWorkload) *int32 {
+	if record.Status.Pace == nil {
+		return nil
+	}
+	return record.Status.Pace.GatedFrom
 }
 
 // nameOf returns the kind and the name of the workload of a record, such as Deployment.apps/web.
