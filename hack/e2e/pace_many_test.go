@@ -35,10 +35,10 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit/witness"
 )
 
-// releasesInStepsAgainAndAgain rolls out a hundred releases of each kind, of workloads with 20 pods, and counts the pods of each version in
-// what was watched. A DaemonSet has a pod on each of the two nodes.
+// releasesInStepsAgainAndAgain rolls out a hundred releases of each kind, of workloads with 8 real pods, and counts the pods of each version in
+// what was watched. A DaemonSet has a pod on each of the two nodes. The specs in controllers do the same with 20 pods, which aren't real.
 func releasesInStepsAgainAndAgain(ctx context.Context) {
-	const workloads, releases = 4, 25
+	const workloads, releases = 10, 10
 	kubectl(ctx, "apply", "-k", "config/gates")
 	permitDeletions(ctx)
 	for _, kind := range []string{"deployment", "statefulset", "daemonset"} {
@@ -82,8 +82,8 @@ func rollsOut(ctx context.Context, s set, note string) {
 	settles(ctx, s)
 }
 
-// quickSet returns a set of a kind with 20 pods, or one on each node, that are available as soon as they run. The probes of 80 pods would keep
-// the machine busy.
+// quickSet returns a set of a kind with 8 pods, or one on each node, that are available as soon as they run: probes of 80 pods would keep the
+// machine busy.
 func quickSet(namespace, kind string) set {
 	result := map[string]func() set{
 		"deployment":  func() set { return deploymentSet(namespace, "web") },
@@ -92,10 +92,10 @@ func quickSet(namespace, kind string) set {
 	}[kind]()
 	switch object := result.Object.(type) {
 	case *appsv1.Deployment:
-		object.Spec.Replicas, object.Spec.MinReadySeconds = ptr.To[int32](20), 0
+		object.Spec.Replicas, object.Spec.MinReadySeconds = ptr.To[int32](8), 0
 		object.Spec.Template.Spec.Containers[0].ReadinessProbe = nil
 	case *appsv1.StatefulSet:
-		object.Spec.Replicas, object.Spec.MinReadySeconds = ptr.To[int32](20), 0
+		object.Spec.Replicas, object.Spec.MinReadySeconds = ptr.To[int32](8), 0
 	case *appsv1.DaemonSet:
 		object.Spec.MinReadySeconds = 0
 	}
