@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package statistics_test
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
+)
+
+// All checks together spend the budget and no more, however many there are of each kind.
+func TestBudget(t *testing.T) {
+	for _, c := range []struct {
+		counts, levels           int
+		countShare, level, share float64
+	}{
+		{1, 0, 0.01, 0.005, 0.005},
+		{4, 0, 0.0025, 0.005, 0.005},
+		{0, 1, 0.005, 0.01, 0.01},
+		{0, 4, 0.005, 0.01, 0.0025},
+		{2, 5, 0.0025, 0.005, 0.001},
+		{0, 0, 0.01, 0.01, 0.01},
+	} {
+		b := statistics.Budget{Total: statistics.DefaultBudget, Counts: c.counts, Levels: c.levels}
+		near(t, "the share of a count", b.CountShare()*1e3, c.countShare*1e3)
+		near(t, "the level", b.Level()*1e3, c.level*1e3)
+		near(t, "the share of a level", b.LevelShare()*1e3, c.share*1e3)
+		if spent := float64(c.counts)*b.CountShare() + float64(c.levels)*b.LevelShare(); spent > 0.01+1e-12 {
+			t.Errorf("%d and %d checks spend %v", c.counts, c.levels, spent)
+		}
+	}
+}
+
+func TestHolm(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name     string
+		p        []float64
+		verdicts []statistics.Verdict
+		want     []statistics.Verdict
+	}{
+		{"the second fails with what the first leaves", []float64{0.004, 0.001, 0.5}, []statistics.Verdict{"Pass", "Fail", "Pass"}, []statistics.Verdict{"Pass", "Fail", "Pass"}},
+		{"the second has a half", []float64{0.0025, 0.001, 0.5}, []statistics.Verdict{"Pass", "Fail", "Pass"}, []statistics.Verdict{"Fail", "Fail", "Pass"}},
+		{"the first isn't rare enough", []float64{0.002, 0.002, 0.5}, []statistics.Verdict{"Pass", "Pass", "Pass"}, []statistics.Verdict{"Pass", "Pass", "Pass"}},
+		{"those to come count", []float64{0.002, nan, nan}, []statistics.Verdict{"Pass", "Inconclusive", "Inconclusive"}, []statistics.Verdict{"Pass", "Inconclusive", "Inconclusive"}},
+		{"excused", []float64{0.0001, 0.0001}, []statistics.Verdict{"Inconclusive", "Fail"}, []statistics.Verdict{"Inconclusive", "Fail"}},
+		{"none", nil, nil, nil},
+	} {
+		var findings []statistics.Finding
+		for i, p := range c.p {
+			findings = append(findings, statistics.Finding{Verdict: c.verdicts[i], PValue: p})
+		}
+		statistics.Holm(0.005, findings)
+		var got []statistics.Verdict
+		for _, f := range findings {
+			got = append(got, f.Verdict)
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestDiscoveries(t *testing.T) {
+	for _, c := range []struct {
+		evidence []float64
+		want     []bool
+	}{
+		{nil, []bool{}},
+		{[]float64{19}, []bool{false}},
+		{[]float64{20}, []bool{true}},
+		{[]float64{1, 40, 2}, []bool{false, false, false}}, // 60 would be needed of one
+		{[]float64{30, 40, 2}, []bool{true, true, false}},  // 30 of two
+		{[]float64{20, 20, 20}, []bool{true, true, true}},
+	} {
+		if got := statistics.Discoveries(c.evidence, 0.05); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.evidence, got, c.want)
+		}
+	}
+}
+
+func TestThreshold(t *testing.T) {
+	looks := func(bad ...float64) []statistics.Look { return pair(bad, make([]float64, len(bad)), 100) }
+	idle := looks(5, 5)
+	idle = append(idle, pair([]float64{0}, []float64{0}, 10)...)
+	for _, c := range []struct {
+		name            string
+		looks           []statistics.Look
+		ended           bool
+		verdict, reason string
+		after           int
+	}{
+		{"three running", looks(0, 5, 5, 5, 0), true, "Fail", "CheckFailed", 4},
+		{"interrupted", looks(5, 5, 0, 5, 5), true, "Pass", "CheckPassed", 5},
+		{"just at it", looks(1, 1, 1), true, "Pass", "CheckPassed", 3},
+		{"goes on", looks(5, 5), false, "Inconclusive", "InProgress", 2},
+		{"an idle look doesn't interrupt", append(idle, looks(5)...), true, "Fail", "CheckFailed", 4},
+		{"idle", idle, true, "Inconclusive", "LowTraffic", 3},
+		{"nothing seen", []statistics.Look{{NewPods: 1}}, true, "Inconclusive", "NoData", 1},
+	} {
+		f := statistics.Threshold(c.looks, 0.01, 3, 20, c.ended)
+		if string(f.Verdict) != c.verdict || string(f.Reason) != c.reason || f.Looks != c.after {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}

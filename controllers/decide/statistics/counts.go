@@ -1,0 +1,202 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package statistics
+
+import (
+	"hash/fnv"
+	"math"
+)
+
+// Concurrent compares the counts of new pods with those of old pods in the same looks. The looks are all since the release began, also
+// those that are already judged: a Fail stands, and an early pass stands unless a Fail follows it. The share is the part of the
+// false-alarm budget that the check may spend, Budget.CountShare; ended reports whether the check's time is over.
+func Concurrent(looks []Look, settings Settings, share float64, ended bool) Finding {
+	r := race{settings: settings, needed: 1 / share, factor: 1}
+	var pairs [][2]Count
+	for i := range looks {
+		look := &looks[i]
+		r.see(look)
+		news, olds := sum(look.New), sum(look.Old)
+		if news.Total > 0 && olds.Total > 0 {
+			r.news, r.olds, pairs = r.news.plus(news), r.olds.plus(olds), append(pairs, [2]Count{news, olds})
+			r.bad.addConcurrent(news, olds, settings.Tolerance, step, r.factor)
+			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, r.factor)
+			r.calm.addRate(news, settings.MinDelta, 1/step, r.factor)
+		}
+		r.noise.add(look.Old, settings.Tolerance, r.factor)
+		r.spread.add(look.Old)
+		r.factor = r.spread.factor()
+		if r.decide() {
+			return r.finding
+		}
+	}
+	return r.end(ended, func(times float64) float64 {
+		var expected ladder
+		unlucky := r.unlucky(times)
+		for _, pair := range pairs {
+			news, olds := pair[0], pair[1]
+			news.Bad, olds.Bad = unlucky*news.Total, r.olds.rate()*olds.Total
+			expected.addConcurrent(news, olds, settings.Tolerance, step, r.factor)
+		}
+		return expected.value()
+	})
+}
+
+// race is the state of a comparison of counts while it goes through the looks.
+type race struct {
+	settings Settings
+	// needed is the evidence that Fail needs.
+	needed float64
+	// bad is the evidence that the new pods are worse than tolerated, good that they aren't much worse, calm that their rate is below
+	// what matters.
+	bad, good, calm ladder
+	noise           noise
+	// spread is the dispersion of the looks so far. A look is judged with that of the looks before it, so that its own counts don't choose.
+	spread     dispersion
+	factor     float64
+	news, olds Count
+	passed     bool
+	finding    Finding
+}
+
+// see counts the look and the pods seen in it.
+func (r *race) see(look *Look) {
+	f := &r.finding
+	if !r.passed {
+		f.Looks++
+	}
+	f.NewPods = f.NewPods.plus(len(look.New), look.NewPods)
+	f.OldPods = f.OldPods.plus(len(look.Old), look.OldPods)
+}
+
+// decide judges the looks so far and reports whether that is final.
+func (r *race) decide() bool {
+	f := &r.finding
+	if !f.NewPods.enough() || !f.OldPods.enough() {
+		return false
+	}
+	evidence := r.bad.value()
+	switch {
+	case r.noise.value() >= noisyEvidence:
+		if !r.passed {
+			r.conclude(Inconclusive, NoisyMetric)
+		}
+	case evidence >= r.needed && r.news.rate()-r.olds.rate() >= r.settings.MinDelta && r.news.Bad >= r.settings.MinEvents:
+		r.conclude(Fail, CheckFailed)
+	case !r.passed && max(r.good.value(), r.calm.value()) >= calmEvidence:
+		r.passed = true
+		r.conclude(Pass, PassedEarly)
+		return false
+	default:
+		return false
+	}
+	return true
+}
+
+// end returns the finding after the last look. Evidence is the evidence that the looks would hold if the rate of the new pods were so many
+// times that of the old ones.
+func (r *race) end(ended bool, evidence func(times float64) float64) Finding {
+	f := &r.finding
+	switch {
+	case r.passed:
+	case !f.NewPods.enough() || !f.OldPods.enough():
+		r.conclude(Inconclusive, missing(f.NewPods, f.OldPods))
+	case !ended:
+		r.conclude(Inconclusive, InProgress)
+	default:
+		r.conclude(Inconclusive, LowTraffic)
+		f.MinimumDetectable = r.detectable(evidence)
+		if f.MinimumDetectable <= r.settings.MaxDetectable {
+			f.Verdict, f.Reason = Pass, CheckPassed
+		}
+	}
+	return *f
+}
+
+// conclude fills the finding with the numbers so far.
+func (r *race) conclude(verdict Verdict, reason Reason) {
+	f := &r.finding
+	f.Verdict, f.Reason = verdict, reason
+	f.New, f.Old, f.Ratio = r.news.rate(), r.olds.rate(), ratio(r.news.rate(), r.olds.rate())
+	f.NewEvents, f.OldEvents = r.news.Bad, r.olds.Bad
+	f.Evidence, f.Threshold, f.PValue = min(r.bad.value(), math.MaxFloat64), r.needed, math.NaN()
+	f.Dispersion, f.MinimumDetectable = r.factor, math.Inf(1)
+}
+
+// unlucky returns a rate of the new pods that is exceeded with 80%, if the true one is so many times that of the old pods.
+func (r *race) unlucky(times float64) float64 {
+	mean := times * r.olds.rate() * r.news.Total
+	return times * r.olds.rate() * math.Exp(-power*math.Sqrt(r.factor*(1/mean+1/r.olds.Bad)))
+}
+
+// detectable returns the least ratio for which the evidence suffices. It is infinite if the old pods had no events, as then their rate is
+// unknown.
+func (r *race) detectable(evidence func(times float64) float64) float64 {
+	found := func(times float64) bool {
+		return (times-1)*r.olds.rate() >= r.settings.MinDelta && r.unlucky(times)*r.news.Total >= r.settings.MinEvents &&
+			evidence(times) >= r.needed
+	}
+	low, high := r.settings.Tolerance, 1000*r.settings.Tolerance
+	if r.olds.Bad == 0 || !found(high) {
+		return math.Inf(1)
+	}
+	for high/low > 1.01 {
+		if middle := math.Sqrt(low * high); found(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
+
+func (c Count) plus(other Count) Count {
+	return Count{Bad: c.Bad + other.Bad, Total: c.Total + other.Total}
+}
+
+func (c Coverage) plus(seen, wanted int) Coverage {
+	return Coverage{Seen: c.Seen + seen, Wanted: c.Wanted + max(seen, wanted)}
+}
+
+// noise compares old pods with old pods: two halves by their names, each as if it were the new ones. If a metric finds a difference there, it
+// proves nothing about the new pods.
+type noise [2]ladder
+
+func (n *noise) add(counts []Count, tolerance, factor float64) {
+	var halves [2]Count
+	for _, c := range counts {
+		if c.usable() {
+			half := &halves[halfOf(c.Pod)]
+			*half = half.plus(c)
+		}
+	}
+	if halves[0].Total == 0 || halves[1].Total == 0 {
+		return
+	}
+	n[0].addConcurrent(halves[0], halves[1], tolerance, step, factor)
+	n[1].addConcurrent(halves[1], halves[0], tolerance, step, factor)
+}
+
+// value returns the evidence of the half that is worse.
+func (n *noise) value() float64 { return max(n[0].value(), n[1].value()) }
+
+// halfOf returns the half of the old pods that a pod belongs to, in each look the same.
+func halfOf(pod string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(pod))
+	return h.Sum32() >> 16 & 1
+}

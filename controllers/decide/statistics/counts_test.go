@@ -1,0 +1,240 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package statistics_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
+)
+
+// pair returns looks at one new and one old pod with the events given, and so many requests each.
+func pair(news, olds []float64, requests float64) []statistics.Look {
+	looks := make([]statistics.Look, len(news))
+	for t := range looks {
+		looks[t] = statistics.Look{NewPods: 1, OldPods: 1,
+			New: []statistics.Count{{Pod: "new", Bad: news[t], Total: requests}},
+			Old: []statistics.Count{{Pod: "old", Bad: olds[t], Total: requests}},
+		}
+	}
+	return looks
+}
+
+// near fails the test if two numbers differ by more than a thousandth.
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-3*max(1, math.Abs(want))) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// The probability that an event falls on the new pod is 0.6 under the tolerated 1.5, and 0.6923, 0.7714, 0.8351, 0.8836, 0.9193, 0.9447,
+// 0.9625, 0.9746, 0.9830, 0.9886 under the alternatives, 0.89551 on average.
+func TestConcurrentEvidenceByHand(t *testing.T) {
+	near(t, "the evidence of an event on the new pod", statistics.Concurrent(pair([]float64{1}, []float64{0}, 100), anyDelta(), budget, false).Evidence, 0.89551/0.6)
+	near(t, "that of one on the old pod", statistics.Concurrent(pair([]float64{0}, []float64{1}, 100), anyDelta(), budget, false).Evidence, 0.10449/0.4)
+}
+
+func TestConcurrentNeedsFourLooks(t *testing.T) {
+	many, none := []float64{9000, 9000, 9000, 9000, 9000}, []float64{0, 0, 0, 0, 0}
+	f := statistics.Concurrent(pair(many[:3], none[:3], 1e4), anyDelta(), budget, false)
+	if f.Verdict != "Inconclusive" || f.Reason != "InProgress" || f.Looks != 3 {
+		t.Errorf("after three looks: %+v", f)
+	}
+	near(t, "the evidence of three looks", f.Evidence, 64)
+	f = statistics.Concurrent(pair(many, none, 1e4), anyDelta(), budget, false)
+	if f.Verdict != "Fail" || f.Reason != "CheckFailed" || f.Looks != 4 || !math.IsInf(f.Ratio, 1) || f.Threshold != 100 {
+		t.Errorf("after five looks: %+v", f)
+	}
+	near(t, "the evidence of four looks", f.Evidence, 256)
+	if f := statistics.Concurrent(pair(many, none, 1e4), anyDelta(), budget/10, false); f.Verdict != "Fail" || f.Looks != 5 {
+		t.Errorf("one of ten checks: %+v", f)
+	}
+}
+
+func TestConcurrentSettings(t *testing.T) {
+	// 3 of 1000 against 1 of 1000 and look: the pods differ clearly, by 0.2%.
+	looks := pair(slices.Repeat([]float64{3}, 200), slices.Repeat([]float64{1}, 200), 1000)
+	if f := statistics.Concurrent(looks, statistics.Settings{Tolerance: 1.1, MinDelta: 0.001, MinEvents: 5, MaxDetectable: 5}, budget, true); f.Verdict != "Fail" {
+		t.Errorf("a difference that matters: %+v", f)
+	}
+	if f := statistics.Concurrent(looks, statistics.Settings{Tolerance: 1.1, MinDelta: 0.003, MinEvents: 5, MaxDetectable: 5}, budget, true); f.Verdict == "Fail" {
+		t.Errorf("a difference that doesn't matter: %+v", f)
+	}
+	if f := statistics.Concurrent(looks, statistics.Settings{Tolerance: 4, MinDelta: 0.001, MinEvents: 5, MaxDetectable: 5}, budget, true); f.Verdict == "Fail" {
+		t.Errorf("a difference that is tolerated: %+v", f)
+	}
+	if f := statistics.Concurrent(looks, statistics.Settings{Tolerance: 1.1, MinDelta: 0.001, MinEvents: 700, MaxDetectable: 5}, budget, true); f.Verdict == "Fail" {
+		t.Errorf("too few events: %+v", f)
+	}
+}
+
+// Disputed cases of Spinnaker's judge: kayenta 426, 799 and 633, spinnaker 6278.
+func TestConcurrentOfDisputedCases(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		news, olds      []float64
+		requests        float64
+		verdict, reason string
+	}{
+		{"426, four errors against none are too few", []float64{0, 1, 2, 1, 0, 0}, make([]float64, 6), 50, "Inconclusive", "LowTraffic"},
+		{"799, eleven errors against none", slices.Repeat([]float64{1}, 11), make([]float64, 11), 50, "Fail", "CheckFailed"},
+		{"6278, 703 against 10", []float64{100, 100, 100, 100, 100, 100, 100, 1, 1, 1}, slices.Repeat([]float64{1}, 10), 500, "Fail", "CheckFailed"},
+		{"633, 650% more", slices.Repeat([]float64{15}, 20), slices.Repeat([]float64{2}, 20), 500, "Fail", "CheckFailed"},
+	} {
+		f := statistics.Concurrent(pair(c.news, c.olds, c.requests), statistics.Defaults(), budget, true)
+		if string(f.Verdict) != c.verdict || string(f.Reason) != c.reason {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+func TestConcurrentWithoutData(t *testing.T) {
+	unseen := func(news, olds int) []statistics.Look {
+		looks := pair(slices.Repeat([]float64{9}, 9), make([]float64, 9), 10)
+		for t := range looks {
+			looks[t].New, looks[t].Old = looks[t].New[:news], looks[t].Old[:olds]
+		}
+		return looks
+	}
+	partly := pair(slices.Repeat([]float64{9}, 9), make([]float64, 9), 10)
+	for t := range partly {
+		partly[t].NewPods = 2
+	}
+	for _, c := range []struct {
+		name   string
+		looks  []statistics.Look
+		reason string
+	}{
+		{"no looks", nil, "NoData"},
+		{"neither", unseen(0, 0), "MetricMissing"},
+		{"old pods alone", unseen(0, 1), "MissingOnNewPods"},
+		{"new pods alone", unseen(1, 0), "NoData"},
+		{"half of the new pods", partly, "NoData"},
+		{"no requests", pair(make([]float64, 9), make([]float64, 9), 0), "LowTraffic"},
+		{"few requests", pair(make([]float64, 9), make([]float64, 9), 5), "LowTraffic"},
+	} {
+		if f := statistics.Concurrent(c.looks, statistics.Defaults(), budget, true); f.Verdict != "Inconclusive" || string(f.Reason) != c.reason {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// Many requests without any error pass early, though no ratio is known.
+func TestConcurrentWithoutErrors(t *testing.T) {
+	f := statistics.Concurrent(pair(make([]float64, 20), make([]float64, 20), 500), statistics.Defaults(), budget, false)
+	if f.Verdict != "Pass" || f.Reason != "PassedEarly" || f.Ratio != 1 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// While the old pods fall apart in two halves, a metric says nothing about new pods.
+func TestConcurrentOfANoisyMetric(t *testing.T) {
+	// The halves by their names.
+	halves := [2][]string{}
+	for i := range 40 {
+		name := fmt.Sprintf("web-%d", i)
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(name))
+		if half := h.Sum32() >> 16 & 1; len(halves[half]) < 4 {
+			halves[half] = append(halves[half], name)
+		}
+	}
+	for _, c := range []struct {
+		name            string
+		everywhere      bool
+		verdict, reason string
+	}{
+		{"an error now and then", false, "Inconclusive", "NoisyMetric"},
+		{"passed before, with errors everywhere", true, "Pass", "PassedEarly"},
+	} {
+		var looks []statistics.Look
+		for i := range 40 {
+			look := statistics.Look{NewPods: 1, OldPods: 8, New: []statistics.Count{{Pod: "new", Total: 100}}}
+			for p, name := range slices.Concat(halves[0], halves[1]) {
+				pod := statistics.Count{Pod: name, Total: 100}
+				if i >= 10 && p < 4 {
+					pod.Bad = 3
+				} else if i < 10 && (c.everywhere || i%8 == p) {
+					pod.Bad = 1
+				}
+				look.Old = append(look.Old, pod)
+			}
+			if i >= 10 {
+				look.New[0].Bad = 3
+			} else if c.everywhere {
+				look.New[0].Bad = 1
+			}
+			looks = append(looks, look)
+		}
+		if f := statistics.Concurrent(looks, anyDelta(), budget, true); string(f.Verdict) != c.verdict || string(f.Reason) != c.reason {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// A verdict stands, and whoever computes it from however many looks finds the same.
+func TestConcurrentOfMoreLooks(t *testing.T) {
+	random := newRandom(t, 8)
+	for range 40 {
+		looks := world{olds: 4, news: 2, base: 0.01, requests: 100, ratio: 4}.looks(random, minutes10)
+		all := statistics.Concurrent(looks, anyDelta(), budget, true)
+		for n := range looks {
+			f := statistics.Concurrent(looks[:n], anyDelta(), budget, false)
+			if f.Verdict == statistics.Fail && f.Looks != all.Looks || n >= all.Looks && all.Verdict == statistics.Fail && f.Evidence != all.Evidence {
+				t.Fatalf("after %d looks %+v, after all %+v", n, f, all)
+			}
+		}
+	}
+}
+
+func TestBeforeByHand(t *testing.T) {
+	quiet := pair(nil, nil, 0)
+	for range 10 {
+		quiet = append(quiet, statistics.Look{OldPods: 1, Old: []statistics.Count{{Pod: "old", Total: 100}}})
+	}
+	news := func(bad float64, n, others int) (looks []statistics.Look) {
+		for range n {
+			looks = append(looks, statistics.Look{NewPods: 1, Others: others, New: []statistics.Count{{Pod: "new", Bad: bad, Total: 100}}})
+		}
+		return looks
+	}
+	// No event in 1000 requests: at most 5.2983 in 1000 with 99.5%, of which 1.5 times are tolerated. An event in 100 requests then is
+	// evidence of 1.5^j exp(-(1.5^j - 1) 0.79475), 0.25962 on average.
+	near(t, "the evidence", statistics.Before(quiet, news(1, 1, 0), anyDelta(), budget, false).Evidence, 0.25962)
+	for _, c := range []struct {
+		name            string
+		before, looks   []statistics.Look
+		verdict, reason string
+	}{
+		{"many errors", quiet, news(50, 4, 0), "Fail", "CheckFailed"},
+		{"three looks don't suffice", quiet, news(50, 3, 0), "Inconclusive", "LowTraffic"},
+		{"others fail too", quiet, news(50, 9, 1), "Inconclusive", "CommonCause"},
+		{"nothing is known of before", nil, news(50, 9, 0), "Inconclusive", "NoData"},
+		{"no new pod was seen", quiet, nil, "Inconclusive", "NoData"},
+		{"a minute without errors", quiet, news(0, 4, 0), "Inconclusive", "LowTraffic"},
+		{"long without errors", quiet, news(0, 20, 0), "Pass", "PassedEarly"},
+	} {
+		if f := statistics.Before(c.before, c.looks, statistics.Defaults(), budget, true); string(f.Verdict) != c.verdict || string(f.Reason) != c.reason {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}

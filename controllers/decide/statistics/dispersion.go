@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package statistics
+
+// dispersion measures how much more than by chance the counts of old pods vary: Pearson's chi-square by its degrees of freedom.
+type dispersion struct {
+	// squares and freedom are those of the pods within each look, which any common pattern in time leaves alone.
+	squares, freedom float64
+	// total, weighted and looks are of the pods together from look to look.
+	total    Count
+	weighted float64
+	looks    float64
+	// pods are what each pod counted so far, with what was expected of it in place of the exposure; index are their places. The order of a
+	// sum is fixed, so that it is the same whoever computes it.
+	pods  []Count
+	index map[string]int
+}
+
+// add adds the old pods' counts of a look.
+func (d *dispersion) add(counts []Count) {
+	look := sum(counts)
+	if look.Total == 0 {
+		return
+	}
+	d.total.Bad += look.Bad
+	d.total.Total += look.Total
+	d.weighted += look.Bad / look.Total * look.Bad
+	d.looks++
+	if look.Bad == 0 {
+		return
+	}
+	var weighted, pods float64
+	for _, c := range counts {
+		if c.usable() {
+			weighted += c.Bad / c.Total * c.Bad
+			pods++
+			pod := d.pod(c.Pod)
+			*pod = pod.plus(Count{Bad: c.Bad, Total: c.Total * look.rate()})
+		}
+	}
+	d.squares += max(0, weighted/look.rate()-look.Bad)
+	d.freedom += pods - 1
+}
+
+// pod returns what a pod counted so far.
+func (d *dispersion) pod(name string) *Count {
+	i, known := d.index[name]
+	if !known {
+		if d.index == nil {
+			d.index = map[string]int{}
+		}
+		i = len(d.pods)
+		d.index[name] = i
+		d.pods = append(d.pods, Count{})
+	}
+	return &d.pods[i]
+}
+
+// factor returns the dispersion of the old pods, at least 1: within looks, or that of pods that differ all the time, which adds up from look
+// to look. The latter must be twice as great, as with few pods it may be by chance.
+func (d *dispersion) factor() float64 {
+	within := d.inTime()
+	if d.freedom > 0 {
+		within = max(1, d.squares/d.freedom)
+	}
+	if lasting := d.lasting(); lasting > 2*within {
+		return lasting
+	}
+	return within
+}
+
+// lasting returns the dispersion of what the pods counted until now. As many pods as there are too few to tell are taken to differ.
+func (d *dispersion) lasting() float64 {
+	if len(d.pods) == 0 {
+		return 1
+	}
+	squares, pods := 0.0, float64(len(d.pods))
+	for _, p := range d.pods {
+		squares += (p.Bad - p.Total) * (p.Bad - p.Total) / p.Total
+	}
+	unknown := max(0, tellingPods-pods)
+	return (squares + unknown*(1+podVariation*podVariation*d.total.Bad/pods)) / (pods - 1 + unknown)
+}
+
+// inTime returns the dispersion from look to look, at least 1.
+func (d *dispersion) inTime() float64 {
+	if d.looks < 2 || d.total.Bad == 0 {
+		return 1
+	}
+	return max(1, (d.weighted/d.total.rate()-d.total.Bad)/(d.looks-1))
+}

@@ -1,0 +1,232 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package statistics
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/combin"
+)
+
+const (
+	// fewPods is the greatest number of new pods that are too few to permute.
+	fewPods = 2
+	// dominated is the least number of old pods that a new one can be judged with by dominance, dominanceLooks in how many looks running.
+	dominated      = 5
+	dominanceLooks = 3
+	// maxArrangements are enumerated; of more, draws are drawn (Phipson and Smyth 2010).
+	maxArrangements = 20_000
+	draws           = 2_000
+)
+
+// Gauge is the values of a pod, one for each look; NaN while it warms up and where there is none.
+type Gauge struct {
+	Pod    string
+	Values []float64
+}
+
+// Gauges compares the values of new pods with those of old ones, once, at the end of the check's time. A pod counts once, with its median,
+// however often it is looked at, as its values depend on each other. With three new pods, and enough in all that chance alone rarely sorts
+// them so, the means are compared by permutation. With fewer, every new pod must exceed every old one, as of each of the last three looks. The share is the part of
+// the false-alarm budget that the check may spend, Budget.Level by the number of tests with p-values.
+func Gauges(news, olds []Gauge, settings GaugeSettings, share float64, ended bool) Finding {
+	f := Finding{Verdict: Inconclusive, Reason: InProgress, PValue: math.NaN(), Threshold: share, MinimumDetectable: math.Inf(1)}
+	newMedians, oldMedians := medians(news), medians(olds)
+	f.NewPods, f.OldPods = Coverage{len(newMedians), len(news)}, Coverage{len(oldMedians), len(olds)}
+	f.Looks = looksOf(news)
+	if !f.NewPods.enough() || !f.OldPods.enough() {
+		f.Reason = missing(f.NewPods, f.OldPods)
+		return f
+	}
+	f.New, f.Old = median(newMedians), median(oldMedians)
+	f.Ratio, f.Superiority = ratio(f.New, f.Old), superiority(newMedians, oldMedians)
+	n, k := len(oldMedians), len(newMedians)
+	matters := f.New-f.Old >= settings.MinDelta
+	if k > fewPods && combin.GeneralizedBinomial(float64(n+k), float64(k)) >= 1/share {
+		if !ended {
+			return f
+		}
+		f.Verdict, f.Reason, f.PValue = Pass, CheckPassed, 1
+		f.MinimumDetectable = detectableGauge(newMedians, oldMedians, settings, share)
+		if matters {
+			f.PValue = permutation(settings.discounted(newMedians), oldMedians)
+		}
+		if f.PValue <= share {
+			f.Verdict, f.Reason = Fail, CheckFailed
+		}
+		return f
+	}
+	switch {
+	case n < dominated:
+		f.Reason = TooFewPods
+	case !ended:
+	case matters && dominance(news, olds, settings):
+		f.Verdict, f.Reason = Fail, CheckFailed
+	default:
+		f.Verdict, f.Reason = Pass, CheckPassed
+		f.MinimumDetectable = ratio(settings.Tolerance*slices.Max(oldMedians), f.Old)
+	}
+	return f
+}
+
+// discounted returns the values less what is tolerated of them: of negative values it makes less, too.
+func (s GaugeSettings) discounted(values []float64) []float64 {
+	less := make([]float64, len(values))
+	for i, v := range values {
+		less[i] = v - (1-1/s.Tolerance)*math.Abs(v)
+	}
+	return less
+}
+
+// permutation returns the share of the arrangements of all values in which as many of them as there are new ones have at least the mean
+// of the new ones. The draws begin with one seed, and with sorted values, so that it is the same whoever computes it.
+func permutation(news, olds []float64) float64 {
+	all := slices.Concat(news, olds)
+	slices.Sort(all)
+	// The fewer of the groups are drawn: the new ones to have a great sum, or the old ones a small one.
+	chosen, sign := news, 1.0
+	if len(olds) < len(news) {
+		chosen, sign = olds, -1
+	}
+	n, k := len(all), len(chosen)
+	limit, size := 0.0, 0.0
+	for _, v := range chosen {
+		limit += sign * v
+	}
+	for _, v := range all {
+		size += math.Abs(v)
+	}
+	limit -= 1e-12 * size // sums of the same values in another order differ
+	extreme := func(indices []int) float64 {
+		total := 0.0
+		for _, i := range indices {
+			total += sign * all[i]
+		}
+		if total >= limit {
+			return 1
+		}
+		return 0
+	}
+	if count := combin.GeneralizedBinomial(float64(n), float64(k)); count <= maxArrangements {
+		hits, indices := 0.0, make([]int, k)
+		for g := combin.NewCombinationGenerator(n, k); g.Next(); {
+			hits += extreme(g.Combination(indices))
+		}
+		return hits / math.Round(count)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	hits, indices := 1.0, make([]int, n)
+	for i := range indices {
+		indices[i] = i
+	}
+	for range draws {
+		for i := range k {
+			j := i + random.IntN(n-i)
+			indices[i], indices[j] = indices[j], indices[i]
+		}
+		hits += extreme(indices[:k])
+	}
+	return hits / (draws + 1)
+}
+
+// dominance reports whether every new pod exceeds every old one, as of each of the last looks.
+func dominance(news, olds []Gauge, settings GaugeSettings) bool {
+	looks := looksOf(news)
+	for past := range dominanceLooks {
+		now, then := medians(until(news, looks-past)), medians(until(olds, looks-past))
+		if len(now) < len(news) || len(then) < dominated || slices.Min(settings.discounted(now)) <= slices.Max(then) {
+			return false
+		}
+	}
+	return true
+}
+
+// detectableGauge returns the ratio that the permutation finds with 80%, by the normal approximation.
+func detectableGauge(news, olds []float64, settings GaugeSettings, share float64) float64 {
+	n, k := float64(len(olds)), float64(len(news))
+	level := settings.Tolerance * stat.Mean(olds, nil)
+	if level <= 0 {
+		return math.Inf(1)
+	}
+	// The spread of the new pods is taken at the level of the old ones, where their ratio is undone.
+	variance := (n - 1) * stat.Variance(olds, nil)
+	if mean := stat.Mean(news, nil); mean > 0 {
+		variance += (k - 1) * stat.Variance(news, nil) * math.Pow(stat.Mean(olds, nil)/mean, 2)
+	}
+	deviation := math.Sqrt(max(0, variance) / (n + k - 2) * (1/n + 1/k))
+	relative := (mathext.NormalQuantile(1-share) + power) * deviation / stat.Mean(olds, nil)
+	return settings.Tolerance * (1 + relative)
+}
+
+// superiority returns the probability that a new value is greater than an old one, equal ones counting half.
+func superiority(news, olds []float64) float64 {
+	wins := 0.0
+	for _, a := range news {
+		for _, b := range olds {
+			switch {
+			case a > b:
+				wins++
+			case a == b:
+				wins += 0.5
+			}
+		}
+	}
+	return wins / float64(len(news)*len(olds))
+}
+
+// medians returns the medians of the pods that have values.
+func medians(gauges []Gauge) (medians []float64) {
+	for _, g := range gauges {
+		if values := seen(g.Values); len(values) > 0 {
+			medians = append(medians, median(values))
+		}
+	}
+	return medians
+}
+
+// median returns the median, of an even number the mean of the two in the middle.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return sorted[(n-1)/2]/2 + sorted[n/2]/2
+}
+
+// until returns the gauges as they were after so many looks.
+func until(gauges []Gauge, looks int) []Gauge {
+	past := slices.Clone(gauges)
+	for i := range past {
+		past[i].Values = past[i].Values[:min(max(looks, 0), len(past[i].Values))]
+	}
+	return past
+}
+
+// seen returns the values that are some.
+func seen(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !(math.Abs(v) <= maxCount) })
+}
+
+// looksOf returns how many looks there were.
+func looksOf(gauges []Gauge) (looks int) {
+	for _, g := range gauges {
+		looks = max(looks, len(g.Values))
+	}
+	return looks
+}

@@ -1,0 +1,53 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package statistics
+
+import "math"
+
+// ladder is the evidence of looks against one ratio, as the mean of that for ten alternatives to it.
+type ladder struct{ logs [rungs]float64 }
+
+// value returns the e-value: by Ville's inequality it ever reaches 1/a with probability a at most, if the ratio holds.
+func (l *ladder) value() float64 {
+	total := 0.0
+	for _, log := range l.logs {
+		total += math.Exp(log)
+	}
+	return total / rungs
+}
+
+// addConcurrent adds a look at new and old pods. An event falls on a new pod with the probability rE/(rE+F) if r is the ratio, E and F the
+// exposures: whatever changes all pods at the same time cancels.
+func (l *ladder) addConcurrent(news, olds Count, null, by, dispersion float64) {
+	times, rung, all := 1.0, math.Log(by), null*news.Total+olds.Total
+	for j := range l.logs {
+		times *= by
+		share := math.Log((null*times*news.Total + olds.Total) / all)
+		l.add(j, (news.Bad*rung*float64(j+1)-(news.Bad+olds.Bad)*share)/dispersion)
+	}
+}
+
+// addRate adds a look at new pods, against a known rate.
+func (l *ladder) addRate(news Count, rate, by, dispersion float64) {
+	times, rung := 1.0, math.Log(by)
+	for j := range l.logs {
+		times *= by
+		l.add(j, (news.Bad*rung*float64(j+1)-(times-1)*rate*news.Total)/dispersion)
+	}
+}
+
+func (l *ladder) add(j int, log float64) { l.logs[j] += min(log, math.Log(maxFactor)) }

@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package statistics
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// Count is what one pod counted in one look.
+type Count struct {
+	Pod string
+	// Bad is the number of events, Total the exposure: requests or pod-seconds.
+	Bad, Total float64
+}
+
+// Look is what was counted between two moments.
+type Look struct {
+	New, Old []Count
+	// NewPods and OldPods are how many pods should have counted.
+	NewPods, OldPods int
+	// Others is how many other workloads failed in the same way at that time.
+	Others int
+}
+
+// Series is the raw counters of a pod, one value for each moment; NaN where there is none.
+type Series struct {
+	Pod string
+	New bool
+	// Born reports whether the pod began in the release, so that its counters began at 0.
+	Born bool
+	// Ready is since when the pod is ready, zero if it isn't; Gone is when it ended, zero if it didn't.
+	Ready, Gone time.Time
+	Bad, Total  []float64
+}
+
+// Looks returns the looks between the moments. A pod counts once it has been ready for the warm-up; until then it is in neither group.
+// A counter that falls has restarted from 0. Counts over a missed moment are left out, as other pods' counts of those minutes were taken
+// apart. Bad events without a series, while the total has one, are none yet.
+func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
+	if len(moments) < 2 {
+		return nil
+	}
+	looks := make([]Look, len(moments)-1)
+	for _, s := range slices.SortedFunc(slices.Values(series), func(a, b Series) int { return cmp.Compare(a.Pod, b.Pod) }) {
+		counts := increases(&s, warmup == 0)
+		for t := range looks {
+			from, to := moments[t], moments[t+1]
+			if s.Ready.IsZero() || from.Before(s.Ready.Add(warmup)) || !s.Gone.IsZero() && s.Gone.Before(to) {
+				continue
+			}
+			pods, wanted := &looks[t].Old, &looks[t].OldPods
+			if s.New {
+				pods, wanted = &looks[t].New, &looks[t].NewPods
+			}
+			*wanted++
+			if t+1 < len(counts) && isCount(counts[t+1].Total) {
+				*pods = append(*pods, counts[t+1])
+			}
+		}
+	}
+	return looks
+}
+
+// increases returns what the counters rose by at each moment since the one before, with the total NaN where that isn't known.
+func increases(s *Series, fromBirth bool) []Count {
+	counts := make([]Count, len(s.Total))
+	before := Count{Total: math.NaN()}
+	if s.Born && fromBirth {
+		before.Total = 0
+	}
+	for i, total := range s.Total {
+		now := Count{Pod: s.Pod, Bad: before.Bad, Total: total}
+		if total < before.Total {
+			before.Bad, before.Total, now.Bad = 0, 0, 0
+		}
+		if i < len(s.Bad) && isCount(s.Bad[i]) {
+			now.Bad = s.Bad[i]
+		}
+		if !isCount(total) {
+			now.Total = math.NaN()
+		}
+		counts[i] = Count{Pod: s.Pod, Bad: now.Bad - before.Bad, Total: now.Total - before.Total}
+		if counts[i].Bad < 0 {
+			counts[i].Bad = now.Bad
+		}
+		before = now
+	}
+	return counts
+}
+
+// isCount reports whether a value can be one of a counter.
+func isCount(v float64) bool { return v == 0 || v >= 1/maxCount && v <= maxCount }
+
+// sum returns the counts of pods together, without those that aren't counts or have no exposure.
+func sum(counts []Count) (total Count) {
+	for _, c := range counts {
+		if c.usable() {
+			total.Bad += c.Bad
+			total.Total += c.Total
+		}
+	}
+	return total
+}
+
+// usable reports whether the count can be one. Events without exposure can't be compared.
+func (c Count) usable() bool { return isCount(c.Bad) && isCount(c.Total) && c.Total > 0 }
+
+// rate returns the events per exposure.
+func (c Count) rate() float64 {
+	if c.Total == 0 {
+		return 0
+	}
+	return c.Bad / c.Total
+}

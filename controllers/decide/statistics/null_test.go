@@ -1,0 +1,266 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package statistics_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
+)
+
+// budget is the probability of a false alarm in these tests: of one check alone.
+const budget = 0.01
+
+// anyDelta are the defaults, but that differences of any size matter.
+func anyDelta() statistics.Settings {
+	settings := statistics.Defaults()
+	settings.MinDelta = 0
+	return settings
+}
+
+// tally is how releases ended.
+type tally struct {
+	runs    int
+	reasons map[statistics.Reason]int
+	seconds []int
+}
+
+// count runs releases and counts how they ended.
+func count(runs int, release func() statistics.Finding) tally {
+	t := tally{runs: runs, reasons: map[statistics.Reason]int{}}
+	for range runs {
+		f := release()
+		t.reasons[f.Reason]++
+		if f.Reason == statistics.CheckFailed || f.Reason == statistics.PassedEarly {
+			t.seconds = append(t.seconds, f.Looks*15)
+		}
+	}
+	slices.Sort(t.seconds)
+	return t
+}
+
+func (t tally) String() string {
+	median := 0
+	if len(t.seconds) > 0 {
+		median = t.seconds[len(t.seconds)/2]
+	}
+	return fmt.Sprintf("%d of %d failed (%.2f%%), decided in %d s; %v", t.failed(), t.runs, 100*t.share(), median, t.reasons)
+}
+
+func (t tally) failed() int { return t.reasons[statistics.CheckFailed] }
+
+func (t tally) share() float64 { return float64(t.failed()) / float64(t.runs) }
+
+// atMost fails the test if so many failed that the true probability isn't the bound or less: three standard errors of a binomial share.
+func (t tally) atMost(tt *testing.T, bound float64) {
+	tt.Helper()
+	tt.Log(t)
+	if n := float64(t.runs); float64(t.failed()) > n*bound+3*math.Sqrt(n*bound*(1-bound)) {
+		tt.Errorf("%s, at most %g%% may", t, 100*bound)
+	}
+}
+
+// atLeast fails the test if so few failed that the true probability isn't the bound or more.
+func (t tally) atLeast(tt *testing.T, bound float64) {
+	tt.Helper()
+	tt.Log(t)
+	if n := float64(t.runs); float64(t.failed()) < n*bound-3*math.Sqrt(n*bound*(1-bound)) {
+		tt.Errorf("%s, at least %g%% should", t, 100*bound)
+	}
+}
+
+// Releases that change nothing fail with the budget at most, whatever disturbs them.
+func TestConcurrentOfUnchangedReleases(t *testing.T) {
+	disturbed := map[string]world{
+		"few errors":                {base: 0.001, requests: 30},
+		"many errors":               {base: 0.01, requests: 300},
+		"bursts":                    {base: 0.01, requests: 300, burst: 0.5},
+		"pods differ, few errors":   {base: 0.01, requests: 30, lasting: 0.35},
+		"pods differ, many errors":  {base: 0.01, requests: 300, lasting: 0.35},
+		"pods differ, big traffic":  {base: 0.01, requests: 3000, lasting: 0.35},
+		"dependency fails for 30 s": {base: 0.01, requests: 300, shock: 2, shockFactor: 50},
+		"dependency fails for 2 m":  {base: 0.01, requests: 300, shock: 8, shockFactor: 50},
+	}
+	groups := [][2]int{{9, 1}, {2, 1}, {5, 5}, {1, 1}}
+	if testing.Short() {
+		groups = groups[:2]
+	}
+	for _, name := range sortedKeys(disturbed) {
+		for _, pods := range groups {
+			t.Run(fmt.Sprintf("%s, %d old and %d new pods", name, pods[0], pods[1]), func(t *testing.T) {
+				w := disturbed[name]
+				w.olds, w.news, w.ratio = pods[0], pods[1], 1
+				random := newRandom(t, 101)
+				count(runs(), func() statistics.Finding {
+					return statistics.Concurrent(w.looks(random, minutes10), anyDelta(), budget, true)
+				}).atMost(t, budget)
+			})
+		}
+	}
+}
+
+// A release that is exactly as bad as tolerated is the worst case of the null hypothesis.
+func TestConcurrentAtTheTolerance(t *testing.T) {
+	for _, pods := range [][2]int{{9, 1}, {5, 5}} {
+		t.Run(fmt.Sprintf("%d old and %d new pods", pods[0], pods[1]), func(t *testing.T) {
+			w := world{olds: pods[0], news: pods[1], base: 0.01, requests: 300, ratio: 1.5}
+			random := newRandom(t, 102)
+			count(runs(), func() statistics.Finding {
+				return statistics.Concurrent(w.looks(random, minutes10), anyDelta(), budget, true)
+			}).atMost(t, budget)
+		})
+	}
+}
+
+// Half an hour before against ten minutes after. A common cause is only told apart if others show it.
+func TestBeforeOfUnchangedReleases(t *testing.T) {
+	for name, w := range map[string]world{
+		"1.2 errors a minute":               {base: 0.001, requests: 30},
+		"12 errors a minute":                {base: 0.001, requests: 300},
+		"120 errors a minute":               {base: 0.01, requests: 300},
+		"bursts":                            {base: 0.01, requests: 300, burst: 0.5},
+		"all fail for half an hour":         {base: 0.01, requests: 300, shock: 20, shockFactor: 50},
+		"dependency fails, others see that": {base: 0.001, requests: 300, shock: 8, shockFactor: 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			random := newRandom(t, 103)
+			count(max(50, runs()/5), func() statistics.Finding { return before(random, w, 1) }).atMost(t, budget)
+		})
+	}
+}
+
+// before returns the finding of Before for a release of ten pods at once, in a world with a shock that others see.
+func before(random *rand.Rand, w world, ratio float64) statistics.Finding {
+	const halfAnHour = 120
+	w.olds, w.ratio = 10, 1
+	shock := w.shock
+	w.shock = 0
+	history := w.looks(random, halfAnHour)
+	w.news, w.olds, w.ratio, w.shock = 10, 0, ratio, shock
+	looks := w.looks(random, minutes10)
+	if shock > 0 {
+		for t := range looks {
+			looks[t].Others = others(looks[t], w)
+		}
+	}
+	return statistics.Before(history, looks, anyDelta(), budget, true)
+}
+
+// others returns how many other workloads failed in a look with ten times the errors of the others.
+func others(look statistics.Look, w world) int {
+	bad := 0.0
+	for _, c := range look.New {
+		bad += c.Bad
+	}
+	if bad > 10*w.base*w.requests*10 {
+		return 1
+	}
+	return 0
+}
+
+// Restarts now and then, looked at every 15 s for ten minutes.
+func TestRareOfUnchangedReleases(t *testing.T) {
+	const level = budget / 2
+	for name, w := range map[string]struct{ pods, minutes, perMinute float64 }{
+		"one a day and pod":               {10, 24 * 60, 1.0 / 1440},
+		"one an hour and pod":             {10, 24 * 60, 1.0 / 60},
+		"one an hour and pod, young pods": {10, 60, 1.0 / 60},
+		"ten an hour and pod":             {10, 600, 1.0 / 6},
+		"a lone old pod":                  {1, 60, 1.0 / 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			random := newRandom(t, 104)
+			count(runs(), func() (f statistics.Finding) {
+				olds := statistics.Lives{Events: poisson(random, w.pods*w.minutes*w.perMinute), Minutes: w.pods * w.minutes}
+				var news, recent statistics.Lives
+				for range minutes10 {
+					recent.Minutes += w.pods / 4
+					recent.Events += poisson(random, w.pods/4*w.perMinute)
+					news.Minutes += 0.25
+					news.Events += poisson(random, 0.25*w.perMinute)
+					life := statistics.Lives{Events: olds.Events + recent.Events, Minutes: olds.Minutes + recent.Minutes}
+					if f = statistics.Rare(news, life, recent, 0, level); f.Verdict == statistics.Fail {
+						break
+					}
+				}
+				return f
+			}).atMost(t, level)
+		})
+	}
+}
+
+// gauges is a world of gauges: pods differ by 8%, and each varies by 12% with a memory of some minutes.
+type gauges struct {
+	olds, news int
+	ratio      float64
+	// warming reports whether the new pods warm up for a minute, which isn't to be seen.
+	warming bool
+}
+
+func (g gauges) values(random *rand.Rand) (news, olds []statistics.Gauge) {
+	for i := range g.olds + g.news {
+		level := 100 * (1 + 0.08*random.NormFloat64())
+		state := random.NormFloat64()
+		gauge := statistics.Gauge{Pod: fmt.Sprintf("web-%d", i)}
+		for t := range minutes10 {
+			state = 0.9*state + math.Sqrt(1-0.81)*random.NormFloat64()
+			value := level * (1 + 0.10*state)
+			if i >= g.olds {
+				value *= g.ratio
+				if g.warming && t < 4 {
+					value = math.NaN()
+				}
+			}
+			gauge.Values = append(gauge.Values, value)
+		}
+		if i < g.olds {
+			olds = append(olds, gauge)
+		} else {
+			news = append(news, gauge)
+		}
+	}
+	return news, olds
+}
+
+func TestGaugesOfUnchangedReleases(t *testing.T) {
+	for _, pods := range [][2]int{{7, 3}, {5, 5}, {20, 3}, {9, 1}, {8, 2}} {
+		for _, warming := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d old and %d new pods, warming %t", pods[0], pods[1], warming), func(t *testing.T) {
+				random := newRandom(t, 105)
+				g := gauges{olds: pods[0], news: pods[1], ratio: 1, warming: warming}
+				count(max(50, runs()/5), func() statistics.Finding {
+					news, olds := g.values(random)
+					return statistics.Gauges(news, olds, statistics.GaugeDefaults(), budget, true)
+				}).atMost(t, budget)
+			})
+		}
+	}
+}
+
+// Without tolerance the permutation is exact, so it fails with its share at most.
+func TestGaugesWithoutTolerance(t *testing.T) {
+	random := newRandom(t, 106)
+	g := gauges{olds: 7, news: 3, ratio: 1}
+	count(max(50, runs()/5), func() statistics.Finding {
+		news, olds := g.values(random)
+		return statistics.Gauges(news, olds, statistics.GaugeSettings{Tolerance: 1}, budget, true)
+	}).atMost(t, budget)
+}

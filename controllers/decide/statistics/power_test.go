@@ -1,0 +1,174 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package statistics_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
+)
+
+// powerRuns returns how often a release with a fault is tried.
+func powerRuns() int {
+	if testing.Short() {
+		return 60
+	}
+	return 1000
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Of nine old pods and a new one. Expected are the errors that the new pod would have at the old rate; the check must fail so often, and
+// half of those within so many seconds.
+func TestConcurrentFinds(t *testing.T) {
+	for _, row := range []struct {
+		expected, ratio, power float64
+		seconds                int
+		burst                  float64
+	}{
+		{expected: 1, ratio: 10, power: 0.58, seconds: 420},
+		{expected: 6, ratio: 5, power: 0.44, seconds: 375},
+		{expected: 6, ratio: 10, power: 0.99, seconds: 195},
+		{expected: 12, ratio: 3, power: 0.34, seconds: 480},
+		{expected: 12, ratio: 5, power: 0.99, seconds: 240},
+		{expected: 12, ratio: 10, power: 0.999, seconds: 90},
+		{expected: 60, ratio: 3, power: 0.88, seconds: 330},
+		{expected: 60, ratio: 5, power: 0.999, seconds: 120},
+		{expected: 120, ratio: 3, power: 0.999, seconds: 150},
+		{expected: 120, ratio: 5, power: 0.999, seconds: 75},
+		{expected: 600, ratio: 2, power: 0.69, seconds: 120},
+		{expected: 600, ratio: 3, power: 0.999, seconds: 90},
+		{expected: 120, ratio: 3, power: 0.30, seconds: 450, burst: 0.5},
+		{expected: 120, ratio: 5, power: 0.85, seconds: 330, burst: 0.5},
+	} {
+		t.Run(fmt.Sprintf("%g times %g errors, bursts %g", row.ratio, row.expected, row.burst), func(t *testing.T) {
+			random := newRandom(t, 201)
+			w := world{olds: 9, news: 1, base: 0.01, requests: row.expected / 0.01 / minutes10, ratio: row.ratio, burst: row.burst}
+			found := count(powerRuns(), func() statistics.Finding {
+				return statistics.Concurrent(w.looks(random, minutes10), anyDelta(), budget, true)
+			})
+			found.atLeast(t, row.power)
+			if !testing.Short() && found.seconds[len(found.seconds)/2] > row.seconds {
+				t.Errorf("half were decided in %d s, want %d s at most", found.seconds[len(found.seconds)/2], row.seconds)
+			}
+		})
+	}
+}
+
+// Ten pods replaced at once, with the errors a minute of all of them before.
+func TestBeforeFinds(t *testing.T) {
+	for _, row := range []struct{ perMinute, ratio, power float64 }{{1.2, 5, 0.65}, {12, 3, 0.99}, {120, 2, 0.26}, {120, 5, 0.999}} {
+		t.Run(fmt.Sprintf("%g times %g errors a minute", row.ratio, row.perMinute), func(t *testing.T) {
+			random := newRandom(t, 202)
+			w := world{base: 0.01, requests: row.perMinute / 4 / 10 / 0.01}
+			count(powerRuns()/3, func() statistics.Finding { return before(random, w, row.ratio) }).atLeast(t, row.power)
+		})
+	}
+}
+
+func TestGaugesFind(t *testing.T) {
+	for _, row := range []struct {
+		olds, news   int
+		ratio, power float64
+	}{
+		{7, 3, 1.5, 0.48}, {5, 5, 1.5, 0.58}, {20, 3, 1.5, 0.80}, {50, 5, 1.5, 0.98}, {7, 3, 2, 0.99}, {5, 5, 2, 0.99}, {9, 1, 1.5, 0.73}, {9, 1, 2, 0.99},
+	} {
+		t.Run(fmt.Sprintf("%g times, %d old and %d new pods", row.ratio, row.olds, row.news), func(t *testing.T) {
+			random := newRandom(t, 203)
+			g := gauges{olds: row.olds, news: row.news, ratio: row.ratio}
+			count(powerRuns()/3, func() statistics.Finding {
+				news, olds := g.values(random)
+				return statistics.Gauges(news, olds, statistics.GaugeDefaults(), budget, true)
+			}).atLeast(t, row.power)
+		})
+	}
+}
+
+// Three errors a pod and look, five minutes: unchanged releases pass soon, three times the errors hardly ever.
+func TestConcurrentPassesEarly(t *testing.T) {
+	const minutes5 = 20
+	early := func(t *testing.T, w world) (passed float64, seconds int) {
+		t.Helper()
+		random := newRandom(t, 204)
+		ended := count(powerRuns(), func() statistics.Finding {
+			looks := w.looks(random, minutes5)
+			f := statistics.Concurrent(looks, anyDelta(), budget, true)
+			if f.Verdict == statistics.Fail { // after a pass?
+				f = statistics.Concurrent(looks[:f.Looks-1], anyDelta(), budget, false)
+			}
+			return f
+		})
+		t.Log(ended)
+		return float64(ended.reasons[statistics.PassedEarly]) / float64(ended.runs), ended.seconds[len(ended.seconds)/2]
+	}
+	unchanged := world{olds: 9, news: 1, base: 0.01, requests: 300, ratio: 1}
+	if passed, seconds := early(t, unchanged); passed < 0.98 || seconds > 120 {
+		t.Errorf("%g of the unchanged releases passed early, half of them in %d s", passed, seconds)
+	}
+	bad := unchanged
+	bad.ratio = 3
+	random := newRandom(t, 205)
+	slipped := 0
+	for range runs() {
+		looks := bad.looks(random, minutes5)
+		f := statistics.Concurrent(looks, anyDelta(), budget, false)
+		if f.Verdict == statistics.Fail {
+			f = statistics.Concurrent(looks[:f.Looks-1], anyDelta(), budget, false)
+		}
+		if f.Reason == statistics.PassedEarly {
+			slipped++
+		}
+	}
+	t.Logf("three times the errors: %d of %d passed early", slipped, runs())
+	if float64(slipped) > 0.002*float64(runs())+3 {
+		t.Errorf("%d of %d releases with three times the errors passed early", slipped, runs())
+	}
+}
+
+// A ratio that is called detectable is found so often.
+func TestConcurrentMinimumDetectable(t *testing.T) {
+	for _, requests := range []float64{15, 30, 150} {
+		t.Run(fmt.Sprintf("%g requests", requests), func(t *testing.T) {
+			random := newRandom(t, 206)
+			w := world{olds: 9, news: 1, base: 0.01, requests: requests, ratio: 1}
+			settings := anyDelta()
+			var ratios []float64
+			for range 40 {
+				f := statistics.Concurrent(w.looks(random, minutes10), settings, budget, true)
+				if f.Reason == statistics.CheckPassed || f.Reason == statistics.LowTraffic {
+					ratios = append(ratios, f.MinimumDetectable)
+				}
+			}
+			if len(ratios) == 0 {
+				t.Skip("all passed early")
+			}
+			slices.Sort(ratios)
+			w.ratio = ratios[len(ratios)/2]
+			found := count(powerRuns(), func() statistics.Finding {
+				return statistics.Concurrent(w.looks(random, minutes10), settings, budget, true)
+			})
+			t.Logf("ratio %.2f", w.ratio)
+			found.atLeast(t, 0.7)
+			if found.share() > 0.97 {
+				t.Errorf("%s at the ratio %.2f: less would be detectable", found, w.ratio)
+			}
+		})
+	}
+}
