@@ -161,13 +161,14 @@ func TestConcurrentOfANoisyMetric(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		everywhere      bool
+		looks           int
 		verdict, reason string
 	}{
-		{"an error now and then", false, "Inconclusive", "NoisyMetric"},
-		{"passed before, with errors everywhere", true, "Pass", "PassedEarly"},
+		{"an error now and then", false, 40, "Inconclusive", "NoisyMetric"},
+		{"passed before, with errors everywhere", true, 200, "Pass", "PassedEarly"},
 	} {
 		var looks []statistics.Look
-		for i := range 40 {
+		for i := range c.looks {
 			look := statistics.Look{NewPods: 1, OldPods: 8, New: []statistics.Count{{Pod: "new", Total: 100}}}
 			for p, name := range slices.Concat(halves[0], halves[1]) {
 				pod := statistics.Count{Pod: name, Total: 100}
@@ -185,7 +186,7 @@ func TestConcurrentOfANoisyMetric(t *testing.T) {
 			}
 			looks = append(looks, look)
 		}
-		if f := statistics.Concurrent(looks, anyDelta(), budget, true); string(f.Verdict) != c.verdict || string(f.Reason) != c.reason {
+		if f := statistics.Concurrent(looks, anyDelta(), budget, true); string(f.Verdict) != c.verdict || string(f.Reason) != c.reason || f.Looks == c.looks {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
@@ -236,5 +237,37 @@ func TestBeforeByHand(t *testing.T) {
 		if f := statistics.Before(c.before, c.looks, statistics.Defaults(), budget, true); string(f.Verdict) != c.verdict || string(f.Reason) != c.reason {
 			t.Errorf("%s: %+v", c.name, f)
 		}
+	}
+}
+
+func TestDispersionByHand(t *testing.T) {
+	looks := func(counts ...[]float64) (looks []statistics.Look) {
+		for _, bads := range counts {
+			look := statistics.Look{NewPods: 1, OldPods: len(bads), New: []statistics.Count{{Pod: "new", Total: 1}}}
+			for i, bad := range bads {
+				look.Old = append(look.Old, statistics.Count{Pod: fmt.Sprint(i), Bad: bad, Total: 1000})
+			}
+			looks = append(looks, look)
+		}
+		return looks
+	}
+	uneven := []float64{4, 4, 4, 4, 16, 16, 16, 16}
+	for _, c := range []struct {
+		name           string
+		looks          []statistics.Look
+		within, before float64
+	}{
+		{"a lone pod, bursts: 40/3 in time", looks([]float64{0}, []float64{20}, []float64{0}, []float64{20}), 40.0 / 3, 40.0 / 3},
+		{"a lone pod, steady: taken to differ from others by 45%", looks([]float64{10}, []float64{10}, []float64{10}, []float64{10}), 9.1, 9.1},
+		{"two pods: three more would be needed to tell", looks([]float64{10, 10}, []float64{10, 10}, []float64{10, 10}, []float64{10, 10}), 6.825, 6.825},
+		{"pods that differ in one look", looks(uneven), 28.8 / 7, 28.8 / 7},
+		{"pods that differ in four looks, four times as much", looks(uneven, uneven, uneven, uneven), 115.2 / 7, 115.2 / 7},
+		{"all pods at the same time", looks([]float64{0, 0, 0, 0, 0}, []float64{8, 8, 8, 8, 8}), 1, 40},
+	} {
+		near(t, c.name+", dispersion", statistics.Concurrent(c.looks, anyDelta(), budget, false).Dispersion, c.within)
+		after := []statistics.Look{{NewPods: 1, New: []statistics.Count{{Pod: "new", Total: 1}}}}
+		f := statistics.Before(c.looks, after, anyDelta(), budget, false)
+		near(t, c.name+", dispersion before", f.Dispersion, c.before)
+		near(t, c.name+", evidence needed before", f.Threshold, 200)
 	}
 }

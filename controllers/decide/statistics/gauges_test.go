@@ -79,6 +79,16 @@ func TestGauges(t *testing.T) {
 	}
 }
 
+// In the last look the new pod is above all old ones, in those before it wasn't.
+func TestGaugesOfOneLook(t *testing.T) {
+	news := []statistics.Gauge{{Values: []float64{10, 10, 30, 30}}}
+	f := statistics.Gauges(news, steady(10, 11, 12, 13, 14, 15, 16), statistics.GaugeDefaults(), 0.01, true)
+	if f.Verdict != "Pass" || f.New != 20 {
+		t.Errorf("%+v", f)
+	}
+	near(t, "the minimum detectable ratio", f.MinimumDetectable, 1.2*16/13)
+}
+
 // One value that was looked at 15 times is one value: case 1 of kayenta 780.
 func TestGaugesOfOneSeries(t *testing.T) {
 	news := []float64{10, 10.1, 10.2, 10.3, 10.4, 10.5, 10.6, 17, 17.1, 17.2, 17.3, 17.4, 17.5, 17.6, 17.7}
