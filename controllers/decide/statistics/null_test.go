@@ -130,33 +130,38 @@ func TestConcurrentAtTheTolerance(t *testing.T) {
 	}
 }
 
-// Half an hour before against ten minutes after. A common cause is only told apart if others show it.
+// Half an hour before against ten minutes after, in looks of a minute. Even a failure of two minutes that nobody else shows isn't enough for a
+// verdict, and a longer one is a common cause if others show it.
 func TestBeforeOfUnchangedReleases(t *testing.T) {
-	for name, w := range map[string]world{
-		"1.2 errors a minute":               {base: 0.001, requests: 30},
-		"12 errors a minute":                {base: 0.001, requests: 300},
-		"120 errors a minute":               {base: 0.01, requests: 300},
-		"bursts":                            {base: 0.01, requests: 300, burst: 0.5},
-		"all fail for half an hour":         {base: 0.01, requests: 300, shock: 20, shockFactor: 50},
-		"dependency fails, others see that": {base: 0.001, requests: 300, shock: 8, shockFactor: 50},
+	for name, c := range map[string]struct {
+		world  world
+		others bool
+	}{
+		"1.2 errors a minute": {world: world{base: 0.001, requests: 120}},
+		"12 errors a minute":  {world: world{base: 0.001, requests: 1200}},
+		"120 errors a minute": {world: world{base: 0.01, requests: 1200}},
+		"bursts":              {world: world{base: 0.01, requests: 1200, burst: 0.5}},
+		"a dependency fails for 2 m, 12 errors a minute":  {world: world{base: 0.001, requests: 1200, shock: 3, shockFactor: 50}},
+		"a dependency fails for 2 m, 120 errors a minute": {world: world{base: 0.01, requests: 1200, shock: 3, shockFactor: 50}},
+		"all fail for 8 m": {world: world{base: 0.001, requests: 1200, shock: 8, shockFactor: 50}, others: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			random := newRandom(t, 103)
-			count(max(50, runs()/5), func() statistics.Finding { return before(random, w, 1) }).atMost(t, budget)
+			count(runs(), func() statistics.Finding { return before(random, c.world, 1, c.others) }).atMost(t, budget)
 		})
 	}
 }
 
-// before returns the finding of Before for a release of ten pods at once, in a world with a shock that others see.
-func before(random *rand.Rand, w world, ratio float64) statistics.Finding {
-	const halfAnHour = 120
+// before returns the finding of Before for a release of ten pods at once, in a world with a shock that others may show.
+func before(random *rand.Rand, w world, ratio float64, othersShow bool) statistics.Finding {
+	const halfAnHour, tenMinutes = 30, 10
 	w.olds, w.ratio = 10, 1
 	shock := w.shock
 	w.shock = 0
 	history := w.looks(random, halfAnHour)
 	w.news, w.olds, w.ratio, w.shock = 10, 0, ratio, shock
-	looks := w.looks(random, minutes10)
-	if shock > 0 {
+	looks := w.looks(random, tenMinutes)
+	if othersShow {
 		for t := range looks {
 			looks[t].Others = others(looks[t], w)
 		}
@@ -207,6 +212,37 @@ func TestRareOfUnchangedReleases(t *testing.T) {
 	}
 }
 
+// A release with the checks that most have: errors, slow requests, memory, CPU, restarts. Its pods differ all the time, and restart.
+func TestBudgetOfUnchangedReleases(t *testing.T) {
+	shares := statistics.Budget{Total: statistics.DefaultBudget, Counts: 2, Levels: 3}
+	for _, pods := range [][2]int{{9, 1}, {5, 5}, {7, 3}} {
+		t.Run(fmt.Sprintf("%d old and %d new pods", pods[0], pods[1]), func(t *testing.T) {
+			random := newRandom(t, 107)
+			errors := world{olds: pods[0], news: pods[1], base: 0.01, requests: 300, ratio: 1, lasting: 0.35}
+			slow := world{olds: pods[0], news: pods[1], base: 0.05, requests: 300, ratio: 1, burst: 4, shock: 2, shockFactor: 10}
+			usage := gauges{olds: pods[0], news: pods[1], ratio: 1}
+			count(runs()/2, func() statistics.Finding {
+				found := []statistics.Finding{
+					statistics.Rare(statistics.Lives{Events: poisson(random, float64(pods[1])/6), Minutes: 10 * float64(pods[1])},
+						statistics.Lives{Events: poisson(random, float64(pods[0])*10), Minutes: 600 * float64(pods[0])}, statistics.Lives{}, 0, shares.LevelShare()),
+				}
+				for range 2 {
+					news, olds := usage.values(random)
+					found = append(found, statistics.Gauges(news, olds, statistics.GaugeDefaults(), shares.LevelShare(), true))
+				}
+				statistics.Holm(shares.Level(), found)
+				for _, w := range []world{errors, slow} {
+					found = append(found, statistics.Concurrent(w.looks(random, minutes10), statistics.Defaults(), shares.CountShare(), true))
+				}
+				if i := slices.IndexFunc(found, func(f statistics.Finding) bool { return f.Verdict == statistics.Fail }); i >= 0 {
+					return found[i]
+				}
+				return found[0]
+			}).atMost(t, budget)
+		})
+	}
+}
+
 // gauges is a world of gauges: pods differ by 8%, and each varies by 12% with a memory of some minutes.
 type gauges struct {
 	olds, news int
@@ -246,7 +282,7 @@ func TestGaugesOfUnchangedReleases(t *testing.T) {
 			t.Run(fmt.Sprintf("%d old and %d new pods, warming %t", pods[0], pods[1], warming), func(t *testing.T) {
 				random := newRandom(t, 105)
 				g := gauges{olds: pods[0], news: pods[1], ratio: 1, warming: warming}
-				count(max(50, runs()/5), func() statistics.Finding {
+				count(runs(), func() statistics.Finding {
 					news, olds := g.values(random)
 					return statistics.Gauges(news, olds, statistics.GaugeDefaults(), budget, true)
 				}).atMost(t, budget)
@@ -259,7 +295,7 @@ func TestGaugesOfUnchangedReleases(t *testing.T) {
 func TestGaugesWithoutTolerance(t *testing.T) {
 	random := newRandom(t, 106)
 	g := gauges{olds: 7, news: 3, ratio: 1}
-	count(max(50, runs()/5), func() statistics.Finding {
+	count(runs(), func() statistics.Finding {
 		news, olds := g.values(random)
 		return statistics.Gauges(news, olds, statistics.GaugeSettings{Tolerance: 1}, budget, true)
 	}).atMost(t, budget)

@@ -96,7 +96,7 @@ func poisson(random *rand.Rand, mean float64) float64 {
 // runs returns how often a property is tried: the full number only in the full tests.
 func runs() int {
 	if testing.Short() {
-		return 200
+		return 150
 	}
 	return 10_000
 }
