@@ -21,9 +21,9 @@ import (
 )
 
 // Before compares the counts of new pods with those of the old pods before the release, where there are too few old pods to compare with at
-// the same time. Take looks of a minute: it counts at most four times as evidence, so that a failure of a dependency for two minutes isn't
-// enough, and four minutes are the soonest verdict. What failed for others at the same time can't be told from the release, so looks with Others aren't evidence. Half of the
-// share is spent on how much the rate before may have been underestimated.
+// the same time. Take looks of a minute: one counts at most four times as evidence, so a failure of a dependency for two minutes isn't
+// enough, and a verdict takes four minutes. What failed for others at the same time can't be told from the release, so looks with Others
+// aren't evidence. Half of the share is spent on how much the rate before may have been underestimated.
 func Before(before, looks []Look, settings Settings, share float64, ended bool) Finding {
 	r := race{settings: settings, needed: 2 / share}
 	for i := range before {

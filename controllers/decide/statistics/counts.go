@@ -69,6 +69,7 @@ type race struct {
 	spread     dispersion
 	factor     float64
 	news, olds Count
+	looks      int
 	passed     bool
 	finding    Finding
 }
@@ -76,9 +77,7 @@ type race struct {
 // see counts the look and the pods seen in it.
 func (r *race) see(look *Look) {
 	f := &r.finding
-	if !r.passed {
-		f.Looks++
-	}
+	r.looks++
 	f.NewPods = f.NewPods.plus(len(look.New), look.NewPods)
 	f.OldPods = f.OldPods.plus(len(look.Old), look.OldPods)
 }
@@ -130,7 +129,7 @@ func (r *race) end(ended bool, evidence func(times float64) float64) Finding {
 // conclude fills the finding with the numbers so far.
 func (r *race) conclude(verdict Verdict, reason Reason) {
 	f := &r.finding
-	f.Verdict, f.Reason = verdict, reason
+	f.Verdict, f.Reason, f.Looks = verdict, reason, r.looks
 	f.New, f.Old, f.Ratio = r.news.rate(), r.olds.rate(), ratio(r.news.rate(), r.olds.rate())
 	f.NewEvents, f.OldEvents = r.news.Bad, r.olds.Bad
 	f.Evidence, f.Threshold, f.PValue = min(r.bad.value(), math.MaxFloat64), r.needed, math.NaN()

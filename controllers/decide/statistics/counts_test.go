@@ -138,6 +138,18 @@ func TestConcurrentWithoutData(t *testing.T) {
 	}
 }
 
+// The pods turn bad after they passed.
+func TestConcurrentFailsAfterAPass(t *testing.T) {
+	news := append(slices.Repeat([]float64{10}, 10), slices.Repeat([]float64{200}, 30)...)
+	looks := pair(news, slices.Repeat([]float64{10}, 40), 1000)
+	if f := statistics.Concurrent(looks[:10], anyDelta(), budget, false); f.Verdict != "Pass" || f.Reason != "PassedEarly" || f.Looks >= 10 {
+		t.Errorf("at first %+v", f)
+	}
+	if f := statistics.Concurrent(looks, anyDelta(), budget, false); f.Verdict != "Fail" || f.Looks <= 10 {
+		t.Errorf("later %+v", f)
+	}
+}
+
 // Many requests without any error pass early, though no ratio is known.
 func TestConcurrentWithoutErrors(t *testing.T) {
 	f := statistics.Concurrent(pair(make([]float64, 20), make([]float64, 20), 500), statistics.Defaults(), budget, false)

@@ -45,8 +45,8 @@ type Gauge struct {
 
 // Gauges compares the values of new pods with those of old ones, once, at the end of the check's time. A pod counts once, with its median,
 // however often it is looked at, as its values depend on each other. With three new pods, and enough in all that chance alone rarely sorts
-// them so, the means are compared by permutation. With fewer, every new pod must exceed every old one, as of each of the last three looks. The share is the part of
-// the false-alarm budget that the check may spend, Budget.Level by the number of tests with p-values.
+// them so, the means are compared by permutation. With fewer, every new pod must exceed every old one, as of each of the last three looks;
+// that has no p-value and isn't part of the budget. The share is the part of the budget that the check may spend, Budget.LevelShare.
 func Gauges(news, olds []Gauge, settings GaugeSettings, share float64, ended bool) Finding {
 	f := Finding{Verdict: Inconclusive, Reason: InProgress, PValue: math.NaN(), Threshold: share, MinimumDetectable: math.Inf(1)}
 	newMedians, oldMedians := medians(news), medians(olds)

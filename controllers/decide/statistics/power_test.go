@@ -53,7 +53,7 @@ func TestConcurrentFinds(t *testing.T) {
 		{expected: 60, ratio: 5, power: 0.999, seconds: 120},
 		{expected: 120, ratio: 3, power: 0.999, seconds: 150},
 		{expected: 120, ratio: 5, power: 0.999, seconds: 75},
-		{expected: 600, ratio: 2, power: 0.69, seconds: 120},
+		{expected: 600, ratio: 2, power: 0.69, seconds: 240},
 		{expected: 600, ratio: 3, power: 0.999, seconds: 90},
 		{expected: 120, ratio: 3, power: 0.30, seconds: 450, burst: 0.5},
 		{expected: 120, ratio: 5, power: 0.85, seconds: 330, burst: 0.5},
