@@ -158,18 +158,54 @@ func TestConcurrentWithoutErrors(t *testing.T) {
 	}
 }
 
-// While the old pods fall apart in two halves, a metric says nothing about new pods.
-func TestConcurrentOfANoisyMetric(t *testing.T) {
-	// The halves by their names.
-	halves := [2][]string{}
+// noisyLooks returns looks at old pods that fall apart in the halves by their names after ten looks, and at a new pod like the worse half.
+// Before, the pods have an error now and then, or each has one in each look.
+func noisyLooks(n int, everywhere, otherHalf bool) (looks []statistics.Look) {
+	one, other := halves()
+	if otherHalf {
+		one, other = other, one
+	}
+	names := slices.Concat(one, other)
+	for i := range n {
+		early := i < 10
+		newBad := 3.0
+		if early {
+			newBad = 0
+		}
+		if early && everywhere {
+			newBad = 1
+		}
+		look := statistics.Look{NewPods: 1, OldPods: 8, New: []statistics.Count{{Pod: "new", Bad: newBad, Total: 100}}}
+		for p, name := range names {
+			pod := statistics.Count{Pod: name, Total: 100}
+			if !early && p < 4 {
+				pod.Bad = 3
+			} else if early && (everywhere || i%8 == p) {
+				pod.Bad = 1
+			}
+			look.Old = append(look.Old, pod)
+		}
+		looks = append(looks, look)
+	}
+	return looks
+}
+
+// halves returns four names of pods of each half.
+func halves() (one, other []string) {
+	names := [2][]string{}
 	for i := range 40 {
 		name := fmt.Sprintf("web-%d", i)
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(name))
-		if half := h.Sum32() >> 16 & 1; len(halves[half]) < 4 {
-			halves[half] = append(halves[half], name)
+		if half := h.Sum32() >> 16 & 1; len(names[half]) < 4 {
+			names[half] = append(names[half], name)
 		}
 	}
+	return names[0], names[1]
+}
+
+// While the old pods fall apart in two halves, a metric says nothing about new pods.
+func TestConcurrentOfANoisyMetric(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		everywhere      bool
@@ -179,27 +215,11 @@ func TestConcurrentOfANoisyMetric(t *testing.T) {
 		{"an error now and then", false, 40, "Inconclusive", "NoisyMetric"},
 		{"passed before, with errors everywhere", true, 200, "Pass", "PassedEarly"},
 	} {
-		var looks []statistics.Look
-		for i := range c.looks {
-			look := statistics.Look{NewPods: 1, OldPods: 8, New: []statistics.Count{{Pod: "new", Total: 100}}}
-			for p, name := range slices.Concat(halves[0], halves[1]) {
-				pod := statistics.Count{Pod: name, Total: 100}
-				if i >= 10 && p < 4 {
-					pod.Bad = 3
-				} else if i < 10 && (c.everywhere || i%8 == p) {
-					pod.Bad = 1
-				}
-				look.Old = append(look.Old, pod)
+		for _, otherHalf := range []bool{false, true} {
+			f := statistics.Concurrent(noisyLooks(c.looks, c.everywhere, otherHalf), anyDelta(), budget, true)
+			if string(f.Verdict) != c.verdict || string(f.Reason) != c.reason || f.Looks == c.looks {
+				t.Errorf("%s: %+v", c.name, f)
 			}
-			if i >= 10 {
-				look.New[0].Bad = 3
-			} else if c.everywhere {
-				look.New[0].Bad = 1
-			}
-			looks = append(looks, look)
-		}
-		if f := statistics.Concurrent(looks, anyDelta(), budget, true); string(f.Verdict) != c.verdict || string(f.Reason) != c.reason || f.Looks == c.looks {
-			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
 }
