@@ -39,8 +39,10 @@ HAVE_CC := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo yes)
 TEST_ENV := $(if $(HAVE_CC),CGO_ENABLED=1,CGO_ENABLED=0)
 RACE := $(if $(HAVE_CC),-race)
 
-# The suites that run the built manager on a control plane, in PROCS processes with a control plane each.
+# What is shipped, and the suites that run the built manager on a control plane, in PROCS processes with a control plane each.
+SHIPPED := ./apis/... ./controllers/... ./routers/... ./runnable/... ./webhooks/...
 SYSTEM := ./controllers ./webhooks/servingcert
+without_system = $(filter-out $(SYSTEM:./%=\%/%),$(shell go list $(1)))
 PROCS ?= 2
 GINKGO = go tool ginkgo --procs=$(PROCS) --timeout=75m
 
@@ -60,9 +62,10 @@ demo-svg: build assets ## Record the demo as docs/demo.svg, with asciinema 2 and
 	svg-term --in bin/paced.cast --out docs/demo.svg --window --no-cursor
 
 .PHONY: test
-test: assets ## Run all but the slow tests: unit and component tests with the race detector, and system tests on a control plane.
+test: assets ## Run all but the slow tests: unit and component tests, those of shipped code with the race detector, and system tests on a control plane.
 	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
-	$(TEST_ENV) go test $(RACE) -short -vet=off -timeout 15m ./...
+	$(TEST_ENV) go test $(RACE) -short -vet=off -timeout 15m $(call without_system,$(SHIPPED))
+	CGO_ENABLED=0 go test -short -vet=off -timeout 15m ./hack/...
 	CGO_ENABLED=0 $(GINKGO) --label-filter='!slow' $(SYSTEM)
 
 .PHONY: test-compile
@@ -73,7 +76,7 @@ test-compile: ## Compile the dependencies of the tests, so that `make test` find
 .PHONY: test-full
 test-full: assets ## Run all tests, with the race detector where there is a C compiler.
 	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
-	$(TEST_ENV) go test $(RACE) -p 1 -timeout 60m $(filter-out $(SYSTEM:./%=\%/%),$(shell go list ./...))
+	$(TEST_ENV) go test $(RACE) -p 1 -timeout 60m $(call without_system,./...)
 	$(TEST_ENV) $(GINKGO) $(RACE) $(SYSTEM)
 
 ##@ Local cluster
@@ -141,7 +144,7 @@ fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for som
 .PHONY: coverage
 coverage: assets ## Run the unit and component tests and fail if they cover less than 95% of the decision code (hack/coverage.yaml).
 	@mkdir -p bin
-	@CGO_ENABLED=0 go test -short -coverprofile bin/coverage.out ./apis/... ./controllers/... ./routers/... ./runnable/... ./webhooks/...
+	@CGO_ENABLED=0 go test -short -coverprofile bin/coverage.out $(SHIPPED)
 	@CGO_ENABLED=0 $(TOOL) go-test-coverage --config hack/coverage.yaml
 
 ##@ Development
