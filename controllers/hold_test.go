@@ -211,7 +211,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 			bash(ctx, documented("Releases without the operator", namespace)[3])
 			Expect(labelsOf(ctx, namespace)()).NotTo(HaveKey("altershield.defense.antgroup.com/suspend"))
 		}),
-		Entry("of all, and is not paused again by one that is back", 1, func(ctx context.Context, namespace string) {
+		Entry("of all, and is not paused again by one that is back", slow, 1, func(ctx context.Context, namespace string) {
 			restartAs(ctx, settings)
 			Eventually(func() map[string]string { return get(ctx, namespace, "sleep").Annotations }).Should(HaveKeyWithValue(held, "2-overridden"))
 			output, err := release(ctx, namespace, "more")

@@ -276,7 +276,7 @@ func pacedReleases(others Labels) {
 		Expect(excess).To(BeEmpty())
 		Expect(most).To(HaveKeyWithValue(next, 40))
 	},
-		Entry("one by one", "OrderedReady", false),
+		Entry("one by one", slow, "OrderedReady", false),
 		Entry("all at once", "Parallel", false),
 		Entry("one by one, while the operator is away", slow, "OrderedReady", true),
 		Entry("all at once, while the operator is away", slow, "Parallel", true),

@@ -50,7 +50,7 @@ const (
 	// creationsPerRound is the number of objects that are created after that, each an existing one with a few changes.
 	creationsPerRound, changesOfCreation = 8, 3
 	// defaultRounds and defaultSeed are overridden by RANDOM_ROUNDS and RANDOM_SEED.
-	defaultRounds = 5
+	defaultRounds = 2
 	defaultSeed   = 1
 )
 

@@ -35,7 +35,7 @@ import (
 var _ = Describe("The limits of AlterShield Server", Ordered, ContinueOnFailure, func() {
 	checkedByServerWith(altershield.Options{SkipAuth: true, InsertTime: 100 * time.Millisecond})
 
-	It("don't keep a batch from being checked that is too long for one request", func(ctx context.Context) {
+	It("don't keep a batch from being checked that is too long for one request", slow, func(ctx context.Context) {
 		setBranch(ctx, `{"enable":true,"content":"500"}`)
 		DeferCleanup(setBranch, `{"enable":false,"content":"10"}`)
 		namespace, name := controlledNamespace(ctx), strings.Repeat("d", 180)

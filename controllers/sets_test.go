@@ -100,7 +100,7 @@ var _ = Describe("A StatefulSet or DaemonSet", func() {
 		Entry("a StatefulSet, Parallel", slow, func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
 			return statefulSet(controlledNamespace(ctx), "Parallel", 20), nil
 		}),
-		Entry("a DaemonSet", func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
+		Entry("a DaemonSet", slow, func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
 			addNodes(ctx, 20)
 			return daemonSet(controlledNamespace(ctx)), []func(*unstructured.Unstructured){onAddedNodes}
 		}),
