@@ -58,11 +58,12 @@ type Sighting struct {
 }
 
 // Watch watches the pods and records of a namespace until Stop, and further objects. What is there already counts from the time of its list,
-// not of its last write: a pod may be older than the last write of the record that lets it run, which is listed first.
+// not of its last write: a pod may be older than the last write of the record that lets it run, which is listed first, and the EndpointSlice
+// that shows a pod comes after it.
 func Watch(ctx context.Context, kube client.WithWatch, namespace string, others ...client.ObjectList) (*Witness, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w := &Witness{cancel: cancel}
-	for _, list := range append(others, &appv1alpha1.ChangeWorkloadList{}, &corev1.PodList{}) {
+	for _, list := range append([]client.ObjectList{&appv1alpha1.ChangeWorkloadList{}, &corev1.PodList{}}, others...) {
 		if err := w.watch(ctx, kube, namespace, list); err != nil {
 			w.Stop()
 			return nil, fmt.Errorf("watching %T in namespace %s: %w", list, namespace, err)
