@@ -41,13 +41,13 @@ func releasesInStepsAgainAndAgain(ctx context.Context) {
 	const workloads, releases = 10, 10
 	kubectl(ctx, "apply", "-k", "config/gates")
 	permitDeletions(ctx)
-	for _, kind := range []string{"deployment", "statefulset", "daemonset"} {
+	for k, kind := range []string{"deployment", "statefulset", "daemonset"} { // in the order of setsOfEachKind
 		By("rolling out releases of a " + kind)
 		began, sets, old, seen := time.Now(), make([]set, workloads), make([]string, workloads), make([]*witness.Witness, workloads)
 		for i := range sets {
 			namespace := controlledNamespace(ctx, fmt.Sprintf("many-%ss-%d", kind, i))
 			inSteps(ctx, namespace, appv1alpha1.ReleaseStep{Percent: 25})
-			sets[i] = quickSet(namespace, kind)
+			sets[i] = quick(setsOfEachKind(namespace)[k])
 		}
 		create(ctx, sets)
 		for i, s := range sets {
@@ -82,15 +82,10 @@ func rollsOut(ctx context.Context, s set, note string) {
 	settles(ctx, s)
 }
 
-// quickSet returns a set of a kind with 8 pods, or one on each node, that are available as soon as they run: probes of 80 pods would keep the
-// machine busy.
-func quickSet(namespace, kind string) set {
-	result := map[string]func() set{
-		"deployment":  func() set { return deploymentSet(namespace, "web") },
-		"statefulset": func() set { return statefulSet(namespace, "web", appsv1.ParallelPodManagement) },
-		"daemonset":   func() set { return daemonSet(namespace, "web") },
-	}[kind]()
-	switch object := result.Object.(type) {
+// quick gives a set 8 pods, unless it has one on each node, that are available as soon as they run: probes of 80 pods would keep the machine
+// busy.
+func quick(s set) set {
+	switch object := s.Object.(type) {
 	case *appsv1.Deployment:
 		object.Spec.Replicas, object.Spec.MinReadySeconds = ptr.To[int32](8), 0
 		object.Spec.Template.Spec.Containers[0].ReadinessProbe = nil
@@ -99,5 +94,5 @@ func quickSet(namespace, kind string) set {
 	case *appsv1.DaemonSet:
 		object.Spec.MinReadySeconds = 0
 	}
-	return result
+	return s
 }
