@@ -47,7 +47,7 @@ PROCS ?= 2
 GINKGO = go tool ginkgo --procs=$(PROCS) --timeout=75m
 
 # Control planes, the compiler and the linker allocate much: with rarer garbage collections the specs need a third less CPU time.
-test test-compile test-full: export GOGC ?= 400
+test test-compile test-full coverage: export GOGC ?= 400
 
 ##@ The two commands
 
@@ -62,15 +62,12 @@ demo-svg: build assets ## Record the demo as docs/demo.svg, with asciinema 2 and
 	svg-term --in bin/paced.cast --out docs/demo.svg --window --no-cursor
 
 .PHONY: test
-test: assets ## Run all but the slow tests: unit and component tests, those of shipped code with the race detector, and system tests on a control plane.
-	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
-	$(TEST_ENV) go test $(RACE) -short -vet=off -timeout 15m $(call without_system,$(SHIPPED))
-	CGO_ENABLED=0 go test -short -vet=off -timeout 15m ./hack/...
+test: assets ## Run all but the slow tests: unit and component tests, and system tests on a control plane.
+	CGO_ENABLED=0 go test -short -vet=off -timeout 15m $(call without_system,./...)
 	CGO_ENABLED=0 $(GINKGO) --label-filter='!slow' $(SYSTEM)
 
 .PHONY: test-compile
 test-compile: ## Compile the dependencies of the tests, so that `make test` finds a warm cache.
-	$(TEST_ENV) go build $(RACE) ./...
 	CGO_ENABLED=0 go build ./...
 
 .PHONY: test-full
@@ -142,9 +139,10 @@ fuzz: ## Fuzz each target for FUZZTIME, one after another; FUZZ="regexp" for som
 	done
 
 .PHONY: coverage
-coverage: assets ## Run the unit and component tests and fail if they cover less than 95% of the decision code (hack/coverage.yaml).
+coverage: assets ## Run the unit and component tests with the race detector, and fail if they cover less than 95% of the decision code (hack/coverage.yaml).
+	$(if $(HAVE_CC),,@echo "No C compiler: the tests run without the race detector.")
 	@mkdir -p bin
-	@CGO_ENABLED=0 go test -short -coverprofile bin/coverage.out $(SHIPPED)
+	@$(TEST_ENV) go test $(RACE) -short -timeout 15m -coverprofile bin/coverage.out $(SHIPPED)
 	@CGO_ENABLED=0 $(TOOL) go-test-coverage --config hack/coverage.yaml
 
 ##@ Development

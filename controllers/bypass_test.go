@@ -118,7 +118,7 @@ var _ = Describe("Around change control", Ordered, ContinueOnFailure, func() {
 })
 
 var _ = Describe("With failurePolicy Ignore and the policies", Ordered, func() {
-	It("releases go on while the operator is down, but not those of suspended Deployments", func(ctx context.Context) {
+	It("releases go on while the operator is down, but not those of suspended Deployments", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		mayEdit(ctx, namespace, dev)
 		suspended(ctx, namespace)

@@ -109,7 +109,7 @@ var _ = Describe("A ControlledKind with bad paths and expressions", Ordered, fun
 })
 
 var _ = Describe("A KubernetesCluster", func() {
-	It("is declared, checked by its nodes, denied by its rules, suspended and rolled back by the commands of docs/declaring-kinds.md", func(ctx context.Context) {
+	It("is declared, checked by its nodes, denied by its rules, suspended and rolled back by the commands of docs/declaring-kinds.md", slow, func(ctx context.Context) {
 		DeferCleanup(func(ctx context.Context) {
 			output, err := kubectl(ctx, "delete", "--ignore-not-found", "--timeout=1m", "crd/kubernetesclusters.ecs.yun.com", "namespace/infra",
 				"clusterrole/altershield-kind-kubernetesclusters.ecs.yun.com")

@@ -29,7 +29,7 @@ import (
 )
 
 var _ = Describe("Evicted pods", func() {
-	It("don't count for their release, whose every pod is evicted once it passed", func(ctx context.Context) {
+	It("don't count for their release, whose every pod is evicted once it passed", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, startedByHand))).To(Succeed())
 		for number := 1; number <= 5; number++ {

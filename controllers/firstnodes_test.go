@@ -155,7 +155,7 @@ var _ = Describe("A DaemonSet on 20 nodes, 3 of them first", func() {
 		Eventually(reported(ctx)).Should(ContainElements("PodDeleted", "FirstNodesPassed"))
 	})
 
-	It("keeps the version before elsewhere when a pod there fails, until a repair", func(ctx context.Context) {
+	It("keeps the version before elsewhere when a pod there fails, until a repair", slow, func(ctx context.Context) {
 		patch(ctx, "bad", "")
 		batch := "daemonsets.agent--x--" + agent(ctx).Labels["admission-webhook-altershield.antgroup.com/version"] + "--x--1"
 		Eventually(func() []string { return names(ctx, namespace) }).Should(ContainElement(batch))

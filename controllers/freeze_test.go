@@ -157,7 +157,7 @@ var _ = Describe("A freeze", func() {
 			Expect(get(ctx, namespace, name(i)).Spec.Paused).To(BeFalse())
 		}
 	},
-		Entry("of twenty", 20),
+		Entry("of twenty", slow, 20),
 		Entry("of fifty", slow, 50),
 	)
 

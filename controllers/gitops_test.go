@@ -83,7 +83,7 @@ var _ = Describe("A client that applies what is in Git again and again", func() 
 		Entry("by server-side apply", "apply", "--server-side", "--force-conflicts", "--field-manager=git", "-f", "-"),
 	)
 
-	It("doesn't bring it back either where the bad file also left something out", func(ctx context.Context) {
+	It("doesn't bring it back either where the bad file also left something out", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		good := func(deployment *appsv1.Deployment) {
 			deployment.Spec.Template.Spec.NodeSelector = map[string]string{"kubernetes.io/os": "linux"}

@@ -38,14 +38,14 @@ var _ = Describe("A rollout whose third pod fails", func() {
 			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0))},
 		}
 	}
-	// rolling begins to replace twenty pods one by one, two seconds each.
+	// rolling begins to replace twenty pods one by one, a second each.
 	rolling := func(ctx context.Context) (namespace string) {
 		GinkgoHelper()
 		namespace = controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(20), oneByOne))).To(Succeed())
 		verified(ctx, namespace, "sleep")
 		output, err := kubectl(ctx, "-n", namespace, "patch", "deployment", "sleep", "--type=merge", "-p",
-			`{"spec":{"template":{"metadata":{"labels":{"test":"bad"},"annotations":{"local.altershield.io/ready-after":"2s"}}}}}`)
+			`{"spec":{"template":{"metadata":{"labels":{"test":"bad"},"annotations":{"local.altershield.io/ready-after":"1s"}}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 		return namespace
 	}
@@ -95,7 +95,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		}).Should(BeTrue(), "the deployment controller has seen the pause")
 		kept := old(ctx, namespace)()
 		Expect(kept).To(BeNumerically(">", 0))
-		Consistently(old(ctx, namespace)).WithTimeout(4*time.Second).Should(Equal(kept), "twice as long as a pod takes to be ready")
+		Consistently(old(ctx, namespace)).WithTimeout(2*time.Second).Should(Equal(kept), "twice as long as a pod takes to be ready")
 
 		output, err := kubectl(ctx, "-n", namespace, "scale", "deployment", "sleep", "--replicas=22")
 		Expect(err).NotTo(HaveOccurred(), output)
@@ -125,7 +125,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Expect(old(ctx, namespace)()).To(BeZero())
 	})
 
-	It("is not held where a user has paused it, and their pause stays", func(ctx context.Context) {
+	It("is not held where a user has paused it, and their pause stays", slow, func(ctx context.Context) {
 		namespace := rolling(ctx)
 		third := currentName(ctx, namespace, "sleep") + "--x--3"
 		Eventually(func() []string { return names(ctx, namespace) }).Should(ContainElement(third))
@@ -140,7 +140,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		verified(ctx, namespace, "sleep")
 	})
 
-	It("is not held again after a user has resumed it", func(ctx context.Context) {
+	It("is not held again after a user has resumed it", slow, func(ctx context.Context) {
 		namespace := rolling(ctx)
 		failThird(ctx, namespace)
 		output, err := kubectl(ctx, "-n", namespace, "rollout", "resume", "deployment", "sleep")
@@ -163,7 +163,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Expect(spec(ctx, namespace)().Paused).To(BeFalse())
 	})
 
-	It("goes on when its namespace is opted out, and is held again if it still rolls when that returns", func(ctx context.Context) {
+	It("goes on when its namespace is opted out, and is held again if it still rolls when that returns", slow, func(ctx context.Context) {
 		namespace := rolling(ctx)
 		failThird(ctx, namespace)
 		kept := old(ctx, namespace)()
@@ -207,7 +207,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Expect(get(ctx, namespace, "mine").Spec.Paused).To(BeTrue())
 		after(ctx, namespace)
 	},
-		Entry("of one namespace, whose suspension is then removed", 0, func(ctx context.Context, namespace string) {
+		Entry("of one namespace, whose suspension is then removed", slow, 0, func(ctx context.Context, namespace string) {
 			bash(ctx, documented("Releases without the operator", namespace)[3])
 			Expect(labelsOf(ctx, namespace)()).NotTo(HaveKey("altershield.defense.antgroup.com/suspend"))
 		}),

@@ -109,7 +109,7 @@ var _ = Describe("Releases in steps, of each lever,", func() {
 		}, ""),
 	)
 
-	It("leave nothing when their workloads are deleted", func(ctx context.Context) {
+	It("leave nothing when their workloads are deleted", slow, func(ctx context.Context) {
 		webs := atFirstSteps(ctx)
 		namespace := webs[0].namespace
 		verified := func() int {

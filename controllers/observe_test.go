@@ -40,7 +40,7 @@ var _ = Describe("A kind in the mode Observe", func() {
 		configure(ctx, "release-history", `{"spec":{"enable":true}}`)
 	})
 
-	It("has the releases of StatefulSets recorded and checked, and nothing written to them", func(ctx context.Context) {
+	It("has the releases of StatefulSets recorded and checked, and nothing written to them", slow, func(ctx context.Context) {
 		const kind = "statefulsets.apps"
 		inMode(ctx, kind, "Observe")
 		DeferCleanup(func(ctx context.Context) { inMode(ctx, kind, "Enforce") })

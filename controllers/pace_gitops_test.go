@@ -85,6 +85,6 @@ var _ = Describe("A paced release", func() {
 		Eventually(func() string { return strategy(get(ctx, namespace, "sleep")) }).Should(Equal("maxUnavailable 25%, maxSurge 25%"))
 	},
 		Entry("as kubectl apply", slow, "apply", "-f", "-"),
-		Entry("by server-side apply", "apply", "--server-side", "--force-conflicts", "--field-manager=git", "-f", "-"),
+		Entry("by server-side apply", slow, "apply", "--server-side", "--force-conflicts", "--field-manager=git", "-f", "-"),
 	)
 })

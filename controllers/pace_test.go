@@ -244,7 +244,7 @@ func pacedReleases(others Labels) {
 		excess, _ := seen.Excess(old)
 		Expect(excess).To(BeEmpty())
 	},
-		Entry("a Deployment", pacedKind{of: func(namespace string) webSet { return deployment(namespace, 20) }}, 0),
+		Entry("a Deployment", slow, pacedKind{of: func(namespace string) webSet { return deployment(namespace, 20) }}, 0),
 		// Its controller replaces the next pod without regard to disruption budgets.
 		Entry("a StatefulSet", slow, pacedKind{of: func(namespace string) webSet { return statefulSet(namespace, "Parallel", 20) }}, 1),
 	)
@@ -277,7 +277,7 @@ func pacedReleases(others Labels) {
 		Expect(most).To(HaveKeyWithValue(next, 40))
 	},
 		Entry("one by one", slow, "OrderedReady", false),
-		Entry("all at once", "Parallel", false),
+		Entry("all at once", slow, "Parallel", false),
 		Entry("one by one, while the operator is away", slow, "OrderedReady", true),
 		Entry("all at once, while the operator is away", slow, "Parallel", true),
 	)

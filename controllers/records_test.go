@@ -30,7 +30,7 @@ import (
 )
 
 var _ = Describe("A version that is released again and again", func() {
-	It("has the batches of two releases at most", func(ctx context.Context) {
+	It("has the batches of two releases at most", slow, func(ctx context.Context) {
 		patient(ctx)
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())

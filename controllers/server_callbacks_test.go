@@ -193,7 +193,7 @@ var _ = Describe("Callbacks", Ordered, ContinueOnFailure, func() {
 		verified(ctx, namespace, "sleep")
 	})
 
-	It("to two replicas at once count once, and a follower's count as the leader's", func(ctx context.Context) {
+	It("to two replicas at once count once, and a follower's count as the leader's", slow, func(ctx context.Context) {
 		dir := filepath.Join(settings.Dir, "follower")
 		Expect(os.MkdirAll(dir, 0o700)).To(Succeed())
 		running := manager.Options()

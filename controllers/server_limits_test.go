@@ -107,7 +107,7 @@ var _ = Describe("The limits of AlterShield Server", Ordered, ContinueOnFailure,
 		}).Should(And(HaveLen(deployments), HaveEach("RUNNING")), "it got the calls, and does nothing")
 	})
 
-	It("don't lose verdicts that are signed with the token before", func(ctx context.Context) {
+	It("don't lose verdicts that are signed with the token before", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		node := awaited(ctx, namespace, "POST")
 		put := func(content string) {

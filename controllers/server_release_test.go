@@ -143,7 +143,7 @@ var _ = Describe("A release that AlterShield Server checks", Ordered, ContinueOn
 		Expect(ordersOf(namespace)).To(HaveExactElements("SUCCESS"))
 	})
 
-	It("passes unasked while the server has its checks switched off", func(ctx context.Context) {
+	It("passes unasked while the server has its checks switched off", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.SetSwitch(false)
 		metricsShow(ctx, "altershield_server_checks_switched_off 1")

@@ -94,7 +94,7 @@ var _ = Describe("A StatefulSet or DaemonSet", func() {
 		})
 		Expect(web.verified(ctx)).To(Equal(good))
 	},
-		Entry("a StatefulSet, OrderedReady", func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
+		Entry("a StatefulSet, OrderedReady", slow, func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
 			return statefulSet(controlledNamespace(ctx), "OrderedReady", 20), nil
 		}),
 		Entry("a StatefulSet, Parallel", slow, func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
@@ -106,7 +106,7 @@ var _ = Describe("A StatefulSet or DaemonSet", func() {
 		}),
 	)
 
-	It("shares no record with a workload of the same name and template", func(ctx context.Context) {
+	It("shares no record with a workload of the same name and template", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		webs := []webSet{
 			{namespace, "Deployment", "deployment", `"replicas": 2,`}, statefulSet(namespace, "OrderedReady", 2), daemonSet(namespace),

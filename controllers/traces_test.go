@@ -175,7 +175,7 @@ var _ = Describe("The trace of a release", Ordered, ContinueOnFailure, func() {
 			HaveField("Name", "deny release "+namespace+"/sleep"), HaveField("Links", HaveExactElements(id)), HaveField("Trace", Not(Equal(id))))))
 	})
 
-	It("includes a rollback, and that of the release which it made has a link to it", func(ctx context.Context) {
+	It("includes a rollback, and that of the release which it made has a link to it", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		verified(ctx, namespace, "sleep")
