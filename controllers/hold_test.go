@@ -151,7 +151,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Expect(labelsOf(ctx, namespace)()).To(HaveKey("altershield.defense.antgroup.com/suspend"), "releases are denied all the same")
 	})
 
-	It("is not held while blocking is off", func(ctx context.Context) {
+	It("is not held while blocking is off", slow, func(ctx context.Context) {
 		configure(ctx, "blocking", `{"spec":{"enable":false}}`)
 		namespace := rolling(ctx)
 		third := currentName(ctx, namespace, "sleep") + "--x--3"

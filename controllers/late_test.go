@@ -106,7 +106,7 @@ var _ = Describe("A paced release that fails or is late", func() {
 			Eventually(web.ready(ctx)).Should(rolledOut)
 			web.isFree(ctx)
 		}),
-		Entry("is rolled back: Undo", "Undo", isBack),
+		Entry("is rolled back: Undo", slow, "Undo", isBack),
 		Entry("begins the next one: GoOn", slow, "GoOn", func(ctx context.Context, web *inStep) {
 			Eventually(web.step(ctx)).Should(Equal("2/2 True StepRunning"))
 			Eventually(web.step(ctx)).Should(Equal("2/2 False StepDeadline"))

@@ -109,7 +109,7 @@ var _ = Describe("A kind in the mode Observe", func() {
 		}
 	})
 
-	It("has the units of a declared kind checked", func(ctx context.Context) {
+	It("has the units of a declared kind checked", slow, func(ctx context.Context) {
 		const name = "kubernetesclusters.ecs.yun.com"
 		DeferCleanup(func(ctx context.Context) {
 			output, err := kubectl(ctx, "delete", "--ignore-not-found", "--timeout=1m", "controlledkind/"+name, "crd/"+name, "clusterrole/altershield-kind-"+name)

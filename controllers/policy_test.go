@@ -209,7 +209,7 @@ var _ = Describe("With the policies", Ordered, func() {
 		}
 	})
 
-	It("Deployments roll, scale and go without an operator and its webhooks", func(ctx context.Context) {
+	It("Deployments roll, scale and go without an operator and its webhooks", slow, func(ctx context.Context) {
 		live := controlledNamespace(ctx)
 		mayEdit(ctx, live, dev)
 		byFile := []string{"apply", "-f", filepath.Join("..", "config", "samples", "sleep.yaml")}

@@ -98,7 +98,7 @@ var _ = Describe("A rollback on request", func() {
 		Expect(released(ctx, namespace)()).To(Equal(second))
 	})
 
-	It("that is empty is none, and one that a release overtakes is not met", func(ctx context.Context) {
+	It("that is empty is none, and one that a release overtakes is not met", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		second := twoVerified(ctx, namespace)
 		annotate(ctx, namespace, "")
@@ -110,7 +110,7 @@ var _ = Describe("A rollback on request", func() {
 		Consistently(released(ctx, namespace)).Should(Equal(third))
 	})
 
-	It("is forgotten once the version was forced in again and verified", func(ctx context.Context) {
+	It("is forgotten once the version was forced in again and verified", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		second := twoVerified(ctx, namespace)
 		annotate(ctx, namespace, "true")
@@ -176,7 +176,7 @@ var _ = Describe("A rollback on request", func() {
 		Expect(putRollback(ctx, token, `{"namespace":"`+namespace+`","name":"absent"}`).status).To(Equal(404))
 	})
 
-	It("ends a suspension in mid-rollout: the rest kept the old version", func(ctx context.Context) {
+	It("ends a suspension in mid-rollout: the rest kept the old version", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, replicas(20)))).To(Succeed())
 		verified(ctx, namespace, "sleep")

@@ -146,7 +146,7 @@ var _ = Describe("A release in steps that AlterShield Server checks as a whole",
 			Expect(seen.Most(bad, counts)).To(BeZero())
 		},
 		Entry("a Deployment", twoPods, "", isRunning),
-		Entry("a Deployment before traffic", twoPods, `,"traffic":"Before"`, exists),
+		Entry("a Deployment before traffic", slow, twoPods, `,"traffic":"Before"`, exists),
 		Entry("a StatefulSet", slow, twoOrdinals, "", isRunning),
 	)
 
@@ -249,7 +249,7 @@ var _ = Describe("A release in steps that AlterShield Server checks as a whole",
 		Expect(web.field(ctx, "{.spec.paused} {.spec.strategy.rollingUpdate.maxUnavailable}")).To(Equal(" 25%"))
 	}, traffic)
 
-	It("is cancelled by a later release, which has an order of its own; one to a verified version has no check", func(ctx context.Context) {
+	It("is cancelled by a later release, which has an order of its own; one to a verified version has no check", slow, func(ctx context.Context) {
 		web, first := orderedSet(ctx, twoPods, "")
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Actions: []string{altershield.ActionStartOrder}, Remaining: 1})
 		web.released(ctx, "second")

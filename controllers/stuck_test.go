@@ -64,7 +64,7 @@ var _ = Describe("A release that can't start", func() {
 			"CreateContainerConfigError", `container sleep: CreateContainerConfigError: secret "absent" not found`),
 		Entry("when its containers crash at once", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"crash-at-once"}}}}}`,
 			"CrashLoopBackOff", "container sleep ended with exit code 1"),
-		Entry("when its containers crash after a second", `{"spec":{"minReadySeconds":4,"template":{"metadata":{"labels":{"local.altershield.io/start":"crash"}}}}}`,
+		Entry("when its containers crash after a second", slow, `{"spec":{"minReadySeconds":4,"template":{"metadata":{"labels":{"local.altershield.io/start":"crash"}}}}}`,
 			"CrashLoopBackOff", "container sleep ended with exit code 1"),
 		Entry("when an init container fails", `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"init"}},`+
 			`"spec":{"initContainers":[{"name":"migrate","image":"busybox"}]}}}}`, "CrashLoopBackOff", "init container migrate ended with exit code 1"),
@@ -116,7 +116,7 @@ var _ = Describe("A release that can't start", func() {
 		backAtFirst(ctx, namespace)
 	})
 
-	It("stays while the autoscaler adds a node for its pods", func(ctx context.Context) {
+	It("stays while the autoscaler adds a node for its pods", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		bad := goesBad(ctx, namespace, `{"spec":{"template":{"spec":{"nodeSelector":{"disk":"none"}}}}}`)
 		Eventually(troubles(ctx, namespace, bad)).Should(ContainElement("Unschedulable"))
@@ -254,7 +254,7 @@ var _ = Describe("A release that can't start", func() {
 		Expect(notes(ctx, namespace, "ReleaseNotRolledBack")()).To(BeEmpty())
 	})
 
-	It("stays while that is switched off", func(ctx context.Context) {
+	It("stays while that is switched off", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		configure(ctx, "stuck-rollback", `{"spec":{"enable":false,"content":"1s"}}`)
 		bad := goesBad(ctx, namespace, missingImage)

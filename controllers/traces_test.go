@@ -158,7 +158,7 @@ var _ = Describe("The trace of a release", Ordered, ContinueOnFailure, func() {
 		Expect(rootOf(id).Attributes).To(HaveKeyWithValue("altershield.release.outcome", "Success"))
 	})
 
-	It("includes a suspension, and denials after it have their own", func(ctx context.Context) {
+	It("includes a suspension, and denials after it have their own", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		server.AddRule(altershield.Rule{Name: "error rate", Message: "password=secret", Stage: "POST", Deployment: namespace + "/sleep", Verdict: "FAIL"})
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
