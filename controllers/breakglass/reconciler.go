@@ -33,6 +33,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
 )
 
 // Keeps the evidence of the use of each BreakGlass.
@@ -90,10 +91,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	now, before := r.Clock.Now(), glass.DeepCopy()
 	glass.Status = decide.BreakGlassStatus(&glass, list.Items, now)
-	if !equality.Semantic.DeepEqual(before.Status, glass.Status) {
-		if err := r.Client.Status().Patch(ctx, &glass, client.MergeFrom(before)); err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("writing the status of BreakGlass %s: %w", request, err))
-		}
+	if err := statuspatch.Write(ctx, r.Client, before, &glass); err != nil {
+		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: max(decide.BreakGlassEnd(&glass).Sub(now), 0)}, nil
 }

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -31,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
 )
 
 // Reads the approvals of paced releases.
@@ -97,10 +97,5 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	before := approval.DeepCopy()
 	approval.Status = Status(&approval, records.Items, r.Clock.Now())
-	if !equality.Semantic.DeepEqual(before.Status, approval.Status) {
-		if err := r.Client.Status().Patch(ctx, &approval, client.MergeFrom(before)); err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("writing the status of ChangeApproval %s: %w", request, err))
-		}
-	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{}, statuspatch.Write(ctx, r.Client, before, &approval)
 }

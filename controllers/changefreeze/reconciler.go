@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -36,6 +35,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
 )
 
 // Writes whether a freeze is on, and how many releases wait for its end.
@@ -92,10 +92,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	before := object.DeepCopy()
 	status, wait := freeze.Status(&object, r.Namespace, parked, r.Clock.Now())
-	if object.Status = status; !equality.Semantic.DeepEqual(before.Status, status) {
-		if err := r.Client.Status().Patch(ctx, &object, client.MergeFrom(before)); err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("writing the status of ChangeFreeze %s: %w", request, err))
-		}
+	object.Status = status
+	if err := statuspatch.Write(ctx, r.Client, before, &object); err != nil {
+		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: wait}, nil
 }

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -38,6 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/pace"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -137,13 +137,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 func (r *Reconciler) write(ctx context.Context, policy *appv1alpha1.ReleasePolicy, is pace.InEffect) error {
 	before := policy.DeepCopy()
 	policy.Status = pace.Status(policy, r.Namespace, is, r.Clock.Now())
-	if equality.Semantic.DeepEqual(before.Status, policy.Status) {
-		return nil
-	}
-	if err := r.Client.Status().Patch(ctx, policy, client.MergeFrom(before)); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("writing the status of ReleasePolicy %s/%s: %w", policy.Namespace, policy.Name, err))
-	}
-	return nil
+	return statuspatch.Write(ctx, r.Client, before, policy)
 }
 
 // matched returns the workloads under change control that each policy concerns, by <namespace>/<name> of the policy.
