@@ -35,43 +35,42 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit/witness"
 )
 
-// releasesInStepsAgainAndAgain rolls out a hundred releases of each kind, of workloads with 8 real pods, and counts the pods of each version in
-// what was watched. A DaemonSet has a pod on each of the two nodes. The specs in controllers do the same with 20 pods, which aren't real.
-func releasesInStepsAgainAndAgain(ctx context.Context) {
+// releasesInStepsAgainAndAgain rolls out a hundred releases of a kind, of workloads with 8 real pods, and counts the pods of each version in what
+// was watched. A DaemonSet has a pod on each of the two nodes. The specs in controllers do the same with 20 pods, which aren't real.
+func releasesInStepsAgainAndAgain(ctx context.Context, noun string) {
 	const workloads, releases = 10, 10
 	kubectl(ctx, "apply", "-k", "config/gates")
 	permitDeletions(ctx)
-	for k, kind := range []string{"deployment", "statefulset", "daemonset"} { // in the order of setsOfEachKind
-		By("rolling out releases of a " + kind)
-		began, sets, old, seen := time.Now(), make([]set, workloads), make([]string, workloads), make([]*witness.Witness, workloads)
-		for i := range sets {
-			namespace := controlledNamespace(ctx, fmt.Sprintf("many-%ss-%d", kind, i))
-			inSteps(ctx, namespace, appv1alpha1.ReleaseStep{Percent: 25})
-			sets[i] = quick(setsOfEachKind(namespace)[k])
-		}
-		create(ctx, sets)
-		for i, s := range sets {
-			old[i], seen[i] = s.version(ctx), watchReleases(ctx, s.GetNamespace())
-		}
-		var rolled sync.WaitGroup
-		for _, s := range sets {
-			rolled.Go(func() {
-				defer GinkgoRecover()
-				for release := range releases {
-					rollsOut(ctx, s, fmt.Sprint("next-", release))
-				}
-			})
-		}
-		rolled.Wait()
-		for i, s := range sets {
-			excess, most := seen[i].Excess(old[i])
-			Expect(excess).To(BeEmpty(), s.GetNamespace())
-			delete(most, old[i])
-			Expect(slices.Collect(maps.Values(most))).To(And(HaveLen(releases), HaveEach(s.size())), "every release ran all its pods in the end")
-			Expect(kube.Delete(ctx, s.Object)).To(Succeed())
-		}
-		figure("%d releases of %ss in steps, %s, none with more pods than its step", workloads*releases, kind, time.Since(began).Round(time.Second))
+	began, sets, old, seen := time.Now(), make([]set, workloads), make([]string, workloads), make([]*witness.Witness, workloads)
+	for i := range sets {
+		namespace := controlledNamespace(ctx, fmt.Sprintf("many-%ss-%d", noun, i))
+		inSteps(ctx, namespace, appv1alpha1.ReleaseStep{Percent: 25})
+		of := setsOfEachKind(namespace)
+		sets[i] = quick(of[slices.IndexFunc(of, func(s set) bool { return s.noun == noun })])
 	}
+	create(ctx, sets)
+	for i, s := range sets {
+		old[i], seen[i] = s.version(ctx), watchReleases(ctx, s.GetNamespace())
+	}
+	var rolled sync.WaitGroup
+	for _, s := range sets {
+		rolled.Go(func() {
+			defer GinkgoRecover()
+			for release := range releases {
+				rollsOut(ctx, s, fmt.Sprint("next-", release))
+			}
+		})
+	}
+	rolled.Wait()
+	for i, s := range sets {
+		excess, most := seen[i].Excess(old[i])
+		Expect(excess).To(BeEmpty(), s.GetNamespace())
+		delete(most, old[i])
+		// While a step of the next release waits, its Deployment may run maxSurge more pods of the version before.
+		Expect(slices.Collect(maps.Values(most))).To(And(HaveLen(releases), HaveEach(BeNumerically(">=", s.size()))), "every release ran all its pods in the end")
+		Expect(kube.Delete(ctx, s.Object)).To(Succeed())
+	}
+	figure("%d releases of %ss in steps, %s, none with more pods than its step", workloads*releases, noun, time.Since(began).Round(time.Second))
 }
 
 // rollsOut releases a set, and waits until all steps are done.

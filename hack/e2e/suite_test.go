@@ -103,7 +103,8 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("checks a Job and a CronJob, releases to a node first, and controls a declared kind", controlsOtherKinds)
 	It("parks a release during a freeze, which a BreakGlass starts", freezes)
 	It("rolls out releases in steps, as far as others than their author approve", releasesInSteps)
-	It("rolls out a hundred releases of each kind in steps", Label("many"), releasesInStepsAgainAndAgain)
+	DescribeTable("rolls out a hundred releases in steps:", Label("many"), releasesInStepsAgainAndAgain,
+		Entry("Deployments", "deployment"), Entry("StatefulSets", "statefulset"), Entry("DaemonSets", "daemonset"))
 	It("asks AlterShield Server, which calls back through the Service", asksTheServer)
 	It("serves metrics only to authorized accounts", guardsItsMetrics)
 	It("verifies a release whose leader was deleted in the middle", losesItsLeader)
