@@ -129,7 +129,7 @@ var _ = Describe("A freeze", func() {
 		Expect(notes(ctx, namespace, "RolloutResumed")()).To(BeEmpty())
 	})
 
-	DescribeTable("ends for five releases at a time", func(ctx context.Context, count int) {
+	DescribeTable("ends for five releases at a time", slow, func(ctx context.Context, count int) {
 		const limit = 5
 		namespace := controlledNamespace(ctx)
 		name := func(i int) string { return fmt.Sprintf("app-%02d", i) }
@@ -157,8 +157,8 @@ var _ = Describe("A freeze", func() {
 			Expect(get(ctx, namespace, name(i)).Spec.Paused).To(BeFalse())
 		}
 	},
-		Entry("of twenty", slow, 20),
-		Entry("of fifty", slow, 50),
+		Entry("of twenty", 20),
+		Entry("of fifty", 50),
 	)
 
 	It("of the operator's namespace ends where a namespace isn't selected any more", func(ctx context.Context) {

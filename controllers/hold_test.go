@@ -181,7 +181,7 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Expect(get(ctx, namespace, "sleep").Annotations).To(HaveKeyWithValue(held, "2"))
 	})
 
-	DescribeTable("goes on without the operator by the commands of docs/operate.md,", func(ctx context.Context, opening int, after func(context.Context, string)) {
+	DescribeTable("goes on without the operator by the commands of docs/operate.md,", slow, func(ctx context.Context, opening int, after func(context.Context, string)) {
 		namespace := rolling(ctx)
 		Expect(kube.Create(ctx, sleep(namespace, alone("mine"), func(deployment *appsv1.Deployment) {
 			deployment.Spec.Paused, deployment.Spec.Template.Labels["test"] = true, "mine"
@@ -207,11 +207,11 @@ var _ = Describe("A rollout whose third pod fails", func() {
 		Expect(get(ctx, namespace, "mine").Spec.Paused).To(BeTrue())
 		after(ctx, namespace)
 	},
-		Entry("of one namespace, whose suspension is then removed", slow, 0, func(ctx context.Context, namespace string) {
+		Entry("of one namespace, whose suspension is then removed", 0, func(ctx context.Context, namespace string) {
 			bash(ctx, documented("Releases without the operator", namespace)[3])
 			Expect(labelsOf(ctx, namespace)()).NotTo(HaveKey("altershield.defense.antgroup.com/suspend"))
 		}),
-		Entry("of all, and is not paused again by one that is back", slow, 1, func(ctx context.Context, namespace string) {
+		Entry("of all, and is not paused again by one that is back", 1, func(ctx context.Context, namespace string) {
 			restartAs(ctx, settings)
 			Eventually(func() map[string]string { return get(ctx, namespace, "sleep").Annotations }).Should(HaveKeyWithValue(held, "2-overridden"))
 			output, err := release(ctx, namespace, "more")

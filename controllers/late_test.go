@@ -90,13 +90,13 @@ var _ = Describe("A paced release that fails or is late", func() {
 		with.goesOn(ctx, web)
 	})
 
-	DescribeTable("after the deadline of a step", func(ctx context.Context, then string, ended func(context.Context, *inStep)) {
+	DescribeTable("after the deadline of a step", slow, func(ctx context.Context, then string, ended func(context.Context, *inStep)) {
 		web := pacedWeb(ctx, two, fmt.Sprintf(`,"deadline":{"perStep":"10s","then":%q}`, then), ofDeployment)
 		web.mustChange(ctx, neverStarts)
 		web.next = web.version(ctx)()
 		ended(ctx, web)
 	},
-		Entry("waits on: Hold", slow, "Hold", func(ctx context.Context, web *inStep) {
+		Entry("waits on: Hold", "Hold", func(ctx context.Context, web *inStep) {
 			Eventually(web.step(ctx)).Should(Equal("1/2 True StepDeadline"))
 			Expect(message(ctx, web)()).To(MatchRegexp(`^step 1 of 2: 1 of 4 pods; 0 of them passed, not all by \S+Z$`))
 			Consistently(web.ready(ctx)).Should(nowhere)
@@ -106,8 +106,8 @@ var _ = Describe("A paced release that fails or is late", func() {
 			Eventually(web.ready(ctx)).Should(rolledOut)
 			web.isFree(ctx)
 		}),
-		Entry("is rolled back: Undo", slow, "Undo", isBack),
-		Entry("begins the next one: GoOn", slow, "GoOn", func(ctx context.Context, web *inStep) {
+		Entry("is rolled back: Undo", "Undo", isBack),
+		Entry("begins the next one: GoOn", "GoOn", func(ctx context.Context, web *inStep) {
 			Eventually(web.step(ctx)).Should(Equal("2/2 True StepRunning"))
 			Eventually(web.step(ctx)).Should(Equal("2/2 False StepDeadline"))
 			web.isFree(ctx)

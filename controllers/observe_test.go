@@ -34,13 +34,13 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
-var _ = Describe("A kind in the mode Observe", func() {
+var _ = Describe("A kind in the mode Observe", slow, func() {
 	BeforeEach(func(ctx context.Context) {
 		patient(ctx)
 		configure(ctx, "release-history", `{"spec":{"enable":true}}`)
 	})
 
-	It("has the releases of StatefulSets recorded and checked, and nothing written to them", slow, func(ctx context.Context) {
+	It("has the releases of StatefulSets recorded and checked, and nothing written to them", func(ctx context.Context) {
 		const kind = "statefulsets.apps"
 		inMode(ctx, kind, "Observe")
 		DeferCleanup(func(ctx context.Context) { inMode(ctx, kind, "Enforce") })
@@ -109,7 +109,7 @@ var _ = Describe("A kind in the mode Observe", func() {
 		}
 	})
 
-	It("has the units of a declared kind checked", slow, func(ctx context.Context) {
+	It("has the units of a declared kind checked", func(ctx context.Context) {
 		const name = "kubernetesclusters.ecs.yun.com"
 		DeferCleanup(func(ctx context.Context) {
 			output, err := kubectl(ctx, "delete", "--ignore-not-found", "--timeout=1m", "controlledkind/"+name, "crd/"+name, "clusterrole/altershield-kind-"+name)

@@ -33,7 +33,7 @@ import (
 var _ = Describe("A paced release", func() {
 	BeforeEach(patient)
 
-	DescribeTable("keeps its fields beside a client that applies what is in Git again and again,", func(ctx context.Context, apply ...string) {
+	DescribeTable("keeps its fields beside a client that applies what is in Git again and again,", slow, func(ctx context.Context, apply ...string) {
 		namespace := pacedNamespace(ctx, `[{"replicas":1,"soak":"1h"},{"percent":100}]`, "")
 		fromGit := func(name string) {
 			GinkgoHelper()
@@ -84,7 +84,7 @@ var _ = Describe("A paced release", func() {
 		verified(ctx, namespace, "sleep")
 		Eventually(func() string { return strategy(get(ctx, namespace, "sleep")) }).Should(Equal("maxUnavailable 25%, maxSurge 25%"))
 	},
-		Entry("as kubectl apply", slow, "apply", "-f", "-"),
-		Entry("by server-side apply", slow, "apply", "--server-side", "--force-conflicts", "--field-manager=git", "-f", "-"),
+		Entry("as kubectl apply", "apply", "-f", "-"),
+		Entry("by server-side apply", "apply", "--server-side", "--force-conflicts", "--field-manager=git", "-f", "-"),
 	)
 })

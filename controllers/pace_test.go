@@ -208,7 +208,7 @@ func pacedReleases(others Labels) {
 		}).Should(Equal("Lapsed,Lapsed,"))
 	})
 
-	DescribeTable("keeps to its step while it is scaled, and while a node is drained:", others, func(ctx context.Context, kind pacedKind, overlap int) {
+	DescribeTable("keeps to its step while it is scaled, and while a node is drained:", slow, func(ctx context.Context, kind pacedKind, overlap int) {
 		namespace := pacedNamespace(ctx, `[{"replicas":1},{"percent":25},{"percent":100,"approvals":1}]`, "")
 		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}}
 		budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
@@ -244,12 +244,12 @@ func pacedReleases(others Labels) {
 		excess, _ := seen.Excess(old)
 		Expect(excess).To(BeEmpty())
 	},
-		Entry("a Deployment", slow, pacedKind{of: func(namespace string) webSet { return deployment(namespace, 20) }}, 0),
+		Entry("a Deployment", pacedKind{of: func(namespace string) webSet { return deployment(namespace, 20) }}, 0),
 		// Its controller replaces the next pod without regard to disruption budgets.
-		Entry("a StatefulSet", slow, pacedKind{of: func(namespace string) webSet { return statefulSet(namespace, "Parallel", 20) }}, 1),
+		Entry("a StatefulSet", pacedKind{of: func(namespace string) webSet { return statefulSet(namespace, "Parallel", 20) }}, 1),
 	)
 
-	DescribeTable("keeps to its step if a StatefulSet is scaled up while its pods are being replaced:", others, func(ctx context.Context, management string, away bool) {
+	DescribeTable("keeps to its step if a StatefulSet is scaled up while its pods are being replaced:", slow, func(ctx context.Context, management string, away bool) {
 		namespace := pacedNamespace(ctx, `[{"replicas":1},{"percent":25},{"percent":100,"approvals":1}]`, "")
 		web := statefulSet(namespace, management, 20)
 		web.create(ctx)
@@ -276,10 +276,10 @@ func pacedReleases(others Labels) {
 		Expect(excess).To(BeEmpty())
 		Expect(most).To(HaveKeyWithValue(next, 40))
 	},
-		Entry("one by one", slow, "OrderedReady", false),
-		Entry("all at once", slow, "Parallel", false),
-		Entry("one by one, while the operator is away", slow, "OrderedReady", true),
-		Entry("all at once, while the operator is away", slow, "Parallel", true),
+		Entry("one by one", "OrderedReady", false),
+		Entry("all at once", "Parallel", false),
+		Entry("one by one, while the operator is away", "OrderedReady", true),
+		Entry("all at once, while the operator is away", "Parallel", true),
 	)
 
 	It("soaks, can be let go on, and ends when its policy is deleted or the namespace is opted out", others, func(ctx context.Context) {

@@ -42,8 +42,8 @@ var _ = ReportBeforeSuite(func(report Report) {
 	everySpec = report.PreRunStats.SpecsThatWillRun == report.PreRunStats.TotalSpecs
 })
 
-var _ = Describe("Permissions", func() {
-	It("are enough where the API server doesn't stream the first list of a watch", slow, func(ctx context.Context) {
+var _ = Describe("Permissions", slow, func() {
+	It("are enough where the API server doesn't stream the first list of a watch", func(ctx context.Context) {
 		before := len(listed())
 		plain := settings
 		plain.Env = []string{"KUBE_FEATURE_WatchListClient=false"} // as if the server didn't support it

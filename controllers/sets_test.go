@@ -45,7 +45,7 @@ const (
 var _ = Describe("A StatefulSet or DaemonSet", func() {
 	BeforeEach(patient)
 
-	DescribeTable("of 20 pods is held, repaired, rolled back, and goes back when it is stuck:", func(
+	DescribeTable("of 20 pods is held, repaired, rolled back, and goes back when it is stuck:", slow, func(
 		ctx context.Context, of func(ctx context.Context) (web webSet, changes []func(*unstructured.Unstructured)),
 	) {
 		permitDeletions(ctx)
@@ -94,13 +94,13 @@ var _ = Describe("A StatefulSet or DaemonSet", func() {
 		})
 		Expect(web.verified(ctx)).To(Equal(good))
 	},
-		Entry("a StatefulSet, OrderedReady", slow, func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
+		Entry("a StatefulSet, OrderedReady", func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
 			return statefulSet(controlledNamespace(ctx), "OrderedReady", 20), nil
 		}),
-		Entry("a StatefulSet, Parallel", slow, func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
+		Entry("a StatefulSet, Parallel", func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
 			return statefulSet(controlledNamespace(ctx), "Parallel", 20), nil
 		}),
-		Entry("a DaemonSet", slow, func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
+		Entry("a DaemonSet", func(ctx context.Context) (webSet, []func(*unstructured.Unstructured)) {
 			addNodes(ctx, 20)
 			return daemonSet(controlledNamespace(ctx)), []func(*unstructured.Unstructured){onAddedNodes}
 		}),
