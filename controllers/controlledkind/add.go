@@ -39,6 +39,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -134,29 +135,19 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		})).
 		WatchesRawSource(r.Runner.Changes(mgr)).
 		WatchesRawSource(r.Runner.Watch(func(workload.Kind) dynamic.Handling {
-			return dynamic.Handling{Handler: later(), Predicates: []predicate.Predicate{heldChanged()}}
+			return dynamic.Handling{Handler: debounce.Single(countsDelay), Predicates: []predicate.Predicate{heldChanged()}}
 		})).
 		Watches(&appv1alpha1.ControlledKind{}, atOnce, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, atOnce).
 		Watches(&admissionregistrationv1.ValidatingWebhookConfiguration{}, atOnce).
-		Watches(&appv1alpha1.ChangeWorkload{}, later(), builder.WithPredicates(settledChanged()))
+		Watches(&appv1alpha1.ChangeWorkload{}, debounce.Single(countsDelay), builder.WithPredicates(settledChanged()))
 	for _, kind := range r.Kinds {
-		controlled.Watches(kind.New(), later(), builder.WithPredicates(heldChanged()))
+		controlled.Watches(kind.New(), debounce.Single(countsDelay), builder.WithPredicates(heldChanged()))
 	}
 	return controlled.Complete(r)
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// later delays the request by countsDelay. A request that waits already keeps its earlier time.
-func later() handler.EventHandler {
-	enqueue := func(q queue) { q.AddAfter(reconcile.Request{}, countsDelay) }
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { enqueue(q) },
-		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { enqueue(q) },
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { enqueue(q) },
-	}
-}
 
 // settledChanged passes records that appear, are settled, or go.
 func settledChanged() predicate.Predicate {

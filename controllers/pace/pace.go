@@ -23,12 +23,10 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/concern"
 	"github.com/traas-stack/altershield-operator/controllers/freeze"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -61,7 +59,7 @@ func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object
 			if len(Check(policy, r.Namespace)) > 0 || specificity(policy, kind, object) < 0 {
 				continue
 			}
-			concerned, err := r.inNamespace(ctx, policy, own)
+			concerned, err := selection(policy).HasNamespace(ctx, r.Namespaces, own)
 			if err != nil {
 				return nil, err
 			}
@@ -83,39 +81,15 @@ func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object
 	}), nil
 }
 
-// inNamespace reports whether a policy concerns workloads of a namespace.
-func (r Reader) inNamespace(ctx context.Context, policy *appv1alpha1.ReleasePolicy, namespace string) (bool, error) {
-	if policy.Spec.NamespaceSelector == nil {
-		return policy.Namespace == namespace, nil
-	}
-	var object corev1.Namespace // the cache holds those that are opted in
-	err := r.Namespaces.Get(ctx, client.ObjectKey{Name: namespace}, &object, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
-	if err != nil {
-		return false, client.IgnoreNotFound(fmt.Errorf("reading namespace %s: %w", namespace, err))
-	}
-	selector, err := metav1.LabelSelectorAsSelector(policy.Spec.NamespaceSelector)
-	return err == nil && selector.Matches(labels.Set(object.Labels)), nil
-}
-
 // Check returns why the spec of a policy is unusable, each with its place; none if it is usable.
 func Check(policy *appv1alpha1.ReleasePolicy, operatorNamespace string) (problems []string) {
-	if selector := policy.Spec.NamespaceSelector; selector != nil {
-		if policy.Namespace != operatorNamespace {
-			problems = append(problems, "spec.namespaceSelector: only a ReleasePolicy in namespace "+operatorNamespace+" may select other namespaces")
-		}
-		if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
-			problems = append(problems, fmt.Sprintf("spec.namespaceSelector: %s", err))
-		}
+	return selection(policy).Problems(operatorNamespace)
+}
+
+func selection(policy *appv1alpha1.ReleasePolicy) concern.Selection {
+	return concern.Selection{
+		Kind: "ReleasePolicy", Namespace: policy.Namespace, Namespaces: policy.Spec.NamespaceSelector, Workloads: policy.Spec.Workloads,
 	}
-	for i, selected := range policy.Spec.Workloads {
-		if selected.Selector == nil {
-			continue
-		}
-		if _, err := metav1.LabelSelectorAsSelector(selected.Selector); err != nil {
-			problems = append(problems, fmt.Sprintf("spec.workloads[%d].selector: %s", i, err))
-		}
-	}
-	return problems
 }
 
 // Levels of specificity; a selector with labels counts as byLabels and one more for each label and expression.

@@ -22,21 +22,18 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/concern"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/pace"
-	"github.com/traas-stack/altershield-operator/controllers/platform/index"
-	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
+	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -68,19 +65,9 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("releasepolicy").
-		Watches(&appv1alpha1.ReleasePolicy{}, enqueue(0), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&appv1alpha1.ChangeWorkload{}, enqueue(settle), builder.WithPredicates(paceChanged())).
+		Watches(&appv1alpha1.ReleasePolicy{}, debounce.Single(0), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&appv1alpha1.ChangeWorkload{}, debounce.Single(settle), builder.WithPredicates(paceChanged())).
 		Complete(r)
-}
-
-// enqueue returns a handler that has all policies reconciled after a delay. A request that waits already keeps its earlier time.
-func enqueue(delay time.Duration) handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(reconcile.Request{}, delay) },
-		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { q.AddAfter(reconcile.Request{}, delay) },
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(reconcile.Request{}, delay) },
-	}
 }
 
 // paceChanged passes releases that come and go, and those that begin or end to be paced.
@@ -143,35 +130,18 @@ func (r *Reconciler) write(ctx context.Context, policy *appv1alpha1.ReleasePolic
 // matched returns the workloads under change control that each policy concerns, by <namespace>/<name> of the policy.
 func (r *Reconciler) matched(ctx context.Context) (map[string][]appv1alpha1.MatchedWorkload, error) {
 	reader, found := pace.Reader{Namespaces: r.Client, Policies: r.Client, Namespace: r.Namespace}, map[string][]appv1alpha1.MatchedWorkload{}
-	for _, kind := range r.Kinds.Snapshot() {
-		objects, err := index.List(ctx, r.Client, kind)
-		if err != nil {
-			return nil, fmt.Errorf("listing %ss: %w", kind.GroupVersionKind().Kind, err)
+	err := concern.Workloads(ctx, r.Client, r.Kinds.Snapshot(), func(kind workload.Kind, object client.Object) error {
+		policy, err := reader.Of(ctx, kind, object)
+		if err != nil || policy == nil {
+			return err
 		}
-		controlled := map[string]bool{}
-		for _, object := range objects {
-			namespace := object.GetNamespace()
-			if _, known := controlled[namespace]; !known {
-				if controlled[namespace], err = scope.Controlled(ctx, r.Client, kind, namespace); err != nil {
-					return nil, err
-				}
-			}
-			if !controlled[namespace] || !workload.Controls(kind, object) {
-				continue
-			}
-			policy, err := reader.Of(ctx, kind, object)
-			if err != nil {
-				return nil, err
-			}
-			if policy != nil {
-				by := policy.Namespace + "/" + policy.Name
-				found[by] = append(found[by], appv1alpha1.MatchedWorkload{
-					Kind: kind.GroupVersionKind().GroupKind().String(), Namespace: namespace, Name: object.GetName(),
-				})
-			}
-		}
-	}
-	return found, nil
+		by := policy.Namespace + "/" + policy.Name
+		found[by] = append(found[by], appv1alpha1.MatchedWorkload{
+			Kind: kind.GroupVersionKind().GroupKind().String(), Namespace: object.GetNamespace(), Name: object.GetName(),
+		})
+		return nil
+	})
+	return found, err
 }
 
 // paced returns how many releases each policy paces, by <namespace>/<name> of the policy.

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // Window is the delay of an event. The pods of a release are created, finish and pass by the dozen, and each reconcile reads all of
@@ -65,4 +66,15 @@ func (l later[request]) Add(key request) { l.AddWithOpts(priorityqueue.AddOpts{}
 func (l later[request]) AddWithOpts(options priorityqueue.AddOpts, keys ...request) {
 	options.After = max(options.After, Window)
 	l.PriorityQueue.AddWithOpts(options, keys...)
+}
+
+// Single returns a handler for a reconciler with one request for all of its objects, which it adds after a delay. A request that waits
+// already keeps its earlier time.
+func Single(delay time.Duration) handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { q.AddAfter(reconcile.Request{}, delay) },
+		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { q.AddAfter(reconcile.Request{}, delay) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(reconcile.Request{}, delay) },
+	}
 }

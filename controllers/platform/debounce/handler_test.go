@@ -24,6 +24,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -82,4 +83,26 @@ func TestEventsKeepTheLowPriorityOfTheInitialList(t *testing.T) {
 	events.Create(t.Context(), event.CreateEvent{Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1"}}, IsInInitialList: true}, queued)
 	g.Expect(queued.added["shop/web-1"].After).To(Equal(100 * time.Millisecond))
 	g.Expect(*queued.added["shop/web-1"].Priority).To(Equal(handler.LowPriority))
+}
+
+// delays is a queue that records the delay of each key.
+type delays struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	added map[string]time.Duration
+}
+
+func (d delays) AddAfter(key reconcile.Request, delay time.Duration) { d.added[key.String()] = delay }
+
+func TestSingleAddsOneRequestForEveryObject(t *testing.T) {
+	events := debounce.Single(2 * time.Second)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1"}}
+	for name, tell := range map[string]func(delays){
+		"one that is created": func(q delays) { events.Create(t.Context(), event.CreateEvent{Object: pod}, q) },
+		"one that changes":    func(q delays) { events.Update(t.Context(), event.UpdateEvent{ObjectOld: pod, ObjectNew: pod}, q) },
+		"one that goes":       func(q delays) { events.Delete(t.Context(), event.DeleteEvent{Object: pod}, q) },
+	} {
+		queued := delays{added: map[string]time.Duration{}}
+		tell(queued)
+		NewWithT(t).Expect(queued.added).To(Equal(map[string]time.Duration{"/": 2 * time.Second}), name)
+	}
 }
