@@ -68,6 +68,16 @@ func run(part string, args []string, out io.Writer) error {
 	case "echo":
 		_, err := fmt.Fprintln(out, strings.Join(args, " "))
 		return err
+	case "sh":
+		return shell(args, out)
+	case "exit":
+		return exit(args)
+	case "touch":
+		return touch(args)
+	case "rm":
+		return remove(args)
+	case "tail":
+		return tail(args)
 	case "cat":
 		return cat(args, out)
 	case "sleep":
@@ -77,7 +87,64 @@ func run(part string, args []string, out io.Writer) error {
 	case "httpd":
 		return httpd(args)
 	}
-	return fmt.Errorf("not implemented; there are true, false, echo, cat, sleep, wget and httpd")
+	return fmt.Errorf("not implemented; there are true, false, echo, cat, exit, httpd, rm, sh, sleep, tail, touch and wget")
+}
+
+// shell runs commands that are separated by semicolons, one after the other, and returns the error of the last one.
+func shell(args []string, out io.Writer) (err error) {
+	if len(args) != 2 || args[0] != "-c" {
+		return errors.New("only -c is implemented, with commands that are separated by semicolons")
+	}
+	for _, command := range strings.Split(args[1], ";") {
+		words := strings.Fields(command)
+		if len(words) == 0 {
+			return errors.New("a command is missing")
+		}
+		err = run(words[0], words[1:], out)
+	}
+	return err
+}
+
+func exit(args []string) error {
+	if len(args) != 1 {
+		return errors.New("the exit code is missing")
+	}
+	code, err := strconv.Atoi(args[0])
+	if err == nil {
+		os.Exit(code)
+	}
+	return err
+}
+
+func touch(files []string) error {
+	for _, name := range files {
+		file, err := os.OpenFile(name, os.O_CREATE, 0o644)
+		if err != nil {
+			return err
+		}
+		if err := file.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func remove(files []string) error {
+	for _, name := range files {
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tail reads a file that has no lines into memory: with /dev/zero until there is none left.
+func tail(args []string) error {
+	if len(args) != 1 {
+		return errors.New("only one file is implemented")
+	}
+	_, err := os.ReadFile(args[0])
+	return err
 }
 
 func cat(files []string, out io.Writer) error {

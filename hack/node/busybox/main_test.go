@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 		"sleep without unit":           {"sleep 0", "", false},
 		"sleep of several spans":       {"sleep 0.001 0.001s", "", false},
 		"sleep of no span":             {"sleep soon", "", true},
-		"something not played":         {"sh", "", true},
+		"something not played":         {"vi", "", true},
 		"wget with a wrong flag":       {"wget -z", "", true},
 		"httpd on a port that is none": {"httpd -p none", "", true},
 	} {
@@ -58,6 +58,20 @@ func TestRun(t *testing.T) {
 			g.Expect(out.String()).To(Equal(c.out))
 		})
 	}
+}
+
+func TestShellRunsCommandsInTurn(t *testing.T) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), "file")
+	var out strings.Builder
+	g.Expect(run("sh", []string{"-c", "touch " + file + "; cat " + file + "; echo a; rm " + file + "; false; echo b"}, &out)).To(Succeed())
+	g.Expect(out.String()).To(Equal("a\nb\n"))
+	g.Expect(file).NotTo(BeAnExistingFile())
+	for _, args := range [][]string{nil, {"-c"}, {"-x", "true"}, {"-c", "true;"}, {"-c", "echo a; false"}, {"-c", "rm " + file}, {"-c", "exit"}, {"-c", "exit now"}} {
+		g.Expect(run("sh", args, &out)).NotTo(Succeed(), "%q", args)
+	}
+	g.Expect(run("tail", []string{"/nowhere"}, &out)).NotTo(Succeed())
+	g.Expect(run("tail", nil, &out)).NotTo(Succeed())
 }
 
 func TestWget(t *testing.T) {
