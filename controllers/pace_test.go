@@ -102,7 +102,7 @@ func pacedReleases(others Labels) {
 		Consistently(running(ctx, namespace)).Should(runAtLeast(20, old, next, 1))
 		output, err := kubectl(ctx, "-n", namespace, "get", "cw", web.present(ctx).Name)
 		Expect(err).NotTo(HaveOccurred(), output)
-		Expect(output).To(MatchRegexp(`(?m)^NAME +STATUS +CREATETIME +STEP +NEXT\s*\n\S+ +Running +\S+ \S+ +1/3 +25%\s*$`))
+		Expect(output).To(MatchRegexp(`(?m)^NAME +STATUS +CREATETIME +STEP +NEXT +CHECKS\s*\n\S+ +Running +\S+ \S+ +1/3 +25% +0/1\s*$`))
 
 		By("running a quarter of them, and all")
 		web.mustApprove(ctx, "bob")

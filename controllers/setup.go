@@ -46,6 +46,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/releasegate"
 	"github.com/traas-stack/altershield-operator/controllers/releasepolicy"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/verificationpolicy"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
@@ -127,6 +128,9 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		},
 		"DeclaredKind": catalog,
 		"ReleasePolicy": &releasepolicy.Reconciler{
+			Kinds: options.Kinds, Client: kube, Live: live, Clock: options.Clock, Namespace: options.Namespace,
+		},
+		"VerificationPolicy": &verificationpolicy.Reconciler{
 			Kinds: options.Kinds, Client: kube, Live: live, Clock: options.Clock, Namespace: options.Namespace,
 		},
 		"ReleaseGate":    &releasegate.Reconciler{Client: kube, Namespace: options.Namespace},

@@ -88,32 +88,39 @@ func (r *Reconciler) prepare() {
 }
 
 // SetupWithManager adds the reconciler to the manager. It watches ChangeWorkloads because they have the order of the release, whether its
-// check after the last step is due, and verdicts that arrived before the id of their check was saved.
+// check after the last step is due, verdicts that arrived before the id of their check was saved, and the pods that failed a check of a
+// VerificationPolicy.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changepod").
 		For(&appv1alpha1.ChangePod{}).
-		Watches(&appv1alpha1.ChangeWorkload{}, handler.EnqueueRequestsFromMapFunc(r.undecided), builder.WithPredicates(orderChanged())).
+		Watches(&appv1alpha1.ChangeWorkload{}, handler.EnqueueRequestsFromMapFunc(r.concerned), builder.WithPredicates(checkChanged())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 }
 
-func orderChanged() predicate.Predicate {
+// checkChanged passes changes of a ChangeWorkload that its batches depend on.
+func checkChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, isOld := e.ObjectOld.(*appv1alpha1.ChangeWorkload)
 			after, isNew := e.ObjectNew.(*appv1alpha1.ChangeWorkload)
 			return isOld && isNew && (!equality.Semantic.DeepEqual(before.Status.Order, after.Status.Order) ||
-				decide.AwaitsOrder(before) != decide.AwaitsOrder(after) ||
+				decide.AwaitsOrder(before) != decide.AwaitsOrder(after) || !equality.Semantic.DeepEqual(before.Status.Checks, after.Status.Checks) ||
+				!equality.Semantic.DeepEqual(before.Status.Verification, after.Status.Verification) ||
 				!equality.Semantic.DeepEqual(before.Status.EarlyVerdicts, after.Status.EarlyVerdicts))
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 }
 
-// undecided maps a ChangeWorkload to its batches that are not done.
-func (r *Reconciler) undecided(ctx context.Context, workload client.Object) []reconcile.Request {
+// concerned maps a ChangeWorkload to its batches that are not done, or whose pods failed a check that they don't show yet.
+func (r *Reconciler) concerned(ctx context.Context, workload client.Object) []reconcile.Request {
+	record, ok := workload.(*appv1alpha1.ChangeWorkload)
+	if !ok {
+		return nil
+	}
 	changePods, err := index.ChangePodsOf(ctx, r.Client, workload.GetNamespace(), workload.GetName())
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the ChangePods of a ChangeWorkload", "changeWorkload", client.ObjectKeyFromObject(workload))
@@ -121,7 +128,7 @@ func (r *Reconciler) undecided(ctx context.Context, workload client.Object) []re
 	}
 	var requests []reconcile.Request
 	for i := range changePods {
-		if changePods[i].Status.Status != appv1alpha1.ChangePodExecuteDone {
+		if changePods[i].Status.Status != appv1alpha1.ChangePodExecuteDone || len(decide.ChecksFailed(record, &changePods[i])) > 0 {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&changePods[i])})
 		}
 	}

@@ -52,14 +52,14 @@ func TestOrderChangedPassesWhatABatchWaitsFor(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			before, after := &appv1alpha1.ChangeWorkload{Status: row.before}, &appv1alpha1.ChangeWorkload{Status: row.after}
-			g.Expect(orderChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(row.passes))
-			g.Expect(orderChanged().Create(event.CreateEvent{Object: after})).To(BeFalse())
-			g.Expect(orderChanged().Delete(event.DeleteEvent{Object: after})).To(BeFalse())
+			g.Expect(checkChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(row.passes))
+			g.Expect(checkChanged().Create(event.CreateEvent{Object: after})).To(BeFalse())
+			g.Expect(checkChanged().Delete(event.DeleteEvent{Object: after})).To(BeFalse())
 		})
 	}
 }
 
-func TestUndecidedListsTheBatchesWhoseCheckIsUnderWay(t *testing.T) {
+func TestConcernedListsTheBatchesThatAreCheckedOrFailedACheck(t *testing.T) {
 	g := NewWithT(t)
 	batch := func(name, workload, status string) client.Object {
 		changePod := &appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
@@ -69,10 +69,10 @@ func TestUndecidedListsTheBatchesWhoseCheckIsUnderWay(t *testing.T) {
 	reconciler := &Reconciler{Client: testkit.NewFake(t,
 		batch("new", "web", ""), batch("waiting", "web", "PostWait"), batch("done", "web", "ExecuteDone"), batch("other", "api", "PostWait"))}
 	workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
-	g.Expect(reconciler.undecided(t.Context(), workload)).To(ConsistOf(
+	g.Expect(reconciler.concerned(t.Context(), workload)).To(ConsistOf(
 		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "new"}},
 		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "waiting"}},
 	))
 	reconciler.Client = fake.NewClientBuilder().WithScheme(testkit.Scheme()).Build()
-	g.Expect(reconciler.undecided(t.Context(), workload)).To(BeEmpty(), "a cache without indexes can't be asked")
+	g.Expect(reconciler.concerned(t.Context(), workload)).To(BeEmpty(), "a cache without indexes can't be asked")
 }

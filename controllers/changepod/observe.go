@@ -29,21 +29,25 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// scene is what a batch depends on besides itself. It is empty for a batch that is done.
+// scene is what a batch depends on besides itself. Of a batch that is done it has the checks only that its pods failed since.
 type scene struct {
 	workload *appv1alpha1.ChangeWorkload
 	facts    decide.CheckFacts
 	batch    verifier.Batch
 }
 
-// observe returns nil where the record of the release is gone or being deleted: then the batch is removed as well.
+// observe returns nil where the record of a batch that isn't done is gone or being deleted: then the batch is removed as well.
 func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangePod) (*scene, error) {
-	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone {
-		return &scene{}, nil
-	}
 	workload := &appv1alpha1.ChangeWorkload{}
 	key := client.ObjectKey{Namespace: changePod.Namespace, Name: changePod.Spec.ChangeWorkloadID}
 	err := r.Client.Get(ctx, key, workload)
+	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone && (err == nil || apierrors.IsNotFound(err)) {
+		done := &scene{}
+		if metav1.IsControlledBy(changePod, workload) {
+			done.facts.Failed = decide.ChecksFailed(workload, changePod)
+		}
+		return done, nil
+	}
 	if apierrors.IsNotFound(err) || err == nil && (!metav1.IsControlledBy(changePod, workload) || workload.DeletionTimestamp != nil) {
 		return nil, nil
 	}

@@ -148,6 +148,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&appv1alpha1.ControlledKind{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOnes), builder.WithPredicates(scope.ModeChanged())).
 		Watches(&appv1alpha1.ChangeFreeze{}, handler.EnqueueRequestsFromMapFunc(r.ofFreeze), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&appv1alpha1.ReleasePolicy{}, handler.EnqueueRequestsFromMapFunc(r.ofPolicy), builder.WithPredicates(policyChanged())).
+		Watches(&appv1alpha1.VerificationPolicy{}, handler.EnqueueRequestsFromMapFunc(r.ofVerificationPolicy), builder.WithPredicates(verificationPolicyChanged())).
 		Watches(&appv1alpha1.ChangeApproval{}, handler.EnqueueRequestsFromMapFunc(r.ofApproval)).
 		Watches(&appv1alpha1.ChangeWorkload{}, handler.EnqueueRequestsFromMapFunc(r.frozenBeside), builder.WithPredicates(thawEnded())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes),
@@ -221,7 +222,7 @@ func releaseChanged(kind workload.Kind) predicate.Predicate {
 }
 
 // finishChanged passes pods that finish, and finished pods that are removed or evicted. Where pods are not labelled, it passes those that
-// become ready or unready. Of pods with gates, it also passes those that wait at one, or stop to run. An event before that of the setting
+// become ready or unready. Of pods with gates, it also passes those that wait at one, or stop to run, and of all those that get into trouble. An event before that of the setting
 // is not lost: the setting brings all releases in progress.
 func (r *Reconciler) finishChanged() predicate.Predicate {
 	rule := func() decide.FinishRule {
@@ -243,7 +244,7 @@ func (r *Reconciler) finishChanged() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			now := rule() // one for both: this runs for each event of each pod
 			return mayFinish(e.ObjectOld, now) != mayFinish(e.ObjectNew, now) || succeeded(e.ObjectOld) != succeeded(e.ObjectNew) ||
-				gateChanged(e.ObjectOld, e.ObjectNew)
+				gateChanged(e.ObjectOld, e.ObjectNew) || troubleChanged(e.ObjectOld, e.ObjectNew)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool { return mayFinish(e.Object, rule()) || hasGate(e.Object) },
 	}

@@ -223,6 +223,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, workload *appv1alpha1.Chan
 	r.reportTrial(before, workload, scene)
 	r.reportFreeze(before, workload, scene)
 	r.reportPace(before, workload, scene)
+	r.reportChecks(before, workload, scene)
 	r.Tracer.Changed(before, workload, scene.owner, scene.Batches, r.Clock.Now())
 	return nil
 }

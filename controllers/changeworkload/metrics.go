@@ -26,11 +26,12 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Metrics counts releases, batches, suspensions and uses of BreakGlasses.
+// Metrics counts releases, batches, suspensions and uses of BreakGlasses, and the verdicts of checks.
 type Metrics struct {
 	releases   *prometheus.CounterVec
 	batches    prometheus.Counter
 	passes     prometheus.Counter
+	checks     *prometheus.CounterVec
 	suspension prometheus.Histogram
 }
 
@@ -49,13 +50,17 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "altershield_break_glass_uses_total",
 			Help: "Releases that passed by a BreakGlass.",
 		}),
+		checks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "altershield_checks_total",
+			Help: "Verdicts of checks of VerificationPolicies on releases. Those with the verdict Fail and another mode than Enforce would have failed their release.",
+		}, []string{"type", "mode", "verdict", "reason"}),
 		suspension: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "altershield_suspension_seconds",
 			Help:    "Time from the arrival of a bad verdict of AlterShield Server to the suspension of its Deployment.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}),
 	}
-	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.passes, metrics.suspension} {
+	for _, collector := range []prometheus.Collector{metrics.releases, metrics.batches, metrics.passes, metrics.checks, metrics.suspension} {
 		if err := registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("registering the metrics of releases: %w", err)
 		}
@@ -73,6 +78,11 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 // entered counts a release whose new status was saved.
 func (m *Metrics) entered(status appv1alpha1.ChangeWorkloadPhase) {
 	m.releases.WithLabelValues(string(status)).Inc()
+}
+
+// checked counts the verdict of a check.
+func (m *Metrics) checked(result *appv1alpha1.CheckResult) {
+	m.checks.WithLabelValues(string(result.Type), string(result.Mode), string(result.Verdict), result.Reason).Inc()
 }
 
 // suspended measures a suspension after a verdict of the verifier; a verdict of a user has no time of arrival.

@@ -91,6 +91,9 @@ func (r *Reconciler) observe(ctx context.Context, workload *appv1alpha1.ChangeWo
 	if err := r.observeProgress(ctx, workload, result); err != nil {
 		return nil, err
 	}
+	if err := r.observeVerification(ctx, workload, result); err != nil {
+		return nil, err
+	}
 	result.WentBack = !result.Current &&
 		decide.WentBack(append(result.Others, *workload), present.Version)
 	return result, nil

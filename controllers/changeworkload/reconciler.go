@@ -81,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if opened < len(decision.Checks()) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
-	return ctrl.Result{RequeueAfter: sooner(scene.finishing, sooner(decision.Wait, retry))}, nil
+	return ctrl.Result{RequeueAfter: decide.Sooner(scene.finishing, decide.Sooner(decision.Wait, retry))}, nil
 }
 
 // decide decides by the cache, and confirms irreversible decisions by live reads: the watches of a new leader start one by one, so that it
@@ -112,12 +112,4 @@ func (r *Reconciler) decide(ctx context.Context, workload *appv1alpha1.ChangeWor
 		return nil, decide.Decision{}, err
 	}
 	return scene, decide.Decide(workload, scene.Observation, r.Clock.Now()), nil
-}
-
-// sooner returns the shorter of two waits, of which 0 is none.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
 }

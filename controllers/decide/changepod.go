@@ -37,6 +37,10 @@ type CheckFacts struct {
 	Over bool
 	// Asked reports whether the call that the batch waits for was made and failed.
 	Asked bool
+	// BakedUntil is until when VerificationPolicies check the pods before the batch may pass, zero where none does.
+	BakedUntil time.Time
+	// Failed are their checks that pods of the batch failed, and that its status doesn't show yet.
+	Failed []appv1alpha1.CheckResult
 	// Since is when this process began to reconcile batches. Earlier delays are not the verifier's.
 	Since time.Time
 }
@@ -44,6 +48,7 @@ type CheckFacts struct {
 // FactsOf returns the facts about the check of a batch from the record of its release.
 func FactsOf(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod, of verifier.State) CheckFacts {
 	facts, own := CheckFacts{State: of, Due: AwaitsOrder(workload)}, changePod.Spec.Release
+	facts.BakedUntil, facts.Failed = bakedUntil(workload, changePod), ChecksFailed(workload, changePod)
 	facts.Configured = of.Configured && (of.ChecksOrders || !changePod.Spec.Order)
 	order, isCurrent := workload.Status.Order, workload.Spec.Release == own
 	switch {
@@ -83,6 +88,9 @@ func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time)
 			return call
 		}
 	case CallFinish:
+		if facts.bakes(now) {
+			return CallNone
+		}
 		if expired && (facts.Asked || facts.SwitchedOff) {
 			return CallAskPost // the batch may have been reported and only the answer lost
 		}
@@ -124,6 +132,7 @@ func AdvanceChangePod(changePod *appv1alpha1.ChangePod, facts CheckFacts, answer
 		next.status.PreTimeoutThreshold, next.status.PostTimeoutThreshold = thresholds(&next.status)
 		next.step()
 	}
+	next.fail()
 	return concludeChangePod(changePod, next.status, now)
 }
 

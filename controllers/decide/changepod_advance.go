@@ -46,6 +46,10 @@ func (a *advance) step() {
 		enter(&a.status, a.status.Status, a.now)
 	case a.facts.Over:
 		a.release(ways.unchecked)
+	case !a.facts.Configured && a.facts.bakes(a.now):
+		a.bake()
+	case !a.facts.Configured && !a.facts.BakedUntil.IsZero():
+		a.baked()
 	case !a.facts.Configured:
 		a.excuse(ways.unchecked, appv1alpha1.ReasonCheckNotConfigured, "no AlterShield Server is configured: "+a.counted("passed"))
 	case awaitsSteps(a.batch):
@@ -104,11 +108,14 @@ func (a *advance) awaitSteps(ways edges) {
 // finish handles the wait for the verifier to accept the check after the batch.
 func (a *advance) finish(ways edges) {
 	switch {
+	case a.facts.bakes(a.now):
+		a.bake()
 	case a.facts.SwitchedOff:
 		a.switchedOff(ways)
 	case a.answer.Call == CallFinish && a.answer.Err == nil:
 		enter(&a.status, ways.taken, a.now)
 	case a.answer.Call == CallFinish:
+		a.endBake()
 		a.hold(appv1alpha1.ChangePodPostWait, ways, a.answer.Err)
 	case a.answer.Call == CallAskPost:
 		a.giveUpWaiting(ways.unchecked)

@@ -112,7 +112,8 @@ func progressOf(changePod *appv1alpha1.ChangePod, known *metav1.Condition) (reas
 }
 
 func isHeldUp(reason string) bool {
-	return reason == appv1alpha1.ReasonServerUnavailable || reason == appv1alpha1.ReasonUnauthorized || reason == appv1alpha1.ReasonAwaitingOrder
+	return reason == appv1alpha1.ReasonServerUnavailable || reason == appv1alpha1.ReasonUnauthorized || reason == appv1alpha1.ReasonAwaitingOrder ||
+		reason == appv1alpha1.ReasonBaking
 }
 
 // explain records why a batch waits or was not checked.

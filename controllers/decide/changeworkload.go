@@ -90,10 +90,11 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	seen = seen.prepared()
 	status := startOf(workload, seen)
 	status.LastChangePod = max(status.LastChangePod, seen.LastNumber)
-	tally := count(seen)
+	var decision Decision
+	checkAgain := verify(&status, workload, seen, now)
+	tally := count(seen, unpassed(&status, seen.Batches))
 	seen.Fault = faultOf(&status, seen)
 	failed := len(tally.failed) > 0 || seen.Fault != ""
-	var decision Decision
 	if seen.Freeze.Pass != nil {
 		status.BreakGlass = seen.Freeze.Pass
 	}
@@ -108,6 +109,9 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	onHold := seen.isOnHold(&status, workload, frozen, first)
 	decision.awaitPace(&status, workload, tally, seen, onHold, now)
 	decision.judge(&status, workload, tally, seen, failed, now)
+	if checkAgain > 0 {
+		decision.lookIn(checkAgain)
+	}
 	if !frozen {
 		decision.try(&status, seen)
 	}
@@ -126,8 +130,12 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	case !isSettled(workload, &status):
 		tally.describe(&status, seen.Desired)
 	}
+	concludeChecks(&status, now)
 	decision.Order = planOrder(workload, &status, seen)
 	decision.OpenOrderCheck = seen.Current && seen.OrderCheck == nil && awaitsOrderToGoOn(&status)
+	if workload.Status.ObservedRelease != workload.Spec.Release && bakeOf(status.Verification) > 0 {
+		decision.Batches = nil // a batch that doesn't find the policies in the status wouldn't bake
+	}
 	decision.finish(workload, status, now)
 	return decision
 }
@@ -202,6 +210,7 @@ func startOf(workload *appv1alpha1.ChangeWorkload, seen Observation) appv1alpha1
 		VerifiedVersions: verified,
 		Order:            status.Order,
 		EarlyVerdicts:    status.EarlyVerdicts,
+		Verification:     beginVerification(seen),
 	}
 }
 

@@ -64,6 +64,9 @@ func FinishedPods(
 			}
 			summary.FinishTimeUnix = rule.finishedAt(pod).Unix()
 		}
+		if summary.Restarts = known.Restarts; !isBatched {
+			summary.Restarts = restartsAt(pod, time.Unix(summary.FinishTimeUnix, 0))
+		}
 		finished = append(finished, summary)
 	}
 	slices.SortFunc(finished, func(a, b appv1alpha1.PodSummary) int {

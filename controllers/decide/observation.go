@@ -62,6 +62,8 @@ type Observation struct {
 	Pace Pace
 	// First is what is known of the first nodes of this release, nil where it doesn't start on them.
 	First *First
+	// Verification is what is known for the checks of VerificationPolicies.
+	Verification Verification
 	// Run is the run of the release that is checked, nil where its pods don't end by themselves, or none runs yet.
 	Run *Run
 	// Stuck are the pods of Run that are not running although their time is over.

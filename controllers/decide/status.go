@@ -236,7 +236,7 @@ func isNews(stored, next *appv1alpha1.ChangeWorkloadStatus) bool {
 	}
 	for _, part := range [][2]any{
 		{stored.Order, next.Order}, {stored.FirstNodes, next.FirstNodes}, {stored.Frozen, next.Frozen},
-		{stored.BreakGlass, next.BreakGlass}, {stored.Pace, next.Pace},
+		{stored.BreakGlass, next.BreakGlass}, {stored.Pace, next.Pace}, {stored.Verification, next.Verification}, {stored.Checks, next.Checks},
 	} {
 		if !equality.Semantic.DeepEqual(part[0], part[1]) {
 			return true

@@ -18,6 +18,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -32,8 +33,8 @@ type tally struct {
 }
 
 // count recounts the pods from the batches. A failed pod counts even if it is gone: deleting it must not lift a suspension. A passed pod
-// counts only while it exists: its successor has to pass as well.
-func count(seen Observation) tally {
+// counts only while it exists: its successor has to pass as well. unpassed are pods that failed a check and whose batches don't show it yet.
+func count(seen Observation, unpassed []appv1alpha1.CheckedPod) tally {
 	var result tally
 	finished := seen.remaining()
 	known := make(judged, len(finished))
@@ -55,6 +56,13 @@ func count(seen Observation) tally {
 			known.note(pod, appv1alpha1.VerdictUnpass, false)
 		}
 	}
+	for _, pod := range unpassed {
+		summary := summaryOf(finished, pod)
+		result.failed = append(result.failed, summary)
+		if known.of(summary) != nil { // another one waits for its batch
+			known.note(summary, appv1alpha1.VerdictUnpass, false)
+		}
+	}
 	for _, pod := range finished {
 		entry := known.of(pod)
 		if entry == nil {
@@ -73,6 +81,16 @@ func count(seen Observation) tally {
 		result.preparing = nil // of a later run
 	}
 	return result
+}
+
+// summaryOf returns the summary of a pod that failed a check.
+func summaryOf(finished []appv1alpha1.PodSummary, pod appv1alpha1.CheckedPod) appv1alpha1.PodSummary {
+	summary := appv1alpha1.PodSummary{Pod: pod.Pod, UID: pod.UID}
+	if i := slices.IndexFunc(finished, func(other appv1alpha1.PodSummary) bool { return other.UID == pod.UID }); i >= 0 {
+		summary = finished[i]
+	}
+	summary.Verdict, summary.Message = appv1alpha1.VerdictUnpass, pod.Message
+	return summary
 }
 
 // isComplete reports whether all desired pods passed.

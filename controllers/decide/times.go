@@ -37,3 +37,11 @@ func StoredTime(at time.Time) *metav1.Time {
 	}
 	return &metav1.Time{Time: at.Truncate(time.Second)}
 }
+
+// Sooner returns the shorter of two waits, of which 0 is none.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

@@ -108,7 +108,7 @@ func TestCustomResourceDefinitionsOutliveTheRelease(t *testing.T) {
 			definitions++
 		}
 	}
-	g.Expect(definitions).To(Equal(9))
+	g.Expect(definitions).To(Equal(10))
 }
 
 func TestChartPassesHelmLint(t *testing.T) {

@@ -59,6 +59,7 @@ func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 		"altershieldoperator-kinds-webhooks":                         {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
 		"altershieldoperator-gate-opening":                           {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
 		"releasepolicies.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
+		"verificationpolicies.app.ops.cloud.alipay.com":              {"CustomResourceDefinition"},
 		"releasegates.app.ops.cloud.alipay.com":                      {"CustomResourceDefinition"},
 		"changeapprovals.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
 		"webhook-server-cert":                                        {"Secret"},

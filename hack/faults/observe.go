@@ -97,10 +97,11 @@ func masks(namespace string) state.Masks {
 			show(`/`+workloadName+`/[0-9a-f]+/`, "/"+workloadName+"/HASH/"),
 		},
 		// Deadlines appear and disappear with waits. A polled verdict has no time, and a verdict that overtakes the answer to the notify
-		// leaves no time of the notify. Early verdicts that were applied stay listed. The server returns the id of an order only once.
+		// leaves no time of the notify. Early verdicts that were applied stay listed. The server returns the id of an order only once. What the
+		// old pods had been through depends on when the release was first looked at.
 		Left: []string{
 			"deadline", "waitDeadline", "closeDeadline", "verdictTime", "postSubmitTime", "postSubmitTimeUnix", "earlyVerdicts", "orderId",
-			"lastTransitionTime", "observedGeneration", generationAnnotation,
+			"lastTransitionTime", "since", "oldPods", "observedGeneration", generationAnnotation,
 		},
 	}
 }

@@ -60,6 +60,12 @@ type ChangePodStatus struct {
 	// +listType=atomic
 	// +optional
 	PodResults []PodSummary `json:"podResults,omitempty"`
+	// checks are the checks of VerificationPolicies that pods of the batch failed, at most 8. Each pod fails once: a verdict in podResults
+	// that a user sets to pass afterwards stands.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	// +optional
+	Checks []CheckResult `json:"checks,omitempty"`
 	// preSubmitTime is the time at which the check before the batch was submitted, in UTC, as 2006-01-02 15:04:05.
 	// +optional
 	PreSubmitTime string `json:"preSubmitTime,omitempty"`
@@ -85,7 +91,7 @@ type ChangePodStatus struct {
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// +optional
 	Deadline *metav1.Time `json:"deadline,omitempty"`
-	// verdictTime is the time at which the deciding verdict of AlterShield Server arrived.
+	// verdictTime is the time at which the deciding verdict of AlterShield Server arrived, or a check of a VerificationPolicy failed.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`

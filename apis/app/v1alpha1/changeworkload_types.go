@@ -202,6 +202,14 @@ type ChangeWorkloadStatus struct {
 	// pace is the progress of a release that is rolled out in steps; absent for other releases.
 	// +optional
 	Pace *ReleasePace `json:"pace,omitempty"`
+	// verification is how VerificationPolicies check the release; absent if there were none when it began.
+	// +optional
+	Verification *ReleaseVerification `json:"verification,omitempty"`
+	// checks are the results of their checks.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	// +optional
+	Checks []CheckResult `json:"checks,omitempty"`
 	// conditions are Verified, Suspended, Ordered, RolledBack, Parked, Frozen, FirstNodes and Paced.
 	// +listType=map
 	// +listMapKey=type
@@ -263,6 +271,7 @@ type FrozenRelease struct {
 // +kubebuilder:printcolumn:name="CREATETIME",type=string,JSONPath=`.spec.createTime`
 // +kubebuilder:printcolumn:name="STEP",type=string,JSONPath=`.status.pace.progress`
 // +kubebuilder:printcolumn:name="NEXT",type=string,JSONPath=`.status.pace.next`
+// +kubebuilder:printcolumn:name="CHECKS",type=string,JSONPath=`.status.verification.progress`
 // +kubebuilder:printcolumn:name="DEPLOYMENT",type=string,JSONPath=`.spec.appName`,priority=1
 // +kubebuilder:printcolumn:name="RELEASE",type=integer,JSONPath=`.spec.release`,priority=1
 // +kubebuilder:printcolumn:name="DESIRED",type=integer,JSONPath=`.status.counts.desired`,priority=1

@@ -137,6 +137,8 @@ const (
 	ReasonCheckNotConfigured = "CheckNotConfigured"
 	// ReasonCheckSwitchedOff means that checks are switched off at AlterShield Server. The pods count as passed.
 	ReasonCheckSwitchedOff = "CheckSwitchedOff"
+	// ReasonBaking means that VerificationPolicies check the pods for a while before the batch passes.
+	ReasonBaking = "Baking"
 	// ReasonAwaitingOrder means that the batch waits for the change order of its release. On a ChangeWorkload, also as a reason of ConditionPaced:
 	// the change order has yet to pass its check.
 	ReasonAwaitingOrder = "AwaitingOrder"
@@ -226,6 +228,8 @@ const (
 	EventStepBegun = "StepBegun"
 	// EventStepDeadline on a workload reports that a step of its release didn't end in time.
 	EventStepDeadline = "StepDeadline"
+	// EventCheckFailed on a workload reports that its release failed a check of a VerificationPolicy that only warns.
+	EventCheckFailed = "CheckFailed"
 	// EventStepsEnded on a workload reports that its release isn't rolled out in steps any more, and why.
 	EventStepsEnded = "StepsEnded"
 	// EventApprovalAwaited on a workload reports that the next step of its release needs approvals.

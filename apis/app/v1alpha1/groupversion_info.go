@@ -37,6 +37,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ReleasePolicy{}, &ReleasePolicyList{},
 		&ReleaseGate{}, &ReleaseGateList{},
 		&ChangeApproval{}, &ChangeApprovalList{},
+		&VerificationPolicy{}, &VerificationPolicyList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -43,6 +43,9 @@ type PodSummary struct {
 	// finishTimeUnix is the time at which the pod was seen finished, in Unix seconds.
 	// +optional
 	FinishTimeUnix int64 `json:"finishTimeUnix,omitempty"`
+	// restarts is how often the containers of the pod had been restarted when it was seen finished.
+	// +optional
+	Restarts int32 `json:"restarts,omitempty"`
 	// workSpace is the AlterShield work space, "default" unless the server has others.
 	// +optional
 	WorkSpace string `json:"workSpace,omitempty"`

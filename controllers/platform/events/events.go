@@ -223,6 +223,12 @@ func StepLate(workload client.Object, released *appv1alpha1.ChangeWorkload, mess
 	return warning(workload, released, appv1alpha1.EventStepDeadline, message)
 }
 
+// CheckFailed reports that a release failed a check that only warns.
+func CheckFailed(workload client.Object, released *appv1alpha1.ChangeWorkload, failed *appv1alpha1.CheckResult) Event {
+	return warning(workload, released, appv1alpha1.EventCheckFailed,
+		fmt.Sprintf("check %s of VerificationPolicy %s failed, which only warns: %s", failed.Name, failed.Policy, failed.Message))
+}
+
 // ApprovalAwaited reports that the next step of a release needs approvals.
 func ApprovalAwaited(workload client.Object, released *appv1alpha1.ChangeWorkload, message string) Event {
 	event := warning(workload, released, appv1alpha1.EventApprovalAwaited, message)

@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// AnnotationBuiltInPolicy on the MutatingWebhookConfiguration of the kinds says that the VerificationPolicy builtin was created once.
+const AnnotationBuiltInPolicy = "altershield.defense.antgroup.com/built-in-policy"
+
+// CheckVerdict is the verdict of a check of a VerificationPolicy on a release.
+//
+// +kubebuilder:validation:Enum=Pending;Pass;Fail;Inconclusive;Skipped
+type CheckVerdict string
+
+const (
+	// CheckPending means that the release isn't verified yet and that the check found nothing so far.
+	CheckPending CheckVerdict = "Pending"
+	// CheckPass means that the check found nothing.
+	CheckPass CheckVerdict = "Pass"
+	// CheckFail means that the release is worse than before. It stands until the end of the release.
+	CheckFail CheckVerdict = "Fail"
+	// CheckInconclusive means that the check found something that it can't blame on the release.
+	CheckInconclusive CheckVerdict = "Inconclusive"
+	// CheckSkipped means that the check doesn't concern workloads of the kind.
+	CheckSkipped CheckVerdict = "Skipped"
+)
+
+// Reasons of a check.
+const (
+	// ReasonCheckPassed means that nothing was found.
+	ReasonCheckPassed = "CheckPassed"
+	// ReasonCheckFailed means that pods of the release failed the check.
+	ReasonCheckFailed = "CheckFailed"
+	// ReasonCommonCause means that pods which don't run the release have the same trouble.
+	ReasonCommonCause = "CommonCause"
+	// ReasonNoPods means that workloads of the kind have no pods that keep running.
+	ReasonNoPods = "NoPods"
+)
+
+// Caps of lists in a status.
+const (
+	// MaxAppliedPolicies caps the VerificationPolicies of a release; those of the operator's namespace come first, then the oldest.
+	MaxAppliedPolicies = 8
+	// MaxCheckResults caps the checks of a release.
+	MaxCheckResults = 32
+	// MaxCheckedPods caps the pods of a check that failed.
+	MaxCheckedPods = 100
+)
+
+// ReleaseVerification is how the VerificationPolicies check a release.
+type ReleaseVerification struct {
+	// progress is how many checks passed, such as 1/2, and the name of one that failed.
+	// +optional
+	Progress string `json:"progress,omitempty"`
+	// policies are those that concerned the workload when the release began, as they were then. A policy that is deleted, or whose mode
+	// is lowered, takes effect at once; any other change with the next release.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	// +optional
+	Policies []AppliedPolicy `json:"policies,omitempty"`
+	// oldPods is what the pods from before the release had been through when it began.
+	// +optional
+	OldPods OldPods `json:"oldPods,omitzero"`
+}
+
+// AppliedPolicy is a VerificationPolicy as it was when a release began.
+type AppliedPolicy struct {
+	// policy is the VerificationPolicy, as <namespace>/<name>.
+	// +kubebuilder:validation:MaxLength=507
+	Policy string `json:"policy"`
+	// uid is its UID.
+	// +kubebuilder:validation:Type=string
+	UID types.UID `json:"uid"`
+	// generation is its generation at that time.
+	Generation int64 `json:"generation"`
+
+	VerificationTerms `json:",inline"`
+}
+
+// OldPods is what the pods from before a release had been through when it began.
+type OldPods struct {
+	// pods is their number.
+	// +optional
+	Pods int32 `json:"pods,omitempty"`
+	// seconds is how long they had lived, together.
+	// +optional
+	Seconds int64 `json:"seconds,omitempty"`
+	// restarts is how often their containers had been restarted.
+	// +optional
+	Restarts int64 `json:"restarts,omitempty"`
+	// outOfMemory is how many of them had a container that ran out of memory when it ended last.
+	// +optional
+	OutOfMemory int32 `json:"outOfMemory,omitempty"`
+}
+
+// CheckResult is the result of a check.
+type CheckResult struct {
+	// policy is the VerificationPolicy, as <namespace>/<name>.
+	// +kubebuilder:validation:MaxLength=507
+	Policy string `json:"policy"`
+	// name is the name of the check in its policy.
+	// +kubebuilder:validation:MaxLength=32
+	Name string `json:"name"`
+	// type is the type of the check.
+	Type CheckType `json:"type"`
+	// mode is the mode of the check: at the time, if it failed.
+	Mode CheckMode `json:"mode"`
+	// verdict is Pending, Pass, Fail, Inconclusive or Skipped.
+	Verdict CheckVerdict `json:"verdict"`
+	// reason is the reason of the verdict, in CamelCase.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// message is what was found.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Message string `json:"message,omitempty"`
+	// since is when the verdict became what it is.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	Since metav1.Time `json:"since"`
+	// pods are the pods that failed, at most 100.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=atomic
+	// +optional
+	Pods []CheckedPod `json:"pods,omitempty"`
+}
+
+// CheckedPod is a pod that failed a check.
+type CheckedPod struct {
+	// pod is the name of the pod.
+	// +kubebuilder:validation:MaxLength=253
+	Pod string `json:"pod"`
+	// uid is its UID.
+	// +kubebuilder:validation:Type=string
+	UID types.UID `json:"uid"`
+	// message is what was found of the pod.
+	// +kubebuilder:validation:MaxLength=256
+	// +optional
+	Message string `json:"message,omitempty"`
+}

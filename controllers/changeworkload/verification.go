@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/decide/podhealth"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
+	"github.com/traas-stack/altershield-operator/controllers/platform/index"
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// observeVerification observes what the checks of VerificationPolicies depend on. Policies are looked for when a release begins, and while
+// they check it.
+func (r *Reconciler) observeVerification(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
+	begins, now := record.Status.ObservedRelease != record.Spec.Release, r.Clock.Now()
+	watched := decide.WatchedPolicies(record, now)
+	if !result.Current || !result.OptedIn || result.Observed || !begins && len(watched) == 0 {
+		return nil
+	}
+	var err error
+	seen, reader := &result.Verification, verification.Reader{Client: r.Client, Namespace: r.Settings.Namespace}
+	if seen.Policies, err = reader.Of(ctx, result.kind, result.owner); err != nil || len(seen.Policies) == 0 {
+		return err
+	}
+	if _, units := result.kind.(workload.Lister); units || result.Runs {
+		return nil
+	}
+	seen.Pods = &podhealth.Scene{New: decide.NewPods(result.pods, result.Finished), Began: time.Unix(record.Spec.CreateTimeUnix, 0)}
+	if begins {
+		old, err := r.oldPods(ctx, record, result)
+		if err != nil {
+			return err
+		}
+		seen.OldPods = decide.OldPodsOf(old, now)
+	}
+	if verification := record.Status.Verification; verification != nil && !begins {
+		seen.Pods.Before = verification.OldPods
+	}
+	if !decide.MayFail(record, seen.Pods, now) {
+		return nil
+	}
+	return r.observeCauses(ctx, record, result)
+}
+
+// observeCauses looks for the trouble of new pods on others, so as not to blame a release for a common cause. It reads all pods, so it is only
+// for releases that would fail.
+func (r *Reconciler) observeCauses(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
+	pods := result.Verification.Pods
+	old, err := r.oldPods(ctx, record, result)
+	if err != nil {
+		return err
+	}
+	pods.Old = decide.OtherPods(old, pods.Began)
+	var all corev1.PodList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
+		return fmt.Errorf("listing the pods beside those of ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
+	}
+	nodes, own := nodesOf(result.pods, pods.New), sets.Set[types.UID]{}
+	for _, pod := range append(old, result.pods...) {
+		own.Insert(controllerOf(&pod))
+	}
+	workloads := map[appv1alpha1.PodSignal]sets.Set[types.UID]{}
+	for i := range all.Items {
+		pod := &all.Items[i]
+		beside := pod.Namespace == record.Namespace || nodes.Has(pod.Spec.NodeName)
+		if !beside || own.Has(controllerOf(pod)) {
+			continue
+		}
+		for _, signal := range decide.TroublesSince(pod, pods.Began) {
+			if workloads[signal] == nil {
+				workloads[signal] = sets.Set[types.UID]{}
+			}
+			workloads[signal].Insert(controllerOf(pod))
+		}
+	}
+	pods.Others = map[appv1alpha1.PodSignal]int{}
+	for signal, in := range workloads {
+		pods.Others[signal] = len(in)
+	}
+	return nil
+}
+
+// nodesOf returns the nodes of the pods in trouble.
+func nodesOf(pods []corev1.Pod, lives []podhealth.Pod) sets.Set[string] {
+	nodes := sets.Set[string]{}
+	for i := range pods {
+		troubled := slices.ContainsFunc(lives, func(life podhealth.Pod) bool { return life.UID == pods[i].UID && life.IsTroubled() })
+		if troubled && pods[i].Spec.NodeName != "" {
+			nodes.Insert(pods[i].Spec.NodeName)
+		}
+	}
+	return nodes
+}
+
+// controllerOf returns the UID of the controller of a pod, or its own if it has none.
+func controllerOf(pod *corev1.Pod) types.UID {
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		return owner.UID
+	}
+	return pod.UID
+}
+
+// oldPods lists the pods of a workload that don't run its present release.
+func (r *Reconciler) oldPods(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) ([]corev1.Pod, error) {
+	revisions, err := result.kind.Revisions(ctx, r.Client, result.owner)
+	if err != nil {
+		return nil, err
+	}
+	var old []corev1.Pod
+	for _, revision := range revisions {
+		if revision.Version == record.Spec.Reversion {
+			continue
+		}
+		pods, err := index.PodsOf(ctx, r.Client, record.Namespace, revision.Pods)
+		if err != nil {
+			return nil, err
+		}
+		old = append(old, pods...)
+	}
+	return old, nil
+}
+
+// ofVerificationPolicy maps a VerificationPolicy to the releases that it checks.
+func (r *Reconciler) ofVerificationPolicy(ctx context.Context, object client.Object) []reconcile.Request {
+	now := r.Clock.Now()
+	return r.list(ctx, client.InNamespace(""), func(record *appv1alpha1.ChangeWorkload) bool {
+		for _, uid := range decide.WatchedPolicies(record, now) {
+			if uid == object.GetUID() {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// verificationPolicyChanged passes changes of a VerificationPolicy, and its end. A new one concerns the next releases.
+func verificationPolicyChanged() predicate.Predicate {
+	return predicate.And(predicate.GenerationChangedPredicate{}, predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+	})
+}
+
+// troubleChanged reports whether a container of a finished pod ended, or the pod stopped being ready.
+func troubleChanged(before, after client.Object) bool {
+	old, isOld := before.(*corev1.Pod)
+	updated, isNew := after.(*corev1.Pod)
+	if !isOld || !isNew {
+		return false
+	}
+	ended, unready := decide.TroubleOf(updated)
+	if ended == 0 && !unready { // as nearly all pods
+		return false
+	}
+	endedBefore, wasUnready := decide.TroubleOf(old)
+	return ended != endedBefore || unready != wasUnready
+}
+
+// reportChecks writes an Event about each check of the mode Warn that failed, and counts the verdicts.
+func (r *Reconciler) reportChecks(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
+	for i := range after.Status.Checks {
+		result := &after.Status.Checks[i]
+		if result.Verdict == appv1alpha1.CheckPending || decide.HasVerdict(before, after, result) {
+			continue
+		}
+		r.Metrics.checked(result)
+		if result.Verdict == appv1alpha1.CheckFail && result.Mode == appv1alpha1.CheckWarn {
+			r.Recorder.Record(events.CheckFailed(scene.owner, after, result))
+		}
+	}
+}

@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// storedResult returns the known result of a check, or that of one that has begun.
+func storedResult(
+	known []appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, now time.Time,
+) appv1alpha1.CheckResult {
+	result := appv1alpha1.CheckResult{
+		Policy: policy.Policy, Name: check.Name, Type: check.Type, Mode: lowerMode(policy.Mode, check.Mode), Verdict: appv1alpha1.CheckPending,
+		Since: metav1.NewTime(now.Truncate(time.Second)),
+	}
+	if i := slices.IndexFunc(known, func(other appv1alpha1.CheckResult) bool { return isSameCheck(&result, &other) }); i >= 0 {
+		return *known[i].DeepCopy()
+	}
+	return result
+}
+
+func isSameCheck(a, b *appv1alpha1.CheckResult) bool { return a.Policy == b.Policy && a.Name == b.Name }
+
+func addPods(result *appv1alpha1.CheckResult, pods []appv1alpha1.CheckedPod) {
+	for _, pod := range pods {
+		if len(result.Pods) < appv1alpha1.MaxCheckedPods && !hasPod(result, pod.UID) {
+			pod.Message = Shorten(pod.Message, maxCheckText)
+			result.Pods = append(result.Pods, pod)
+		}
+	}
+}
+
+func hasPod(result *appv1alpha1.CheckResult, uid types.UID) bool {
+	return slices.ContainsFunc(result.Pods, func(pod appv1alpha1.CheckedPod) bool { return pod.UID == uid })
+}
+
+// concludeChecks ends the checks of a release that found nothing once it is verified, and sets the progress of all.
+func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
+	if status.Verification == nil {
+		return
+	}
+	passed, failed := 0, ""
+	for i := range status.Checks {
+		result := &status.Checks[i]
+		if result.Verdict == appv1alpha1.CheckPending && wasVerified(status) {
+			result.Verdict, result.Reason, result.Since = appv1alpha1.CheckPass, appv1alpha1.ReasonCheckPassed, metav1.NewTime(now.Truncate(time.Second))
+		}
+		switch result.Verdict {
+		case appv1alpha1.CheckPass:
+			passed++
+		case appv1alpha1.CheckFail:
+			if failed == "" {
+				failed = ", " + result.Name + " Fail"
+			}
+		}
+	}
+	status.Verification.Progress = fmt.Sprintf("%d/%d%s", passed, len(status.Checks), failed)
+}
+
+// unpassed returns the pods that failed enforced checks and whose batches don't show it yet. They count at once.
+func unpassed(status *appv1alpha1.ChangeWorkloadStatus, batches []appv1alpha1.ChangePod) []appv1alpha1.CheckedPod {
+	var pods []appv1alpha1.CheckedPod
+	for i := range status.Checks {
+		result := &status.Checks[i]
+		if result.Verdict != appv1alpha1.CheckFail || result.Mode != appv1alpha1.CheckEnforce {
+			continue
+		}
+		for _, pod := range result.Pods {
+			if !slices.ContainsFunc(batches, func(batch appv1alpha1.ChangePod) bool { return showsFailure(&batch, result, pod.UID) }) {
+				pods = append(pods, pod)
+			}
+		}
+	}
+	return pods
+}
+
+// showsFailure reports whether the status of a batch has the failed check of a pod.
+func showsFailure(batch *appv1alpha1.ChangePod, failed *appv1alpha1.CheckResult, pod types.UID) bool {
+	return slices.ContainsFunc(batch.Status.Checks, func(shown appv1alpha1.CheckResult) bool {
+		return isSameCheck(failed, &shown) && hasPod(&shown, pod)
+	})
+}
+
+// HasVerdict reports whether a release had the verdict of a check before.
+func HasVerdict(before, after *appv1alpha1.ChangeWorkload, result *appv1alpha1.CheckResult) bool {
+	return before.Status.ObservedRelease == after.Status.ObservedRelease &&
+		slices.ContainsFunc(before.Status.Checks, func(known appv1alpha1.CheckResult) bool {
+			return isSameCheck(&known, result) && known.Verdict == result.Verdict
+		})
+}

@@ -1,0 +1,177 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/podhealth"
+)
+
+const outOfMemory = "OOMKilled"
+
+// NewPods returns what the pods of a release show since they finished. Pods that are being replaced, by an eviction for example, aren't
+// finished and don't count.
+func NewPods(pods []corev1.Pod, finished []appv1alpha1.PodSummary) []podhealth.Pod {
+	summaries := make(Batched, len(finished))
+	for _, summary := range finished {
+		summaries[podID{summary.Pod, summary.UID}] = summary
+	}
+	var lives []podhealth.Pod
+	for i := range pods {
+		if summary, found := summaries.of(&pods[i]); found {
+			life := lifeOf(&pods[i], time.Unix(summary.FinishTimeUnix, 0))
+			if life.Restarts = ends(&pods[i]) - summary.Restarts; life.Restarts <= 0 || life.Ended == "" {
+				life.Restarts, life.OutOfMemory, life.Ended, life.Code = 0, "", "", 0
+			}
+			lives = append(lives, life)
+		}
+	}
+	return lives
+}
+
+// OtherPods returns what pods that don't run a release show since it began.
+func OtherPods(pods []corev1.Pod, began time.Time) []podhealth.Pod {
+	var lives []podhealth.Pod
+	for i := range pods {
+		if !isReplaced(&pods[i]) {
+			lives = append(lives, lifeSince(&pods[i], began))
+		}
+	}
+	return lives
+}
+
+// lifeSince returns what a pod shows since a time: at most one restart, as only the last one is known.
+func lifeSince(pod *corev1.Pod, began time.Time) podhealth.Pod {
+	life := lifeOf(pod, pod.CreationTimestamp.Time)
+	if life.Ended != "" && !life.EndedAt.Before(began) {
+		life.Restarts = 1
+	} else {
+		life.OutOfMemory, life.Ended, life.Code = "", "", 0
+	}
+	if life.Unready.Before(began) {
+		life.Unready = time.Time{}
+	}
+	return life
+}
+
+// TroublesSince returns the signals that a pod shows since a time.
+func TroublesSince(pod *corev1.Pod, began time.Time) []appv1alpha1.PodSignal {
+	if isReplaced(pod) || len(pod.Status.ContainerStatuses) == 0 && len(pod.Status.InitContainerStatuses) == 0 && IsReady(pod) {
+		return nil
+	}
+	var signals []appv1alpha1.PodSignal
+	life := lifeSince(pod, began)
+	if life.OutOfMemory != "" {
+		signals = append(signals, appv1alpha1.SignalOOMKilled)
+	}
+	if life.Restarts > 0 {
+		signals = append(signals, appv1alpha1.SignalRestarts)
+	}
+	if !life.Unready.IsZero() && life.Unready.After(pod.CreationTimestamp.Time) {
+		signals = append(signals, appv1alpha1.SignalReadinessLost)
+	}
+	return signals
+}
+
+// lifeOf returns what a pod shows, except how often it restarted.
+func lifeOf(pod *corev1.Pod, since time.Time) podhealth.Pod {
+	life := podhealth.Pod{Name: pod.Name, UID: pod.UID, Since: since}
+	for _, status := range containersOf(pod) {
+		end := lastEnd(status)
+		if end == nil || end.ExitCode == 0 {
+			continue
+		}
+		if at := end.FinishedAt.Time; life.Ended == "" || at.After(life.EndedAt) {
+			life.Ended, life.Code, life.EndedAt = status.Name, end.ExitCode, at
+		}
+		if end.Reason == outOfMemory {
+			life.OutOfMemory = status.Name
+		}
+	}
+	if !IsReady(pod) {
+		life.Unready = unreadySince(pod)
+	}
+	return life
+}
+
+// unreadySince returns when a pod stopped to be ready, zero where that is unknown.
+func unreadySince(pod *corev1.Pod) time.Time {
+	for i := range pod.Status.Conditions {
+		condition := &pod.Status.Conditions[i]
+		if condition.Status == corev1.ConditionFalse && condition.Type == readinessOf(pod) {
+			return condition.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+// readinessOf returns the condition that shows whether a pod is ready: its containers are, while it waits for traffic at the operator's gate.
+func readinessOf(pod *corev1.Pod) corev1.PodConditionType {
+	if Gated(pod) == GateUnready {
+		return corev1.ContainersReady
+	}
+	return corev1.PodReady
+}
+
+// ends returns how often containers of a pod ended: each was restarted since, except for those that don't run now.
+func ends(pod *corev1.Pod) int32 {
+	count := Restarts(pod)
+	for _, status := range containersOf(pod) {
+		if isStopped(status) && lastEnd(status) != nil {
+			count++
+		}
+	}
+	return count
+}
+
+// restartsAt returns how often the containers of a pod had been restarted when it finished.
+func restartsAt(pod *corev1.Pod, finished time.Time) int32 {
+	count := ends(pod)
+	for _, status := range containersOf(pod) {
+		if end := lastEnd(status); end != nil && end.FinishedAt.After(finished) {
+			count--
+		}
+	}
+	return count
+}
+
+// OldPodsOf returns what pods have been through in their whole lives.
+func OldPodsOf(pods []corev1.Pod, now time.Time) appv1alpha1.OldPods {
+	var old appv1alpha1.OldPods
+	for i := range pods {
+		pod := &pods[i]
+		if isReplaced(pod) {
+			continue
+		}
+		old.Pods++
+		old.Seconds += max(int64(now.Sub(pod.CreationTimestamp.Time)/time.Second), 0)
+		old.Restarts += int64(ends(pod))
+		if life := lifeOf(pod, pod.CreationTimestamp.Time); life.OutOfMemory != "" {
+			old.OutOfMemory++
+		}
+	}
+	return old
+}
+
+// TroubleOf counts what an event of a pod may change for the checks of its release: it grows with each end of a container.
+func TroubleOf(pod *corev1.Pod) (ended int32, unready bool) {
+	return ends(pod), !IsReady(pod) && !isReplaced(pod) && !unreadySince(pod).IsZero()
+}

@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/decide/podhealth"
+)
+
+type lifeOption = func(*corev1.Pod)
+
+// living is a ready pod that was created ten minutes ago.
+func living(name string, options ...lifeOption) corev1.Pod {
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(now.Add(-10 * time.Minute))}}
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Conditions = []corev1.PodCondition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(now.Add(-9 * time.Minute))}}
+	for _, option := range options {
+		option(&pod)
+	}
+	return pod
+}
+
+// crashedBy has its container main end so long ago, after so many restarts in all, the last of which brought it back.
+func crashedBy(restarts, code int32, why string, ago time.Duration) lifeOption {
+	return func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "main", RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				ExitCode: code, Reason: why, FinishedAt: metav1.NewTime(now.Add(-ago)),
+			}},
+		}}
+	}
+}
+
+// down keeps the container down.
+func down(pod *corev1.Pod) {
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+}
+
+func lost(ago time.Duration) lifeOption {
+	return func(pod *corev1.Pod) {
+		pod.Status.Conditions[0].Status, pod.Status.Conditions[0].LastTransitionTime = "False", metav1.NewTime(now.Add(-ago))
+	}
+}
+
+func leaving(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: now} }
+
+// since is the summary of a pod that finished five minutes ago.
+func since(name string, restarts int32) appv1alpha1.PodSummary {
+	return appv1alpha1.PodSummary{Pod: name, UID: types.UID(name), FinishTimeUnix: now.Add(-5 * time.Minute).Unix(), Restarts: restarts}
+}
+
+func TestNewPodsShowWhatHappenedSinceTheyFinished(t *testing.T) {
+	finish := now.Add(-5 * time.Minute)
+	for name, row := range map[string]struct {
+		pod      corev1.Pod
+		restarts int32
+		expected podhealth.Pod
+	}{
+		"nothing":                {living("a"), 0, podhealth.Pod{}},
+		"a restart":              {living("a", crashedBy(1, 1, "Error", time.Minute)), 0, podhealth.Pod{Restarts: 1, Ended: "main", Code: 1, EndedAt: now.Add(-time.Minute)}},
+		"a restart before":       {living("a", crashedBy(3, 1, "Error", 8*time.Minute)), 3, podhealth.Pod{EndedAt: now.Add(-8 * time.Minute)}},
+		"one more than before":   {living("a", crashedBy(4, 1, "Error", time.Minute)), 3, podhealth.Pod{Restarts: 1, Ended: "main", Code: 1, EndedAt: now.Add(-time.Minute)}},
+		"an end as it should be": {living("a", crashedBy(2, 0, "Completed", time.Minute)), 0, podhealth.Pod{}},
+		"a container that is down": {living("a", crashedBy(1, 2, "Error", time.Minute), down), 0,
+			podhealth.Pod{Restarts: 2, Ended: "main", Code: 2, EndedAt: now.Add(-time.Minute)}},
+		"out of memory": {living("a", crashedBy(1, 137, "OOMKilled", time.Minute)), 0,
+			podhealth.Pod{Restarts: 1, Ended: "main", Code: 137, OutOfMemory: "main", EndedAt: now.Add(-time.Minute)}},
+		"out of memory before": {living("a", crashedBy(1, 137, "OOMKilled", 8*time.Minute)), 1, podhealth.Pod{EndedAt: now.Add(-8 * time.Minute)}},
+		"not ready":            {living("a", lost(time.Minute)), 0, podhealth.Pod{Unready: now.Add(-time.Minute)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			row.expected.Name, row.expected.UID, row.expected.Since = "a", "a", time.Unix(finish.Unix(), 0)
+			lives := decide.NewPods([]corev1.Pod{row.pod, living("unfinished")}, []appv1alpha1.PodSummary{since("a", row.restarts), since("gone", 0)})
+			NewWithT(t).Expect(lives).To(Equal([]podhealth.Pod{row.expected}))
+		})
+	}
+}
+
+func TestFinishedPodsCountRestartsBeforeTheyFinished(t *testing.T) {
+	for name, row := range map[string]struct {
+		pod      corev1.Pod
+		expected int32
+	}{
+		"none":                     {living("a"), 0},
+		"before it was ready":      {living("a", crashedBy(2, 1, "Error", 9*time.Minute+time.Second)), 2},
+		"the last one after it":    {living("a", crashedBy(3, 1, "Error", time.Minute)), 2},
+		"also that keeps it down":  {living("a", crashedBy(1, 1, "Error", time.Minute), down), 1},
+		"also of one with a label": {living("a", crashedBy(3, 1, "Error", time.Minute), func(pod *corev1.Pod) { pod.Labels = map[string]string{} }), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			finished, _ := decide.FinishedPods("sleep", []corev1.Pod{row.pod}, nil, decide.FinishRule{}, now)
+			g := NewWithT(t)
+			g.Expect(finished).To(HaveLen(1))
+			g.Expect(finished[0].Restarts).To(Equal(row.expected))
+		})
+	}
+	g := NewWithT(t)
+	batch := newBatch([]appv1alpha1.PodSummary{since("a", 1)})
+	finished, _ := decide.FinishedPods("sleep", []corev1.Pod{living("a", crashedBy(9, 1, "Error", time.Minute))}, []appv1alpha1.ChangePod{batch}, decide.FinishRule{}, now)
+	g.Expect(finished[0].Restarts).To(BeEquivalentTo(1), "as the batch has it")
+}
+
+func TestOldPodsOfAddsUpTheirLives(t *testing.T) {
+	old := decide.OldPodsOf([]corev1.Pod{
+		living("a", crashedBy(2, 1, "Error", time.Minute)), living("b", crashedBy(1, 137, "OOMKilled", 8*time.Minute), down), living("c"), living("d", leaving),
+	}, now)
+	NewWithT(t).Expect(old).To(Equal(appv1alpha1.OldPods{Pods: 3, Seconds: 1800, Restarts: 4, OutOfMemory: 1}))
+}
+
+func TestTroublesSinceShowOnlyWhatIsNew(t *testing.T) {
+	began := now.Add(-2 * time.Minute)
+	for name, row := range map[string]struct {
+		pod      corev1.Pod
+		expected []appv1alpha1.PodSignal
+	}{
+		"of a healthy pod":               {living("a"), nil},
+		"a restart":                      {living("a", crashedBy(1, 1, "Error", time.Minute)), []appv1alpha1.PodSignal{"Restarts"}},
+		"a restart before":               {living("a", crashedBy(1, 1, "Error", 3*time.Minute)), nil},
+		"out of memory":                  {living("a", crashedBy(1, 137, "OOMKilled", time.Minute)), []appv1alpha1.PodSignal{"OOMKilled", "Restarts"}},
+		"readiness":                      {living("a", lost(time.Minute)), []appv1alpha1.PodSignal{"ReadinessLost"}},
+		"readiness before":               {living("a", lost(3*time.Minute)), nil},
+		"of a pod that is being deleted": {living("a", lost(time.Minute), leaving), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(decide.TroublesSince(&row.pod, began)).To(Equal(row.expected))
+		})
+	}
+}
+
+func TestOtherPodsShowOneRestartAtMost(t *testing.T) {
+	g := NewWithT(t)
+	lives := decide.OtherPods([]corev1.Pod{
+		living("a", crashedBy(7, 1, "Error", time.Minute)), living("b", crashedBy(7, 1, "Error", time.Hour)), living("c", leaving),
+	}, now.Add(-2*time.Minute))
+	g.Expect(lives).To(HaveLen(2))
+	g.Expect(lives[0].Restarts).To(BeEquivalentTo(1))
+	g.Expect(lives[1].IsTroubled()).To(BeFalse())
+}

@@ -1,0 +1,388 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/decide/podhealth"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
+)
+
+type policyOption = func(*appv1alpha1.VerificationPolicy)
+
+// checking is a policy with one check, of the health of pods.
+func checking(name, mode string, options ...policyOption) appv1alpha1.VerificationPolicy {
+	policy := appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), Generation: 4}}
+	policy.Spec.Mode = appv1alpha1.CheckMode(mode)
+	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "pods", Type: "PodHealth"}}
+	for _, option := range options {
+		option(&policy)
+	}
+	return policy
+}
+
+func watching(seconds int32) policyOption {
+	return func(policy *appv1alpha1.VerificationPolicy) { policy.Spec.WatchSeconds = seconds }
+}
+
+func baking(seconds int32) policyOption {
+	return func(policy *appv1alpha1.VerificationPolicy) { policy.Spec.BakeSeconds = seconds }
+}
+
+func checkMode(mode string) policyOption {
+	return func(policy *appv1alpha1.VerificationPolicy) { policy.Spec.Checks[0].Mode = appv1alpha1.CheckMode(mode) }
+}
+
+// under has policies check pods that have been ready for five minutes and never failed.
+func under(policies ...appv1alpha1.VerificationPolicy) seenOption {
+	return func(seen *decide.Observation) {
+		seen.Verification.Policies = policies
+		seen.Verification.Pods = &podhealth.Scene{Began: now.Add(-6 * time.Minute)}
+		for _, pod := range pods(1, 5) {
+			seen.Verification.Pods.New = append(seen.Verification.Pods.New, podhealth.Pod{
+				Name: pod.Pod, UID: types.UID(pod.Pod), Since: now.Add(-5 * time.Minute),
+			})
+		}
+	}
+}
+
+// crashing has a pod restart twice.
+func crashing(pod int) seenOption {
+	return func(seen *decide.Observation) {
+		life := &seen.Verification.Pods.New[pod-1]
+		life.Restarts, life.Ended, life.Code, life.EndedAt = 2, "main", 1, now.Add(-time.Minute)
+	}
+}
+
+// realPods are pods with UIDs, as those that are checked.
+func realPods(from, to int) []appv1alpha1.PodSummary {
+	all := pods(from, to)
+	for i := range all {
+		all[i].UID = types.UID(all[i].Pod)
+	}
+	return all
+}
+
+// ran are pods whose batch is done.
+func ran(from, to int) seenOption {
+	return func(seen *decide.Observation) {
+		finished(realPods(from, to))(seen)
+		batches(newBatch(realPods(from, to), done))(seen)
+	}
+}
+
+// begun has a release checked by policies from its beginning, with these results.
+func begun(policies []appv1alpha1.VerificationPolicy, results ...appv1alpha1.CheckResult) workloadOption {
+	return func(workload *appv1alpha1.ChangeWorkload) {
+		decision := decide.Decide(newWorkload(), see(5, under(policies...)), now)
+		workload.Status.Verification, workload.Status.Checks = decision.Status.Verification, decision.Status.Checks
+		if len(results) > 0 {
+			workload.Status.Checks = results
+		}
+	}
+}
+
+func policies(all ...appv1alpha1.VerificationPolicy) []appv1alpha1.VerificationPolicy { return all }
+
+// told by its check: its policy, name, mode, verdict, reason and message, with the pods that failed.
+func toldChecks(checks []appv1alpha1.CheckResult) []string {
+	var all []string
+	for _, check := range checks {
+		line := check.Policy + " " + check.Name + ": " + string(check.Mode) + " " + string(check.Verdict) + " " + check.Reason + " " + check.Message
+		for _, pod := range check.Pods {
+			line += "; " + pod.Pod
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+func TestDecideRecordsThePoliciesOfANewRelease(t *testing.T) {
+	g := NewWithT(t)
+	old := appv1alpha1.OldPods{Pods: 5, Seconds: 500, Restarts: 2}
+	decision := decide.Decide(newWorkload(), see(5, under(checking("web", "Enforce", baking(30)), checking("late", "Observe")), func(seen *decide.Observation) {
+		seen.Verification.OldPods = old
+	}), now)
+	g.Expect(decision.Status.Verification.Progress).To(Equal("0/2"))
+	g.Expect(decision.Status.Verification.OldPods).To(Equal(old))
+	g.Expect(decision.Status.Verification.Policies).To(HaveLen(2))
+	g.Expect(decision.Status.Verification.Policies[0]).To(Equal(appv1alpha1.AppliedPolicy{
+		Policy: "shop/web", UID: "web", Generation: 4, VerificationTerms: appv1alpha1.VerificationTerms{
+			Mode: "Enforce", BakeSeconds: 30, Checks: []appv1alpha1.VerificationCheck{{Name: "pods", Type: "PodHealth"}},
+		},
+	}))
+	g.Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements("shop/web pods: Enforce Pending  ", "shop/late pods: Observe Pending  "))
+	g.Expect(decision.WriteStatus).To(BeTrue())
+	without := decide.Decide(newWorkload(), see(5), now)
+	g.Expect(without.Status.Verification).To(BeNil())
+	g.Expect(without.Status.Checks).To(BeEmpty())
+}
+
+func TestDecideChecksARelease(t *testing.T) {
+	enforce, observe, warn := checking("web", "Enforce"), checking("web", "Observe"), checking("web", "Warn")
+	failed := appv1alpha1.CheckResult{
+		Policy: "shop/web", Name: "pods", Type: "PodHealth", Mode: "Enforce", Verdict: "Fail", Reason: "CheckFailed", Message: "found",
+		Since: metav1.NewTime(now), Pods: []appv1alpha1.CheckedPod{{Pod: "sleep-2", UID: "sleep-2", Message: "crashed"}},
+	}
+	success := stored("Success", "True", "AllPodsPassed")
+	running := stored("Running", "Unknown", "Verifying")
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		seen     decide.Observation
+		status   string
+		suspend  bool
+		progress string
+		checks   []string
+	}{
+		{"that found nothing so far", newWorkload(running, begun(policies(enforce))), see(5, under(enforce)),
+			"Running", false, "0/1", []string{"shop/web pods: Enforce Pending  "}},
+		{"whose pods all passed", newWorkload(running, begun(policies(enforce))), see(5, under(enforce), ran(1, 5)),
+			"Success", false, "1/1", []string{"shop/web pods: Enforce Pass CheckPassed "}},
+		{"whose pod crashes", newWorkload(running, begun(policies(enforce))), see(5, under(enforce), ran(1, 3), crashing(2)),
+			"Suspend", true, "0/1, pods Fail", []string{"shop/web pods: Enforce Fail CheckFailed 1 pod of the release restarted; sleep-2"}},
+		{"whose last pod crashes as it passes", newWorkload(running, begun(policies(enforce))), see(5, under(enforce), ran(1, 5), crashing(5)),
+			"Suspend", true, "0/1, pods Fail", []string{"shop/web pods: Enforce Fail CheckFailed 1 pod of the release restarted; sleep-5"}},
+		{"whose pod crashes before its batch", newWorkload(running, begun(policies(enforce)), batchesOf(5)),
+			see(5, under(enforce), finished(realPods(1, 2)), crashing(2)),
+			"Suspend", true, "0/1, pods Fail", []string{"shop/web pods: Enforce Fail CheckFailed 1 pod of the release restarted; sleep-2"}},
+		{"that a policy only observes", newWorkload(running, begun(policies(observe))), see(5, under(observe), ran(1, 5), crashing(2)),
+			"Success", false, "0/1, pods Fail", []string{"shop/web pods: Observe Fail CheckFailed 1 pod of the release restarted; sleep-2"}},
+		{"that a check only warns of", newWorkload(running, begun(policies(checking("web", "Enforce", checkMode("Warn"))))),
+			see(5, under(checking("web", "Enforce", checkMode("Warn"))), ran(1, 5), crashing(2)),
+			"Success", false, "0/1, pods Fail", []string{"shop/web pods: Warn Fail CheckFailed 1 pod of the release restarted; sleep-2"}},
+		{"of whose policy a check can't do more", newWorkload(running, begun(policies(checking("web", "Observe", checkMode("Enforce"))))),
+			see(5, under(checking("web", "Observe", checkMode("Enforce"))), ran(1, 5), crashing(2)),
+			"Success", false, "0/1, pods Fail", []string{"shop/web pods: Observe Fail CheckFailed 1 pod of the release restarted; sleep-2"}},
+		{"that failed before", newWorkload(stored("Suspend", "False", "PodsFailed"), begun(policies(enforce), failed)),
+			see(5, under(enforce), ran(1, 3), suspended),
+			"Suspend", false, "0/1, pods Fail", []string{"shop/web pods: Enforce Fail CheckFailed found; sleep-2"}},
+		{"of which one more pod fails", newWorkload(stored("Suspend", "False", "PodsFailed"), begun(policies(enforce), failed)),
+			see(5, under(enforce), ran(1, 3), suspended, crashing(3)),
+			"Suspend", false, "0/1, pods Fail", []string{"shop/web pods: Enforce Fail CheckFailed found; sleep-2; sleep-3"}},
+		{"with a common cause", newWorkload(running, begun(policies(enforce))), see(5, under(enforce), ran(1, 3), crashing(2), func(seen *decide.Observation) {
+			seen.Verification.Pods.Others = map[appv1alpha1.PodSignal]int{"Restarts": 3}
+		}), "Running", false, "0/1", []string{
+			"shop/web pods: Enforce Inconclusive CommonCause 1 pod of the release restarted, as pods of 3 other workloads do"}},
+		{"of a kind without pods", newWorkload(running, begun(policies(enforce))), see(5, under(enforce), ran(1, 5), func(seen *decide.Observation) {
+			seen.Kind, seen.Verification.Pods = "Job", nil
+		}), "Success", false, "0/1", []string{"shop/web pods: Enforce Skipped NoPods a Job has no pods that keep running"}},
+		{"that was verified before its pod crashed", newWorkload(success, entered(now.Add(-time.Minute)), begun(policies(checking("web", "Enforce", watching(90))))),
+			see(5, under(checking("web", "Enforce", watching(90))), ran(1, 5), crashing(2)),
+			"Suspend", true, "0/1, pods Fail", []string{"shop/web pods: Enforce Fail CheckFailed 1 pod of the release restarted; sleep-2"}},
+		{"that isn't watched any more", newWorkload(success, entered(now.Add(-time.Minute)), begun(policies(checking("web", "Enforce", watching(60))))),
+			see(5, under(checking("web", "Enforce", watching(60))), ran(1, 5), crashing(2)),
+			"Success", false, "1/1", []string{"shop/web pods: Enforce Pass CheckPassed "}},
+		{"whose policy was deleted", newWorkload(running, begun(policies(enforce))), see(5, under(), ran(1, 3), crashing(2)),
+			"Running", false, "0/0", nil},
+		{"whose policy was deleted after it failed", newWorkload(stored("Suspend", "False", "PodsFailed"), begun(policies(enforce), failed)),
+			see(5, under(), ran(1, 3), suspended),
+			"Suspend", false, "0/1, pods Fail", []string{"shop/web pods: Enforce Fail CheckFailed found; sleep-2"}},
+		{"whose policy was loosened", newWorkload(running, begun(policies(enforce))), see(5, under(warn), ran(1, 3), crashing(2)),
+			"Running", false, "0/1, pods Fail", []string{"shop/web pods: Warn Fail CheckFailed 1 pod of the release restarted; sleep-2"}},
+		{"whose policy was tightened", newWorkload(running, begun(policies(observe))), see(5, under(enforce), ran(1, 3), crashing(2)),
+			"Running", false, "0/1, pods Fail", []string{"shop/web pods: Observe Fail CheckFailed 1 pod of the release restarted; sleep-2"}},
+		{"of which another policy knows nothing", newWorkload(running, begun(policies(enforce))), see(5, under(enforce, checking("new", "Enforce")), ran(1, 3)),
+			"Running", false, "0/1", []string{"shop/web pods: Enforce Pending  "}},
+		{"that began without policies", newWorkload(running), see(5, under(enforce), ran(1, 3), crashing(2)), "Running", false, "", nil},
+		{"that was superseded", newWorkload(running, begun(policies(enforce))), see(5, under(enforce), ran(1, 3), crashing(2), moved),
+			"Running", false, "0/1", []string{"shop/web pods: Enforce Pending  "}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			decision := decide.Decide(row.workload, row.seen, now)
+			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
+			g.Expect(decision.Suspend).To(Equal(row.suspend))
+			g.Expect(toldChecks(decision.Status.Checks)).To(Equal(row.checks))
+			if row.progress != "" {
+				g.Expect(decision.Status.Verification.Progress).To(Equal(row.progress))
+			}
+			if row.status == "Suspend" {
+				g.Expect(messageOf(decision.Status.Conditions, "Verified")).To(HavePrefix("pod sleep-"))
+			}
+		})
+	}
+}
+
+func entered(at time.Time) workloadOption {
+	return func(workload *appv1alpha1.ChangeWorkload) { workload.Status.EntryTimeUnix = at.Unix() }
+}
+
+func TestDecideOpensTheBatchOfAPodThatFailedACheck(t *testing.T) {
+	g := NewWithT(t)
+	enforce := checking("web", "Enforce")
+	workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(enforce)))
+	decision := decide.Decide(workload, see(5, under(enforce), finished(realPods(1, 2)), crashing(2)), now)
+	g.Expect(sizes(decision.Batches)).To(Equal([]int{1, 1}))
+	g.Expect(decision.Status.Counts.Failed).To(BeEquivalentTo(1))
+	g.Expect(decision.Status.DefenseCheckFailPods).To(HaveLen(1))
+	g.Expect(decision.Status.DefenseCheckFailPods[0].IP).To(Equal("10.244.1.198"))
+	g.Expect(decision.Status.DefenseCheckFailPods[0].Message).To(Equal("2 restarts after the pod was ready; container main ended with exit code 1"))
+}
+
+func TestDecideLooksAgainAtAPodThatIsNotReady(t *testing.T) {
+	g := NewWithT(t)
+	enforce := checking("web", "Enforce")
+	workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(enforce)))
+	decision := decide.Decide(workload, see(5, under(enforce), ran(1, 3), func(seen *decide.Observation) {
+		seen.Verification.Pods.New[0].Unready = now.Add(-10 * time.Second)
+	}), now)
+	g.Expect(decision.Wait).To(Equal(20 * time.Second))
+}
+
+// crashed is a release in which a pod failed the check of a policy.
+func crashed(mode string, pod int) *appv1alpha1.ChangeWorkload {
+	policy := checking("web", mode, baking(30))
+	workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)))
+	workload.Status = decide.Decide(workload, see(5, under(policy), ran(1, 3), crashing(pod)), now).Status
+	return workload
+}
+
+func TestAdvanceChangePodFailsPodsByChecks(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		workload *appv1alpha1.ChangeWorkload
+		batch    appv1alpha1.ChangePod
+		results  []string
+		verified string
+	}{
+		{"of a batch that is done", crashed("Enforce", 2), newBatch(realPods(1, 3), done),
+			[]string{"sleep-2 unpass 2 restarts after the pod was ready; container main ended with exit code 1 (VerificationPolicy shop/web pods)"},
+			"Verified is False: PodsFailed"},
+		{"of a batch that bakes", crashed("Enforce", 2), newBatch(realPods(1, 3), openedAt(now)),
+			[]string{"sleep-2 unpass 2 restarts after the pod was ready; container main ended with exit code 1 (VerificationPolicy shop/web pods)"},
+			"Verified is False: PodsFailed"},
+		{"of another batch", crashed("Enforce", 4), newBatch(realPods(1, 3), done), nil, "Verified is True: CheckNotConfigured"},
+		{"that only warn", crashed("Warn", 2), newBatch(realPods(1, 3), done), nil, "Verified is True: CheckNotConfigured"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			facts := decide.FactsOf(row.workload, &row.batch, verifier.State{})
+			status := decide.AdvanceChangePod(&row.batch, facts, decide.CheckAnswer{}, now)
+			var results []string
+			for _, pod := range status.PodResults {
+				results = append(results, pod.Pod+" "+string(pod.Verdict)+" "+pod.Message)
+			}
+			g.Expect(results).To(Equal(row.results))
+			g.Expect(told(status.Conditions, "Verified")).To(Equal(row.verified))
+			if len(row.results) == 0 {
+				return
+			}
+			g.Expect(status.VerdictTime.Time).To(BeTemporally("==", now))
+			row.batch.Status = status
+			g.Expect(decide.ChecksFailed(row.workload, &row.batch)).To(BeEmpty(), "each pod fails once")
+			row.batch.Status.PodResults[0].Verdict = "pass" // by a user
+			facts = decide.FactsOf(row.workload, &row.batch, verifier.State{})
+			status = decide.AdvanceChangePod(&row.batch, facts, decide.CheckAnswer{}, now)
+			g.Expect(status.PodResults[0].Verdict).To(BeEquivalentTo("pass"), "a verdict that a user took back stays so")
+		})
+	}
+}
+
+func TestDecideCountsAPodThatAUserLetPass(t *testing.T) {
+	g := NewWithT(t)
+	workload, batch := crashed("Enforce", 2), newBatch(realPods(1, 5), done)
+	facts := decide.FactsOf(workload, &batch, verifier.State{})
+	batch.Status = decide.AdvanceChangePod(&batch, facts, decide.CheckAnswer{}, now)
+	seen := see(5, under(checking("web", "Enforce")), finished(realPods(1, 5)), batches(batch), crashing(2), suspended)
+	g.Expect(string(decide.Decide(workload, seen, now).Status.Status)).To(Equal("Suspend"))
+	seen.Batches[0].Status.PodResults[0].Verdict = "pass"
+	g.Expect(string(decide.Decide(workload, seen, now).Status.Status)).To(Equal("Success"))
+}
+
+func TestAdvanceChangePodBakesABatch(t *testing.T) {
+	g := NewWithT(t)
+	policy := checking("web", "Enforce", baking(30))
+	workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)))
+	batch := newBatch(realPods(1, 2), openedAt(now))
+	advance := func(at time.Time) {
+		batch.Status = decide.AdvanceChangePod(&batch, decide.FactsOf(workload, &batch, verifier.State{}), decide.CheckAnswer{}, at)
+	}
+	advance(now)
+	g.Expect(string(batch.Status.Status)).To(Equal("PostWait"))
+	g.Expect(told(batch.Status.Conditions, "Verified")).To(Equal("Verified is Unknown: Baking"))
+	g.Expect(messageOf(batch.Status.Conditions, "Verified")).To(Equal("the pods are checked by VerificationPolicies until 2026-11-21T10:00:30Z"))
+	g.Expect(decide.CheckWait(&batch, now.Add(10*time.Second))).To(Equal(20 * time.Second))
+	before := batch.Status
+	advance(now.Add(29 * time.Second))
+	g.Expect(batch.Status).To(Equal(before), "nothing is written meanwhile")
+	advance(now.Add(30 * time.Second))
+	g.Expect(string(batch.Status.Status)).To(Equal("ExecuteDone"))
+	g.Expect(batch.Status.Message).To(Equal("PostFinish"))
+	g.Expect(told(batch.Status.Conditions, "Verified")).To(Equal("Verified is True: PodsPassed"))
+}
+
+func TestNextCallWaitsUntilABatchIsBaked(t *testing.T) {
+	g := NewWithT(t)
+	policy := checking("web", "Enforce", baking(30))
+	workload := newWorkload(stored("Running", "Unknown", "Verifying"), orderIn("Open", 1), begun(policies(policy)))
+	batch := newBatch(realPods(1, 2), openedAt(now), func(batch *appv1alpha1.ChangePod) {
+		batch.Status = appv1alpha1.ChangePodStatus{Status: "PostWait", ChangePodID: "7", Deadline: &metav1.Time{Time: now.Add(2 * time.Minute)}}
+	})
+	facts := decide.FactsOf(workload, &batch, aServer())
+	g.Expect(string(decide.NextCall(&batch, facts, now.Add(29*time.Second)))).To(BeEmpty())
+	batch.Status = decide.AdvanceChangePod(&batch, facts, decide.CheckAnswer{}, now)
+	g.Expect(told(batch.Status.Conditions, "Verified")).To(Equal("Verified is Unknown: Baking"))
+	g.Expect(decide.CheckWait(&batch, now)).To(Equal(30*time.Second), "then the server is asked")
+	later := now.Add(30 * time.Second)
+	g.Expect(string(decide.NextCall(&batch, facts, later))).To(Equal("finish"))
+	batch.Status = decide.AdvanceChangePod(&batch, facts, decide.CheckAnswer{Call: "finish", Err: errors.New("connection refused")}, later)
+	g.Expect(told(batch.Status.Conditions, "Verified")).To(Equal("Verified is Unknown: ServerUnavailable"))
+	g.Expect(batch.Status.Deadline.Time).To(BeTemporally("==", later.Add(2*time.Minute)), "the server has its full time")
+}
+
+func TestFactsOfBakeOnlyWhatIsEnforced(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		policy appv1alpha1.VerificationPolicy
+		baked  time.Time
+	}{
+		{"an enforced check", checking("web", "Enforce", baking(30)), now.Add(30 * time.Second)},
+		{"a check that warns", checking("web", "Warn", baking(30)), time.Time{}},
+		{"a check of an enforced policy that warns", checking("web", "Enforce", baking(30), checkMode("Warn")), time.Time{}},
+		{"no bake", checking("web", "Enforce"), time.Time{}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(row.policy)))
+			batch := newBatch(realPods(1, 2), openedAt(now))
+			g.Expect(decide.FactsOf(workload, &batch, aServer()).BakedUntil).To(BeTemporally("==", row.baked))
+			workload.Spec.Release = 2
+			g.Expect(decide.FactsOf(workload, &batch, aServer()).BakedUntil).To(BeTemporally("==", row.baked), "by the release that the status describes")
+			workload.Status.ObservedRelease = 2
+			g.Expect(decide.FactsOf(workload, &batch, aServer()).BakedUntil).To(BeZero())
+		})
+	}
+}
+
+func TestDecideOpensNoBatchBeforeItsStatusHasThePolicies(t *testing.T) {
+	g := NewWithT(t)
+	bakes := see(5, under(checking("web", "Enforce", baking(30))), finished(realPods(1, 2)))
+	g.Expect(decide.Decide(newWorkload(), bakes, now).Batches).To(BeEmpty())
+	workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(checking("web", "Enforce", baking(30)))))
+	g.Expect(decide.Decide(workload, bakes, now).Batches).To(HaveLen(2))
+	g.Expect(decide.Decide(newWorkload(), see(5, under(checking("web", "Enforce")), finished(realPods(1, 2))), now).Batches).To(HaveLen(2))
+}

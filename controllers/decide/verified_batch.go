@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
+)
+
+// bakedUntil returns until when VerificationPolicies check the pods of a batch before it passes, zero where none does.
+func bakedUntil(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod) time.Time {
+	seconds := bakeOf(workload.Status.Verification)
+	if seconds == 0 || changePod.Spec.Order || workload.Status.ObservedRelease != changePod.Spec.Release {
+		return time.Time{}
+	}
+	return time.Unix(changePod.Spec.CreateTimeUnix+int64(seconds), 0)
+}
+
+// bakeOf returns for how many seconds policies with an enforced check look at a batch before it passes.
+func bakeOf(verification *appv1alpha1.ReleaseVerification) (seconds int32) {
+	if verification == nil {
+		return 0
+	}
+	for i := range verification.Policies {
+		policy := &verification.Policies[i]
+		enforced := slices.ContainsFunc(policy.Checks, func(check appv1alpha1.VerificationCheck) bool {
+			return lowerMode(policy.Mode, check.Mode) == appv1alpha1.CheckEnforce
+		})
+		if enforced {
+			seconds = max(seconds, policy.BakeSeconds)
+		}
+	}
+	return seconds
+}
+
+// ChecksFailed returns the enforced checks that pods of a batch failed, with these pods, and that its status doesn't show yet.
+func ChecksFailed(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod) []appv1alpha1.CheckResult {
+	if workload.Status.ObservedRelease != changePod.Spec.Release {
+		return nil
+	}
+	var failed []appv1alpha1.CheckResult
+	for i := range workload.Status.Checks {
+		result := &workload.Status.Checks[i]
+		if result.Verdict != appv1alpha1.CheckFail || result.Mode != appv1alpha1.CheckEnforce {
+			continue
+		}
+		own := *result.DeepCopy()
+		own.Pods = slices.DeleteFunc(own.Pods, func(pod appv1alpha1.CheckedPod) bool {
+			return !inBatch(changePod, pod) || showsFailure(changePod, result, pod.UID)
+		})
+		if len(own.Pods) > 0 {
+			failed = append(failed, own)
+		}
+	}
+	return failed
+}
+
+func inBatch(changePod *appv1alpha1.ChangePod, pod appv1alpha1.CheckedPod) bool {
+	return slices.ContainsFunc(changePod.Spec.PodInfos, func(summary appv1alpha1.PodSummary) bool {
+		return summary.Pod == pod.Pod && summary.UID == pod.UID
+	})
+}
+
+// fail fails pods of a batch by the checks of VerificationPolicies, as a verdict of a verifier does.
+func (a *advance) fail() {
+	for _, failed := range a.facts.Failed {
+		for _, pod := range failed.Pods {
+			a.status.PodResults = withFailed(a.status.PodResults, a.batch, pod, failed.Policy+" "+failed.Name)
+		}
+		a.show(failed)
+	}
+	if len(a.facts.Failed) > 0 {
+		arrived := metav1.NewMicroTime(a.now)
+		a.status.VerdictTime = &arrived
+	}
+}
+
+// show adds a failed check to the status.
+func (a *advance) show(failed appv1alpha1.CheckResult) {
+	at := slices.IndexFunc(a.status.Checks, func(shown appv1alpha1.CheckResult) bool { return isSameCheck(&shown, &failed) })
+	if at < 0 {
+		a.status.Checks = append(a.status.Checks, failed)
+		return
+	}
+	addPods(&a.status.Checks[at], failed.Pods)
+}
+
+// withFailed returns results in which a pod failed a check.
+func withFailed(
+	results []appv1alpha1.PodSummary, batch *appv1alpha1.ChangePod, pod appv1alpha1.CheckedPod, by string,
+) []appv1alpha1.PodSummary {
+	at := slices.IndexFunc(results, func(result appv1alpha1.PodSummary) bool { return result.Pod == pod.Pod && isSame(result.UID, pod.UID) })
+	if at < 0 {
+		own := slices.IndexFunc(batch.Spec.PodInfos, func(summary appv1alpha1.PodSummary) bool { return summary.UID == pod.UID })
+		results, at = append(results, batch.Spec.PodInfos[own]), len(results)
+	}
+	results[at].Verdict, results[at].Message = appv1alpha1.VerdictUnpass, shortText(pod.Message+" (VerificationPolicy "+by+")")
+	return results
+}
+
+// bakes reports whether VerificationPolicies check the batch before it may pass.
+func (f CheckFacts) bakes(now time.Time) bool { return now.Before(f.BakedUntil) }
+
+// bake has a batch wait, before the check after it, until its pods have been checked for long enough.
+func (a *advance) bake() {
+	if a.status.Status != appv1alpha1.ChangePodPostWait {
+		enter(&a.status, appv1alpha1.ChangePodPostWait, a.now)
+	}
+	a.status.Deadline = &metav1.Time{Time: a.facts.BakedUntil}
+	explain(&a.status, appv1alpha1.ReasonBaking,
+		"the pods are checked by VerificationPolicies until "+a.facts.BakedUntil.UTC().Format(time.RFC3339), a.now)
+}
+
+// endBake gives the verifier its full time to accept the check after the batch, which the deadline of the bake has used up.
+func (a *advance) endBake() {
+	if deadline := a.status.Deadline; deadline != nil && deadline.Time.Equal(a.facts.BakedUntil) {
+		a.status.Deadline = afterSeconds(a.now, a.status.PostTimeoutThreshold)
+	}
+}
+
+// baked ends the check of a batch that is checked by VerificationPolicies alone.
+func (a *advance) baked() {
+	conclude(&a.status, a.batch, verifier.Verdict{Outcome: verifier.Pass}, appv1alpha1.ChangePodPostFinish, a.now)
+}

@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package verificationpolicy
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+)
+
+const system = "altershieldoperator-system"
+
+func newReconciler(kube client.Client) *Reconciler {
+	return &Reconciler{
+		Kinds: testkit.Kinds(), Client: kube, Live: kube, Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Namespace: system,
+	}
+}
+
+func look(t *testing.T, kube client.Client) {
+	t.Helper()
+	result, err := newReconciler(kube).Reconcile(t.Context(), ctrl.Request{})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(t).Expect(result.RequeueAfter).To(BeElementOf(time.Duration(0), 5*time.Minute))
+}
+
+// find returns a policy, nil if there is none.
+func find(t *testing.T, kube client.Client, namespace, name string) *appv1alpha1.VerificationPolicy {
+	t.Helper()
+	var policy appv1alpha1.VerificationPolicy
+	err := kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &policy)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return &policy
+}
+
+func policy(namespace, name string) *appv1alpha1.VerificationPolicy {
+	return &appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Generation: 2}}
+}
+
+func record(name string, checks ...appv1alpha1.CheckResult) *appv1alpha1.ChangeWorkload {
+	return &appv1alpha1.ChangeWorkload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Status: appv1alpha1.ChangeWorkloadStatus{Checks: checks},
+	}
+}
+
+func checked(policy, verdict string) appv1alpha1.CheckResult {
+	return appv1alpha1.CheckResult{Policy: policy, Name: "pods", Verdict: appv1alpha1.CheckVerdict(verdict)}
+}
+
+func optedIn(name string) client.Object {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func deployment(namespace, name string) client.Object {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
+
+func webhooks() client.Object {
+	return &admissionv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-kinds-mutating-webhook-configuration"}}
+}
+
+func TestReconcileCountsWorkloadsAndFailures(t *testing.T) {
+	g := NewWithT(t)
+	unusable := policy("shop", "unusable")
+	unusable.Spec.NamespaceSelector = &metav1.LabelSelector{}
+	kube := testkit.NewFake(t, optedIn("shop"), deployment("shop", "web"), deployment("shop", "api"), deployment("out", "web"),
+		policy("shop", "own"), unusable,
+		record("web", checked("shop/own", "Fail"), checked("shop/own", "Fail"), checked("system/builtin", "Fail")), record("api", checked("shop/own", "Pass")))
+	look(t, kube)
+	own := find(t, kube, "shop", "own").Status
+	g.Expect(own.ObservedGeneration).To(BeEquivalentTo(2))
+	g.Expect(own.Workloads).To(BeEquivalentTo(2))
+	g.Expect(own.Failed).To(BeEquivalentTo(1))
+	g.Expect(meta.IsStatusConditionTrue(own.Conditions, "Ready")).To(BeTrue())
+	ready := meta.FindStatusCondition(find(t, kube, "shop", "unusable").Status.Conditions, "Ready")
+	g.Expect(string(ready.Status) + " " + ready.Reason + " " + ready.Message).To(Equal("False Invalid the policy concerns no workload: " +
+		"spec.namespaceSelector: only a VerificationPolicy in namespace altershieldoperator-system may select other namespaces"))
+	g.Expect(find(t, kube, "shop", "unusable").Status.Workloads).To(BeZero())
+}
+
+func TestReconcileCreatesThePolicyBuiltinOnce(t *testing.T) {
+	g := NewWithT(t)
+	kube := testkit.NewFake(t, webhooks())
+	look(t, kube)
+	built := find(t, kube, system, "builtin")
+	g.Expect(built.Spec).To(Equal(appv1alpha1.VerificationPolicySpec{
+		NamespaceSelector: &metav1.LabelSelector{},
+		VerificationTerms: appv1alpha1.VerificationTerms{
+			Mode: "Enforce", BakeSeconds: 0, WatchSeconds: 300, Checks: []appv1alpha1.VerificationCheck{{Name: "pods", Type: "PodHealth"}},
+		},
+	}))
+	g.Expect(kube.Delete(t.Context(), built)).To(Succeed())
+	look(t, kube)
+	g.Expect(find(t, kube, system, "builtin")).To(BeNil(), "what a user deletes stays deleted")
+}
+
+func TestReconcileOnlyObservesReleasesOfAnUpgradedInstallation(t *testing.T) {
+	kube := testkit.NewFake(t, webhooks(), record("web"))
+	look(t, kube)
+	NewWithT(t).Expect(find(t, kube, system, "builtin").Spec.Mode).To(BeEquivalentTo("Observe"))
+}
+
+func TestReconcileKeepsAPolicyBuiltinOfAUser(t *testing.T) {
+	g := NewWithT(t)
+	own := policy(system, "builtin")
+	own.Spec.Mode = "Warn"
+	kube := testkit.NewFake(t, webhooks(), own)
+	look(t, kube)
+	g.Expect(find(t, kube, system, "builtin").Spec.Mode).To(BeEquivalentTo("Warn"))
+	g.Expect(kube.Delete(t.Context(), own)).To(Succeed())
+	look(t, kube)
+	g.Expect(find(t, kube, system, "builtin")).To(BeNil())
+}
+
+func TestReconcileCreatesNoPolicyWithoutTheWebhooksOfKinds(t *testing.T) {
+	kube := testkit.NewFake(t)
+	look(t, kube)
+	NewWithT(t).Expect(find(t, kube, system, "builtin")).To(BeNil(), "nothing remembers that it was created")
+}
+
+func TestReconcileReturnsErrors(t *testing.T) {
+	broken := errors.New("the API server is away")
+	for name, row := range map[string]struct {
+		funcs    interceptor.Funcs
+		expected string
+	}{
+		"of a create": {interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return broken }},
+			"creating VerificationPolicy altershieldoperator-system/builtin: the API server is away"},
+		"of an update": {interceptor.Funcs{Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return broken }},
+			"remembering in MutatingWebhookConfiguration altershieldoperator-kinds-mutating-webhook-configuration that VerificationPolicy builtin was created: "},
+		"of a read": {interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return broken
+		}},
+			"reading MutatingWebhookConfiguration altershieldoperator-kinds-mutating-webhook-configuration: "},
+		"of a list": {interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return broken }},
+			"looking for releases of an earlier installation: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube := interceptor.NewClient(testkit.NewFake(t, webhooks()), row.funcs)
+			_, err := newReconciler(kube).Reconcile(t.Context(), ctrl.Request{})
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(row.expected)))
+		})
+	}
+}
+
+func TestFailuresChangedPassesReleasesThatFail(t *testing.T) {
+	g := NewWithT(t)
+	passes := failuresChanged()
+	update := func(before, after *appv1alpha1.ChangeWorkload) bool {
+		return passes.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})
+	}
+	g.Expect(update(record("web", checked("shop/own", "Pending")), record("web", checked("shop/own", "Fail")))).To(BeTrue())
+	g.Expect(update(record("web", checked("shop/own", "Pending")), record("web", checked("shop/own", "Pass")))).To(BeFalse())
+	g.Expect(passes.Create(event.CreateEvent{Object: record("web")})).To(BeTrue())
+	g.Expect(passes.Delete(event.DeleteEvent{Object: record("web")})).To(BeTrue())
+}
+
+func TestAwaitsBuiltInPassesTheWebhooksOfKindsUntilThePolicyWasCreated(t *testing.T) {
+	g := NewWithT(t)
+	passes := awaitsBuiltIn()
+	created := func(object client.Object) bool { return passes.Create(event.CreateEvent{Object: object}) }
+	remembered := webhooks()
+	remembered.SetAnnotations(map[string]string{"altershield.defense.antgroup.com/built-in-policy": "altershieldoperator-system/builtin"})
+	g.Expect(created(webhooks())).To(BeTrue())
+	g.Expect(created(remembered)).To(BeFalse())
+	g.Expect(created(&admissionv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "altershieldoperator-mutating-webhook-configuration"}})).To(BeFalse())
+	g.Expect(passes.Update(event.UpdateEvent{ObjectOld: remembered, ObjectNew: webhooks()})).To(BeTrue())
+}

@@ -1,0 +1,60 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// On a new installation the operator may start before its webhook configurations are there. It must not wait for a release then: with one,
+// the installation would look like an upgraded one.
+var _ = Describe("The VerificationPolicy builtin of an operator that started before its webhook configurations", func() {
+	BeforeEach(patient)
+
+	It("is created as soon as they are there", func(ctx context.Context) {
+		Eventually(func() string { return shownPolicy(ctx, system, "builtin") }).Should(HavePrefix("builtin "))
+		DeferCleanup(func(ctx context.Context) {
+			bash(ctx, `kubectl patch vpol builtin -n `+system+` --type=merge -p '{"spec":{"mode":"Enforce"}}'`)
+		})
+		bash(ctx, "kubectl delete vpol builtin -n "+system)
+		Consistently(func() string { return shownPolicy(ctx, system, "builtin") }).Should(ContainSubstring("not found"), "what a user deletes stays deleted")
+		bash(ctx, "kubectl annotate mutatingwebhookconfiguration altershieldoperator-kinds-mutating-webhook-configuration "+
+			"altershield.defense.antgroup.com/built-in-policy-")
+		Eventually(func() string { return shownPolicy(ctx, system, "builtin") }).Should(MatchRegexp(`^builtin (Enforce|Observe) 0 300 \d+ \d+ True$`))
+	})
+})
+
+var _ = Describe("The commands of docs/verification.md for VerificationPolicies", func() {
+	It("let release managers write those of a namespace, which editors and admins can't", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		bash(ctx, strings.ReplaceAll(strings.Join(blocks("verification.md", "Policies"), ""), "-n default", "-n "+namespace))
+		bash(ctx, "kubectl create rolebinding editors -n "+namespace+" --clusterrole=edit --group=editors")
+		bash(ctx, "kubectl create rolebinding admins -n "+namespace+" --clusterrole=admin --group=admins")
+		may := func(group, namespace string) string {
+			output, _ := kubectl(ctx, "auth", "can-i", "create", "vpol", "-n", namespace, "--as=somebody", "--as-group="+group)
+			return strings.TrimSpace(output)
+		}
+		Eventually(func() string { return may("release-managers", namespace) }).Should(Equal("yes")) // the authorizer learns of the binding a moment later
+		Expect(may("release-managers", "default")).To(Equal("no"))
+		Expect(may("editors", namespace)).To(Equal("no"))
+		Expect(may("admins", namespace)).To(Equal("no"))
+	})
+})
