@@ -1,0 +1,68 @@
+//go:build e2e
+
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// checksPods releases containers that get into trouble after they were ready, while only the VerificationPolicy builtin checks them.
+func checksPods(ctx context.Context) {
+	for _, trouble := range []struct {
+		namespace, commands, message string
+		change                       func(*corev1.Container)
+	}{
+		{"out-of-memory", "sleep 10; tail /dev/zero", "container sleep ran out of memory (OOMKilled)", func(container *corev1.Container) {
+			container.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("32Mi")}
+		}},
+		{"unready", "touch /ready; sleep 10; rm /ready; sleep 3600", "not ready since 20", func(container *corev1.Container) {
+			container.ReadinessProbe = &corev1.Probe{
+				ProbeHandler:  corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/cat", "/ready"}}},
+				PeriodSeconds: 1, FailureThreshold: 1,
+			}
+		}},
+		{"crashing-late", "sleep 10; exit 3", "after the pod was ready; container sleep ended with exit code 3", func(*corev1.Container) {}},
+	} {
+		By("releasing pods that are " + trouble.namespace)
+		namespace := controlledNamespace(ctx, trouble.namespace)
+		object := slowly(namespace, "sleep")
+		Expect(kube.Create(ctx, object)).To(Succeed())
+		good := recordOf(object)
+		succeeds(ctx, namespace, good)
+		before := object.DeepCopy()
+		container := &object.Spec.Template.Spec.Containers[0]
+		container.Command = []string{"/bin/sh", "-c", trouble.commands}
+		trouble.change(container)
+		Expect(kube.Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
+		bad := recordOf(object)
+		Eventually(ctx, outcome(namespace, bad)).Should(Equal("Suspend, PodsFailed"))
+		fmt.Print(kubectl(ctx, "get", "cw,cpod,pods", "-n", namespace))
+		Expect(kubectl(ctx, "get", "cw", bad, "-n", namespace, "-o", "jsonpath={.status.verification.progress}")).To(Equal("0/1, pods Fail"))
+		Expect(kubectl(ctx, "get", "cw", bad, "-n", namespace, "-o", "jsonpath={.status.checks[0].pods[0].message}")).To(ContainSubstring(trouble.message))
+		_, err := release(ctx, namespace, "sleep", "denied")
+		Expect(err).To(MatchError(ContainSubstring("deployment sleep is suspended")))
+	}
+}
