@@ -19,6 +19,7 @@ package verificationpolicy
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -172,6 +173,27 @@ func TestReconcileReturnsErrors(t *testing.T) {
 			kube := interceptor.NewClient(testkit.NewFake(t, webhooks()), row.funcs)
 			_, err := newReconciler(kube).Reconcile(t.Context(), ctrl.Request{})
 			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(row.expected)))
+		})
+	}
+}
+
+func TestReconcileReturnsWhatItCantList(t *testing.T) {
+	for kind, expected := range map[string]string{
+		"VerificationPolicyList": "listing the VerificationPolicies: the cache isn't filled",
+		"DeploymentList":         "listing Deployments: the cache isn't filled",
+		"ChangeWorkloadList":     "listing the ChangeWorkloads: the cache isn't filled",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			kube := interceptor.NewClient(testkit.NewFake(t, policy("shop", "own")), interceptor.Funcs{
+				List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+					if reflect.TypeOf(list).Elem().Name() == kind {
+						return errors.New("the cache isn't filled")
+					}
+					return kube.List(ctx, list, options...)
+				},
+			})
+			_, err := newReconciler(kube).Reconcile(t.Context(), ctrl.Request{})
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(expected)))
 		})
 	}
 }
