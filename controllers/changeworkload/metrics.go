@@ -72,6 +72,14 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	} {
 		metrics.releases.WithLabelValues(string(status))
 	}
+	for _, mode := range []appv1alpha1.CheckMode{appv1alpha1.CheckObserve, appv1alpha1.CheckWarn, appv1alpha1.CheckEnforce} {
+		for verdict, reason := range map[appv1alpha1.CheckVerdict]string{
+			appv1alpha1.CheckPass: appv1alpha1.ReasonCheckPassed, appv1alpha1.CheckFail: appv1alpha1.ReasonCheckFailed,
+			appv1alpha1.CheckInconclusive: appv1alpha1.ReasonCommonCause, appv1alpha1.CheckSkipped: appv1alpha1.ReasonNoPods,
+		} {
+			metrics.checks.WithLabelValues(string(appv1alpha1.CheckPodHealth), string(mode), string(verdict), reason)
+		}
+	}
 	return metrics, nil
 }
 

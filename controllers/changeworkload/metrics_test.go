@@ -1,0 +1,51 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"fmt"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// Prometheus sees no increase when a counter appears: the first release that a check fails would be missing.
+func TestChecksAreCountedFromZero(t *testing.T) {
+	g := NewWithT(t)
+	metrics, err := NewMetrics(prometheus.NewRegistry())
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, mode := range []string{"Observe", "Warn", "Enforce"} {
+		for verdict, reason := range map[string]string{
+			"Pass": "CheckPassed", "Fail": "CheckFailed", "Inconclusive": "CommonCause", "Skipped": "NoPods",
+		} {
+			t.Run(fmt.Sprintf("%s %s", mode, verdict), func(t *testing.T) {
+				g, before := NewWithT(t), testutil.CollectAndCount(metrics.checks)
+				counter := metrics.checks.With(prometheus.Labels{"type": "PodHealth", "mode": mode, "verdict": verdict, "reason": reason})
+				g.Expect(testutil.CollectAndCount(metrics.checks)).To(Equal(before), "the counter was there")
+				g.Expect(testutil.ToFloat64(counter)).To(BeZero())
+				metrics.checked(&appv1alpha1.CheckResult{
+					Type: "PodHealth", Mode: appv1alpha1.CheckMode(mode), Verdict: appv1alpha1.CheckVerdict(verdict), Reason: reason,
+				})
+				g.Expect(testutil.ToFloat64(counter)).To(Equal(1.0))
+			})
+		}
+	}
+}
