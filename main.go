@@ -41,7 +41,6 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/lazylog"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
-	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
 	"github.com/traas-stack/altershield-operator/webhooks/servingcert"
 )
 
@@ -106,7 +105,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	}
 	touch := contact.New(clock.RealClock{})
 	kubeconfig.Wrap(touch.Wrap)
-	compiler, err := declared.NewCompiler()
+	compiler, rules, err := newCompilers()
 	if err != nil {
 		return err
 	}
@@ -129,8 +128,8 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 		return err
 	}
 	if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{
-		Kinds: kinds.Set, Declared: kinds.declared, Compiler: kinds.compiler, Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
-		Verifier: verifier, FailClosed: opts.failurePolicy == failureFail,
+		Kinds: kinds.Set, Declared: kinds.declared, Compiler: kinds.compiler, Rules: rules, Operator: operator, Namespace: opts.namespace, Clock: clock.RealClock{}, Metrics: metrics.Registry, Tracer: tracer,
+		Verifier: verifier, FailClosed: opts.failurePolicy == failureFail, SourceGuard: opts.sourceGuard,
 	}); err != nil {
 		return err
 	}
@@ -141,7 +140,7 @@ func run(ctx context.Context, opts options, build buildinfo.Build) error {
 	if err := addRouter(mgr, opts, receiver, tracer, roller, kinds); err != nil {
 		return err
 	}
-	if err := addWebhooks(ctx, mgr, opts, tracer, operator, kinds); err != nil {
+	if err := addWebhooks(ctx, mgr, opts, tracer, operator, kinds, rules); err != nil {
 		return err
 	}
 	if err := addChecks(mgr); err != nil {

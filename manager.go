@@ -50,6 +50,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/changeapproval"
 	"github.com/traas-stack/altershield-operator/controllers/changefreeze"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/pace"
 	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
@@ -61,6 +62,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/releasepolicy"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/verificationpolicy"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -83,6 +85,16 @@ const (
 	// serverTimeout bounds a call of AlterShield Server. The work queue retries it.
 	serverTimeout = 5 * time.Second
 )
+
+// newCompilers returns the compilers of declared kinds and of the rules of VerificationPolicies.
+func newCompilers() (*declared.Compiler, *rule.Compiler, error) {
+	compiler, err := declared.NewCompiler()
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := rule.NewCompiler()
+	return compiler, rules, err
+}
 
 // builtIn returns the kinds of workloads that are built in.
 func builtIn() workload.Registry {
@@ -271,7 +283,7 @@ func addRouter(mgr ctrl.Manager, opts options, receiver verifier.Receiver, trace
 	return nil
 }
 
-func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tracing.Tracer, operator string, kinds kinds) error {
+func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tracing.Tracer, operator string, kinds kinds, rules *rule.Compiler) error {
 	if err := webhooks.Watch(ctx, mgr.GetCache(), kinds); err != nil {
 		return err
 	}
@@ -280,11 +292,12 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tr
 		Kinds: kinds, Reader: kinds.declared.Reader(mgr.GetCache(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(),
 		Namespace: opts.namespace, Operator: operator, Clock: clock.RealClock{}, Metrics: metrics.Registry,
 		Recorder: events.Recorder{Events: mgr.GetEventRecorder(controllers.Reporter)}, Tracer: tracer, Leaving: ctx.Done(),
-		ControlledKinds: &controlledkind.Validator{Kinds: builtIn(), Live: mgr.GetAPIReader(), Compiler: kinds.compiler},
-		ChangeFreezes:   &changefreeze.Validator{Clock: clock.RealClock{}, Kinds: kinds, Namespace: opts.namespace},
-		ReleasePolicies: &releasepolicy.Validator{Kinds: kinds, Namespace: opts.namespace},
-		BreakGlasses:    breakglass.Attributor{},
-		ChangeApprovals: &changeapproval.Attributor{Kinds: kinds, Live: mgr.GetAPIReader(), Policies: policies},
+		ControlledKinds:      &controlledkind.Validator{Kinds: builtIn(), Live: mgr.GetAPIReader(), Compiler: kinds.compiler},
+		ChangeFreezes:        &changefreeze.Validator{Clock: clock.RealClock{}, Kinds: kinds, Namespace: opts.namespace},
+		ReleasePolicies:      &releasepolicy.Validator{Kinds: kinds, Namespace: opts.namespace},
+		VerificationPolicies: &verificationpolicy.Validator{Kinds: kinds, Namespace: opts.namespace, Rules: rules},
+		BreakGlasses:         breakglass.Attributor{},
+		ChangeApprovals:      &changeapproval.Attributor{Kinds: kinds, Live: mgr.GetAPIReader(), Policies: policies},
 	}); err != nil {
 		return err
 	}

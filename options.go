@@ -28,6 +28,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 )
 
@@ -47,6 +48,7 @@ type options struct {
 	callbackAddress      string
 	callbackCertDir      string
 	traces               tracing.Config
+	sourceGuard          source.Guard
 }
 
 const failurePass, failureFail = "pass", "fail"
@@ -74,6 +76,9 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.DurationVar(&o.gracefulShutdownTime, "graceful-shutdown-timeout", 30*time.Second,
 		"How long reconciles and requests may take to finish on shutdown.")
 	o.traces.Bind(flags)
+	flags.Var(&o.sourceGuard, "source-allow-cidr",
+		"`CIDRs`, separated by commas, to which VerificationSources may lead whatever they are. "+
+			"Without it, the operator connects to no loopback, link-local, multicast or metadata address for them.")
 	o.bindServer(flags)
 }
 

@@ -179,11 +179,18 @@ func twoVerified(ctx context.Context, namespace string, changes ...func(*appsv1.
 	GinkgoHelper()
 	Expect(kube.Create(ctx, sleep(namespace, changes...))).To(Succeed())
 	verified(ctx, namespace, "sleep")
+	return repairVerified(ctx, namespace)
+}
+
+// repairVerified releases the repair of the sample and waits until it is verified and the record of the release before
+// is removed, which happens after the verification.
+func repairVerified(ctx context.Context, namespace string) (version string) {
+	GinkgoHelper()
 	output, err := release(ctx, namespace, "1234")
 	Expect(err).NotTo(HaveOccurred(), output)
-	second = verified(ctx, namespace, "sleep").Spec.Reversion
+	version = verified(ctx, namespace, "sleep").Spec.Reversion
 	Eventually(releases(ctx, namespace)).Should(HaveLen(1))
-	return second
+	return version
 }
 
 // revisions returns the kept templates of a namespace as shown by kubectl: name, controller and revision.

@@ -33,6 +33,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
 	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
@@ -46,7 +47,9 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/releasegate"
 	"github.com/traas-stack/altershield-operator/controllers/releasepolicy"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/verificationpolicy"
+	"github.com/traas-stack/altershield-operator/controllers/verificationsource"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/declared"
@@ -68,6 +71,8 @@ type Options struct {
 	Declared *dynamic.Runner
 	// Compiler compiles the declared kinds.
 	Compiler *declared.Compiler
+	// Rules compiles the rules of VerificationPolicies.
+	Rules *rule.Compiler
 	// Operator is the user name of the operator.
 	Operator string
 	// Namespace is the namespace of the OpsConfigInfo objects.
@@ -80,6 +85,8 @@ type Options struct {
 	Verifier verifier.Verifier
 	// FailClosed makes unchecked batches count as failed.
 	FailClosed bool
+	// SourceGuard decides to which addresses of VerificationSources the operator connects.
+	SourceGuard source.Guard
 }
 
 // NewRecorder returns a recorder that writes Events and logs each as a decision.
@@ -101,6 +108,10 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	if err != nil {
 		return err
 	}
+	sourceMetrics, err := source.NewMetrics(options.Metrics)
+	if err != nil {
+		return err
+	}
 	if err := statemetrics.Setup(ctx, mgr, options.Metrics, options.Kinds); err != nil {
 		return err
 	}
@@ -111,11 +122,14 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		return fmt.Errorf("creating a client without a cache: %w", err)
 	}
 	catalog := &controlledkind.Catalog{Kinds: options.Kinds, Client: kube, Live: live, Compiler: options.Compiler}
+	sources := &source.Sources{
+		Namespaces: kube, Secrets: live, Namespace: options.Namespace, Guard: options.SourceGuard, Clock: options.Clock, Metrics: sourceMetrics,
+	}
 	reconcilers := map[string]interface{ SetupWithManager(mgr ctrl.Manager) error }{
 		"Pod": &pod.Reconciler{Kinds: options.Kinds, Declared: options.Declared, Client: kube, Clock: options.Clock, Settings: reader},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
-			Clock: options.Clock, Tracer: options.Tracer, Settings: reader,
+			Clock: options.Clock, Tracer: options.Tracer, Settings: reader, Rules: options.Rules, Sources: sources,
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},
 		"ChangePod": &changepod.Reconciler{
@@ -131,7 +145,10 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 			Kinds: options.Kinds, Client: kube, Live: live, Clock: options.Clock, Namespace: options.Namespace,
 		},
 		"VerificationPolicy": &verificationpolicy.Reconciler{
-			Kinds: options.Kinds, Client: kube, Live: live, Clock: options.Clock, Namespace: options.Namespace,
+			Kinds: options.Kinds, Client: kube, Live: live, Clock: options.Clock, Namespace: options.Namespace, Rules: options.Rules,
+		},
+		"VerificationSource": &verificationsource.Reconciler{
+			Client: kube, Clock: options.Clock, Sources: sources, Namespace: options.Namespace,
 		},
 		"ReleaseGate":    &releasegate.Reconciler{Client: kube, Namespace: options.Namespace},
 		"ChangeApproval": &changeapproval.Reconciler{Client: kube, Clock: options.Clock},

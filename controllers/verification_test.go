@@ -88,9 +88,7 @@ var _ = Describe("A VerificationPolicy that looks at the health of pods", func()
 		Eventually(readyPods(ctx, namespace)).Should(Equal([]string{old + " x5"}))
 
 		checkedBy(ctx, namespace, "Enforce", 0)
-		output, err := release(ctx, namespace, "1234")
-		Expect(err).NotTo(HaveOccurred(), output)
-		second := verified(ctx, namespace, "sleep").Spec.Reversion
+		second := repairVerified(ctx, namespace)
 		record := workload(ctx, namespace, "sleep--x--"+second)
 		Expect(record.Status.Verification.OldPods.Pods).To(BeEquivalentTo(5))
 		Expect(record.Status.Verification.OldPods.Restarts).To(BeNumerically(">=", 5))
@@ -110,6 +108,39 @@ var _ = Describe("A VerificationPolicy that looks at the health of pods", func()
 		Expect(releases(ctx, namespace)()).To(Equal(map[string]string{"sleep--x--" + second: "Success"}))
 		Expect(failedPods(ctx, namespace)).To(BeEmpty())
 		Eventually(func() string { return shownPolicy(ctx, namespace, "own") }).Should(Equal("own Warn 0 600 1 1 True"))
+	})
+
+	It("suspends the Deployment of a release that breaks a rule", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		output := ruledBy(ctx, namespace, "newPods.all(p, p.ready && p.node != '' && p.labels['app'] == 'sleep') && newPods.size() < 2",
+			"string(newPods.size()) + ' new pods beside ' + string(oldPods.size()) + ' old ones'")
+		Expect(output).To(ContainSubstring("created"))
+		_, err := release(ctx, namespace, "1234")
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(func() string { return checksOf(ctx, namespace) }).Should(HavePrefix("0/1, own Fail\n"), "beside the record of the release before")
+		Eventually(func() []string { return failedPods(ctx, namespace) }).Should(ContainElement(
+			MatchRegexp(`^sleep-\S+ [2-5] new pods beside [0-5] old ones \(VerificationPolicy ` + namespace + `/ruled own\)$`)))
+		output, err = release(ctx, namespace, "denied")
+		Expect(err).To(HaveOccurred(), output)
+		Expect(output).To(ContainSubstring("suspend"))
+	})
+
+	It("is denied where an expression has a mistake", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		Expect(ruledBy(ctx, namespace, "newPods.all(p, p.nde != '')", "''")).To(ContainSubstring(
+			"VerificationPolicy ruled: spec.checks[0].rule.expression: line 1, column 17: undefined field 'nde'"))
+		Expect(ruledBy(ctx, namespace, "", "''")).To(ContainSubstring("spec.checks[0].rule.expression"))
+		output, _ := kubectlWith(ctx, fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy",
+			"metadata": {"namespace": %q, "name": "empty"}, "spec": {"checks": [{"name": "own", "type": "Rule"}]}}`, namespace), "apply", "-f", "-")
+		Expect(output).To(ContainSubstring("rule is needed for type Rule, and for it only"))
+		output, _ = kubectlWith(ctx, fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy",
+			"metadata": {"namespace": %q, "name": "both"}, "spec": {"checks": [{"name": "pods", "type": "PodHealth"}], "failWhen": "checks.pod == 'Fail'"}}`,
+			namespace), "apply", "-f", "-")
+		Expect(output).To(ContainSubstring("VerificationPolicy both: spec.failWhen: no check is named pod, only pods"))
+		spread := strings.ReplaceAll(strings.Join(blocks("verification.md", "Rules of your own"), ""), "-n default", "-n "+namespace)
+		Expect(bash(ctx, spread)).To(HaveSuffix("newPods.size() < 3 || newPods.map(p, p.node).distinct().size() >= 2"))
 	})
 
 	It("delays a batch until its pods have been checked for long enough, and fails it meanwhile", func(ctx context.Context) {
@@ -162,6 +193,15 @@ func checkedBy(ctx context.Context, namespace, mode string, bake int) {
 		output, _ := kubectl(ctx, "-n", namespace, "get", "vpol", "own", "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}{.status.observedGeneration}`)
 		return output
 	}).Should(HavePrefix("True"))
+}
+
+// ruledBy applies a policy with an enforced rule, and returns the output.
+func ruledBy(ctx context.Context, namespace, expression, message string) string {
+	GinkgoHelper()
+	output, _ := kubectlWith(ctx, fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy",
+		"metadata": {"namespace": %q, "name": "ruled"}, "spec": {"mode": "Enforce", "bakeSeconds": 0, "checks": [
+			{"name": "own", "type": "Rule", "rule": {"expression": %q, "messageExpression": %q}}]}}`, namespace, expression, message), "apply", "-f", "-")
+	return output
 }
 
 // crash crashes so many pods.

@@ -57,6 +57,8 @@ const (
 	MutateChangeApprovalPath = "/mutate-changeapproval"
 	// ValidateReleasePolicyPath is the path for ReleasePolicies.
 	ValidateReleasePolicyPath = "/validate-releasepolicy"
+	// ValidateVerificationPolicyPath is the path for VerificationPolicies.
+	ValidateVerificationPolicyPath = "/validate-verificationpolicy"
 	// MutatePodsPath is the path for pods that may need a gate.
 	MutatePodsPath = "/mutate-pods"
 )
@@ -79,6 +81,9 @@ const (
 // A ReleasePolicy that was not checked shows in its condition Ready what is wrong with it.
 // +kubebuilder:webhook:path=/validate-releasepolicy,mutating=false,failurePolicy=ignore,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=releasepolicies,verbs=create;update,versions=v1alpha1,name=vreleasepolicy.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
 
+// A VerificationPolicy that was not checked shows in its condition Ready what is wrong with it.
+// +kubebuilder:webhook:path=/validate-verificationpolicy,mutating=false,failurePolicy=ignore,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=verificationpolicies,verbs=create;update,versions=v1alpha1,name=vverificationpolicy.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
+
 // While no replica answers, pods come without a gate, rather than not at all.
 // +kubebuilder:webhook:path=/mutate-pods,mutating=true,failurePolicy=ignore,sideEffects=None,groups="",resources=pods,verbs=create,versions=v1,name=mpod.kb.io,admissionReviewVersions=v1,reinvocationPolicy=IfNeeded,timeoutSeconds=5
 
@@ -100,9 +105,10 @@ type Options struct {
 	Metrics  prometheus.Registerer
 	// Tracer is nil if tracing is off.
 	Tracer *tracing.Tracer
-	// ControlledKinds, ChangeFreezes and ReleasePolicies validate objects of these kinds. BreakGlasses and ChangeApprovals record who
-	// creates one.
-	ControlledKinds, ChangeFreezes, ReleasePolicies, BreakGlasses, ChangeApprovals admission.Handler
+	// ControlledKinds, ChangeFreezes, ReleasePolicies and VerificationPolicies validate objects of these kinds.
+	ControlledKinds, ChangeFreezes, ReleasePolicies, VerificationPolicies admission.Handler
+	// BreakGlasses and ChangeApprovals record who creates one.
+	BreakGlasses, ChangeApprovals admission.Handler
 	// Leaving is closed when the process begins to shut down. It may be nil.
 	Leaving <-chan struct{}
 }
@@ -140,7 +146,8 @@ func Register(server webhook.Server, options Options) error {
 	for path, handler := range map[string]admission.Handler{
 		MutatePath: mutate, MutateKindPath: mutate, ValidatePath: validate, ValidateKindPath: validate,
 		ValidateControlledKindPath: options.ControlledKinds, ValidateChangeFreezePath: options.ChangeFreezes, ValidateReleasePolicyPath: options.ReleasePolicies,
-		MutateBreakGlassPath: options.BreakGlasses, MutateChangeApprovalPath: options.ChangeApprovals, MutatePodsPath: &podGates{cache: options.Reader},
+		ValidateVerificationPolicyPath: options.VerificationPolicies,
+		MutateBreakGlassPath:           options.BreakGlasses, MutateChangeApprovalPath: options.ChangeApprovals, MutatePodsPath: &podGates{cache: options.Reader},
 	} {
 		server.Register(path, closeOnShutdown{options.Leaving, &admission.Webhook{Handler: handler, LogConstructor: log}})
 	}

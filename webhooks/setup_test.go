@@ -62,7 +62,7 @@ func TestRegisterServesTheWebhooksUnderTheirDocumentedPaths(t *testing.T) {
 	})).To(Succeed())
 	g.Expect(slices.Sorted(maps.Keys(served.handlers))).To(Equal([]string{
 		"/mutate-apps-v1-deployment", "/mutate-breakglass", "/mutate-changeapproval", "/mutate-kind", "/mutate-pods",
-		"/validate-apps-v1-deployment", "/validate-changefreeze", "/validate-controlledkind", "/validate-kind", "/validate-releasepolicy",
+		"/validate-apps-v1-deployment", "/validate-changefreeze", "/validate-controlledkind", "/validate-kind", "/validate-releasepolicy", "/validate-verificationpolicy",
 	}))
 	g.Expect(served.handlers["/validate-controlledkind"].Handle(t.Context(), admission.Request{}).Result.Message).To(Equal("a bad path"))
 	g.Expect(served.handlers["/validate-changefreeze"].Handle(t.Context(), admission.Request{}).Result.Message).To(Equal("a bad time zone"))

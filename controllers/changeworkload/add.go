@@ -39,6 +39,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/history"
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
@@ -47,6 +48,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	metricsource "github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -96,6 +98,10 @@ type Reconciler struct {
 	// Tracer sends spans of what was written; nil where nothing is traced.
 	Tracer   *tracing.Tracer
 	Settings settings.Reader
+	// Rules compiles the rules of VerificationPolicies.
+	Rules *rule.Compiler
+	// Sources are the sources of metrics.
+	Sources *metricsource.Sources
 	// Verifier checks the batches, and gets the releases if it is an Announcer; nil where there is none.
 	Verifier verifier.Verifier
 	// FailClosed makes unchecked batches count as failed.

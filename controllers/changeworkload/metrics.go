@@ -73,11 +73,15 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		metrics.releases.WithLabelValues(string(status))
 	}
 	for _, mode := range []appv1alpha1.CheckMode{appv1alpha1.CheckObserve, appv1alpha1.CheckWarn, appv1alpha1.CheckEnforce} {
-		for verdict, reason := range map[appv1alpha1.CheckVerdict]string{
-			appv1alpha1.CheckPass: appv1alpha1.ReasonCheckPassed, appv1alpha1.CheckFail: appv1alpha1.ReasonCheckFailed,
-			appv1alpha1.CheckInconclusive: appv1alpha1.ReasonCommonCause, appv1alpha1.CheckSkipped: appv1alpha1.ReasonNoPods,
+		for checked, inconclusive := range map[appv1alpha1.CheckType]string{
+			appv1alpha1.CheckPodHealth: appv1alpha1.ReasonCommonCause, appv1alpha1.CheckRule: appv1alpha1.ReasonEvaluationError,
 		} {
-			metrics.checks.WithLabelValues(string(appv1alpha1.CheckPodHealth), string(mode), string(verdict), reason)
+			for verdict, reason := range map[appv1alpha1.CheckVerdict]string{
+				appv1alpha1.CheckPass: appv1alpha1.ReasonCheckPassed, appv1alpha1.CheckFail: appv1alpha1.ReasonCheckFailed,
+				appv1alpha1.CheckInconclusive: inconclusive, appv1alpha1.CheckSkipped: appv1alpha1.ReasonNoPods,
+			} {
+				metrics.checks.WithLabelValues(string(checked), string(mode), string(verdict), reason)
+			}
 		}
 	}
 	return metrics, nil

@@ -33,7 +33,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/decide/podhealth"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
@@ -44,44 +45,74 @@ import (
 // they check it.
 func (r *Reconciler) observeVerification(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
 	begins, now := record.Status.ObservedRelease != record.Spec.Release, r.Clock.Now()
-	watched := decide.WatchedPolicies(record, now)
-	if !result.Current || !result.OptedIn || result.Observed || !begins && len(watched) == 0 {
+	if !result.Current || !result.OptedIn || result.Observed || !begins && len(decide.WatchedPolicies(record, now)) == 0 {
 		return nil
 	}
 	var err error
 	seen, reader := &result.Verification, verification.Reader{Client: r.Client, Namespace: r.Settings.Namespace}
+	seen.Rules = r.Rules
 	if seen.Policies, err = reader.Of(ctx, result.kind, result.owner); err != nil || len(seen.Policies) == 0 {
 		return err
 	}
 	if _, units := result.kind.(workload.Lister); units || result.Runs {
 		return nil
 	}
-	seen.Pods = &podhealth.Scene{New: decide.NewPods(result.pods, result.Finished), Began: time.Unix(record.Spec.CreateTimeUnix, 0)}
-	if begins {
-		old, err := r.oldPods(ctx, record, result)
-		if err != nil {
-			return err
-		}
-		seen.OldPods = decide.OldPodsOf(old, now)
+	seen.Pods = &checks.Scene{
+		Version: record.Spec.Reversion, Number: record.Spec.Release, Began: time.Unix(record.Spec.CreateTimeUnix, 0),
+		Kind: result.Kind, Namespace: record.Namespace, Name: result.owner.GetName(), Replicas: result.Desired,
+		New: decide.NewPods(result.pods, result.Finished),
 	}
 	if verification := record.Status.Verification; verification != nil && !begins {
 		seen.Pods.Before = verification.OldPods
 	}
-	if !decide.MayFail(record, seen.Pods, now) {
-		return nil
+	asked := decide.AskedChecks(record, seen.Pods, now)
+	compares := len(asked) > 0 || decide.HasRules(record.Status.Verification, seen.Policies)
+	if err := r.observeOldPods(ctx, record, result, begins, compares); err != nil {
+		return err
 	}
-	return r.observeCauses(ctx, record, result)
+	return r.observeMetrics(ctx, seen, asked)
 }
 
-// observeCauses looks for the trouble of new pods on others, so as not to blame a release for a common cause. It reads all pods, so it is only
-// for releases that would fail.
-func (r *Reconciler) observeCauses(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
-	pods := result.Verification.Pods
+// observeOldPods observes the pods that don't run the release, if it begins, is compared with them, or would fail.
+func (r *Reconciler) observeOldPods(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, begins, compares bool) error {
+	seen := &result.Verification
+	fails := decide.MayFail(record, seen.Pods, r.Clock.Now())
+	if !begins && !fails && !compares {
+		return nil
+	}
 	old, err := r.oldPods(ctx, record, result)
 	if err != nil {
 		return err
 	}
-	pods.Old = decide.OtherPods(old, pods.Began)
+	if begins {
+		seen.OldPods = decide.OldPodsOf(old, r.Clock.Now())
+	}
+	if compares || fails {
+		seen.Pods.Old = decide.OtherPods(old, seen.Pods.Began)
+	}
+	if fails {
+		return r.observeCauses(ctx, record, result, old)
+	}
+	return nil
+}
+
+// observeMetrics reads the metrics of the pods.
+func (r *Reconciler) observeMetrics(ctx context.Context, seen *decide.Verification, asked []decide.AskedCheck) error {
+	seen.Counters = make(map[decide.CheckID]ratio.Counters, len(asked))
+	for _, check := range asked {
+		counters, err := verification.Counters(ctx, r.Sources, seen.Pods, check, r.Clock.Now())
+		if err != nil {
+			return err
+		}
+		seen.Counters[check.CheckID] = counters
+	}
+	return nil
+}
+
+// observeCauses looks for the trouble of new pods on others, so as not to blame a release for a common cause. It reads all pods, so it is only
+// for releases that would fail.
+func (r *Reconciler) observeCauses(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene, old []corev1.Pod) error {
+	pods := result.Verification.Pods
 	var all corev1.PodList
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return fmt.Errorf("listing the pods beside those of ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
@@ -112,10 +143,10 @@ func (r *Reconciler) observeCauses(ctx context.Context, record *appv1alpha1.Chan
 }
 
 // nodesOf returns the nodes of the pods in trouble.
-func nodesOf(pods []corev1.Pod, lives []podhealth.Pod) sets.Set[string] {
+func nodesOf(pods []corev1.Pod, lives []checks.Pod) sets.Set[string] {
 	nodes := sets.Set[string]{}
 	for i := range pods {
-		troubled := slices.ContainsFunc(lives, func(life podhealth.Pod) bool { return life.UID == pods[i].UID && life.IsTroubled() })
+		troubled := slices.ContainsFunc(lives, func(life checks.Pod) bool { return life.UID == pods[i].UID && life.IsTroubled() })
 		if troubled && pods[i].Spec.NodeName != "" {
 			nodes.Insert(pods[i].Spec.NodeName)
 		}

@@ -24,9 +24,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
 // Selection is how a policy selects workloads.
@@ -59,6 +61,20 @@ func (s Selection) Problems(operatorNamespace string) (problems []string) {
 		}
 	}
 	return problems
+}
+
+// Advice returns what a user who applies a policy of a name should know of its selection: that it may concern less than it seems to.
+func (s Selection) Advice(name, operatorNamespace string, kinds workload.Registry) (warnings []string) {
+	if s.Namespace == operatorNamespace && s.Namespaces == nil {
+		warnings = append(warnings, fmt.Sprintf(
+			"%s %s concerns only workloads in namespace %s: to select others, set spec.namespaceSelector", s.Kind, name, operatorNamespace))
+	}
+	for i := range s.Workloads {
+		if kind := s.Workloads[i].Kind; kinds.ByGroupKind(schema.ParseGroupKind(kind)) == nil {
+			warnings = append(warnings, fmt.Sprintf("%s %s concerns no %s: the kind isn't under change control", s.Kind, name, kind))
+		}
+	}
+	return warnings
 }
 
 // HasNamespace reports whether a usable selection selects workloads of a namespace. reader reads namespaces from the cache, which holds those

@@ -32,6 +32,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/concern"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
+	deploymentkind "github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 func tier(value string) *metav1.LabelSelector {
@@ -64,6 +65,25 @@ func TestProblemsNameThePlacesOfASelection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(row.selection.Problems("system")).To(Equal(row.problems))
+		})
+	}
+}
+
+func TestAdviceTellsWhatASelectionDoesNotConcern(t *testing.T) {
+	kinds := workload.Registry{deploymentkind.Kind{}}
+	for name, row := range map[string]struct {
+		selection concern.Selection
+		warnings  []string
+	}{
+		"of a team": {concern.Selection{Namespace: "shop", Workloads: []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps"}}}, nil},
+		"of the platform, without namespaces": {concern.Selection{Kind: "VerificationPolicy", Namespace: "system"},
+			[]string{"VerificationPolicy web concerns only workloads in namespace system: to select others, set spec.namespaceSelector"}},
+		"of the platform, for all namespaces": {concern.Selection{Namespace: "system", Namespaces: &metav1.LabelSelector{}}, nil},
+		"of a kind that isn't known": {concern.Selection{Kind: "VerificationPolicy", Namespace: "shop", Workloads: []appv1alpha1.WorkloadSelector{{Kind: "Game.example.com"}}},
+			[]string{"VerificationPolicy web concerns no Game.example.com: the kind isn't under change control"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(row.selection.Advice("web", "system", kinds)).To(Equal(row.warnings))
 		})
 	}
 }

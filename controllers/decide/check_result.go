@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 )
 
 // storedResult returns the known result of a check, or that of one that has begun.
@@ -32,7 +33,7 @@ func storedResult(
 	known []appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, now time.Time,
 ) appv1alpha1.CheckResult {
 	result := appv1alpha1.CheckResult{
-		Policy: policy.Policy, Name: check.Name, Type: check.Type, Mode: lowerMode(policy.Mode, check.Mode), Verdict: appv1alpha1.CheckPending,
+		Policy: policy.Policy, Name: check.Name, Type: check.Type, Mode: LowerMode(policy.Mode, check.Mode), Verdict: appv1alpha1.CheckPending,
 		Since: metav1.NewTime(now.Truncate(time.Second)),
 	}
 	if i := slices.IndexFunc(known, func(other appv1alpha1.CheckResult) bool { return isSameCheck(&result, &other) }); i >= 0 {
@@ -42,6 +43,25 @@ func storedResult(
 }
 
 func isSameCheck(a, b *appv1alpha1.CheckResult) bool { return a.Policy == b.Policy && a.Name == b.Name }
+
+// enforce has the failures of a policy's checks count if its failWhen agrees. One that can't be evaluated excuses nothing. What counted
+// before still does.
+func enforce(policy *appv1alpha1.AppliedPolicy, results []appv1alpha1.CheckResult, rules *rule.Compiler) {
+	counts := true
+	if policy.FailWhen != "" {
+		verdicts := make(map[string]string, len(results))
+		for i := range results {
+			verdicts[results[i].Name] = string(results[i].Verdict)
+		}
+		holds, err := rules.FailWhen(policy.FailWhen, verdicts)
+		counts = holds || err != nil
+	}
+	for i := range results {
+		result := &results[i]
+		enforced := result.Verdict == appv1alpha1.CheckFail && result.Mode == appv1alpha1.CheckEnforce
+		result.Enforced = result.Enforced || enforced && counts
+	}
+}
 
 func addPods(result *appv1alpha1.CheckResult, pods []appv1alpha1.CheckedPod) {
 	for _, pod := range pods {
@@ -56,7 +76,8 @@ func hasPod(result *appv1alpha1.CheckResult, uid types.UID) bool {
 	return slices.ContainsFunc(result.Pods, func(pod appv1alpha1.CheckedPod) bool { return pod.UID == uid })
 }
 
-// concludeChecks ends the checks of a release that found nothing once it is verified, and sets the progress of all.
+// concludeChecks ends the checks of a release that found nothing once it is verified, except those that look at metrics, and sets the
+// progress of all.
 func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 	if status.Verification == nil {
 		return
@@ -64,7 +85,7 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 	passed, failed := 0, ""
 	for i := range status.Checks {
 		result := &status.Checks[i]
-		if result.Verdict == appv1alpha1.CheckPending && wasVerified(status) {
+		if result.Verdict == appv1alpha1.CheckPending && result.Type != appv1alpha1.CheckRatio && wasVerified(status) {
 			result.Verdict, result.Reason, result.Since = appv1alpha1.CheckPass, appv1alpha1.ReasonCheckPassed, metav1.NewTime(now.Truncate(time.Second))
 		}
 		switch result.Verdict {
@@ -84,7 +105,7 @@ func unpassed(status *appv1alpha1.ChangeWorkloadStatus, batches []appv1alpha1.Ch
 	var pods []appv1alpha1.CheckedPod
 	for i := range status.Checks {
 		result := &status.Checks[i]
-		if result.Verdict != appv1alpha1.CheckFail || result.Mode != appv1alpha1.CheckEnforce {
+		if !result.Enforced {
 			continue
 		}
 		for _, pod := range result.Pods {

@@ -22,19 +22,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide/podhealth"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 )
 
 const outOfMemory = "OOMKilled"
 
 // NewPods returns what the pods of a release show since they finished. Pods that are being replaced, by an eviction for example, aren't
 // finished and don't count.
-func NewPods(pods []corev1.Pod, finished []appv1alpha1.PodSummary) []podhealth.Pod {
+func NewPods(pods []corev1.Pod, finished []appv1alpha1.PodSummary) []checks.Pod {
 	summaries := make(Batched, len(finished))
 	for _, summary := range finished {
 		summaries[podID{summary.Pod, summary.UID}] = summary
 	}
-	var lives []podhealth.Pod
+	var lives []checks.Pod
 	for i := range pods {
 		if summary, found := summaries.of(&pods[i]); found {
 			life := lifeOf(&pods[i], time.Unix(summary.FinishTimeUnix, 0))
@@ -48,8 +48,8 @@ func NewPods(pods []corev1.Pod, finished []appv1alpha1.PodSummary) []podhealth.P
 }
 
 // OtherPods returns what pods that don't run a release show since it began.
-func OtherPods(pods []corev1.Pod, began time.Time) []podhealth.Pod {
-	var lives []podhealth.Pod
+func OtherPods(pods []corev1.Pod, began time.Time) []checks.Pod {
+	var lives []checks.Pod
 	for i := range pods {
 		if !isReplaced(&pods[i]) {
 			lives = append(lives, lifeSince(&pods[i], began))
@@ -59,7 +59,7 @@ func OtherPods(pods []corev1.Pod, began time.Time) []podhealth.Pod {
 }
 
 // lifeSince returns what a pod shows since a time: at most one restart, as only the last one is known.
-func lifeSince(pod *corev1.Pod, began time.Time) podhealth.Pod {
+func lifeSince(pod *corev1.Pod, began time.Time) checks.Pod {
 	life := lifeOf(pod, pod.CreationTimestamp.Time)
 	if life.Ended != "" && !life.EndedAt.Before(began) {
 		life.Restarts = 1
@@ -92,8 +92,8 @@ func TroublesSince(pod *corev1.Pod, began time.Time) []appv1alpha1.PodSignal {
 }
 
 // lifeOf returns what a pod shows, except how often it restarted.
-func lifeOf(pod *corev1.Pod, since time.Time) podhealth.Pod {
-	life := podhealth.Pod{Name: pod.Name, UID: pod.UID, Since: since}
+func lifeOf(pod *corev1.Pod, since time.Time) checks.Pod {
+	life := checks.Pod{Name: pod.Name, UID: pod.UID, Node: pod.Spec.NodeName, Labels: pod.Labels, Ready: IsReady(pod), Since: since, Created: pod.CreationTimestamp.Time}
 	for _, status := range containersOf(pod) {
 		end := lastEnd(status)
 		if end == nil || end.ExitCode == 0 {
@@ -106,7 +106,7 @@ func lifeOf(pod *corev1.Pod, since time.Time) podhealth.Pod {
 			life.OutOfMemory = status.Name
 		}
 	}
-	if !IsReady(pod) {
+	if !life.Ready {
 		life.Unready = unreadySince(pod)
 	}
 	return life

@@ -27,7 +27,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/decide/podhealth"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 )
 
 type lifeOption = func(*corev1.Pod)
@@ -78,24 +78,25 @@ func TestNewPodsShowWhatHappenedSinceTheyFinished(t *testing.T) {
 	for name, row := range map[string]struct {
 		pod      corev1.Pod
 		restarts int32
-		expected podhealth.Pod
+		expected checks.Pod
 	}{
-		"nothing":                {living("a"), 0, podhealth.Pod{}},
-		"a restart":              {living("a", crashedBy(1, 1, "Error", time.Minute)), 0, podhealth.Pod{Restarts: 1, Ended: "main", Code: 1, EndedAt: now.Add(-time.Minute)}},
-		"a restart before":       {living("a", crashedBy(3, 1, "Error", 8*time.Minute)), 3, podhealth.Pod{EndedAt: now.Add(-8 * time.Minute)}},
-		"one more than before":   {living("a", crashedBy(4, 1, "Error", time.Minute)), 3, podhealth.Pod{Restarts: 1, Ended: "main", Code: 1, EndedAt: now.Add(-time.Minute)}},
-		"an end as it should be": {living("a", crashedBy(2, 0, "Completed", time.Minute)), 0, podhealth.Pod{}},
+		"nothing":                {living("a"), 0, checks.Pod{}},
+		"a restart":              {living("a", crashedBy(1, 1, "Error", time.Minute)), 0, checks.Pod{Restarts: 1, Ended: "main", Code: 1, EndedAt: now.Add(-time.Minute)}},
+		"a restart before":       {living("a", crashedBy(3, 1, "Error", 8*time.Minute)), 3, checks.Pod{EndedAt: now.Add(-8 * time.Minute)}},
+		"one more than before":   {living("a", crashedBy(4, 1, "Error", time.Minute)), 3, checks.Pod{Restarts: 1, Ended: "main", Code: 1, EndedAt: now.Add(-time.Minute)}},
+		"an end as it should be": {living("a", crashedBy(2, 0, "Completed", time.Minute)), 0, checks.Pod{}},
 		"a container that is down": {living("a", crashedBy(1, 2, "Error", time.Minute), down), 0,
-			podhealth.Pod{Restarts: 2, Ended: "main", Code: 2, EndedAt: now.Add(-time.Minute)}},
+			checks.Pod{Restarts: 2, Ended: "main", Code: 2, EndedAt: now.Add(-time.Minute)}},
 		"out of memory": {living("a", crashedBy(1, 137, "OOMKilled", time.Minute)), 0,
-			podhealth.Pod{Restarts: 1, Ended: "main", Code: 137, OutOfMemory: "main", EndedAt: now.Add(-time.Minute)}},
-		"out of memory before": {living("a", crashedBy(1, 137, "OOMKilled", 8*time.Minute)), 1, podhealth.Pod{EndedAt: now.Add(-8 * time.Minute)}},
-		"not ready":            {living("a", lost(time.Minute)), 0, podhealth.Pod{Unready: now.Add(-time.Minute)}},
+			checks.Pod{Restarts: 1, Ended: "main", Code: 137, OutOfMemory: "main", EndedAt: now.Add(-time.Minute)}},
+		"out of memory before": {living("a", crashedBy(1, 137, "OOMKilled", 8*time.Minute)), 1, checks.Pod{EndedAt: now.Add(-8 * time.Minute)}},
+		"not ready":            {living("a", lost(time.Minute)), 0, checks.Pod{Unready: now.Add(-time.Minute)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			row.expected.Name, row.expected.UID, row.expected.Since = "a", "a", time.Unix(finish.Unix(), 0)
+			row.expected.Name, row.expected.UID, row.expected.Since, row.expected.Created = "a", "a", time.Unix(finish.Unix(), 0), finish.Add(-5*time.Minute)
+			row.expected.Ready = row.expected.Unready.IsZero()
 			lives := decide.NewPods([]corev1.Pod{row.pod, living("unfinished")}, []appv1alpha1.PodSummary{since("a", row.restarts), since("gone", 0)})
-			NewWithT(t).Expect(lives).To(Equal([]podhealth.Pod{row.expected}))
+			NewWithT(t).Expect(lives).To(Equal([]checks.Pod{row.expected}))
 		})
 	}
 }
@@ -149,6 +150,12 @@ func TestTroublesSinceShowOnlyWhatIsNew(t *testing.T) {
 			NewWithT(t).Expect(decide.TroublesSince(&row.pod, began)).To(Equal(row.expected))
 		})
 	}
+}
+
+func TestNewPodsShowWhereTheyRun(t *testing.T) {
+	pod := living("a", func(pod *corev1.Pod) { pod.Spec.NodeName, pod.Labels = "n1", map[string]string{"zone": "a"} })
+	lives := decide.NewPods([]corev1.Pod{pod}, []appv1alpha1.PodSummary{since("a", 0)})
+	NewWithT(t).Expect(lives).To(HaveExactElements(And(HaveField("Node", "n1"), HaveField("Labels", map[string]string{"zone": "a"}))))
 }
 
 func TestOtherPodsShowOneRestartAtMost(t *testing.T) {

@@ -20,11 +20,12 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide/podhealth"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 )
 
 // Verification is what is known for the checks of a release by VerificationPolicies.
@@ -34,7 +35,11 @@ type Verification struct {
 	// OldPods is what the pods that don't run the release have been through.
 	OldPods appv1alpha1.OldPods
 	// Pods has the pods, nil where the workload has none that keep running.
-	Pods *podhealth.Scene
+	Pods *checks.Scene
+	// Rules compiles the rules of the policies.
+	Rules *rule.Compiler
+	// Counters are those that the checks of AskedChecks asked for.
+	Counters map[CheckID]ratio.Counters
 }
 
 // maxCheckText is the most bytes of a message of a check.
@@ -70,20 +75,24 @@ func verify(
 	if status.Verification == nil || !seen.Current || !seen.OptedIn {
 		return 0
 	}
-	watched := WatchedPolicies(workload, now)
+	watched, begun := WatchedPolicies(workload, now), workload.Status.ObservedRelease == workload.Spec.Release
+	if begun && len(watched) == 0 { // then nobody looked for the present policies
+		return 0
+	}
 	loosen(status.Verification, seen.Verification.Policies)
-	known := status.Checks
+	known, of := status.Checks, examination{workload, status.Verification, seen.Verification, seen.Kind, now}
 	status.Checks = nil
 	for i := range status.Verification.Policies {
-		policy := &status.Verification.Policies[i]
+		policy, first := &status.Verification.Policies[i], len(status.Checks)
 		for j := range policy.Checks {
 			check := &policy.Checks[j]
 			result := storedResult(known, policy, check, now)
 			if slices.Contains(watched, policy.UID) {
-				again = Sooner(again, makeCheck(&result, policy, check, seen, now))
+				again = Sooner(again, of.makeCheck(&result, policy, check))
 			}
 			status.Checks = append(status.Checks, result)
 		}
+		enforce(policy, status.Checks[first:], seen.Verification.Rules)
 	}
 	for _, result := range known { // of a policy that was deleted since
 		if result.Verdict == appv1alpha1.CheckFail && len(status.Checks) < appv1alpha1.MaxCheckResults &&
@@ -95,7 +104,7 @@ func verify(
 }
 
 // WatchedPolicies returns the UIDs of the policies whose checks of a release go on: until it is verified, and for as long as the policy
-// watches it afterwards.
+// watches it afterwards. The last look at metrics is after that.
 func WatchedPolicies(workload *appv1alpha1.ChangeWorkload, now time.Time) []types.UID {
 	verification := workload.Status.Verification
 	if verification == nil || workload.Status.ObservedRelease != workload.Spec.Release {
@@ -106,9 +115,9 @@ func WatchedPolicies(workload *appv1alpha1.ChangeWorkload, now time.Time) []type
 	}
 	var watched []types.UID
 	for i := range verification.Policies {
-		end := time.Unix(workload.Status.EntryTimeUnix+int64(verification.Policies[i].WatchSeconds), 0)
-		if now.Before(end) {
-			watched = append(watched, verification.Policies[i].UID)
+		policy := &verification.Policies[i]
+		if now.Before(watchEnd(policy, &workload.Status)) || hasPendingLook(policy, workload.Status.Checks) {
+			watched = append(watched, policy.UID)
 		}
 	}
 	return watched
@@ -131,11 +140,11 @@ func loosen(verification *appv1alpha1.ReleaseVerification, now []appv1alpha1.Ver
 	for i := range verification.Policies {
 		applied := &verification.Policies[i]
 		present := presentPolicy(now, applied.UID)
-		applied.Mode = lowerMode(applied.Mode, present.Spec.Mode)
+		applied.Mode = LowerMode(applied.Mode, present.Spec.Mode)
 		for j := range applied.Checks {
 			check := &applied.Checks[j]
 			if k := slices.IndexFunc(present.Spec.Checks, func(other appv1alpha1.VerificationCheck) bool { return other.Name == check.Name }); k >= 0 {
-				check.Mode = lowerMode(check.Mode, present.Spec.Checks[k].Mode)
+				check.Mode = LowerMode(check.Mode, present.Spec.Checks[k].Mode)
 			}
 		}
 	}
@@ -150,8 +159,8 @@ func presentPolicy(policies []appv1alpha1.VerificationPolicy, uid types.UID) *ap
 	return nil
 }
 
-// lowerMode returns the lower one of two modes, of which an empty one is no limit.
-func lowerMode(a, b appv1alpha1.CheckMode) appv1alpha1.CheckMode {
+// LowerMode returns the lower one of two modes, of which an empty one is no limit.
+func LowerMode(a, b appv1alpha1.CheckMode) appv1alpha1.CheckMode {
 	order := []appv1alpha1.CheckMode{appv1alpha1.CheckObserve, appv1alpha1.CheckWarn, appv1alpha1.CheckEnforce}
 	if a == "" || b != "" && slices.Index(order, b) < slices.Index(order, a) {
 		return b
@@ -159,47 +168,20 @@ func lowerMode(a, b appv1alpha1.CheckMode) appv1alpha1.CheckMode {
 	return a
 }
 
-// makeCheck makes one check, and merges what it finds with its result. Pods are added to those that failed.
-func makeCheck(
-	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, seen Observation, now time.Time,
-) (again time.Duration) {
-	mode, found := lowerMode(policy.Mode, check.Mode), find(check, seen.Verification.Pods, now)
-	if seen.Verification.Pods == nil {
-		found = podhealth.Finding{
-			Verdict: appv1alpha1.CheckSkipped, Reason: appv1alpha1.ReasonNoPods, Message: "a " + seen.Kind + " has no pods that keep running",
-		}
-	}
-	switch {
-	case result.Verdict == appv1alpha1.CheckFail:
-		if found.Verdict == appv1alpha1.CheckFail && result.Mode == mode {
-			addPods(result, found.Pods)
-		}
-	case found.Verdict == appv1alpha1.CheckPass, found.Verdict == result.Verdict: // what was inconclusive stays so
-		result.Mode = mode
-	default:
-		result.Mode, result.Verdict, result.Reason, result.Since = mode, found.Verdict, found.Reason, metav1.NewTime(now.Truncate(time.Second))
-		result.Message = Shorten(found.Message, maxCheckText)
-		addPods(result, found.Pods)
-	}
-	return found.Again
+// HasRules reports whether a check of a release is a rule, which judges by the old pods as well.
+func HasRules(verification *appv1alpha1.ReleaseVerification, policies []appv1alpha1.VerificationPolicy) bool {
+	isRule := func(check appv1alpha1.VerificationCheck) bool { return check.Type == appv1alpha1.CheckRule }
+	return verification != nil && slices.ContainsFunc(verification.Policies, func(applied appv1alpha1.AppliedPolicy) bool {
+		return slices.ContainsFunc(applied.Checks, isRule)
+	}) || slices.ContainsFunc(policies, func(policy appv1alpha1.VerificationPolicy) bool {
+		return slices.ContainsFunc(policy.Spec.Checks, isRule)
+	})
 }
 
-// find returns what a check finds of pods.
-func find(check *appv1alpha1.VerificationCheck, pods *podhealth.Scene, now time.Time) podhealth.Finding {
-	if pods == nil {
-		return podhealth.Finding{}
-	}
-	var signals []appv1alpha1.PodSignal
-	if check.PodHealth != nil {
-		signals = check.PodHealth.Signals
-	}
-	return podhealth.Judge(pods, signals, now)
-}
-
-// MayFail reports whether a check of a release would fail further pods if nothing excuses it: then it is worth looking for a common cause.
-func MayFail(workload *appv1alpha1.ChangeWorkload, pods *podhealth.Scene, now time.Time) bool {
+// MayFail reports whether a check of the health of pods would fail further ones if nothing excuses it: then it is worth looking for a common cause.
+func MayFail(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) bool {
 	watched := WatchedPolicies(workload, now)
-	if len(watched) == 0 || !slices.ContainsFunc(pods.New, func(pod podhealth.Pod) bool { return pod.IsTroubled() }) {
+	if len(watched) == 0 || !slices.ContainsFunc(pods.New, func(pod checks.Pod) bool { return pod.IsTroubled() }) {
 		return false
 	}
 	for i := range workload.Status.Verification.Policies {
@@ -208,8 +190,12 @@ func MayFail(workload *appv1alpha1.ChangeWorkload, pods *podhealth.Scene, now ti
 			continue
 		}
 		for j := range policy.Checks {
-			known := storedResult(workload.Status.Checks, policy, &policy.Checks[j], now)
-			if slices.ContainsFunc(find(&policy.Checks[j], pods, now).Pods, func(pod appv1alpha1.CheckedPod) bool { return !hasPod(&known, pod.UID) }) {
+			check := &policy.Checks[j]
+			if check.Type != appv1alpha1.CheckPodHealth {
+				continue
+			}
+			known := storedResult(workload.Status.Checks, policy, check, now)
+			if slices.ContainsFunc(judgeHealth(check, pods, now).Pods, func(pod appv1alpha1.CheckedPod) bool { return !hasPod(&known, pod.UID) }) {
 				return true
 			}
 		}

@@ -18,6 +18,7 @@ package decide_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -27,7 +28,9 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/decide/podhealth"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -56,13 +59,27 @@ func checkMode(mode string) policyOption {
 	return func(policy *appv1alpha1.VerificationPolicy) { policy.Spec.Checks[0].Mode = appv1alpha1.CheckMode(mode) }
 }
 
+// by has a policy check by a rule instead of the health of pods.
+func by(expression string) policyOption {
+	return func(policy *appv1alpha1.VerificationPolicy) {
+		policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "own", Type: "Rule", Rule: &appv1alpha1.RuleCheck{Expression: expression}}}
+	}
+}
+
+// compiling compiles rules.
+func compiling(t *testing.T) seenOption {
+	rules, err := rule.NewCompiler()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return func(seen *decide.Observation) { seen.Verification.Rules = rules }
+}
+
 // under has policies check pods that have been ready for five minutes and never failed.
 func under(policies ...appv1alpha1.VerificationPolicy) seenOption {
 	return func(seen *decide.Observation) {
 		seen.Verification.Policies = policies
-		seen.Verification.Pods = &podhealth.Scene{Began: now.Add(-6 * time.Minute)}
+		seen.Verification.Pods = &checks.Scene{Began: now.Add(-6 * time.Minute)}
 		for _, pod := range pods(1, 5) {
-			seen.Verification.Pods.New = append(seen.Verification.Pods.New, podhealth.Pod{
+			seen.Verification.Pods.New = append(seen.Verification.Pods.New, checks.Pod{
 				Name: pod.Pod, UID: types.UID(pod.Pod), Since: now.Add(-5 * time.Minute),
 			})
 		}
@@ -91,6 +108,13 @@ func ran(from, to int) seenOption {
 	return func(seen *decide.Observation) {
 		finished(realPods(from, to))(seen)
 		batches(newBatch(realPods(from, to), done))(seen)
+	}
+}
+
+// begunWith has a release checked by policies from its beginning, whose rules are compiled.
+func begunWith(t *testing.T, policies []appv1alpha1.VerificationPolicy) workloadOption {
+	return func(workload *appv1alpha1.ChangeWorkload) {
+		workload.Status.Verification = decide.Decide(newWorkload(), see(5, under(policies...), compiling(t)), now).Status.Verification
 	}
 }
 
@@ -141,11 +165,281 @@ func TestDecideRecordsThePoliciesOfANewRelease(t *testing.T) {
 	g.Expect(without.Status.Checks).To(BeEmpty())
 }
 
+func TestDecideChecksAReleaseByARule(t *testing.T) {
+	few, missing := checking("web", "Enforce", by("newPods.size() < 3")), checking("web", "Enforce", by("oldPods[0].ready"))
+	for _, row := range []struct {
+		name     string
+		policy   appv1alpha1.VerificationPolicy
+		pods     int
+		status   string
+		progress string
+		check    string
+		failed   int32
+	}{
+		{"that is true", few, 2, "Running", "0/1", "shop/web own: Enforce Pending  ", 0},
+		{"that becomes false", few, 3, "Suspend", "0/1, own Fail", "shop/web own: Enforce Fail CheckFailed the expression is false: newPods.size() < 3; sleep-1; sleep-2; sleep-3", 3},
+		{"that can't be evaluated", missing, 2, "Running", "0/1", "shop/web own: Enforce Inconclusive EvaluationError evaluating the expression: index out of bounds: 0", 0},
+		{"that can't be evaluated for all pods", missing, 5, "Success", "0/1", "shop/web own: Enforce Inconclusive EvaluationError evaluating the expression: index out of bounds: 0", 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begunWith(t, policies(row.policy)))
+			seen := see(5, under(row.policy), ran(1, row.pods), compiling(t), func(seen *decide.Observation) {
+				seen.Verification.Pods.New = seen.Verification.Pods.New[:row.pods]
+			})
+			decision := decide.Decide(workload, seen, now)
+			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
+			g.Expect(decision.Suspend).To(Equal(row.status == "Suspend"))
+			g.Expect(decision.Status.Verification.Progress).To(Equal(row.progress))
+			g.Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(row.check))
+			g.Expect(decision.Status.Counts.Failed).To(Equal(row.failed))
+		})
+	}
+}
+
+func TestDecideFailsPodsWhereFailWhenAgrees(t *testing.T) {
+	both := func(failWhen string) appv1alpha1.VerificationPolicy {
+		policy := checking("web", "Enforce")
+		policy.Spec.FailWhen = failWhen
+		policy.Spec.Checks = append(policy.Spec.Checks, appv1alpha1.VerificationCheck{
+			Name: "few", Type: "Rule", Rule: &appv1alpha1.RuleCheck{Expression: "newPods.size() < 3"}, Mode: "Observe",
+		})
+		return policy
+	}
+	const failed = "shop/web pods: Enforce Fail CheckFailed 1 pod of the release restarted; sleep-2"
+	for _, row := range []struct {
+		name, failWhen string
+		pods           int
+		status         string
+		enforced       []bool
+		few            string
+	}{
+		{"none", "", 2, "Suspend", []bool{true, false}, "shop/web few: Observe Pending  "},
+		{"one that agrees", "checks.pods == 'Fail'", 2, "Suspend", []bool{true, false}, "shop/web few: Observe Pending  "},
+		{"one that waits for another check", "checks.pods == 'Fail' && checks.few == 'Fail'", 2, "Running", []bool{false, false}, "shop/web few: Observe Pending  "},
+		{"one that another check fulfils", "checks.pods == 'Fail' && checks.few == 'Fail'", 3, "Suspend", []bool{true, false},
+			"shop/web few: Observe Fail CheckFailed the expression is false: newPods.size() < 3; sleep-1; sleep-2; sleep-3"},
+		{"one that can't be evaluated", "checks.missing == 'Fail'", 2, "Suspend", []bool{true, false}, "shop/web few: Observe Pending  "},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			policy := both(row.failWhen)
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begunWith(t, policies(policy)))
+			seen := see(5, under(policy), ran(1, row.pods), compiling(t), crashing(2), func(seen *decide.Observation) {
+				seen.Verification.Pods.New = seen.Verification.Pods.New[:row.pods]
+			})
+			decision := decide.Decide(workload, seen, now)
+			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
+			g.Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(failed, row.few))
+			g.Expect([]bool{decision.Status.Checks[0].Enforced, decision.Status.Checks[1].Enforced}).To(Equal(row.enforced))
+			g.Expect(decision.Status.Verification.Progress).To(Equal("0/2, pods Fail"))
+			batch := newBatch(realPods(1, row.pods), done)
+			workload.Status = decision.Status
+			g.Expect(decide.ChecksFailed(workload, &batch)).To(HaveLen(map[string]int{"Suspend": 1, "Running": 0}[row.status]))
+		})
+	}
+}
+
+func TestDecideKeepsAFailureThatCounted(t *testing.T) {
+	g := NewWithT(t)
+	policy := checking("web", "Enforce")
+	policy.Spec.FailWhen = "checks.pods == 'Pass'" // as where another check recovered since
+	workload := newWorkload(stored("Suspend", "False", "PodsFailed"), begunWith(t, policies(policy)))
+	workload.Status.Checks = []appv1alpha1.CheckResult{{
+		Policy: "shop/web", Name: "pods", Type: "PodHealth", Mode: "Enforce", Verdict: "Fail", Since: metav1.NewTime(now), Enforced: true,
+	}}
+	decision := decide.Decide(workload, see(5, under(policy), ran(1, 3), compiling(t)), now)
+	g.Expect(decision.Status.Checks).To(HaveLen(1))
+	g.Expect(decision.Status.Checks[0].Enforced).To(BeTrue())
+}
+
+// ofErrors has a policy look at the errors of the pods, every 15 seconds and for two minutes.
+func ofErrors(policy *appv1alpha1.VerificationPolicy) {
+	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "errors", Type: "Ratio", Ratio: &appv1alpha1.RatioCheck{
+		Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 3, MinEvents: 20},
+	}}}
+	policy.Spec.IntervalSeconds, policy.Spec.BakeSeconds = 15, 120
+}
+
+// reading has the counters of the pods sleep-1 and sleep-2 at the last looks, with so many of a thousand events bad.
+func reading(bad float64) seenOption {
+	return func(seen *decide.Observation) {
+		counters := ratio.Counters{Bad: map[string][]float64{}, Total: map[string][]float64{}}
+		for look := range 6 {
+			counters.Moments = append(counters.Moments, now.Add(time.Duration(look-5)*15*time.Second))
+			for _, pod := range []string{"sleep-1", "sleep-2"} {
+				counters.Bad[pod] = append(counters.Bad[pod], bad*float64(look))
+				counters.Total[pod] = append(counters.Total[pod], 1000*float64(look))
+			}
+		}
+		seen.Verification.Counters = map[decide.CheckID]ratio.Counters{{Policy: "shop/web", Name: "errors"}: counters}
+	}
+}
+
+func TestDecideChecksAReleaseByItsMetrics(t *testing.T) {
+	success := func(ago time.Duration) []workloadOption {
+		return []workloadOption{stored("Success", "True", "AllPodsPassed"), entered(now.Add(-ago))}
+	}
+	running := []workloadOption{stored("Running", "Unknown", "Verifying")}
+	for name, row := range map[string]struct {
+		mode     string
+		workload []workloadOption
+		bad      float64
+		status   string
+		checks   string
+		again    time.Duration
+	}{
+		"that has more errors": {"Enforce", running, 32, "Suspend",
+			"shop/web errors: Enforce Fail CheckFailed 3.2% on 2 new pods (192 events), at most 1% is allowed; sleep-1; sleep-2", time.Minute},
+		"that has no errors so far":          {"Enforce", running, 2, "Running", "shop/web errors: Enforce Pending  ", 15 * time.Second},
+		"that was verified":                  {"Enforce", success(0), 2, "Success", "shop/web errors: Enforce Pass CheckPassed 0.2% on 2 new pods (20 events), at most 1% is allowed", 0},
+		"that was verified without waiting":  {"Observe", success(time.Minute), 2, "Success", "shop/web errors: Observe Pending  ", 15 * time.Second},
+		"whose looks at it end":              {"Observe", success(2 * time.Minute), 2, "Success", "shop/web errors: Observe Pass CheckPassed 0.2% on 2 new pods (20 events), at most 1% is allowed", 0},
+		"whose looks at it end between two":  {"Observe", success(110 * time.Second), 2, "Success", "shop/web errors: Observe Pending  ", 10 * time.Second},
+		"that has more errors, but observed": {"Observe", success(time.Minute), 32, "Success", "shop/web errors: Observe Fail CheckFailed 3.2% on 2 new pods (192 events), at most 1% is allowed; sleep-1; sleep-2", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			policy := checking("web", row.mode, ofErrors)
+			workload := newWorkload(append(row.workload, begun(policies(policy)))...)
+			decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), reading(row.bad), func(seen *decide.Observation) {
+				seen.Verification.Pods.New = seen.Verification.Pods.New[:2]
+				seen.Verification.Pods.Began = now.Add(-5 * time.Minute)
+			}), now)
+			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
+			g.Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(row.checks))
+			g.Expect(decision.Wait).To(Equal(row.again))
+		})
+	}
+}
+
+func TestDecideEndsALookThatTellsNothing(t *testing.T) {
+	for name, row := range map[string]struct {
+		warmup int32
+		seen   seenOption
+	}{
+		"without counters": {0, func(*decide.Observation) {}},
+		"in the warm-up":   {3600, reading(32)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policy := checking("web", "Observe", ofErrors)
+			policy.Spec.WarmupSeconds = row.warmup
+			workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-time.Hour)), begun(policies(policy)))
+			decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), row.seen), now)
+			NewWithT(t).Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(HavePrefix("shop/web errors: Observe Inconclusive NoData ")))
+		})
+	}
+}
+
+// The other check of the policy is looked at until the end.
+func TestDecideKeepsAnEarlyPassWhereTheSourceIsAwayInTheEnd(t *testing.T) {
+	policy := checking("web", "Observe", ofErrors)
+	policy.Spec.Checks = append(policy.Spec.Checks, appv1alpha1.VerificationCheck{Name: "late", Type: "Ratio", Ratio: policy.Spec.Checks[0].Ratio})
+	workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-time.Hour)), begun(policies(policy), appv1alpha1.CheckResult{
+		Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Observe", Verdict: "Pass", Reason: "PassedEarly",
+	}, appv1alpha1.CheckResult{Policy: "shop/web", Name: "late", Type: "Ratio", Mode: "Observe", Verdict: "Pending"}))
+	away := ratio.Counters{Reason: "SourceUnavailable", Message: "no answer"}
+	decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), func(seen *decide.Observation) {
+		seen.Verification.Counters = map[decide.CheckID]ratio.Counters{{Policy: "shop/web", Name: "errors"}: away, {Policy: "shop/web", Name: "late"}: away}
+	}), now)
+	NewWithT(t).Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(
+		"shop/web errors: Observe Pass PassedEarly ", "shop/web late: Observe Inconclusive SourceUnavailable no answer"))
+}
+
+// Four looks are enough evidence for two comparisons, whatever else is checked, and too little for three.
+func TestDecideDividesTheFalseAlarmsAmongComparisons(t *testing.T) {
+	for compared, verdict := range map[int]string{2: "Fail", 3: "Pending"} {
+		t.Run(fmt.Sprint(compared), func(t *testing.T) {
+			policy := checking("web", "Observe", ofErrors)
+			for i := range compared {
+				policy.Spec.Checks = append(policy.Spec.Checks, appv1alpha1.VerificationCheck{Name: fmt.Sprint("compared-", i), Type: "Ratio",
+					Ratio: &appv1alpha1.RatioCheck{Comparison: &appv1alpha1.RatioComparison{Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5}}})
+			}
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)))
+			decision := decide.Decide(workload, see(5, under(policy), ran(1, 1), reading(32), func(seen *decide.Observation) {
+				read := seen.Verification.Counters[decide.CheckID{Policy: "shop/web", Name: "errors"}]
+				for i := range read.Bad["sleep-2"] { // which is old
+					read.Bad["sleep-2"][i] /= 16
+				}
+				read.Moments = read.Moments[:5]
+				seen.Verification.Counters[decide.CheckID{Policy: "shop/web", Name: "compared-0"}] = read
+				seen.Verification.Pods.Old = seen.Verification.Pods.New[1:2]
+				seen.Verification.Pods.New = seen.Verification.Pods.New[:1]
+				seen.Verification.Pods.Began = now.Add(-5 * time.Minute)
+			}), now)
+			NewWithT(t).Expect(string(decision.Status.Checks[1].Verdict)).To(Equal(verdict), decision.Status.Checks[1].Message)
+		})
+	}
+}
+
+func TestAskedChecks(t *testing.T) {
+	enforce := checking("web", "Enforce", ofErrors)
+	running := stored("Running", "Unknown", "Verifying")
+	known := func(verdict string) appv1alpha1.CheckResult {
+		return appv1alpha1.CheckResult{Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Enforce", Verdict: appv1alpha1.CheckVerdict(verdict)}
+	}
+	for name, row := range map[string]struct {
+		workload *appv1alpha1.ChangeWorkload
+		pods     []checks.Pod
+		asked    int
+	}{
+		"while a release goes on":       {newWorkload(running, begun(policies(enforce))), []checks.Pod{{Name: "sleep-1"}}, 1},
+		"before a pod has finished":     {newWorkload(running, begun(policies(enforce))), nil, 0},
+		"of no policy":                  {newWorkload(running), []checks.Pod{{Name: "sleep-1"}}, 0},
+		"that look at no metrics":       {newWorkload(running, begun(policies(checking("web", "Enforce")))), []checks.Pod{{Name: "sleep-1"}}, 0},
+		"that passed early":             {newWorkload(running, begun(policies(enforce), known("Pass"))), []checks.Pod{{Name: "sleep-1"}}, 1},
+		"that failed":                   {newWorkload(running, begun(policies(enforce), known("Fail"))), []checks.Pod{{Name: "sleep-1"}}, 0},
+		"while a release is suspended":  {newWorkload(stored("Suspend", "False", "PodsFailed"), begun(policies(enforce))), []checks.Pod{{Name: "sleep-1"}}, 0},
+		"after it was verified":         {newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now), begun(policies(enforce), known("Pass"))), []checks.Pod{{Name: "sleep-1"}}, 0},
+		"at the end of one not decided": {newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now), begun(policies(enforce), known("Pending"))), []checks.Pod{{Name: "sleep-1"}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			asked := decide.AskedChecks(row.workload, &checks.Scene{New: row.pods}, now)
+			g.Expect(asked).To(HaveLen(row.asked))
+			for _, check := range asked {
+				g.Expect(check.CheckID).To(Equal(decide.CheckID{Policy: "shop/web", Name: "errors"}))
+				g.Expect(check.Interval).To(Equal(15 * time.Second))
+			}
+		})
+	}
+}
+
+func TestMayFailLooksForACauseOfTroubleOnlyWhereItCounts(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		policy appv1alpha1.VerificationPolicy
+		may    bool
+	}{
+		{"the health of pods", checking("web", "Enforce"), true},
+		{"a rule", checking("web", "Enforce", by("false")), false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			seen := see(5, under(row.policy), compiling(t), crashing(2))
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(checking("web", "Enforce"))))
+			workload.Status.Verification.Policies[0].Checks = row.policy.Spec.Checks
+			NewWithT(t).Expect(decide.MayFail(workload, seen.Verification.Pods, now)).To(Equal(row.may))
+		})
+	}
+}
+
+func TestHasRules(t *testing.T) {
+	g := NewWithT(t)
+	health, ruled := checking("web", "Enforce"), checking("web", "Enforce", by("true"))
+	applied := func(policy appv1alpha1.VerificationPolicy) *appv1alpha1.ReleaseVerification {
+		return &appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{{VerificationTerms: policy.Spec.VerificationTerms}}}
+	}
+	g.Expect(decide.HasRules(nil, policies(health))).To(BeFalse())
+	g.Expect(decide.HasRules(nil, policies(health, ruled))).To(BeTrue())
+	g.Expect(decide.HasRules(applied(health), policies(health))).To(BeFalse())
+	g.Expect(decide.HasRules(applied(ruled), policies(health))).To(BeTrue(), "a release keeps the checks that it began with")
+}
+
 func TestDecideChecksARelease(t *testing.T) {
 	enforce, observe, warn := checking("web", "Enforce"), checking("web", "Observe"), checking("web", "Warn")
 	failed := appv1alpha1.CheckResult{
 		Policy: "shop/web", Name: "pods", Type: "PodHealth", Mode: "Enforce", Verdict: "Fail", Reason: "CheckFailed", Message: "found",
-		Since: metav1.NewTime(now), Pods: []appv1alpha1.CheckedPod{{Pod: "sleep-2", UID: "sleep-2", Message: "crashed"}},
+		Since: metav1.NewTime(now), Pods: []appv1alpha1.CheckedPod{{Pod: "sleep-2", UID: "sleep-2", Message: "crashed"}}, Enforced: true,
 	}
 	success := stored("Success", "True", "AllPodsPassed")
 	running := stored("Running", "Unknown", "Verifying")
@@ -195,6 +489,9 @@ func TestDecideChecksARelease(t *testing.T) {
 			"Suspend", true, "0/1, pods Fail", []string{"shop/web pods: Enforce Fail CheckFailed 1 pod of the release restarted; sleep-2"}},
 		{"that isn't watched any more", newWorkload(success, entered(now.Add(-time.Minute)), begun(policies(checking("web", "Enforce", watching(60))))),
 			see(5, under(checking("web", "Enforce", watching(60))), ran(1, 5), crashing(2)),
+			"Success", false, "1/1", []string{"shop/web pods: Enforce Pass CheckPassed "}},
+		{"that isn't watched any more, so that nobody looks for policies", newWorkload(success, entered(now.Add(-time.Minute)),
+			begun(policies(checking("web", "Enforce", watching(60))))), see(5, under(), ran(1, 5)),
 			"Success", false, "1/1", []string{"shop/web pods: Enforce Pass CheckPassed "}},
 		{"whose policy was deleted", newWorkload(running, begun(policies(enforce))), see(5, under(), ran(1, 3), crashing(2)),
 			"Running", false, "0/0", nil},

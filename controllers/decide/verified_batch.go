@@ -43,7 +43,7 @@ func bakeOf(verification *appv1alpha1.ReleaseVerification) (seconds int32) {
 	for i := range verification.Policies {
 		policy := &verification.Policies[i]
 		enforced := slices.ContainsFunc(policy.Checks, func(check appv1alpha1.VerificationCheck) bool {
-			return lowerMode(policy.Mode, check.Mode) == appv1alpha1.CheckEnforce
+			return LowerMode(policy.Mode, check.Mode) == appv1alpha1.CheckEnforce
 		})
 		if enforced {
 			seconds = max(seconds, policy.BakeSeconds)
@@ -60,7 +60,7 @@ func ChecksFailed(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.C
 	var failed []appv1alpha1.CheckResult
 	for i := range workload.Status.Checks {
 		result := &workload.Status.Checks[i]
-		if result.Verdict != appv1alpha1.CheckFail || result.Mode != appv1alpha1.CheckEnforce {
+		if !result.Enforced {
 			continue
 		}
 		own := *result.DeepCopy()

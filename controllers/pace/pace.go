@@ -59,7 +59,7 @@ func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object
 			if len(Check(policy, r.Namespace)) > 0 || specificity(policy, kind, object) < 0 {
 				continue
 			}
-			concerned, err := selection(policy).HasNamespace(ctx, r.Namespaces, own)
+			concerned, err := Selection(policy).HasNamespace(ctx, r.Namespaces, own)
 			if err != nil {
 				return nil, err
 			}
@@ -83,10 +83,11 @@ func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object
 
 // Check returns why the spec of a policy is unusable, each with its place; none if it is usable.
 func Check(policy *appv1alpha1.ReleasePolicy, operatorNamespace string) (problems []string) {
-	return selection(policy).Problems(operatorNamespace)
+	return Selection(policy).Problems(operatorNamespace)
 }
 
-func selection(policy *appv1alpha1.ReleasePolicy) concern.Selection {
+// Selection returns how a policy selects workloads.
+func Selection(policy *appv1alpha1.ReleasePolicy) concern.Selection {
 	return concern.Selection{
 		Kind: "ReleasePolicy", Namespace: policy.Namespace, Namespaces: policy.Spec.NamespaceSelector, Workloads: policy.Spec.Workloads,
 	}

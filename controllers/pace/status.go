@@ -90,7 +90,7 @@ func (r Reader) PacesNamespace(ctx context.Context, namespace string) (bool, err
 		}
 		for i := range list.Items {
 			if policy := &list.Items[i]; len(policy.Spec.Steps) > 0 && len(Check(policy, r.Namespace)) == 0 {
-				if concerned, err := selection(policy).HasNamespace(ctx, r.Namespaces, namespace); err != nil || concerned {
+				if concerned, err := Selection(policy).HasNamespace(ctx, r.Namespaces, namespace); err != nil || concerned {
 					return concerned, err
 				}
 			}

@@ -23,7 +23,6 @@ import (
 	"net/http"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	review "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -49,21 +48,8 @@ func (v *Validator) Handle(_ context.Context, request review.Request) review.Res
 	if problems := pace.Check(&policy, v.Namespace); len(problems) > 0 {
 		return review.Denied(fmt.Sprintf("ReleasePolicy %s: %s", policy.Name, strings.Join(problems, "; ")))
 	}
-	return review.Allowed("").WithWarnings(append(v.scopeAdvice(&policy), advice(&policy.Spec)...)...)
-}
-
-// scopeAdvice warns of a policy that may concern less than it seems to.
-func (v *Validator) scopeAdvice(policy *appv1alpha1.ReleasePolicy) (warnings []string) {
-	if policy.Namespace == v.Namespace && policy.Spec.NamespaceSelector == nil {
-		warnings = append(warnings, fmt.Sprintf(
-			"ReleasePolicy %s concerns only workloads in namespace %s: to select others, set spec.namespaceSelector", policy.Name, v.Namespace))
-	}
-	for i := range policy.Spec.Workloads {
-		if kind := policy.Spec.Workloads[i].Kind; v.Kinds.Snapshot().ByGroupKind(schema.ParseGroupKind(kind)) == nil {
-			warnings = append(warnings, fmt.Sprintf("ReleasePolicy %s concerns no %s: the kind isn't under change control", policy.Name, kind))
-		}
-	}
-	return warnings
+	return review.Allowed("").WithWarnings(append(
+		pace.Selection(&policy).Advice(policy.Name, v.Namespace, v.Kinds.Snapshot()), advice(&policy.Spec)...)...)
 }
 
 // advice warns of steps that let no further pod run or can't be approved, and of fields without an effect.

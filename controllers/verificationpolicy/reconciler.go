@@ -37,6 +37,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/concern"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statuspatch"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
@@ -64,6 +65,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Namespace is the namespace of the operator, whose VerificationPolicies may select other namespaces.
 	Namespace string
+	// Rules compiles the rules of the policies.
+	Rules *rule.Compiler
 }
 
 // SetupWithManager adds the reconciler to the manager.
@@ -131,19 +134,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	var problems []error
+	var errs []error
 	for i := range policies.Items {
 		policy := &policies.Items[i]
 		by := policy.Namespace + "/" + policy.Name
 		before := policy.DeepCopy()
-		policy.Status = Status(policy, r.Namespace, workloads[by], failures[by], r.Clock.Now())
-		problems = append(problems, statuspatch.Write(ctx, r.Client, before, policy))
+		policy.Status = Status(policy, r.Namespace, problems(policy, r.Rules), workloads[by], failures[by], r.Clock.Now())
+		errs = append(errs, statuspatch.Write(ctx, r.Client, before, policy))
 	}
-	return ctrl.Result{RequeueAfter: recheck}, errors.Join(problems...)
+	return ctrl.Result{RequeueAfter: recheck}, errors.Join(errs...)
 }
 
-// Status returns the status of a policy that concerns so many workloads, of whose releases so many failed it.
-func Status(policy *appv1alpha1.VerificationPolicy, operatorNamespace string, workloads, failed int32, now time.Time) appv1alpha1.VerificationPolicyStatus {
+// Status returns the status of a policy whose checks have these problems, and which concerns so many workloads, of whose releases so many
+// failed it.
+func Status(
+	policy *appv1alpha1.VerificationPolicy, operatorNamespace string, problems []string, workloads, failed int32, now time.Time,
+) appv1alpha1.VerificationPolicyStatus {
 	status := *policy.Status.DeepCopy()
 	status.ObservedGeneration, status.Workloads, status.Failed = policy.Generation, workloads, failed
 	ready := metav1.Condition{
@@ -151,9 +157,12 @@ func Status(policy *appv1alpha1.VerificationPolicy, operatorNamespace string, wo
 		Message:            "the checks of the policy are made",
 		ObservedGeneration: policy.Generation, LastTransitionTime: metav1.NewTime(now),
 	}
-	if problems := verification.Selection(policy).Problems(operatorNamespace); len(problems) > 0 {
+	if unusable := verification.Selection(policy).Problems(operatorNamespace); len(unusable) > 0 {
 		ready.Status, ready.Reason = metav1.ConditionFalse, appv1alpha1.ReasonPolicyInvalid
-		ready.Message = "the policy concerns no workload: " + strings.Join(problems, "; ")
+		ready.Message = "the policy concerns no workload: " + strings.Join(unusable, "; ")
+	} else if len(problems) > 0 {
+		ready.Status, ready.Reason = metav1.ConditionFalse, appv1alpha1.ReasonPolicyInvalid
+		ready.Message = "expressions have mistakes: " + strings.Join(problems, "; ")
 	}
 	meta.SetStatusCondition(&status.Conditions, ready)
 	return status

@@ -42,15 +42,16 @@ import (
 
 const system = "altershieldoperator-system"
 
-func newReconciler(kube client.Client) *Reconciler {
+func newReconciler(t *testing.T, kube client.Client) *Reconciler {
+	t.Helper()
 	return &Reconciler{
-		Kinds: testkit.Kinds(), Client: kube, Live: kube, Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Namespace: system,
+		Kinds: testkit.Kinds(), Client: kube, Live: kube, Clock: clocktesting.NewFakePassiveClock(testkit.Now()), Namespace: system, Rules: newRules(t),
 	}
 }
 
 func look(t *testing.T, kube client.Client) {
 	t.Helper()
-	result, err := newReconciler(kube).Reconcile(t.Context(), ctrl.Request{})
+	result, err := newReconciler(t, kube).Reconcile(t.Context(), ctrl.Request{})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	NewWithT(t).Expect(result.RequeueAfter).To(BeElementOf(time.Duration(0), 5*time.Minute))
 }
@@ -112,6 +113,17 @@ func TestReconcileCountsWorkloadsAndFailures(t *testing.T) {
 	g.Expect(find(t, kube, "shop", "unusable").Status.Workloads).To(BeZero())
 }
 
+func TestReconcileShowsARuleThatNobodyChecked(t *testing.T) {
+	g := NewWithT(t)
+	broken := policy("shop", "broken")
+	broken.Spec = ruled("newPods.size()")
+	kube := testkit.NewFake(t, broken)
+	look(t, kube)
+	ready := meta.FindStatusCondition(find(t, kube, "shop", "broken").Status.Conditions, "Ready")
+	g.Expect(string(ready.Status) + " " + ready.Reason + " " + ready.Message).To(Equal("False Invalid expressions have mistakes: " +
+		"spec.checks[1].rule.expression: the result has type int, not bool; compare it with a value"))
+}
+
 func TestReconcileCreatesThePolicyBuiltinOnce(t *testing.T) {
 	g := NewWithT(t)
 	kube := testkit.NewFake(t, webhooks())
@@ -171,7 +183,7 @@ func TestReconcileReturnsErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kube := interceptor.NewClient(testkit.NewFake(t, webhooks()), row.funcs)
-			_, err := newReconciler(kube).Reconcile(t.Context(), ctrl.Request{})
+			_, err := newReconciler(t, kube).Reconcile(t.Context(), ctrl.Request{})
 			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(row.expected)))
 		})
 	}
@@ -192,7 +204,7 @@ func TestReconcileReturnsWhatItCantList(t *testing.T) {
 					return kube.List(ctx, list, options...)
 				},
 			})
-			_, err := newReconciler(kube).Reconcile(t.Context(), ctrl.Request{})
+			_, err := newReconciler(t, kube).Reconcile(t.Context(), ctrl.Request{})
 			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(expected)))
 		})
 	}

@@ -108,7 +108,7 @@ func TestCustomResourceDefinitionsOutliveTheRelease(t *testing.T) {
 			definitions++
 		}
 	}
-	g.Expect(definitions).To(Equal(10))
+	g.Expect(definitions).To(Equal(11))
 }
 
 func TestChartPassesHelmLint(t *testing.T) {

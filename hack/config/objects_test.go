@@ -60,6 +60,7 @@ func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 		"altershieldoperator-gate-opening":                           {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
 		"releasepolicies.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
 		"verificationpolicies.app.ops.cloud.alipay.com":              {"CustomResourceDefinition"},
+		"verificationsources.app.ops.cloud.alipay.com":               {"CustomResourceDefinition"},
 		"releasegates.app.ops.cloud.alipay.com":                      {"CustomResourceDefinition"},
 		"changeapprovals.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
 		"webhook-server-cert":                                        {"Secret"},
@@ -161,7 +162,7 @@ func TestWebhooksCallTheServiceAndLeaveTheOperatorsNamespaceAlone(t *testing.T) 
 		NewWithT(t).Expect(mutating[0].Name).To(Equal("mdeployment.kb.io"))
 		NewWithT(t).Expect(mutating[1].Name).To(Equal("mpod.kb.io"))
 		NewWithT(t).Expect(mutating[1].FailurePolicy).To(HaveValue(Equal(admissionv1.Ignore)), "pods come without a gate rather than not at all")
-		NewWithT(t).Expect(validating).To(HaveLen(4))
+		NewWithT(t).Expect(validating).To(HaveLen(5))
 		NewWithT(t).Expect(validating[0].Name).To(Equal("vdeployment.kb.io"))
 		for _, c := range []struct {
 			client   admissionv1.WebhookClientConfig
@@ -220,11 +221,12 @@ components: ["{config}/components/fail-open"]
 			resource string
 			policy   admissionv1.FailurePolicyType
 		}{
-			"vcontrolledkind.kb.io": {"controlledkinds", admissionv1.Ignore},
-			"vchangefreeze.kb.io":   {"changefreezes", admissionv1.Ignore},
-			"vreleasepolicy.kb.io":  {"releasepolicies", admissionv1.Ignore},
-			"mbreakglass.kb.io":     {"breakglasses", admissionv1.Fail},
-			"mchangeapproval.kb.io": {"changeapprovals", admissionv1.Fail},
+			"vcontrolledkind.kb.io":     {"controlledkinds", admissionv1.Ignore},
+			"vchangefreeze.kb.io":       {"changefreezes", admissionv1.Ignore},
+			"vreleasepolicy.kb.io":      {"releasepolicies", admissionv1.Ignore},
+			"vverificationpolicy.kb.io": {"verificationpolicies", admissionv1.Ignore},
+			"mbreakglass.kb.io":         {"breakglasses", admissionv1.Fail},
+			"mchangeapproval.kb.io":     {"changeapprovals", admissionv1.Fail},
 		} {
 			webhook, where := webhooks[name], variant+", "+name
 			g.Expect(webhook.FailurePolicy).To(HaveValue(Equal(called.policy)), where)

@@ -37,6 +37,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
 	"github.com/traas-stack/altershield-operator/controllers/rollback"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/verifier/altershield"
 	"github.com/traas-stack/altershield-operator/routers"
 	"github.com/traas-stack/altershield-operator/runnable"
@@ -93,7 +94,8 @@ func metrics() (table, error) {
 	_, err5 := altershield.NewMetrics(registry)
 	_, err6 := webhooks.NewMetrics(registry)
 	_, err7 := routers.New(routers.Options{Receiver: altershield.Callbacks{}, Metrics: registry})
-	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, registry.Register(statemetrics.New(nil, nil)),
+	_, err8 := source.NewMetrics(registry)
+	err := cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, registry.Register(statemetrics.New(nil, nil)),
 		webhooks.RegisterExpiry(registry, ""), buildinfo.Build{}.Register(registry))
 	slices.SortFunc(registry.rows, func(a, b []string) int { return cmp.Compare(a[0], b[0]) })
 	return registry.rows, err

@@ -38,6 +38,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ReleaseGate{}, &ReleaseGateList{},
 		&ChangeApproval{}, &ChangeApprovalList{},
 		&VerificationPolicy{}, &VerificationPolicyList{},
+		&VerificationSource{}, &VerificationSourceList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

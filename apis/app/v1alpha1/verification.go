@@ -50,6 +50,8 @@ const (
 	ReasonCheckFailed = "CheckFailed"
 	// ReasonCommonCause means that pods which don't run the release have the same trouble.
 	ReasonCommonCause = "CommonCause"
+	// ReasonEvaluationError means that the expression of a rule can't be evaluated.
+	ReasonEvaluationError = "EvaluationError"
 	// ReasonNoPods means that workloads of the kind have no pods that keep running.
 	ReasonNoPods = "NoPods"
 )
@@ -124,6 +126,9 @@ type CheckResult struct {
 	Mode CheckMode `json:"mode"`
 	// verdict is Pending, Pass, Fail, Inconclusive or Skipped.
 	Verdict CheckVerdict `json:"verdict"`
+	// enforced reports whether the failure fails the pods: the mode is Enforce, and failWhen of the policy agrees.
+	// +optional
+	Enforced bool `json:"enforced,omitempty"`
 	// reason is the reason of the verdict, in CamelCase.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional

@@ -70,6 +70,7 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 			&appv1alpha1.ReleaseGate{}:        {},
 			&appv1alpha1.ChangeApproval{}:     {},
 			&appv1alpha1.VerificationPolicy{}: {},
+			&appv1alpha1.VerificationSource{}: {},
 		},
 	}
 	known := map[reflect.Type]bool{}

@@ -24,6 +24,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/expressions"
 	"github.com/traas-stack/altershield-operator/controllers/platform/podtemplate"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
@@ -99,7 +100,7 @@ func (c *content) IsRelease(old, updated map[string]any) (bool, error) {
 	if old != nil {
 		variables[varOldObject] = old
 	}
-	released, err := c.when.holds(variables, newBudget())
+	released, err := c.when.Holds(variables, expressions.NewBudget())
 	if err != nil {
 		return false, fmt.Errorf("evaluating spec.release.when: %w", err)
 	}

@@ -26,6 +26,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/expressions"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -42,7 +43,7 @@ type counts struct{ desired, total, updated, ready Path }
 func (h health) Health(object client.Object) (workload.Health, string) {
 	fields := raw(object)
 	variables := map[string]any{varObject: fields, varRelease: releaseOf(object)}
-	allowed := newBudget()
+	allowed := expressions.NewBudget()
 	for _, rule := range []struct {
 		name       string
 		expression *expression
@@ -51,7 +52,7 @@ func (h health) Health(object client.Object) (workload.Health, string) {
 		if rule.expression == nil {
 			continue
 		}
-		matches, err := rule.expression.holds(variables, allowed)
+		matches, err := rule.expression.Holds(variables, allowed)
 		if err != nil {
 			return workload.HealthUnknown, fmt.Sprintf("evaluating spec.health.%s: %v", rule.name, err)
 		}

@@ -31,6 +31,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/expressions"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -55,7 +56,7 @@ func (h holding) holdWith(old, updated map[string]any) (string, error) {
 		if field.cel == nil || old == nil {
 			continue
 		}
-		value, err := field.cel.value(map[string]any{varObject: updated, varOld: old}, newBudget())
+		value, err := field.cel.Value(map[string]any{varObject: updated, varOld: old}, expressions.NewBudget())
 		if err != nil {
 			return "", fmt.Errorf("evaluating the value that holds %s: %w", field.at.pointer(), err)
 		}

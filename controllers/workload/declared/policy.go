@@ -95,7 +95,7 @@ func (r ruling) validations() []admissionregistrationv1.Validation {
 	}
 	all := r.Operations()
 	for _, rule := range r.rules {
-		expression := rule.expression.text
+		expression := rule.expression.Text
 		if on := slices.Sorted(slices.Values(rule.operations)); !slices.Equal(on, all) {
 			var others []string
 			for _, operation := range on {

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/expressions"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -52,7 +53,7 @@ func (r ruling) Violations(request *admissionv1.AdmissionRequest, old, updated m
 		}
 	}
 	variables := map[string]any{varObject: nilOr(updated), varOldObject: nilOr(old)}
-	allowed := newBudget()
+	allowed := expressions.NewBudget()
 	for _, rule := range r.rules {
 		if !slices.Contains(rule.operations, appv1alpha1.RuleOperation(request.Operation)) {
 			continue
@@ -60,7 +61,7 @@ func (r ruling) Violations(request *admissionv1.AdmissionRequest, old, updated m
 		if variables[varRequest] == nil {
 			variables[varRequest] = requestOf(request)
 		}
-		switch holds, err := rule.expression.holds(variables, allowed); {
+		switch holds, err := rule.expression.Holds(variables, allowed); {
 		case err != nil:
 			found = append(found, workload.Violation{Rule: rule.name, Message: fmt.Sprintf("rule %s failed to evaluate: %v", rule.name, err)})
 		case !holds:

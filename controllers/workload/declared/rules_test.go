@@ -25,6 +25,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/expressions"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
@@ -168,7 +169,7 @@ func TestPolicyDecidesAsTheOperator(t *testing.T) {
 		for _, validation := range policy.Spec.Validations {
 			expression, err := compile(compiler(t).rule, validation.Expression, true)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred(), validation.Expression)
-			holds, err := expression.holds(variables, newBudget())
+			holds, err := expression.Holds(variables, expressions.NewBudget())
 			NewWithT(t).Expect(err).NotTo(HaveOccurred(), validation.Expression)
 			if !holds {
 				got = append(got, validation.Message)
@@ -212,6 +213,6 @@ func TestKindMayChange(t *testing.T) {
 		if row.old != "" {
 			variables["oldObject"] = objectOf(t, row.old).Object
 		}
-		g.Expect(expression.holds(variables, newBudget())).To(Equal(row.changes), strings.Join([]string{row.old, row.updated}, " -> "))
+		g.Expect(expression.Holds(variables, expressions.NewBudget())).To(Equal(row.changes), strings.Join([]string{row.old, row.updated}, " -> "))
 	}
 }

@@ -195,6 +195,7 @@ func argv(options Options, kubeconfig, certs string) []string {
 		"--metrics-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Metrics)),
 		"--health-probe-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Probe)),
 		"--callback-bind-address=" + net.JoinHostPort(loopback, strconv.Itoa(options.Ports.Callback)),
+		"--source-allow-cidr=127.0.0.0/8", // sources of metrics run on this machine, too
 	}, options.Args...)
 }
 

@@ -25,9 +25,8 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
 
@@ -47,51 +46,6 @@ const (
 	level = statistics.DefaultBudget / 2
 )
 
-// Pod is what the status of a pod shows.
-type Pod struct {
-	Name string
-	UID  types.UID
-	// Since is when the pod finished, for a new one, else when it was created.
-	Since time.Time
-	// Restarts is how often its containers failed and restarted, or are about to, since then.
-	Restarts int32
-	// OutOfMemory names a container that ran out of memory when it ended last, Ended one that ended last with the exit code Code.
-	OutOfMemory, Ended string
-	Code               int32
-	// EndedAt is when a container ended last.
-	EndedAt time.Time
-	// Unready is when the pod stopped to be ready, zero for one that is.
-	Unready time.Time
-}
-
-// IsTroubled reports whether a pod shows any signal.
-func (p *Pod) IsTroubled() bool { return p.Restarts > 0 || p.OutOfMemory != "" || !p.Unready.IsZero() }
-
-// Scene is what a release is judged by.
-type Scene struct {
-	// New are the pods of the release that finished.
-	New []Pod
-	// Old are the pods that don't run the release and still exist. Their trouble counts if it is from after Began.
-	Old []Pod
-	// Before is what the old pods had been through when the release began.
-	Before appv1alpha1.OldPods
-	// Others are how many other workloads, of the namespace or of the nodes of the new pods, have a trouble since the release began.
-	Others map[appv1alpha1.PodSignal]int
-	// Began is when the release began.
-	Began time.Time
-}
-
-// Finding is what a check found.
-type Finding struct {
-	Verdict appv1alpha1.CheckVerdict
-	Reason  string
-	Message string
-	// Pods are the pods in trouble.
-	Pods []appv1alpha1.CheckedPod
-	// Again is the time after which the verdict may change without an event, 0 for never.
-	Again time.Duration
-}
-
 // Signals are all signals, in the order in which they are judged.
 func Signals() []appv1alpha1.PodSignal {
 	return []appv1alpha1.PodSignal{appv1alpha1.SignalOOMKilled, appv1alpha1.SignalRestarts, appv1alpha1.SignalReadinessLost}
@@ -99,13 +53,13 @@ func Signals() []appv1alpha1.PodSignal {
 
 // Judge judges the pods of a release by signals, all of them if there are none. The first signal that fails decides, and then one with a
 // common cause. The same arguments give the same finding.
-func Judge(scene *Scene, signals []appv1alpha1.PodSignal, now time.Time) Finding {
-	result := Finding{Verdict: appv1alpha1.CheckPass, Reason: appv1alpha1.ReasonCheckPassed}
+func Judge(release *checks.Scene, signals []appv1alpha1.PodSignal, now time.Time) checks.Finding {
+	result, by := checks.Passed(0), judge{release}
 	for _, signal := range Signals() {
 		if len(signals) > 0 && !slices.Contains(signals, signal) {
 			continue
 		}
-		found := scene.judge(signal, now)
+		found := by.signal(signal, now)
 		if result.Again == 0 || found.Again > 0 && found.Again < result.Again {
 			result.Again = found.Again
 		}
@@ -119,7 +73,13 @@ func Judge(scene *Scene, signals []appv1alpha1.PodSignal, now time.Time) Finding
 	return result
 }
 
-func (s *Scene) judge(signal appv1alpha1.PodSignal, now time.Time) Finding {
+// judge judges a release by one signal.
+type judge struct{ *checks.Scene }
+
+// findings is what is found of one signal.
+type findings struct{ checks.Finding }
+
+func (s judge) signal(signal appv1alpha1.PodSignal, now time.Time) checks.Finding {
 	switch signal {
 	case appv1alpha1.SignalOOMKilled:
 		return s.outOfMemory(now)
@@ -131,20 +91,20 @@ func (s *Scene) judge(signal appv1alpha1.PodSignal, now time.Time) Finding {
 }
 
 // outOfMemory fails if a new pod ran out of memory and none of the old ones did.
-func (s *Scene) outOfMemory(now time.Time) Finding {
-	var found Finding
+func (s judge) outOfMemory(now time.Time) checks.Finding {
+	var found findings
 	for i := range s.New {
 		if pod := &s.New[i]; pod.OutOfMemory != "" && found.blames(pod, now) {
 			found.add(pod, fmt.Sprintf("container %s ran out of memory (OOMKilled)", pod.OutOfMemory))
 		}
 	}
-	old := int(s.Before.OutOfMemory) + s.old(func(pod *Pod) bool { return pod.OutOfMemory != "" })
+	old := int(s.Before.OutOfMemory) + s.old(func(pod *checks.Pod) bool { return pod.OutOfMemory != "" })
 	return found.concluded("ran out of memory", old, s.Others[appv1alpha1.SignalOOMKilled])
 }
 
 // restarts compares the restarts of the new pods with those of the old ones. An application that restarts now and then may.
-func (s *Scene) restarts(now time.Time) Finding {
-	var found Finding
+func (s judge) restarts(now time.Time) checks.Finding {
+	var found findings
 	var news, recent statistics.Lives
 	again := false
 	for i := range s.New {
@@ -179,12 +139,12 @@ func (s *Scene) restarts(now time.Time) Finding {
 	case judged.Reason == statistics.CommonCause:
 		return found.concluded("restarted", int(recent.Events), others)
 	}
-	return Finding{Verdict: appv1alpha1.CheckPass, Reason: appv1alpha1.ReasonCheckPassed, Again: found.Again}
+	return checks.Passed(found.Again)
 }
 
 // readinessLost fails if enough of the new pods stopped to be ready, and no old one did.
-func (s *Scene) readinessLost(now time.Time) Finding {
-	var found Finding
+func (s judge) readinessLost(now time.Time) checks.Finding {
+	var found findings
 	for i := range s.New {
 		pod := &s.New[i]
 		if lost := pod.Unready; !lost.IsZero() && found.settled(lost.Add(unreadyFor), now) {
@@ -194,12 +154,12 @@ func (s *Scene) readinessLost(now time.Time) Finding {
 	if count := len(found.Pods); count < unreadyPods && float64(count) <= unreadyShare*float64(len(s.New)) {
 		found.Pods = nil
 	}
-	old := s.old(func(pod *Pod) bool { return pod.Unready.After(s.Began) && now.Sub(pod.Unready) >= unreadyFor })
+	old := s.old(func(pod *checks.Pod) bool { return pod.Unready.After(s.Began) && now.Sub(pod.Unready) >= unreadyFor })
 	return found.concluded("stopped being ready", old, s.Others[appv1alpha1.SignalReadinessLost])
 }
 
 // old counts old pods in a trouble.
-func (s *Scene) old(inTrouble func(*Pod) bool) int {
+func (s judge) old(inTrouble func(*checks.Pod) bool) int {
 	count := 0
 	for i := range s.Old {
 		if inTrouble(&s.Old[i]) {
@@ -210,12 +170,12 @@ func (s *Scene) old(inTrouble func(*Pod) bool) int {
 }
 
 // blames reports whether the trouble of a pod counts: at once if it is not the first one.
-func (f *Finding) blames(pod *Pod, now time.Time) bool {
+func (f *findings) blames(pod *checks.Pod, now time.Time) bool {
 	return pod.Restarts >= twice || f.settled(pod.EndedAt.Add(settle), now)
 }
 
 // settled reports whether a time has come, and has the release judged again then if not.
-func (f *Finding) settled(at, now time.Time) bool {
+func (f *findings) settled(at, now time.Time) bool {
 	left := at.Sub(now)
 	if left > 0 && (f.Again == 0 || left < f.Again) {
 		f.Again = left
@@ -223,14 +183,14 @@ func (f *Finding) settled(at, now time.Time) bool {
 	return left <= 0
 }
 
-func (f *Finding) add(pod *Pod, message string) {
+func (f *findings) add(pod *checks.Pod, message string) {
 	f.Pods = append(f.Pods, appv1alpha1.CheckedPod{Pod: pod.Name, UID: pod.UID, Message: message})
 }
 
 // concluded returns the verdict on the pods that were found. old is how many old pods have the same trouble, others how many workloads.
-func (f Finding) concluded(what string, old, others int) Finding {
+func (f findings) concluded(what string, old, others int) checks.Finding {
 	if len(f.Pods) == 0 {
-		return Finding{Verdict: appv1alpha1.CheckPass, Reason: appv1alpha1.ReasonCheckPassed, Again: f.Again}
+		return checks.Passed(f.Again)
 	}
 	slices.SortFunc(f.Pods, func(a, b appv1alpha1.CheckedPod) int { return strings.Compare(a.Pod, b.Pod) })
 	summary := fmt.Sprintf("%s of the release %s", times(int32(len(f.Pods)), "pod"), what)
@@ -245,11 +205,11 @@ func (f Finding) concluded(what string, old, others int) Finding {
 	default:
 		f.Verdict, f.Reason, f.Message = appv1alpha1.CheckFail, appv1alpha1.ReasonCheckFailed, summary
 	}
-	return f
+	return f.Finding
 }
 
 // cause blames a common cause: no pod fails.
-func (f *Finding) cause(message string) {
+func (f *findings) cause(message string) {
 	f.Verdict, f.Reason, f.Message, f.Pods = appv1alpha1.CheckInconclusive, appv1alpha1.ReasonCommonCause, message, nil
 }
 

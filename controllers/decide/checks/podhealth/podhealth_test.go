@@ -25,7 +25,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide/podhealth"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/podhealth"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -33,18 +34,18 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 const day = 24 * 60 * 60
 
 // pods returns healthy pods that have lived for a time.
-func pods(count int, lived time.Duration) []podhealth.Pod {
-	all := make([]podhealth.Pod, count)
+func pods(count int, lived time.Duration) []checks.Pod {
+	all := make([]checks.Pod, count)
 	for i := range all {
 		name := fmt.Sprintf("web-%d", i)
-		all[i] = podhealth.Pod{Name: name, UID: types.UID(name), Since: now.Add(-lived)}
+		all[i] = checks.Pod{Name: name, UID: types.UID(name), Since: now.Add(-lived)}
 	}
 	return all
 }
 
 // scene returns a release with three new pods that finished five minutes ago, and ten old ones that lived for a day.
-func scene(changes ...func(*podhealth.Scene)) *podhealth.Scene {
-	result := &podhealth.Scene{
+func scene(changes ...func(*checks.Scene)) *checks.Scene {
+	result := &checks.Scene{
 		New: pods(3, 5*time.Minute), Old: pods(7, 24*time.Hour), Before: appv1alpha1.OldPods{Pods: 10, Seconds: 10 * day},
 		Others: map[appv1alpha1.PodSignal]int{}, Began: now.Add(-6 * time.Minute),
 	}
@@ -54,45 +55,45 @@ func scene(changes ...func(*podhealth.Scene)) *podhealth.Scene {
 	return result
 }
 
-func restarted(of []podhealth.Pod, pod int, restarts int32, ago time.Duration) {
+func restarted(of []checks.Pod, pod int, restarts int32, ago time.Duration) {
 	of[pod].Restarts, of[pod].Ended, of[pod].Code, of[pod].EndedAt = restarts, "main", 1, now.Add(-ago)
 }
 
-func newRestarted(pod int, restarts int32, ago time.Duration) func(*podhealth.Scene) {
-	return func(s *podhealth.Scene) { restarted(s.New, pod, restarts, ago) }
+func newRestarted(pod int, restarts int32, ago time.Duration) func(*checks.Scene) {
+	return func(s *checks.Scene) { restarted(s.New, pod, restarts, ago) }
 }
 
-func oldRestarted(pod int, restarts int32, ago time.Duration) func(*podhealth.Scene) {
-	return func(s *podhealth.Scene) { restarted(s.Old, pod, restarts, ago) }
+func oldRestarted(pod int, restarts int32, ago time.Duration) func(*checks.Scene) {
+	return func(s *checks.Scene) { restarted(s.Old, pod, restarts, ago) }
 }
 
-func newOutOfMemory(pod int, ago time.Duration) func(*podhealth.Scene) {
-	return func(s *podhealth.Scene) {
+func newOutOfMemory(pod int, ago time.Duration) func(*checks.Scene) {
+	return func(s *checks.Scene) {
 		restarted(s.New, pod, 1, ago)
 		s.New[pod].OutOfMemory, s.New[pod].Code = "main", 137
 	}
 }
 
-func newUnready(pod int, ago time.Duration) func(*podhealth.Scene) {
-	return func(s *podhealth.Scene) { s.New[pod].Unready = now.Add(-ago) }
+func newUnready(pod int, ago time.Duration) func(*checks.Scene) {
+	return func(s *checks.Scene) { s.New[pod].Unready = now.Add(-ago) }
 }
 
-func before(old appv1alpha1.OldPods) func(*podhealth.Scene) {
-	return func(s *podhealth.Scene) { s.Before = old }
+func before(old appv1alpha1.OldPods) func(*checks.Scene) {
+	return func(s *checks.Scene) { s.Before = old }
 }
 
-func others(signal appv1alpha1.PodSignal, count int) func(*podhealth.Scene) {
-	return func(s *podhealth.Scene) { s.Others[signal] = count }
+func others(signal appv1alpha1.PodSignal, count int) func(*checks.Scene) {
+	return func(s *checks.Scene) { s.Others[signal] = count }
 }
 
-func many(count int) func(*podhealth.Scene) {
-	return func(s *podhealth.Scene) { s.New = pods(count, 5*time.Minute) }
+func many(count int) func(*checks.Scene) {
+	return func(s *checks.Scene) { s.New = pods(count, 5*time.Minute) }
 }
 
 func TestJudge(t *testing.T) {
 	const s = time.Second
 	for name, test := range map[string]struct {
-		scene   *podhealth.Scene
+		scene   *checks.Scene
 		signals []appv1alpha1.PodSignal
 		verdict appv1alpha1.CheckVerdict
 		reason  string
@@ -124,7 +125,7 @@ func TestJudge(t *testing.T) {
 			failed: []string{"web-1: 2 restarts after the pod was ready; container main ended with exit code 1"},
 		},
 		"two restarts of a pod where there was no pod before": {
-			scene: scene(newRestarted(1, 2, s), before(appv1alpha1.OldPods{}), func(s *podhealth.Scene) { s.Old = nil }), verdict: "Fail", reason: "CheckFailed",
+			scene: scene(newRestarted(1, 2, s), before(appv1alpha1.OldPods{}), func(s *checks.Scene) { s.Old = nil }), verdict: "Fail", reason: "CheckFailed",
 			message: "1 pod of the release restarted",
 			failed:  []string{"web-1: 2 restarts after the pod was ready; container main ended with exit code 1"},
 		},
@@ -186,11 +187,11 @@ func TestJudge(t *testing.T) {
 			failed:  []string{"web-0: not ready since 2026-11-20T11:59:20Z", "web-7: not ready since 2026-11-20T11:59:10Z"},
 		},
 		"readiness lost as by an old pod": {
-			scene:   scene(newUnready(0, 40*s), func(s *podhealth.Scene) { s.Old[1].Unready = now.Add(-35 * time.Second) }),
+			scene:   scene(newUnready(0, 40*s), func(s *checks.Scene) { s.Old[1].Unready = now.Add(-35 * time.Second) }),
 			verdict: "Inconclusive", reason: "CommonCause", message: "1 pod of the release stopped being ready, as old pods do",
 		},
 		"readiness lost, and an old pod was never ready": {
-			scene:   scene(newUnready(0, 40*s), func(s *podhealth.Scene) { s.Old[1].Unready = now.Add(-time.Hour) }),
+			scene:   scene(newUnready(0, 40*s), func(s *checks.Scene) { s.Old[1].Unready = now.Add(-time.Hour) }),
 			verdict: "Fail", reason: "CheckFailed", message: "1 pod of the release stopped being ready",
 			failed: []string{"web-0: not ready since 2026-11-20T11:59:20Z"},
 		},

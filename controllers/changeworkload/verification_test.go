@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changeworkload
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
+	metricsource "github.com/traas-stack/altershield-operator/controllers/source"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// judged is a policy of one rule that always fails, with a message of what it saw.
+func judged() *appv1alpha1.VerificationPolicy {
+	policy := &appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "own", UID: "vp-1"}}
+	policy.Spec.Mode = appv1alpha1.CheckObserve
+	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "sees", Type: appv1alpha1.CheckRule, Rule: &appv1alpha1.RuleCheck{
+		Expression: "false", MessageExpression: "string(newPods.size()) + ' new, old: ' + oldPods.map(pod, pod.name).join(' ')",
+	}}}
+	return policy
+}
+
+// oldPod is a pod of the version before, and its ReplicaSet.
+func oldPod() []client.Object {
+	labels := map[string]string{"admission-webhook-altershield.antgroup.com/version": older}
+	return []client.Object{
+		&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-0", UID: "rs-0", Labels: labels, OwnerReferences: ofSleep()}},
+		&corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sleep-0-1", UID: "old-1", Labels: labels, OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "sleep-0", UID: "rs-0", Controller: ptr.To(true)}}},
+			Status: corev1.PodStatus{Phase: "Running", ContainerStatuses: []corev1.ContainerStatus{{Name: "main", RestartCount: 3}}},
+		},
+	}
+}
+
+func TestReconcileJudgesTheNewAndTheOldPodsByARule(t *testing.T) {
+	g := NewWithT(t)
+	record := recordAt(2, version, "", "")
+	record.Status.ObservedRelease = 0
+	objects := append(sleepOf(2), record, judged(), finishedPod(1))
+	p := newPlane(t, append(objects, oldPod()...), nil)
+	rules, err := rule.NewCompiler()
+	g.Expect(err).NotTo(HaveOccurred())
+	p.Rules = rules
+	var found appv1alpha1.ChangeWorkload
+	p.reconcile()
+	g.Expect(p.api.Get(t.Context(), client.ObjectKeyFromObject(record), &found)).To(Succeed())
+	g.Expect(found.Status.Verification).NotTo(BeNil())
+	g.Expect(found.Status.Verification.OldPods.Pods).To(Equal(int32(1)))
+	g.Expect(found.Status.Verification.OldPods.Restarts).To(Equal(int64(3)))
+	p.reconcile()
+	g.Expect(p.api.Get(t.Context(), client.ObjectKeyFromObject(record), &found)).To(Succeed())
+	g.Expect(found.Status.Checks).To(HaveLen(1))
+	g.Expect(found.Status.Checks[0].Message).To(Equal("1 new, old: sleep-0-1"))
+}
+
+func TestReconcileSkipsTheChecksOfAKindWithoutPods(t *testing.T) {
+	g := NewWithT(t)
+	record, policy := recordAt(2, version, "", ""), judged()
+	record.Status.ObservedRelease = 0
+	policy.Spec.FailWhen = "checks.sees == 'Fail'"
+	p := newPlane(t, append(sleepOf(2), record, policy), nil)
+	p.Kinds = workload.Registry{cluster{}}
+	rules, err := rule.NewCompiler()
+	g.Expect(err).NotTo(HaveOccurred())
+	p.Rules = rules
+	p.phase("InProgress")
+	var found appv1alpha1.ChangeWorkload
+	p.reconcile()
+	p.reconcile()
+	g.Expect(p.api.Get(t.Context(), client.ObjectKeyFromObject(record), &found)).To(Succeed())
+	g.Expect(found.Status.Checks).To(HaveLen(1))
+	g.Expect(found.Status.Checks[0].Reason).To(Equal("NoPods"))
+	g.Expect(found.Status.Checks[0].Enforced).To(BeFalse())
+}
+
+func TestReconcileEndsALookAtMetricsThatCantBeRead(t *testing.T) {
+	g := NewWithT(t)
+	record, policy := recordAt(2, version, "Success", "AllPodsPassed"), judged()
+	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "errors", Type: appv1alpha1.CheckRatio, Ratio: &appv1alpha1.RatioCheck{
+		SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}, Threshold: &appv1alpha1.RatioThreshold{Max: "1%"},
+	}}}
+	record.Status.Verification = &appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{
+		{Policy: "default/own", UID: policy.UID, VerificationTerms: policy.Spec.VerificationTerms},
+	}}
+	record.Status.Checks = []appv1alpha1.CheckResult{{Policy: "default/own", Name: "errors", Type: "Ratio", Mode: "Observe", Verdict: "Pending"}}
+	p := newPlane(t, append(append(sleepOf(1), record, policy, finishedPod(1), passedBatch(1)), oldPod()...), nil)
+	p.Sources = &metricsource.Sources{Namespace: "altershieldoperator-system"}
+	p.prepare()
+	seen, _, err := p.decide(t.Context(), record.DeepCopy())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(seen.Verification.Pods.Old).To(HaveLen(1), "which the new ones are compared with")
+	p.reconcile()
+	var found appv1alpha1.ChangeWorkload
+	g.Expect(p.api.Get(t.Context(), client.ObjectKeyFromObject(record), &found)).To(Succeed())
+	g.Expect(found.Status.Checks).To(HaveLen(1))
+	g.Expect(string(found.Status.Checks[0].Verdict)).To(Equal("Inconclusive"))
+	g.Expect(found.Status.Checks[0].Reason).To(Equal("SourceMissing"))
+}

@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package ratio
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+)
+
+// generated is the characters of which Kubernetes makes names (k8s.io/apimachinery/pkg/util/rand), without vowels: the pods of web are told
+// from those of web-api.
+const generated = "[bcdfghjklmnpqrstvwxz2456789]"
+
+// maxOwner is the longest name of a workload whose pods' names can be told: Kubernetes shortens longer ones.
+const maxOwner = 46
+
+// podNames returns a pattern that the names of all pods of a workload match, those of the past as well. It reports whether names of pods of
+// other workloads don't.
+func podNames(kind, name string) (pattern string, exact bool) {
+	quoted := regexp.QuoteMeta(name)
+	if len(name) > maxOwner {
+		return regexp.QuoteMeta(name[:maxOwner]) + ".*", false
+	}
+	switch kind {
+	case "Deployment":
+		return quoted + "-" + generated + "{1,10}-" + generated + "{5}", true
+	case "StatefulSet":
+		return quoted + "-[0-9]+", true
+	case "DaemonSet":
+		return quoted + "-" + generated + "{5}", true
+	default:
+		return quoted + "-.+", false
+	}
+}
+
+// Queries returns the PromQL queries of the bad events and of all events of the pods of a workload, each a series by pod.
+func Queries(release *checks.Scene, check *appv1alpha1.RatioCheck, names appv1alpha1.SourceLabels) (bad, total string, err error) {
+	pattern, _ := podNames(release.Kind, release.Name)
+	own := []*labels.Matcher{
+		labels.MustNewMatcher(labels.MatchEqual, names.Namespace, release.Namespace), labels.MustNewMatcher(labels.MatchRegexp, names.Pod, pattern),
+	}
+	totalMatchers, err := matchers(check.Total.Matchers)
+	if err != nil {
+		return "", "", fmt.Errorf("total.%w", err)
+	}
+	badMatchers, err := matchers(check.Bad.Matchers)
+	if err != nil {
+		return "", "", fmt.Errorf("bad.%w", err)
+	}
+	badMetric := check.Bad.Metric
+	if badMetric == "" {
+		badMetric, badMatchers = check.Total.Metric, append(badMatchers, totalMatchers...)
+	}
+	sum := func(metric string, matching []*labels.Matcher) string {
+		selectors := make([]string, 0, len(own)+len(matching))
+		for _, matcher := range append(matching, own...) {
+			selectors = append(selectors, matcher.String())
+		}
+		return fmt.Sprintf("sum by (%s) (%s{%s})", names.Pod, metric, strings.Join(selectors, ","))
+	}
+	return sum(badMetric, badMatchers), sum(check.Total.Metric, totalMatchers), nil
+}
+
+// matchers returns the label matchers of texts. Each text is one matcher, so that none can end the selector.
+func matchers(texts []string) ([]*labels.Matcher, error) {
+	var found []*labels.Matcher
+	for i, text := range texts {
+		parsed, err := parser.NewParser(parser.Options{}).ParseMetricSelector("{" + text + "}")
+		if err != nil || len(parsed) != 1 || parsed[0].Name == model.MetricNameLabel {
+			return nil, fmt.Errorf(`matchers[%d]: %q is not one label matcher, such as code=~"5.."`, i, text)
+		}
+		found = append(found, parsed[0])
+	}
+	return found, nil
+}
+
+// Problems returns why a check is unusable, each with its field; none if it is usable.
+func Problems(check *appv1alpha1.RatioCheck) (problems []string) {
+	for field, texts := range map[string][]string{"bad": check.Bad.Matchers, "total": check.Total.Matchers} {
+		if _, err := matchers(texts); err != nil {
+			problems = append(problems, field+"."+err.Error())
+		}
+	}
+	return problems
+}

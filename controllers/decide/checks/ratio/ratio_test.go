@@ -1,0 +1,234 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package ratio_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
+)
+
+// interval is the time between two looks. The release of the tests begins after the second moment.
+const interval = 15 * time.Second
+
+var began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// moments returns so many moments.
+func moments(count int) []time.Time {
+	all := make([]time.Time, count)
+	for i := range all {
+		all[i] = began.Add(time.Duration(i-1) * interval)
+	}
+	return all
+}
+
+// rising returns a counter that rises by so much in each look, from a moment on.
+func rising(from, count int, each float64) []float64 {
+	values := make([]float64, count)
+	for i := range values {
+		if values[i] = math.NaN(); i >= from {
+			values[i] = each * float64(i-from)
+		}
+	}
+	return values
+}
+
+// until returns a counter that is gone after a moment.
+func until(last int, values []float64) []float64 {
+	for i := range values {
+		if i > last {
+			values[i] = math.NaN()
+		}
+	}
+	return values
+}
+
+// pod is a pod since a moment.
+func pod(name string, moment int) checks.Pod {
+	at := began.Add(time.Duration(moment-1) * interval)
+	return checks.Pod{Name: name, UID: types.UID(name), Since: at, Created: at, Ready: true}
+}
+
+func comparison() *appv1alpha1.RatioCheck {
+	return &appv1alpha1.RatioCheck{Comparison: &appv1alpha1.RatioComparison{Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5}}
+}
+
+func threshold() *appv1alpha1.RatioCheck {
+	return &appv1alpha1.RatioCheck{Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 3, MinEvents: 20}}
+}
+
+// scene is a Deployment with an old pod and a new one since the third moment.
+func scene() *checks.Scene {
+	return &checks.Scene{
+		Kind: "Deployment", Namespace: "shop", Name: "web", Began: began,
+		New: []checks.Pod{pod("web-7d4b9-x7k2p", 2)}, Old: []checks.Pod{pod("web-5c6f8-b2c4d", -100)},
+	}
+}
+
+// counted has the counters of the pods of scene at so many moments, with so many of a thousand events bad.
+func counted(count int, news, olds float64) ratio.Counters {
+	return ratio.Counters{
+		Moments: moments(count),
+		Bad:     map[string][]float64{"web-7d4b9-x7k2p": rising(2, count, news), "web-5c6f8-b2c4d": rising(0, count, olds)},
+		Total:   map[string][]float64{"web-7d4b9-x7k2p": rising(2, count, 1000), "web-5c6f8-b2c4d": rising(0, count, 1000)},
+	}
+}
+
+func TestJudge(t *testing.T) {
+	noPods := func() *checks.Scene {
+		release := scene()
+		release.New = nil
+		return release
+	}
+	without := func(counters ratio.Counters, pod string) ratio.Counters {
+		delete(counters.Total, pod)
+		delete(counters.Bad, pod)
+		return counters
+	}
+	old := "0.2% on 1 old pod"
+	for name, row := range map[string]struct {
+		release                  *checks.Scene
+		check                    *appv1alpha1.RatioCheck
+		counters                 ratio.Counters
+		ended                    bool
+		verdict, reason, message string
+		final                    bool
+	}{
+		"more errors than the old pods": {scene(), comparison(), counted(12, 32, 2), false,
+			"Fail", "CheckFailed", "3.2% on 1 new pod (128 events), " + old + " (x16, tolerated x1.5)", false},
+		"too few looks":               {scene(), comparison(), counted(6, 32, 2), false, "Pass", "CheckPassed", "", false},
+		"as many errors":              {scene(), comparison(), counted(6, 2, 2), false, "Pass", "CheckPassed", "", false},
+		"no errors, early":            {scene(), comparison(), counted(40, 2, 2), false, "Pass", "PassedEarly", "", true},
+		"too little to tell, the end": {scene(), comparison(), counted(6, 2, 2), true, "Inconclusive", "LowTraffic", "", false},
+		"no metrics on the new pods": {scene(), comparison(), without(counted(12, 0, 2), "web-7d4b9-x7k2p"), true,
+			"Inconclusive", "MissingOnNewPods", "", false},
+		"no metrics at all": {scene(), comparison(), ratio.Counters{Moments: moments(12)}, true, "Inconclusive", "MetricMissing", "", false},
+		"no metrics so far": {scene(), comparison(), ratio.Counters{Moments: moments(12)}, false, "Pass", "CheckPassed", "", false},
+		"no pods":           {noPods(), comparison(), counted(12, 0, 2), true, "Inconclusive", "NoData", "", false},
+		"never asked":       {scene(), comparison(), ratio.Counters{}, true, "Inconclusive", "NoData", "", false},
+		"a source that's away": {scene(), comparison(), ratio.Counters{Reason: "SourceUnavailable", Message: "no answer"}, true,
+			"Inconclusive", "SourceUnavailable", "no answer", false},
+		"a source that's away for now": {scene(), comparison(), ratio.Counters{Reason: "SourceUnavailable", Message: "no answer"}, false,
+			"Pass", "CheckPassed", "", false},
+		"above the threshold":             {scene(), threshold(), counted(7, 32, 2), false, "Fail", "CheckFailed", "3.2% on 1 new pod (96 events), at most 1% is allowed", false},
+		"above the threshold, for a look": {scene(), threshold(), counted(6, 32, 2), false, "Pass", "CheckPassed", "", false},
+		"below the threshold":             {scene(), threshold(), counted(9, 2, 2), true, "Pass", "CheckPassed", "0.2% on 1 new pod (10 events), at most 1% is allowed", true},
+		"a tolerance that is no number": {scene(), &appv1alpha1.RatioCheck{Comparison: &appv1alpha1.RatioComparison{MinDelta: "1%"}}, counted(9, 2, 2), true,
+			"Inconclusive", "EvaluationError", `comparison.tolerance: strconv.ParseFloat: parsing "": invalid syntax`, false},
+		"a difference that is no number": {scene(), &appv1alpha1.RatioCheck{Comparison: &appv1alpha1.RatioComparison{Tolerance: "2", MinDelta: "much"}}, counted(9, 2, 2), true,
+			"Inconclusive", "EvaluationError", `comparison.minDelta: "much" is not a percentage: strconv.ParseFloat: parsing "much": invalid syntax`, false},
+		"a threshold that is no number": {scene(), &appv1alpha1.RatioCheck{Threshold: &appv1alpha1.RatioThreshold{Max: "%"}}, counted(9, 2, 2), true,
+			"Inconclusive", "EvaluationError", `threshold.max: "%" is not a percentage: strconv.ParseFloat: parsing "": invalid syntax`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			found := ratio.Judge(row.release, row.check, row.counters, ratio.Terms{Warmup: interval, Share: 0.01, Ended: row.ended, Again: time.Minute})
+			g.Expect(string(found.Verdict)+" "+found.Reason).To(Equal(row.verdict+" "+row.reason), found.Message)
+			if row.message != "" {
+				g.Expect(found.Message).To(Equal(row.message))
+			}
+			g.Expect(found.Final).To(Equal(row.final))
+			g.Expect(found.Again).To(Equal(map[string]time.Duration{"Pass": time.Minute}[row.verdict]))
+			if row.verdict == "Fail" {
+				g.Expect(found.Pods).To(HaveExactElements(appv1alpha1.CheckedPod{Pod: "web-7d4b9-x7k2p", UID: "web-7d4b9-x7k2p", Message: found.Message}))
+			}
+		})
+	}
+}
+
+func TestJudgeNeedsMoreEvidenceForASmallerShare(t *testing.T) {
+	g := NewWithT(t)
+	found := ratio.Judge(scene(), comparison(), counted(8, 32, 2), ratio.Terms{Warmup: interval, Share: 0.01})
+	g.Expect(string(found.Verdict)).To(Equal("Fail"), "each of four looks is at most four times the evidence")
+	found = ratio.Judge(scene(), comparison(), counted(8, 32, 2), ratio.Terms{Warmup: interval, Share: 0.003})
+	g.Expect(string(found.Verdict)).To(Equal("Pass"))
+}
+
+func TestLeastLooksAreThoseThatAFailureNeeds(t *testing.T) {
+	g := NewWithT(t)
+	counters := func(looks int) ratio.Counters { return counted(looks+4, 900, 2) }
+	for _, check := range []*appv1alpha1.RatioCheck{comparison(), threshold()} {
+		least := int(ratio.LeastLooks(check))
+		g.Expect(string(ratio.Judge(scene(), check, counters(least), ratio.Terms{Warmup: interval, Share: 0.01}).Verdict)).To(Equal("Fail"))
+		g.Expect(string(ratio.Judge(scene(), check, counters(least-1), ratio.Terms{Warmup: interval, Share: 0.01}).Verdict)).To(Equal("Pass"))
+	}
+}
+
+func TestJudgeNeedsEvents(t *testing.T) {
+	check := comparison()
+	check.Comparison.MinEvents = 1000
+	found := ratio.Judge(scene(), check, counted(12, 32, 2), ratio.Terms{Warmup: interval, Share: 0.01})
+	NewWithT(t).Expect(string(found.Verdict)).To(Equal("Pass"))
+}
+
+// With the looks of old pods that are gone since, a verdict is the same as with those that were still there.
+func TestJudgeCountsOldPodsThatAreGone(t *testing.T) {
+	for _, row := range []struct {
+		kind, old string
+		counts    bool
+	}{
+		{"Deployment", "web-5c6f8-b2c4d", true},
+		{"StatefulSet", "web-1", true},
+		{"DaemonSet", "web-b2c4d", true},
+		{"Game", "web-b2c4d", false}, // it may be a pod of another workload
+	} {
+		t.Run(row.kind, func(t *testing.T) {
+			release := &checks.Scene{Kind: row.kind, Namespace: "shop", Name: "web", Began: began, New: []checks.Pod{pod("web-new", 2)}}
+			counters := ratio.Counters{
+				Moments: moments(12),
+				Bad:     map[string][]float64{"web-new": rising(2, 12, 32), row.old: until(8, rising(0, 12, 2))},
+				Total:   map[string][]float64{"web-new": rising(2, 12, 1000), row.old: until(8, rising(0, 12, 1000))},
+			}
+			found := ratio.Judge(release, comparison(), counters, ratio.Terms{Warmup: interval, Share: 0.01})
+			NewWithT(t).Expect(string(found.Verdict)).To(Equal(map[bool]string{true: "Fail", false: "Pass"}[row.counts]), found.Message)
+		})
+	}
+}
+
+// A pod of a StatefulSet has the name of its predecessor, whose counter goes on until then.
+func TestJudgeTellsAPodFromItsPredecessor(t *testing.T) {
+	g := NewWithT(t)
+	release := &checks.Scene{Kind: "StatefulSet", Namespace: "shop", Name: "web", Began: began, New: []checks.Pod{pod("web-0", 8)}}
+	bad, total := rising(0, 20, 2), rising(0, 20, 1000)
+	for i := 8; i < 20; i++ {
+		bad[i], total[i] = 32*float64(i-8), 1000*float64(i-8)
+	}
+	olds := rising(0, 20, 1000)
+	release.Old = []checks.Pod{pod("web-1", -100)}
+	counters := ratio.Counters{
+		Moments: moments(20), Bad: map[string][]float64{"web-0": bad, "web-1": rising(0, 20, 2)}, Total: map[string][]float64{"web-0": total, "web-1": olds},
+	}
+	found := ratio.Judge(release, comparison(), counters, ratio.Terms{Warmup: interval, Share: 0.01})
+	g.Expect(string(found.Verdict)).To(Equal("Fail"))
+	g.Expect(found.Message).To(HavePrefix("3.2% on 1 new pod (128 events), 0.2% on 2 old pods (x16"))
+}
+
+// Pods that began in the release, but ended before they were seen, may be of either version.
+func TestJudgeLeavesOutPodsOfNeitherVersion(t *testing.T) {
+	counters := counted(12, 32, 2)
+	counters.Bad["web-5c6f8-zzzzz"], counters.Total["web-5c6f8-zzzzz"] = rising(3, 12, 1000), rising(3, 12, 1000)
+	found := ratio.Judge(scene(), comparison(), counters, ratio.Terms{Warmup: interval, Share: 0.01})
+	NewWithT(t).Expect(found.Message).To(ContainSubstring("on 1 old pod"), fmt.Sprint(found.Verdict))
+}

@@ -1,0 +1,133 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/hack/prometheus"
+)
+
+var _ = Describe("A VerificationPolicy that looks at metrics", func() {
+	BeforeEach(patient)
+	BeforeEach(withoutBuiltIn)
+
+	It("suspends a Deployment in its first step whose new pod has more errors than the old ones", func(ctx context.Context) {
+		namespace := pacedNamespace(ctx, `[{"replicas": 1}, {"percent": 100}]`, "")
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		old := verified(ctx, namespace, "sleep").Spec.Reversion
+		sourceOf(ctx, scraped(ctx, namespace))
+		commands := strings.Join(blocks("verification.md", "Metrics")[:1], "")
+		bash(ctx, strings.ReplaceAll(commands, "-n default", "-n "+namespace))
+		output, err := kubectl(ctx, "-n", namespace, "patch", "vpol", "errors", "--type=merge", "-p", `{"spec":{"warmupSeconds":0,"intervalSeconds":10}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+
+		_, err = release(ctx, namespace, "failing")
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(func() []string { return failedPods(ctx, namespace) }).WithTimeout(3 * time.Minute).Should(ConsistOf(MatchRegexp(
+			`^sleep-\S+ \S+% on 1 new pod \(\d+ events\), \S+% on 4 old pods \(x\d+.*, tolerated x1.5\) \(VerificationPolicy ` + namespace + `/errors errors\)$`)))
+		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
+		Expect(podsAt(ctx, namespace, old)).To(HaveLen(4), "the first step has one new pod")
+	})
+
+	It("is inconclusive, and fails nothing, while its source doesn't answer", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		away := httptest.NewServer(http.NotFoundHandler())
+		DeferCleanup(away.Close)
+		sourceOf(ctx, away.URL)
+		output, err := kubectlWith(ctx, fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy",
+			"metadata": {"namespace": %q, "name": "slo"}, "spec": {"mode": "Enforce", "bakeSeconds": 0, "checks": [{"name": "errors", "type": "Ratio",
+			"ratio": {"sourceRef": {"name": "prometheus"}, "total": {"metric": "requests_total"}, "bad": {"metric": "errors_total"}, "threshold": {"max": "1%%"}}}]}}`,
+			namespace), "apply", "-f", "-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		Eventually(func() string {
+			output, _ := kubectl(ctx, "-n", namespace, "get", "cw", "-o", `jsonpath={.items[0].status.checks[0]['verdict','reason']}`)
+			return output
+		}).WithTimeout(time.Minute).Should(Equal("Inconclusive SourceUnavailable"))
+		Expect(failedPods(ctx, namespace)).To(BeEmpty())
+	})
+
+	It("is denied where a matcher is none", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		output, err := kubectlWith(ctx, fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy",
+			"metadata": {"namespace": %q, "name": "slo"}, "spec": {"checks": [{"name": "errors", "type": "Ratio",
+			"ratio": {"sourceRef": {"name": "prometheus"}, "total": {"metric": "requests_total"}, "bad": {"matchers": ["code=5.."]}, "threshold": {"max": "1%%"}}}]}}`,
+			namespace), "apply", "-f", "-")
+		Expect(err).To(HaveOccurred())
+		Expect(output).To(ContainSubstring(`VerificationPolicy slo: spec.checks[0].ratio.bad.matchers[0]: "code=5.." is not one label matcher, such as code=~"5.."`))
+	})
+})
+
+// sourceOf has the VerificationSource prometheus lead to an address during a spec, and waits until the operator has asked it.
+func sourceOf(ctx context.Context, address string) {
+	GinkgoHelper()
+	apply := strings.ReplaceAll(strings.Join(blocks("sources.md", "A first source"), ""), "http://prometheus.monitoring:9090", address)
+	bash(ctx, apply)
+	DeferCleanup(func(ctx context.Context) {
+		bash(ctx, "kubectl delete -n "+system+" vsrc/prometheus --ignore-not-found")
+	})
+	Eventually(func() string {
+		output, _ := kubectl(ctx, "-n", system, "get", "vsrc", "prometheus", "-o", "jsonpath={.status.observedGeneration}{.metadata.generation}")
+		return output
+	}).Should(MatchRegexp(`^(\d+)\s*$`))
+}
+
+// scraped returns the address of a real Prometheus that scrapes the pods of a namespace: a thousand requests a second each, of which two fail,
+// or fifty where the label test is failing.
+func scraped(ctx context.Context, namespace string) string {
+	GinkgoHelper()
+	metrics := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		var pods corev1.PodList
+		if err := kube.List(request.Context(), &pods, client.InNamespace(namespace)); err != nil {
+			http.Error(writer, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		for i := range pods.Items {
+			pod, failed := &pods.Items[i], 2.0
+			if pod.Labels["test"] == "failing" {
+				failed = 50
+			}
+			age := time.Since(pod.CreationTimestamp.Time).Seconds()
+			for code, rate := range map[string]float64{"200": 1000 - failed, "500": failed} {
+				fmt.Fprintf(writer, "http_requests_total{namespace=%q,pod=%q,code=%q} %.0f\n", namespace, pod.Name, code, rate*age)
+			}
+		}
+	}))
+	DeferCleanup(metrics.Close)
+	programs, err := prometheus.Ensure(ctx, GinkgoWriter)
+	if errors.Is(err, prometheus.ErrUnavailable) {
+		Skip(err.Error())
+	}
+	Expect(err).NotTo(HaveOccurred())
+	address, stop, err := programs.StartScraping(context.WithoutCancel(ctx), GinkgoT().TempDir(), strings.TrimPrefix(metrics.URL, "http://"))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(stop)
+	return address
+}

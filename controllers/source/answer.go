@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package source
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+)
+
+// answerOf returns a value of the Prometheus API with at most so many series.
+func answerOf(value model.Value, warnings prometheusv1.Warnings, maxSeries int32) (Answer, error) {
+	answer := Answer{}
+	for _, warning := range warnings {
+		answer.Warnings = append(answer.Warnings, clean(warning))
+	}
+	switch value := value.(type) {
+	case model.Matrix:
+		for _, stream := range value {
+			answer.add(stream.Metric, stream.Values, len(stream.Histograms))
+		}
+	case model.Vector:
+		for _, sample := range value {
+			if sample.Histogram != nil {
+				answer.add(sample.Metric, nil, 1)
+				continue
+			}
+			answer.add(sample.Metric, []model.SamplePair{{Timestamp: sample.Timestamp, Value: sample.Value}}, 0)
+		}
+	case *model.Scalar:
+		answer.add(nil, []model.SamplePair{{Timestamp: value.Timestamp, Value: value.Value}}, 0)
+	default:
+		return Answer{}, &Error{Kind: KindBadQuery, Message: fmt.Sprintf("the query returns a %s, not numbers", value.Type())}
+	}
+	if len(answer.Series) > int(maxSeries) {
+		return Answer{}, &Error{Kind: KindTooLarge, Message: fmt.Sprintf("the answer has more than limits.maxSeries, %d series", maxSeries)}
+	}
+	return answer, nil
+}
+
+// add adds a series. Series of which nothing is left stay: they tell that there is something without a number.
+func (a *Answer) add(metric model.Metric, values []model.SamplePair, histograms int) {
+	series := Series{Labels: make(map[string]string, len(metric)), Samples: make([]Sample, 0, len(values))}
+	for name, value := range metric {
+		series.Labels[string(name)] = string(value)
+	}
+	a.Gaps += histograms
+	for _, pair := range values {
+		value := float64(pair.Value)
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			a.Gaps++
+			continue
+		}
+		series.Samples = append(series.Samples, Sample{At: time.UnixMilli(int64(pair.Timestamp)).UTC(), Value: value})
+	}
+	a.Series = append(a.Series, series)
+}
+
+// failureOf returns the failure that the API client returned: one of the exchange, or of decoding an answer that is none of the API. The
+// latter's message may have parts of the body, so it isn't shown.
+func failureOf(err error) *Error {
+	if failure, ok := errors.AsType[*Error](err); ok {
+		return failure
+	}
+	return &Error{Kind: KindUnavailable, Message: "the answer is not one of the Prometheus API: see spec.url", err: err}
+}

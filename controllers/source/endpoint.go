@@ -1,0 +1,230 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+	"github.com/sony/gobreaker/v2"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
+	"k8s.io/utils/clock"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+const (
+	// failureThreshold is the number of consecutive unanswered queries that opens the circuit breaker.
+	failureThreshold = 5
+	// OpenPeriod is the time for which it stays open. Then one query probes the source.
+	OpenPeriod = 30 * time.Second
+	// instantPeriod is how long the answer at one time is kept.
+	instantPeriod = 15 * time.Second
+)
+
+// endpoint asks one source, and protects it: equal queries are sent once, and not too many at a time.
+type endpoint struct {
+	name    string
+	api     prometheusv1.API
+	close   func()
+	limits  appv1alpha1.SourceLimits
+	clock   clock.PassiveClock
+	metrics *Metrics
+	breaker *gobreaker.CircuitBreaker[Answer]
+	limiter *rate.Limiter
+	slots   *semaphore.Weighted
+	outage  atomic.Pointer[Error]
+	flights singleflight.Group
+
+	mutex sync.Mutex
+	// pause is until when the source wants no queries.
+	pause time.Time
+	kept  map[string]kept
+}
+
+// kept is an answer that is used again until a time.
+type kept struct {
+	answer Answer
+	until  time.Time
+}
+
+func newEndpoint(name string, to *exchange, limits appv1alpha1.SourceLimits, metrics *Metrics) *endpoint {
+	return &endpoint{
+		name: name, api: prometheusv1.NewAPI(to), close: to.http.CloseIdleConnections, limits: limits, clock: to.clock, metrics: metrics,
+		limiter: rate.NewLimiter(rate.Limit(limits.QueriesPerSecond), int(limits.Burst)),
+		slots:   semaphore.NewWeighted(int64(limits.Concurrent)),
+		kept:    map[string]kept{},
+		breaker: gobreaker.NewCircuitBreaker[Answer](gobreaker.Settings{
+			Timeout:      OpenPeriod,
+			ReadyToTrip:  func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failureThreshold },
+			IsSuccessful: func(err error) bool { return kindOf(err) != KindUnavailable },
+			IsExcluded:   func(err error) bool { return errors.Is(err, errNotSent) },
+		}),
+	}
+}
+
+// errNotSent is the error of queries that weren't sent, and so say nothing about the source.
+var errNotSent = errors.New("the query wasn't sent")
+
+// queryRange returns the answer for a window, which is kept until the next step.
+func (e *endpoint) queryRange(ctx context.Context, query string, window Window) (Answer, error) {
+	over := prometheusv1.Range{Start: window.Start, End: window.End, Step: window.Step}
+	key := fmt.Sprintf("%d %d %d %s", window.Start.UnixNano(), window.End.UnixNano(), window.Step, query)
+	return e.share(ctx, key, window.End.Add(window.Step), func(ctx context.Context) (Answer, error) {
+		return e.decode(e.api.QueryRange(ctx, query, over, e.options()...))
+	})
+}
+
+// queryInstant returns the answer at a time, which is kept for a while.
+func (e *endpoint) queryInstant(ctx context.Context, query string, at time.Time) (Answer, error) {
+	return e.share(ctx, fmt.Sprintf("%d %s", at.UnixNano(), query), e.clock.Now().Add(instantPeriod), func(ctx context.Context) (Answer, error) {
+		return e.decode(e.api.Query(ctx, query, at, e.options()...))
+	})
+}
+
+// options asks for one series more than may be used: what is cut off must not pass for the whole.
+func (e *endpoint) options() []prometheusv1.Option {
+	return []prometheusv1.Option{prometheusv1.WithTimeout(e.timeout()), prometheusv1.WithLimit(uint64(e.limits.MaxSeries) + 1)}
+}
+
+func (e *endpoint) timeout() time.Duration {
+	return time.Duration(e.limits.TimeoutSeconds) * time.Second
+}
+
+func (e *endpoint) decode(value model.Value, warnings prometheusv1.Warnings, err error) (Answer, error) {
+	if err != nil {
+		return Answer{}, failureOf(err)
+	}
+	return answerOf(value, warnings, e.limits.MaxSeries)
+}
+
+// share returns the answer that is kept, or that of the flight under way, or asks. An answer is kept until a time, and a failure isn't.
+func (e *endpoint) share(ctx context.Context, key string, until time.Time, ask func(context.Context) (Answer, error)) (Answer, error) {
+	if answer, found := e.find(key); found {
+		return answer, nil
+	}
+	if ctx.Err() != nil { // else the answer might be there before the select below, and nobody waits for it
+		return Answer{}, e.ended(ctx)
+	}
+	flight := e.flights.DoChan(key, func() (any, error) {
+		answer, err := e.protect(context.WithoutCancel(ctx), ask) // others wait for it, too
+		if err == nil {
+			e.keep(key, kept{answer, until})
+		}
+		return answer, err
+	})
+	select {
+	case <-ctx.Done():
+		return Answer{}, e.ended(ctx)
+	case landed := <-flight:
+		answer, _ := landed.Val.(Answer)
+		return answer, landed.Err
+	}
+}
+
+// ended returns that nobody waits for an answer any more.
+func (e *endpoint) ended(ctx context.Context) error {
+	return fmt.Errorf("asking VerificationSource %s: %w", e.name, ctx.Err())
+}
+
+func (e *endpoint) find(key string) (Answer, bool) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	found, ok := e.kept[key]
+	return found.answer, ok && e.clock.Now().Before(found.until)
+}
+
+// keep keeps an answer, and drops those whose time is over.
+func (e *endpoint) keep(key string, answer kept) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	now := e.clock.Now()
+	for key, old := range e.kept {
+		if !now.Before(old.until) {
+			delete(e.kept, key)
+		}
+	}
+	e.kept[key] = answer
+}
+
+// protect asks unless the source is down or wants a pause, and counts the outcome.
+func (e *endpoint) protect(ctx context.Context, ask func(context.Context) (Answer, error)) (Answer, error) {
+	answer, err := e.breaker.Execute(func() (Answer, error) {
+		if err := e.admit(ctx); err != nil {
+			return Answer{}, err
+		}
+		defer e.slots.Release(1)
+		answer, err := ask(ctx)
+		if failure, ok := errors.AsType[*Error](err); ok {
+			failure.Source = e.name
+			e.learn(failure)
+		}
+		e.metrics.answered(e.name, kindOf(err))
+		return answer, err
+	})
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		err = e.outage.Load()
+		e.metrics.skipped(e.name)
+	} else if errors.Is(err, errNotSent) {
+		e.metrics.skipped(e.name)
+	}
+	return answer, err
+}
+
+// learn remembers what a failure says about the queries to come.
+func (e *endpoint) learn(failure *Error) {
+	switch failure.Kind {
+	case KindUnavailable:
+		e.outage.Store(failure)
+	case KindThrottled:
+		e.mutex.Lock()
+		defer e.mutex.Unlock()
+		e.pause = e.clock.Now().Add(failure.RetryAfter)
+	}
+}
+
+// admit waits for a slot, and until the limit of the rate permits a query. The caller releases the slot.
+func (e *endpoint) admit(ctx context.Context) error {
+	e.mutex.Lock()
+	pause := e.pause.Sub(e.clock.Now())
+	e.mutex.Unlock()
+	if pause > 0 {
+		return e.throttled(tooMany, pause)
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.timeout())
+	defer cancel()
+	if err := e.slots.Acquire(ctx, 1); err != nil {
+		return e.throttled(fmt.Sprintf("limits.concurrent, %d queries are unanswered", e.limits.Concurrent), e.timeout())
+	}
+	if err := e.limiter.Wait(ctx); err != nil {
+		e.slots.Release(1)
+		return e.throttled(fmt.Sprintf("more than limits.queriesPerSecond, %d queries a second are asked", e.limits.QueriesPerSecond), e.timeout())
+	}
+	return nil
+}
+
+func (e *endpoint) throttled(message string, pause time.Duration) *Error {
+	return &Error{Source: e.name, Kind: KindThrottled, Message: message, RetryAfter: pause, err: errNotSent}
+}

@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package source
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// agent is the User-Agent of the operator.
+	agent = "altershield-operator"
+	// maxHeader is the maximum size of a response's header, in bytes.
+	maxHeader = 64 << 10
+)
+
+// connection is how a source is reached.
+type connection struct {
+	address    *url.URL
+	authority  *x509.CertPool
+	serverName string
+	// header has the headers of every request, with the credentials.
+	header   http.Header
+	timeout  time.Duration
+	maxBytes int32
+	slots    int
+}
+
+// exchange sends requests to a source and reads the answers, as the API client of Prometheus needs it. It returns an *Error without a source
+// for every failure, so that the API client never sees the body of one.
+type exchange struct {
+	connection
+	http  *http.Client
+	clock clock.PassiveClock
+}
+
+var _ api.Client = &exchange{}
+
+func newExchange(to connection, guard Guard, clock clock.PassiveClock) *exchange {
+	return &exchange{connection: to, clock: clock, http: &http.Client{
+		// A redirect would carry the credentials elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			Proxy:       nil, // the guard would only see the proxy
+			DialContext: (&net.Dialer{Timeout: to.timeout, Control: guard.control}).DialContext,
+			TLSClientConfig: &tls.Config{
+				MinVersion: tls.VersionTLS12, RootCAs: to.authority, ServerName: to.serverName,
+			},
+			TLSHandshakeTimeout:    to.timeout,
+			ForceAttemptHTTP2:      true,
+			MaxConnsPerHost:        to.slots,
+			MaxIdleConnsPerHost:    to.slots,
+			IdleConnTimeout:        90 * time.Second,
+			MaxResponseHeaderBytes: maxHeader,
+		},
+	}}
+}
+
+// URL returns the address of an endpoint. Those of queries have no arguments in their paths.
+func (e *exchange) URL(endpoint string, _ map[string]string) *url.URL {
+	return e.address.JoinPath(endpoint)
+}
+
+// Do sends a request.
+func (e *exchange) Do(ctx context.Context, request *http.Request) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	request = request.WithContext(ctx)
+	for name, values := range e.header {
+		request.Header[name] = values
+	}
+	response, err := e.http.Do(request)
+	if err != nil {
+		return nil, nil, ofFault(err, e.timeout, e.maxBytes)
+	}
+	defer response.Body.Close()
+	body, err := readAll(response.Body, e.maxBytes)
+	if err != nil {
+		return nil, nil, ofFault(err, e.timeout, e.maxBytes)
+	}
+	unknown := response.StatusCode == http.StatusMethodNotAllowed || response.StatusCode == http.StatusNotImplemented
+	if request.Method == http.MethodPost && unknown {
+		return response, nil, fmt.Errorf("POST: HTTP %d", response.StatusCode) // the API client asks again by GET
+	}
+	if failure := ofResponse(response.StatusCode, response.Header, body, e.clock.Now()); failure != nil {
+		return nil, nil, failure
+	}
+	return response, body, nil
+}
+
+// readAll reads a body that isn't too large. That of a compressed response is the uncompressed one.
+func readAll(body io.Reader, maxBytes int32) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(body, int64(maxBytes)+1))
+	if err == nil && len(content) > int(maxBytes) {
+		err = errTooLarge
+	}
+	return content, err
+}

@@ -1,0 +1,261 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package source
+
+import (
+	"compress/gzip"
+	"crypto/tls"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+func TestLookFindsFaultsOfASource(t *testing.T) {
+	endless := func(writer http.ResponseWriter, _ *http.Request) {
+		for _, err := writer.Write([]byte(`{"status":"`)); err == nil; {
+			_, err = writer.Write(make([]byte, 64<<10))
+		}
+	}
+	for name, row := range map[string]struct {
+		handler  http.HandlerFunc
+		expected string
+		up       float64
+	}{
+		"a failure":           {says(500, `{"status":"error","error":"boom"}`), "SourceUnavailable the source failed (HTTP 500): boom", 0},
+		"a page":              {says(200, "<html>secret</html>"), "SourceUnavailable the answer is not one of the Prometheus API: see spec.url", 0},
+		"another API":         {says(200, `{"status":"success","data":{"resultType":"secret"}}`), "SourceUnavailable the answer is not one of the Prometheus API: see spec.url", 0},
+		"an error with 200":   {says(200, `{"status":"error","error":"secret"}`), "SourceUnavailable the answer is not one of the Prometheus API: see spec.url", 0},
+		"nothing":             {says(200, ""), "SourceUnavailable the answer is not one of the Prometheus API: see spec.url", 0},
+		"no content":          {says(204, ""), "SourceUnavailable the answer is not one of the Prometheus API: see spec.url", 0},
+		"a closed connection": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "SourceUnavailable EOF", 0},
+		"no end":              {endless, "TooLarge the answer has more than limits.maxBytes, 65536 bytes", 1},
+		"a bomb":              {bomb, "TooLarge the answer has more than limits.maxBytes, 65536 bytes", 1},
+		"a long header":       {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("A", strings.Repeat("a", 100<<10)) }, "SourceUnavailable net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 65536 bytes; aborted", 0},
+		"a redirect":          {http.RedirectHandler("http://169.254.169.254/latest/meta-data/", http.StatusFound).ServeHTTP, "SourceUnavailable the source redirects (HTTP 302), which the operator doesn't follow: correct spec.url", 0},
+		"no credentials":      {says(401, ""), "Unauthorized the source doesn't accept the credentials (HTTP 401): see spec.auth", 1},
+		"too many queries":    {says(429, ""), "SourceThrottled the source refuses further queries for now (HTTP 429)", 1},
+		"no query at all":     {says(405, ""), "SourceUnavailable the source failed (HTTP 405)", 0},
+		"a text":              {says(200, `{"status":"success","data":{"resultType":"string","result":[1,"a"]}}`), "SourceUnavailable the answer is not one of the Prometheus API: see spec.url", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			sources := newSources(t)
+			failure := look(t, sources, define(serve(t, row.handler), func(s *appv1alpha1.VerificationSourceSpec) { s.Limits.MaxBytes = 65536 }))
+			g.Expect(string(failure.Kind) + " " + failure.Message).To(Equal(row.expected))
+			g.Expect(failure.Source).To(Equal("prometheus"))
+			g.Expect(counted(sources.Metrics, string(failure.Kind))).To(BeEquivalentTo(1))
+			g.Expect(isUp(sources.Metrics)).To(Equal(row.up))
+		})
+	}
+}
+
+// bomb answers with much in little.
+func bomb(writer http.ResponseWriter, _ *http.Request) {
+	writer.Header().Set("Content-Encoding", "gzip")
+	zipped := gzip.NewWriter(writer)
+	for range 1024 {
+		if _, err := zipped.Write(make([]byte, 64<<10)); err != nil {
+			return
+		}
+	}
+}
+
+func TestExchangeAsksOnceWithCredentialsAndHeaders(t *testing.T) {
+	g := NewWithT(t)
+	var asked []*http.Request
+	address := serve(t, func(writer http.ResponseWriter, request *http.Request) {
+		_ = request.ParseForm()
+		asked = append(asked, request)
+		says(403, "")(writer, request)
+	})
+	failure := look(t, newSources(t, secret("token", map[string]string{"token": "abc"})), define(address+"/prefix/", func(s *appv1alpha1.VerificationSourceSpec) {
+		s.Auth = appv1alpha1.SourceAuth{Type: "BearerToken", SecretRef: &appv1alpha1.SourceSecret{Name: "token"}}
+		s.Headers = []appv1alpha1.SourceHeader{{Name: "X-Scope-OrgID", Value: "team"}}
+	}))
+	g.Expect(failure.Kind).To(BeEquivalentTo("Unauthorized"))
+	g.Expect(asked).To(HaveLen(1), "what the source refuses isn't sent again by GET")
+	g.Expect(asked[0].Method + " " + asked[0].URL.Path).To(Equal("POST /prefix/api/v1/query"))
+	g.Expect(asked[0].Header).To(And(HaveKeyWithValue("Authorization", []string{"Bearer abc"}), HaveKeyWithValue("X-Scope-Orgid", []string{"team"}),
+		HaveKeyWithValue("User-Agent", []string{"altershield-operator"})))
+	g.Expect(asked[0].Form).To(And(HaveKeyWithValue("query", []string{"vector(1)"}), HaveKeyWithValue("timeout", []string{"5s"}), HaveKeyWithValue("limit", []string{"2001"})))
+}
+
+func TestExchangeAsksByGETWherePOSTIsUnknown(t *testing.T) {
+	g := NewWithT(t)
+	methods := []string{}
+	address := serve(t, func(writer http.ResponseWriter, request *http.Request) {
+		methods = append(methods, request.Method)
+		if request.Method == http.MethodPost {
+			writer.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		says(200, one)(writer, request)
+	})
+	g.Expect(look(t, newSources(t), define(address))).To(Succeed())
+	g.Expect(methods).To(Equal([]string{"POST", "GET"}))
+}
+
+func TestExchangeConnectsToNoLoopbackAddressUnlessAllowed(t *testing.T) {
+	g := NewWithT(t)
+	var asked atomic.Int32
+	address := serve(t, func(writer http.ResponseWriter, request *http.Request) {
+		asked.Add(1)
+		says(200, one)(writer, request)
+	})
+	sources := newSources(t)
+	sources.Guard = Guard{}
+	_, port, _ := strings.Cut(strings.TrimPrefix(address, "http://"), ":")
+	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"} {
+		failure := look(t, sources, define("http://"+host+":"+port, func(s *appv1alpha1.VerificationSourceSpec) {
+			s.Headers = []appv1alpha1.SourceHeader{{Name: "a", Value: host}}
+		}))
+		sources.Forget("prometheus")
+		g.Expect(failure).To(HaveOccurred(), host)
+		g.Expect(string(failure.Kind)+" "+failure.Message).To(Equal(
+			"AddressRefused the host of spec.url has a loopback address, to which the operator doesn't connect: see --source-allow-cidr"), host)
+	}
+	g.Expect(asked.Load()).To(BeZero())
+}
+
+func TestExchangeUsesNoProxyOfTheEnvironment(t *testing.T) {
+	transport, ok := newExchange(connection{}, Guard{}, nil).http.Transport.(*http.Transport)
+	NewWithT(t).Expect(ok).To(BeTrue())
+	NewWithT(t).Expect(transport.Proxy).To(BeNil())
+}
+
+func TestExchangeChecksTheCertificate(t *testing.T) {
+	server := httptest.NewTLSServer(says(200, one))
+	t.Cleanup(server.Close)
+	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	ref := &appv1alpha1.SourceSecret{Name: "ca"}
+	for name, row := range map[string]struct {
+		tls      *appv1alpha1.SourceTLS
+		expected string
+	}{
+		"of nobody":       {nil, "tls: failed to verify certificate: x509: certificate signed by unknown authority"},
+		"of its bundle":   {&appv1alpha1.SourceTLS{CABundle: authority}, ""},
+		"of a Secret":     {&appv1alpha1.SourceTLS{CASecretRef: ref}, ""},
+		"of its name":     {&appv1alpha1.SourceTLS{CASecretRef: ref, ServerName: "example.com"}, ""},
+		"of another name": {&appv1alpha1.SourceTLS{CASecretRef: ref, ServerName: "example.org"}, "tls: failed to verify certificate: x509: certificate is valid for example.com, "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			failure := look(t, newSources(t, secret("ca", map[string]string{"ca.crt": authority})), define(server.URL, func(s *appv1alpha1.VerificationSourceSpec) { s.TLS = row.tls }))
+			if row.expected == "" {
+				g.Expect(failure).NotTo(HaveOccurred())
+				return
+			}
+			g.Expect(failure.Message).To(HavePrefix(row.expected))
+		})
+	}
+}
+
+func TestExchangeNeedsTLS12(t *testing.T) {
+	server := httptest.NewUnstartedServer(says(200, one))
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	failure := look(t, newSources(t), define(server.URL))
+	NewWithT(t).Expect(failure.Message).To(Equal("remote error: tls: protocol version not supported"))
+}
+
+func TestReaderLeavesGapsOut(t *testing.T) {
+	g := NewWithT(t)
+	answers := map[string]string{
+		"/api/v1/query": one,
+		"/api/v1/query_range": `{"status":"success","warnings":["a\nb"],"data":{"resultType":"matrix","result":[
+			{"metric":{"pod":"a"},"values":[[1767225600,"1"],[1767225615,"NaN"],[1767225630,"+Inf"],[1767225645,"-2.5"]]},
+			{"metric":{"pod":"b"},"histograms":[[1767225600,{"count":"1","sum":"1","buckets":[]}]]}]}}`,
+	}
+	asks := reader(t, newSources(t), define(serve(t, func(writer http.ResponseWriter, request *http.Request) {
+		says(200, answers[request.URL.Path])(writer, request)
+	})))
+	window := Align(at("2026-01-01T00:00:00Z"), at("2026-01-01T00:00:45Z"), 15*time.Second)
+	g.Expect(asks.Range(t.Context(), "a", window)).To(Equal(Answer{
+		Series: []Series{
+			{Labels: map[string]string{"pod": "a"}, Samples: []Sample{{at("2026-01-01T00:00:00Z"), 1}, {at("2026-01-01T00:00:45Z"), -2.5}}},
+			{Labels: map[string]string{"pod": "b"}, Samples: []Sample{}},
+		},
+		Gaps: 3, Warnings: []string{"a b"},
+	}))
+	for result, expected := range map[string]Answer{
+		`{"resultType":"scalar","result":[1767225600,"2"]}`: {Series: []Series{{Labels: map[string]string{}, Samples: []Sample{{at("2026-01-01T00:00:00Z"), 2}}}}},
+		`{"resultType":"vector","result":[{"metric":{"pod":"a"},"histogram":[1767225600,{"count":"1","sum":"1","buckets":[]}]}]}`: {
+			Series: []Series{{Labels: map[string]string{"pod": "a"}, Samples: []Sample{}}}, Gaps: 1,
+		},
+		`{"resultType":"vector","result":[]}`: {},
+	} {
+		answers["/api/v1/query"] = `{"status":"success","data":` + result + `}`
+		g.Expect(asks.Instant(t.Context(), result, at("2026-01-01T00:00:00Z"))).To(Equal(expected))
+	}
+}
+
+func TestReaderTakesNoPartForTheWhole(t *testing.T) {
+	series := func(n int) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = `{"metric":{"pod":"` + strconv.Itoa(i) + `"},"value":[1767225600,"1"]}`
+		}
+		return `{"status":"success","data":{"resultType":"vector","result":[` + strings.Join(parts, ",") + `]}}`
+	}
+	three := func(s *appv1alpha1.VerificationSourceSpec) { s.Limits.MaxSeries = 3 }
+	NewWithT(t).Expect(look(t, newSources(t), define(serve(t, says(200, series(3))), three))).To(Succeed())
+	failure := look(t, newSources(t), define(serve(t, says(200, series(4))), three))
+	NewWithT(t).Expect(string(failure.Kind) + " " + failure.Message).To(Equal("TooLarge the answer has more than limits.maxSeries, 3 series"))
+}
+
+func TestReaderConfinesQueriesToTheNamespace(t *testing.T) {
+	g := NewWithT(t)
+	var queries []string
+	address := serve(t, func(writer http.ResponseWriter, request *http.Request) {
+		queries = append(queries, request.FormValue("query"))
+		answer := one
+		if request.URL.Path == "/api/v1/query_range" {
+			answer = `{"status":"success","data":{"resultType":"matrix","result":[]}}`
+		}
+		says(200, answer)(writer, request)
+	})
+	asks := reader(t, newSources(t), define(address, func(s *appv1alpha1.VerificationSourceSpec) {
+		s.Prometheus = &appv1alpha1.PrometheusSource{Labels: appv1alpha1.SourceLabels{Pod: "pod_name", Namespace: "kubernetes_namespace"}, EnforceNamespace: true}
+	}))
+	g.Expect(asks.Labels.Pod).To(Equal("pod_name"))
+	now := at("2026-01-01T00:00:00Z")
+	for _, ask := range []func(string) (Answer, error){
+		func(query string) (Answer, error) { return asks.Instant(t.Context(), query, now) },
+		func(query string) (Answer, error) {
+			return asks.Range(t.Context(), query, Align(now, now, 15*time.Second))
+		},
+	} {
+		queries = nil
+		_, err := ask(`up{job="a"}`)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(queries).To(Equal([]string{`up{job="a",kubernetes_namespace="shop"}`}))
+		_, err = ask("sum(")
+		g.Expect(err).To(MatchError("VerificationSource prometheus: parsing the query: 1:5: parse error: unclosed left parenthesis"))
+		g.Expect(kindOf(err)).To(BeEquivalentTo("BadQuery"))
+		g.Expect(queries).To(HaveLen(1), "what can't be parsed isn't sent")
+	}
+}

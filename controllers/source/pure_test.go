@@ -1,0 +1,232 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package source
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/common/model"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+func TestAlign(t *testing.T) {
+	for name, row := range map[string]struct {
+		start, end string
+		step       time.Duration
+		expected   string
+	}{
+		"both ends":              {"2026-01-01T00:00:07Z", "2026-01-01T00:05:29Z", 15 * time.Second, "00:00:00 00:05:15 15s"},
+		"what is aligned":        {"2026-01-01T00:00:15Z", "2026-01-01T00:00:30Z", 15 * time.Second, "00:00:15 00:00:30 15s"},
+		"less than a step":       {"2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z", 15 * time.Second, "00:00:00 00:00:00 15s"},
+		"sixty steps":            {"2026-01-01T00:00:00Z", "2026-01-01T00:15:00Z", 15 * time.Second, "00:00:00 00:15:00 15s"},
+		"more than sixty":        {"2026-01-01T00:00:00Z", "2026-01-01T00:15:15Z", 15 * time.Second, "00:00:00 00:15:00 30s"},
+		"a window of a day":      {"2026-01-01T00:00:00Z", "2026-01-01T23:59:59Z", 15 * time.Second, "00:00:00 23:36:00 24m0s"},
+		"sixty-one by the start": {"2026-01-01T00:00:14Z", "2026-01-01T00:15:16Z", 15 * time.Second, "00:00:00 00:15:00 30s"},
+		"parts of a second":      {"2026-01-01T00:00:07.9Z", "2026-01-01T00:00:09.9Z", 100 * time.Millisecond, "00:00:07 00:00:09 1s"},
+		"an end before a start":  {"2026-01-01T00:10:00Z", "2026-01-01T00:00:20Z", 15 * time.Second, "00:00:15 00:00:15 15s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			window := Align(at(row.start), at(row.end), row.step)
+			NewWithT(t).Expect(fmt.Sprintf("%s %s %s", window.Start.Format(time.TimeOnly), window.End.Format(time.TimeOnly), window.Step)).To(Equal(row.expected))
+		})
+	}
+	NewWithT(t).Expect(align(at("1969-12-31T23:59:50Z"), 15*time.Second)).To(BeTemporally("==", at("1969-12-31T23:59:45Z")), "before the epoch")
+}
+
+func TestGuardCheck(t *testing.T) {
+	const see = ", to which the operator doesn't connect: see --source-allow-cidr"
+	for address, expected := range map[string]string{
+		"10.0.0.1":               "",
+		"8.8.8.8":                "",
+		"fd00::1":                "",
+		"127.0.0.1":              "a loopback address",
+		"127.1.2.3":              "a loopback address",
+		"::1":                    "a loopback address",
+		"::ffff:127.0.0.1":       "a loopback address",
+		"64:ff9b::7f00:1":        "a loopback address",
+		"169.254.169.254":        "a link-local address",
+		"fe80::1%eth0":           "a link-local address",
+		"64:ff9b::a9fe:a9fe":     "a link-local address",
+		"::ffff:169.254.169.254": "a link-local address",
+		"224.0.0.1":              "a multicast address",
+		"ff02::1":                "a multicast address",
+		"0.0.0.0":                "no address of a host",
+		"0.1.2.3":                "no address of a host",
+		"::":                     "no address of a host",
+		"255.255.255.255":        "no address of a host",
+		"100.100.100.200":        "the address of a metadata service",
+		"168.63.129.16":          "the address of a metadata service",
+		"fd00:ec2::254":          "the address of a metadata service",
+	} {
+		t.Run(address, func(t *testing.T) {
+			err := Guard{}.Check(netip.MustParseAddr(address))
+			if expected == "" {
+				NewWithT(t).Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			NewWithT(t).Expect(err).To(MatchError("the host of spec.url has " + expected + see))
+		})
+	}
+	NewWithT(t).Expect(Guard{}.Check(netip.Addr{})).NotTo(Succeed())
+	NewWithT(t).Expect(Guard{}.control("tcp", "nowhere", nil)).To(MatchError(HavePrefix("reading the address nowhere: ")))
+}
+
+func TestGuardSetAllowsCIDRs(t *testing.T) {
+	g := NewWithT(t)
+	var guard Guard
+	g.Expect(guard.Set("127.0.0.0/8, 100.100.100.200/32,fe80::1/10")).To(Succeed())
+	g.Expect(guard.String()).To(Equal("127.0.0.0/8,100.100.100.200/32,fe80::/10"))
+	for address, expected := range map[string]bool{
+		"127.0.0.1": true, "::ffff:127.0.0.1": true, "fe80::1%eth0": true, "100.100.100.200": true, "169.254.169.254": false, "::1": false,
+	} {
+		g.Expect(guard.Check(netip.MustParseAddr(address)) == nil).To(Equal(expected), address)
+	}
+	g.Expect(guard.Set("10.0.0.1,a/8")).To(MatchError("\"10.0.0.1\" is no CIDR such as 10.0.0.0/8\n\"a/8\" is no CIDR such as 10.0.0.0/8"))
+	g.Expect((*Guard)(nil).String()).To(BeEmpty(), "package flag asks the zero value")
+}
+
+func TestOfResponse(t *testing.T) {
+	now := at("2026-01-01T00:00:00Z")
+	for name, row := range map[string]struct {
+		status   int
+		retry    string
+		body     string
+		expected string
+	}{
+		"an answer":            {200, "", one, ""},
+		"no credentials":       {401, "", "secret", "Unauthorized 0s the source doesn't accept the credentials (HTTP 401): see spec.auth"},
+		"no permission":        {403, "", "secret", "Unauthorized 0s the source doesn't accept the credentials (HTTP 403): see spec.auth"},
+		"too many":             {429, "7", "", "SourceThrottled 7s the source refuses further queries for now (HTTP 429)"},
+		"too many, no header":  {429, "", "", "SourceThrottled 15s the source refuses further queries for now (HTTP 429)"},
+		"too many, a date":     {429, "Thu, 01 Jan 2026 00:00:42 GMT", "", "SourceThrottled 42s the source refuses further queries for now (HTTP 429)"},
+		"too many, a past one": {429, "Wed, 31 Dec 2025 00:00:42 GMT", "", "SourceThrottled 1s the source refuses further queries for now (HTTP 429)"},
+		"too many for a year":  {429, "31536000", "", "SourceThrottled 5m0s the source refuses further queries for now (HTTP 429)"},
+		"too many for ever":    {429, "9223372036854775807", "", "SourceThrottled 5m0s the source refuses further queries for now (HTTP 429)"},
+		"a bad query":          {400, "", `{"status":"error","errorType":"bad_data","error":"1:1: parse\nerror"}`, "BadQuery 0s the source refuses the query (HTTP 400): 1:1: parse error"},
+		"a costly query":       {422, "", `{"status":"error","error":"too many samples"}`, "BadQuery 0s the source refuses the query (HTTP 422): too many samples"},
+		"another 400":          {400, "", "<html>secret</html>", "BadQuery 0s the source refuses the query (HTTP 400)"},
+		"a failure":            {500, "", `{"status":"error","error":"boom"}`, "SourceUnavailable 0s the source failed (HTTP 500): boom"},
+		"a proxy":              {503, "", "<html>secret</html>", "SourceUnavailable 0s the source failed (HTTP 503)"},
+		"another path":         {404, "", "secret", "SourceUnavailable 0s the source failed (HTTP 404)"},
+		"another API":          {500, "", `{"error":"secret"}`, "SourceUnavailable 0s the source failed (HTTP 500)"},
+		"a redirect":           {302, "", "secret", "SourceUnavailable 0s the source redirects (HTTP 302), which the operator doesn't follow: correct spec.url"},
+		"a long message":       {500, "", `{"status":"error","error":"` + strings.Repeat("é", 300) + `"}`, "SourceUnavailable 0s the source failed (HTTP 500): " + strings.Repeat("é", 255) + "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			failure := ofResponse(row.status, http.Header{"Retry-After": {row.retry}}, []byte(row.body), now)
+			if row.expected == "" {
+				NewWithT(t).Expect(failure).NotTo(HaveOccurred())
+				return
+			}
+			NewWithT(t).Expect(fmt.Sprintf("%s %s %s", failure.Kind, failure.RetryAfter, failure.Message)).To(Equal(row.expected))
+		})
+	}
+}
+
+func TestOfFault(t *testing.T) {
+	dial := func(err error) error {
+		return &url.Error{Op: "Post", URL: "http://a", Err: &net.OpError{Op: "dial", Net: "tcp", Err: err}}
+	}
+	for name, row := range map[string]struct {
+		fault    error
+		expected string
+	}{
+		"refused by the guard": {dial(&refusal{"a loopback address"}), "AddressRefused the host of spec.url has a loopback address, to which the operator doesn't connect: see --source-allow-cidr"},
+		"no connection":        {dial(errors.New("connection refused")), "SourceUnavailable dial: connection refused"},
+		"no name":              {dial(&net.DNSError{Err: "no such host", Name: "a", Server: "10.0.0.10:53"}), "SourceUnavailable the host a can't be resolved"},
+		"no time":              {&url.Error{Op: "Post", URL: "http://a", Err: &net.DNSError{IsTimeout: true}}, "SourceUnavailable no answer within limits.timeoutSeconds, 5s"},
+		"no trust":             {&url.Error{Op: "Post", URL: "http://a", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}, "SourceUnavailable tls: failed to verify certificate: x509: certificate signed by unknown authority"},
+		"no end":               {errTooLarge, "TooLarge the answer has more than limits.maxBytes, 1024 bytes"},
+		"no more":              {errors.New("unexpected EOF"), "SourceUnavailable unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			failure := ofFault(row.fault, 5*time.Second, 1024)
+			NewWithT(t).Expect(fmt.Sprintf("%s %s", failure.Kind, failure.Message)).To(Equal(row.expected))
+			NewWithT(t).Expect(errors.Is(failure, row.fault)).To(BeTrue())
+		})
+	}
+	NewWithT(t).Expect((&Error{Source: "a", Message: "b"}).Error()).To(Equal("VerificationSource a: b"))
+}
+
+func TestAnswerOfHasNumbers(t *testing.T) {
+	_, err := answerOf(&model.String{Value: "a"}, nil, 1)
+	NewWithT(t).Expect(err).To(MatchError(HaveSuffix("the query returns a string, not numbers")))
+	NewWithT(t).Expect(kindOf(err)).To(BeEquivalentTo("BadQuery"))
+}
+
+func TestConnect(t *testing.T) {
+	type spec = appv1alpha1.VerificationSourceSpec
+	ref := &appv1alpha1.SourceSecret{Name: "credentials"}
+	auth := func(of string) func(*spec) {
+		return func(s *spec) {
+			s.Auth = appv1alpha1.SourceAuth{Type: appv1alpha1.SourceAuthType(of), SecretRef: ref}
+		}
+	}
+	authority := func(tls appv1alpha1.SourceTLS) func(*spec) { return func(s *spec) { s.TLS = &tls } }
+	for name, row := range map[string]struct {
+		edit     func(*spec)
+		data     map[string]string
+		expected string
+	}{
+		"nothing":          {func(*spec) {}, nil, "map[User-Agent:[altershield-operator]]"},
+		"headers":          {func(s *spec) { s.Headers = []appv1alpha1.SourceHeader{{Name: "x-scope-orgid", Value: "a"}} }, nil, "map[User-Agent:[altershield-operator] X-Scope-Orgid:[a]]"},
+		"a token":          {auth("BearerToken"), map[string]string{"token": "abc\n"}, "map[Authorization:[Bearer abc] User-Agent:[altershield-operator]]"},
+		"a password":       {auth("Basic"), map[string]string{"username": "a", "password": "b:c"}, "map[Authorization:[Basic YTpiOmM=] User-Agent:[altershield-operator]]"},
+		"no Secret":        {auth("Basic"), nil, "BadSecret spec.auth.secretRef: there is no Secret credentials in the namespace of the operator"},
+		"no token":         {auth("BearerToken"), map[string]string{"password": "b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key token, in one line"},
+		"two lines":        {auth("BearerToken"), map[string]string{"token": "a\nHost: b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key token, in one line"},
+		"no user":          {auth("Basic"), map[string]string{"password": "b"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key username, in one line"},
+		"no password":      {auth("Basic"), map[string]string{"username": "a"}, "BadSecret spec.auth.secretRef: Secret credentials needs the key password, in one line"},
+		"a server name":    {authority(appv1alpha1.SourceTLS{ServerName: "a"}), nil, "map[User-Agent:[altershield-operator]]"},
+		"no PEM":           {authority(appv1alpha1.SourceTLS{CABundle: "a"}), nil, "Invalid spec.tls.caBundle: there is no certificate in PEM"},
+		"no PEM in Secret": {authority(appv1alpha1.SourceTLS{CASecretRef: ref}), map[string]string{"ca.crt": "a"}, "BadSecret spec.tls.caSecretRef: there is no certificate in PEM"},
+		"no authority":     {authority(appv1alpha1.SourceTLS{CASecretRef: ref}), map[string]string{"a": "b"}, "BadSecret spec.tls.caSecretRef: Secret credentials needs the key ca.crt, in one line"},
+		"no host":          {func(s *spec) { s.URL = "a" }, nil, "Invalid spec.url is no URL with a host"},
+		"no usable selector": {func(s *spec) {
+			s.AllowedNamespaces = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "In"}}}
+		}, nil, "Invalid spec.allowedNamespaces: values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := secrets{}
+			if row.data != nil {
+				found["credentials"] = map[string][]byte{}
+				for key, value := range row.data {
+					found["credentials"][key] = []byte(value)
+				}
+			}
+			to, failure := connect(&define("https://a", row.edit).Spec, found)
+			if failure != nil {
+				NewWithT(t).Expect(fmt.Sprintf("%s %s", failure.Kind, failure.Message)).To(Equal(row.expected))
+				return
+			}
+			NewWithT(t).Expect(fmt.Sprint(map[string][]string(to.header))).To(Equal(row.expected))
+		})
+	}
+}

@@ -1,0 +1,172 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/concern"
+)
+
+// Reads the credentials and the authorities of VerificationSources. Secrets of other namespaces can't be read.
+// +kubebuilder:rbac:groups="",namespace=system,resources=secrets,verbs=get
+
+// probe is the query by which a source shows that it answers. It reads no series.
+const probe = "vector(1)"
+
+// Sources are the sources that can be asked. The VerificationSource reconciler keeps them, so that a check reads nothing from the API server.
+type Sources struct {
+	// Namespaces reads namespaces from the cache.
+	Namespaces client.Reader
+	// Secrets reads Secrets from the API server.
+	Secrets client.Reader
+	// Namespace is the namespace of the operator, which has the VerificationSources and their Secrets.
+	Namespace string
+	Guard     Guard
+	Clock     clock.PassiveClock
+	Metrics   *Metrics
+
+	mutex sync.RWMutex
+	known map[string]*known
+}
+
+// known is a source that the reconciler has looked at.
+type known struct {
+	spec appv1alpha1.VerificationSourceSpec
+	// of is the version of the object and of its Secrets.
+	of string
+	// endpoint is nil if failure says why the source can't be asked.
+	endpoint *endpoint
+	failure  *Error
+}
+
+// Reader returns a reader of a source for the checks of workloads in a namespace. The error is an *Error if the source can't be asked.
+func (s *Sources) Reader(ctx context.Context, name, namespace string) (*Reader, error) {
+	source := s.find(name)
+	if source == nil {
+		return nil, &Error{Source: name, Kind: KindMissing, Message: "there is no such source in namespace " + s.Namespace + ", or the operator hasn't looked at it yet"}
+	}
+	if source.failure != nil {
+		return nil, source.failure
+	}
+	if selector := source.spec.AllowedNamespaces; selector != nil {
+		allowed, err := concern.Selection{Namespaces: selector}.HasNamespace(ctx, s.Namespaces, namespace)
+		if err != nil {
+			return nil, err
+		}
+		if !allowed {
+			return nil, &Error{Source: name, Kind: KindForbidden, Message: "spec.allowedNamespaces doesn't select namespace " + namespace}
+		}
+	}
+	reader := &Reader{Labels: appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}, endpoint: source.endpoint, namespace: namespace}
+	if prometheus := source.spec.Prometheus; prometheus != nil {
+		reader.Labels, reader.enforced = prometheus.Labels, prometheus.EnforceNamespace
+	}
+	return reader, nil
+}
+
+func (s *Sources) find(name string) *known {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	return s.known[name]
+}
+
+// Look keeps a source as it is now, with the present content of its Secrets, and asks it a query that reads no series. It returns why the
+// source can't be asked, nil if it answers; the error is one of the API server.
+func (s *Sources) Look(ctx context.Context, object *appv1alpha1.VerificationSource) (*Error, error) {
+	found, versions, err := s.read(ctx, &object.Spec)
+	if err != nil {
+		return nil, err
+	}
+	of := fmt.Sprintf("%s %d %s", object.UID, object.Generation, versions)
+	source := s.find(object.Name)
+	if source == nil || source.of != of { // else its breaker and its answers are kept
+		source = s.build(object, of, found)
+		s.keep(object.Name, source)
+	}
+	if source.failure != nil {
+		return source.failure, nil
+	}
+	_, err = source.endpoint.queryInstant(ctx, probe, s.Clock.Now())
+	failure, ok := errors.AsType[*Error](err)
+	if err != nil && !ok {
+		return nil, err
+	}
+	return failure, nil
+}
+
+// Forget drops a source that is gone.
+func (s *Sources) Forget(name string) {
+	s.keep(name, nil)
+	s.Metrics.end(name)
+}
+
+func (s *Sources) keep(name string, source *known) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.known == nil {
+		s.known = map[string]*known{}
+	}
+	if old := s.known[name]; old != nil && old.endpoint != nil {
+		old.endpoint.close()
+	}
+	if source == nil {
+		delete(s.known, name)
+		return
+	}
+	s.known[name] = source
+}
+
+func (s *Sources) build(object *appv1alpha1.VerificationSource, of string, from secrets) *known {
+	source := &known{spec: *object.Spec.DeepCopy(), of: of}
+	to, failure := connect(&source.spec, from)
+	if failure != nil {
+		failure.Source, source.failure = object.Name, failure
+		return source
+	}
+	s.Metrics.begin(object.Name)
+	source.endpoint = newEndpoint(object.Name, newExchange(to, s.Guard, s.Clock), source.spec.Limits, s.Metrics)
+	return source
+}
+
+// read reads the Secrets of a source. Missing ones are left out. versions differ if the contents do.
+func (s *Sources) read(ctx context.Context, spec *appv1alpha1.VerificationSourceSpec) (found secrets, versions []string, err error) {
+	found = secrets{}
+	for _, name := range named(spec) {
+		var secret corev1.Secret
+		err := s.Secrets.Get(ctx, types.NamespacedName{Namespace: s.Namespace, Name: name}, &secret)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading Secret %s/%s: %w", s.Namespace, name, err)
+		}
+		found[name] = secret.Data
+		versions = append(versions, string(secret.UID)+"/"+secret.ResourceVersion)
+	}
+	return found, versions, nil
+}

@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package source
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+)
+
+func TestSourcesReaderIsForKnownSources(t *testing.T) {
+	g := NewWithT(t)
+	sources := newSources(t)
+	missing := MatchError("VerificationSource prometheus: there is no such source in namespace altershieldoperator-system, or the operator hasn't looked at it yet")
+	_, err := sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).To(missing)
+	g.Expect(kindOf(err)).To(BeEquivalentTo("SourceMissing"))
+	object := define(serve(t, says(200, one)))
+	g.Expect(look(t, sources, object)).To(Succeed())
+	found, err := sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found.Labels).To(Equal(appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}))
+	g.Expect(testutil.CollectAndCount(sources.Metrics.requests)).To(Equal(8), "counters begin at 0")
+	sources.Forget("prometheus")
+	_, err = sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).To(missing)
+	g.Expect(testutil.CollectAndCount(sources.Metrics.requests) + testutil.CollectAndCount(sources.Metrics.up)).To(BeZero())
+}
+
+func TestSourcesReaderIsForAllowedNamespaces(t *testing.T) {
+	g := NewWithT(t)
+	sources := newSources(t, namespace("shop", map[string]string{"team": "a"}), namespace("bank", map[string]string{"team": "b"}))
+	object := define(serve(t, says(200, one)), func(s *appv1alpha1.VerificationSourceSpec) {
+		s.AllowedNamespaces = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
+	})
+	g.Expect(look(t, sources, object)).To(Succeed())
+	_, err := sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, other := range []string{"bank", "nowhere"} {
+		_, err = sources.Reader(t.Context(), "prometheus", other)
+		g.Expect(err).To(MatchError("VerificationSource prometheus: spec.allowedNamespaces doesn't select namespace " + other))
+		g.Expect(kindOf(err)).To(BeEquivalentTo("NamespaceNotAllowed"))
+	}
+	sources.Namespaces = broken(t, "the cache isn't filled")
+	_, err = sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).To(MatchError("reading namespace shop: the cache isn't filled"))
+	g.Expect(kindOf(err)).To(BeEmpty())
+}
+
+func broken(t *testing.T, message string) client.Reader {
+	return interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New(message)
+		},
+	})
+}
+
+func TestSourcesLookReadsSecretsAgain(t *testing.T) {
+	g := NewWithT(t)
+	var tokens []string
+	address := serve(t, func(writer http.ResponseWriter, request *http.Request) {
+		tokens = append(tokens, request.Header.Get("Authorization"))
+		says(200, one)(writer, request)
+	})
+	elsewhere := secret("token", map[string]string{"token": "stolen"})
+	elsewhere.SetNamespace("shop")
+	sources := newSources(t, elsewhere)
+	object := define(address, func(s *appv1alpha1.VerificationSourceSpec) {
+		s.Auth = appv1alpha1.SourceAuth{Type: "BearerToken", SecretRef: &appv1alpha1.SourceSecret{Name: "token"}}
+	})
+	missing := "VerificationSource prometheus: spec.auth.secretRef: there is no Secret token in the namespace of the operator"
+	g.Expect(look(t, sources, object)).To(MatchError(missing), "Secrets of other namespaces don't count")
+	_, err := sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).To(MatchError(missing))
+	kube, ok := sources.Secrets.(client.Client)
+	g.Expect(ok).To(BeTrue())
+	token := secret("token", map[string]string{"token": "old"})
+	g.Expect(kube.Create(t.Context(), token)).To(Succeed())
+	g.Expect(look(t, sources, object)).To(Succeed())
+	kept := sources.find("prometheus").endpoint
+	g.Expect(look(t, sources, object)).To(Succeed())
+	g.Expect(sources.find("prometheus").endpoint).To(BeIdenticalTo(kept), "its breaker and its answers are kept")
+	g.Expect(kube.Get(t.Context(), client.ObjectKeyFromObject(token), token)).To(Succeed())
+	renewed, isSecret := token.(*corev1.Secret)
+	g.Expect(isSecret).To(BeTrue())
+	renewed.Data["token"] = []byte("new")
+	g.Expect(kube.Update(t.Context(), renewed)).To(Succeed())
+	g.Expect(look(t, sources, object)).To(Succeed())
+	g.Expect(tokens).To(Equal([]string{"Bearer old", "Bearer old", "Bearer new"}))
+	sources.Secrets = broken(t, "the API server is away")
+	_, err = sources.Look(t.Context(), object)
+	g.Expect(err).To(MatchError("reading Secret altershieldoperator-system/token: the API server is away"))
+	_, err = sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).NotTo(HaveOccurred(), "the source can still be asked")
+}
+
+func TestSourcesLookFollowsTheSpec(t *testing.T) {
+	g := NewWithT(t)
+	sources := newSources(t)
+	object := define(serve(t, says(500, "")))
+	g.Expect(look(t, sources, object)).NotTo(Succeed())
+	object.Spec.URL, object.Generation = serve(t, says(200, one)), 2
+	g.Expect(look(t, sources, object)).To(Succeed())
+	object.Spec.URL, object.Generation = "nowhere", 3
+	g.Expect(look(t, sources, object)).To(MatchError("VerificationSource prometheus: spec.url is no URL with a host"))
+}
+
+func TestSourcesLookEndsWithTheManager(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := newSources(t).Look(ctx, define(serve(t, says(200, one))))
+	NewWithT(t).Expect(err).To(MatchError("asking VerificationSource prometheus: context canceled"))
+}
+
+func TestSourcesLookEndsWithTheManagerWhileTheSourceIsAsked(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := make(chan struct{})
+	address := serve(t, func(http.ResponseWriter, *http.Request) {
+		cancel()
+		<-asked
+	})
+	_, err := newSources(t).Look(ctx, define(address))
+	close(asked)
+	NewWithT(t).Expect(err).To(MatchError("asking VerificationSource prometheus: context canceled"))
+}
+
+func TestNewMetricsFailsIfTheyAreRegistered(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	_, err := NewMetrics(registry)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	_, err = NewMetrics(registry)
+	NewWithT(t).Expect(err).To(MatchError(HavePrefix("registering the metrics of VerificationSources: ")))
+}

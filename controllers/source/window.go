@@ -1,0 +1,53 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package source
+
+import "time"
+
+// maxSteps is the largest number of steps of a window. A query with more costs the source more than they tell.
+const maxSteps = 60
+
+// Window is a time of which a query returns samples, from Start to End, one at each Step.
+type Window struct {
+	Start, End time.Time
+	Step       time.Duration
+}
+
+// Align returns the window from a time to another one whose steps are multiples of a duration of at least a second since the epoch, so that
+// all who look in the same step ask the same. It has at most 60 steps: the step is a multiple of the given one in a longer window.
+func Align(start, end time.Time, step time.Duration) Window {
+	if end.Before(start) {
+		start = end
+	}
+	step = max(step.Truncate(time.Second), time.Second)
+	for times := (end.Sub(start)-1)/(maxSteps*step) + 1; ; times++ {
+		window := Window{Start: align(start, times*step), End: align(end, times*step), Step: times * step}
+		if window.End.Sub(window.Start) <= maxSteps*window.Step {
+			return window
+		}
+	}
+}
+
+// align returns the last multiple of a step that isn't after a time.
+func align(at time.Time, step time.Duration) time.Time {
+	nanos := at.UnixNano()
+	rest := nanos % int64(step)
+	if rest < 0 {
+		rest += int64(step)
+	}
+	return time.Unix(0, nanos-rest).UTC()
+}

@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package verificationpolicy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	review "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+)
+
+// Validator denies VerificationPolicies with unusable fields.
+type Validator struct {
+	// Kinds are the kinds under change control.
+	Kinds workload.Kinds
+	// Namespace is the namespace of the operator.
+	Namespace string
+	Rules     *rule.Compiler
+}
+
+// Handle admits or denies a VerificationPolicy that is created or updated.
+func (v *Validator) Handle(_ context.Context, request review.Request) review.Response {
+	var policy appv1alpha1.VerificationPolicy
+	if err := json.Unmarshal(request.Object.Raw, &policy); err != nil {
+		return review.Errored(http.StatusBadRequest, fmt.Errorf("decoding VerificationPolicy %s: %w", request.Name, err))
+	}
+	policy.Namespace = request.Namespace
+	selection := verification.Selection(&policy)
+	if problems := append(selection.Problems(v.Namespace), problems(&policy, v.Rules)...); len(problems) > 0 {
+		return review.Denied(fmt.Sprintf("VerificationPolicy %s: %s", policy.Name, strings.Join(problems, "; ")))
+	}
+	return review.Allowed("").WithWarnings(append(selection.Advice(policy.Name, v.Namespace, v.Kinds.Snapshot()), advice(&policy.Spec)...)...)
+}
+
+// problems returns why the expressions and matchers of a policy are unusable, each with its place; none if all are usable.
+func problems(policy *appv1alpha1.VerificationPolicy, rules *rule.Compiler) (found []string) {
+	for i := range policy.Spec.Checks {
+		check := &policy.Spec.Checks[i]
+		if check.Rule != nil {
+			for _, problem := range rules.Problems(check.Rule) {
+				found = append(found, fmt.Sprintf("spec.checks[%d].rule.%s", i, problem))
+			}
+		}
+		if check.Ratio != nil {
+			for _, problem := range ratio.Problems(check.Ratio) {
+				found = append(found, fmt.Sprintf("spec.checks[%d].ratio.%s", i, problem))
+			}
+		}
+	}
+	if spec := &policy.Spec; spec.FailWhen != "" {
+		names := make([]string, len(spec.Checks))
+		for i := range spec.Checks {
+			names[i] = spec.Checks[i].Name
+		}
+		for _, problem := range rules.FailWhenProblems(spec.FailWhen, names) {
+			found = append(found, "spec.failWhen: "+problem)
+		}
+	}
+	return found
+}
+
+// advice warns of modes without an effect, and of checks without the time to fail.
+func advice(spec *appv1alpha1.VerificationPolicySpec) (warnings []string) {
+	time := spec.BakeSeconds + spec.WatchSeconds
+	for i := range spec.Checks {
+		if check := spec.Checks[i].Ratio; check != nil {
+			if needed := spec.WarmupSeconds + (ratio.LeastLooks(check)+1)*spec.IntervalSeconds; time < needed {
+				warnings = append(warnings, fmt.Sprintf(
+					"spec.checks[%d].ratio never fails: it needs %d seconds, and bakeSeconds and watchSeconds are %d together", i, needed, time))
+			}
+		}
+		if check := &spec.Checks[i]; decide.LowerMode(spec.Mode, check.Mode) != check.Mode && check.Mode != "" {
+			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].mode has no effect: the mode of the policy, %s, is lower than %s", i, spec.Mode, check.Mode))
+		}
+	}
+	return warnings
+}

@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package verificationpolicy
+
+import (
+	"encoding/json"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	review "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+)
+
+func newRules(t *testing.T) *rule.Compiler {
+	t.Helper()
+	rules, err := rule.NewCompiler()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return rules
+}
+
+// ruled is a spec with a check of pods, and one by a rule.
+func ruled(expression string) appv1alpha1.VerificationPolicySpec {
+	return appv1alpha1.VerificationPolicySpec{VerificationTerms: appv1alpha1.VerificationTerms{Mode: "Warn", Checks: []appv1alpha1.VerificationCheck{
+		{Name: "pods", Type: "PodHealth"}, {Name: "own", Type: "Rule", Rule: &appv1alpha1.RuleCheck{Expression: expression}},
+	}}}
+}
+
+func TestValidator(t *testing.T) {
+	with := func(change func(*appv1alpha1.VerificationPolicySpec)) appv1alpha1.VerificationPolicySpec {
+		spec := ruled("true")
+		change(&spec)
+		return spec
+	}
+	for _, row := range []struct {
+		name, namespace string
+		spec            appv1alpha1.VerificationPolicySpec
+		denial          string
+		warnings        []string
+	}{
+		{"usable checks", "shop", ruled("newPods.size() < 3"), "", nil},
+		{"a rule with a mistake", "shop", ruled("newPods.all(p,\n p.nde == 'a')"),
+			"VerificationPolicy careful: spec.checks[1].rule.expression: line 2, column 3: undefined field 'nde'", nil},
+		{"a matcher that is none", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Checks[0].Ratio = &appv1alpha1.RatioCheck{Bad: appv1alpha1.MetricSelector{Matchers: []string{"code"}}}
+		}), `VerificationPolicy careful: spec.checks[0].ratio.bad.matchers[0]: "code" is not one label matcher, such as code=~"5.."`, nil},
+		{"counters, without the time for four looks", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.BakeSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 134, 60, 15
+			spec.Checks[0].Ratio = &appv1alpha1.RatioCheck{}
+		}), "", []string{"spec.checks[0].ratio never fails: it needs 135 seconds, and bakeSeconds and watchSeconds are 134 together"}},
+		{"counters, with the time for two looks", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.BakeSeconds, spec.WatchSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 50, 55, 60, 15
+			spec.Checks[0].Ratio = &appv1alpha1.RatioCheck{Threshold: &appv1alpha1.RatioThreshold{Consecutive: 2}}
+		}), "", nil},
+		{"a failWhen", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.FailWhen = "checks.pods == 'Fail' && checks.own != 'Pass'"
+		}), "", nil},
+		{"a failWhen of a check that is missing", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) { spec.FailWhen = "checks.owm == 'Fail'" }),
+			"VerificationPolicy careful: spec.failWhen: no check is named owm, only pods, own", nil},
+		{"other namespaces", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) { spec.NamespaceSelector = &metav1.LabelSelector{} }),
+			"VerificationPolicy careful: spec.namespaceSelector: only a VerificationPolicy in namespace altershieldoperator-system may select other namespaces", nil},
+		{"workloads of the operator's namespace only", system, ruled("true"), "",
+			[]string{"VerificationPolicy careful concerns only workloads in namespace altershieldoperator-system: to select others, set spec.namespaceSelector"}},
+		{"a kind that isn't under change control", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Workloads = []appv1alpha1.WorkloadSelector{{Kind: "Deployment.apps"}, {Kind: "Gadget.example.com"}}
+		}), "", []string{"VerificationPolicy careful concerns no Gadget.example.com: the kind isn't under change control"}},
+		{"a mode above that of the policy", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Checks[0].Mode, spec.Checks[1].Mode = "Observe", "Enforce"
+		}), "", []string{"spec.checks[1].mode has no effect: the mode of the policy, Warn, is lower than Enforce"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			raw, err := json.Marshal(&appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Name: "careful"}, Spec: row.spec})
+			g.Expect(err).NotTo(HaveOccurred())
+			validator := &Validator{Kinds: testkit.Kinds(), Namespace: system, Rules: newRules(t)}
+			response := validator.Handle(t.Context(), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+				Operation: "CREATE", Namespace: row.namespace, Name: "careful", Object: runtime.RawExtension{Raw: raw},
+			}})
+			g.Expect(response.Allowed).To(Equal(row.denial == ""))
+			g.Expect(response.Warnings).To(Equal(row.warnings))
+			if row.denial != "" {
+				g.Expect(response.Result.Message).To(Equal(row.denial))
+			}
+		})
+	}
+}
+
+func TestValidatorSaysWhatItCantDecode(t *testing.T) {
+	response := (&Validator{}).Handle(t.Context(), review.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+		Name: "careful", Object: runtime.RawExtension{Raw: []byte(`{"spec":7}`)},
+	}})
+	NewWithT(t).Expect(response.Result.Message).To(HavePrefix("decoding VerificationPolicy careful: "))
+}

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	ctrlyaml "sigs.k8s.io/yaml"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// A judge defaults and validates objects of a CustomResourceDefinition as the API server does.
+type judge struct {
+	schema *schema.Structural
+	types  validation.SchemaValidator
+	rules  *cel.Validator
+}
+
+func judgeOf(t *testing.T, crd string) judge {
+	t.Helper()
+	g := NewWithT(t)
+	text, err := os.ReadFile(filepath.Join(sources, "crd", "bases", crd))
+	g.Expect(err).NotTo(HaveOccurred())
+	var definition apiextensionsv1.CustomResourceDefinition
+	g.Expect(ctrlyaml.UnmarshalStrict(text, &definition)).To(Succeed())
+	var internal apiextensions.CustomResourceValidation
+	g.Expect(apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(definition.Spec.Versions[0].Schema, &internal, nil)).To(Succeed())
+	structural, err := schema.NewStructural(internal.OpenAPIV3Schema)
+	g.Expect(err).NotTo(HaveOccurred())
+	problems, err := defaulting.ValidateDefaults(t.Context(), field.NewPath("schema"), structural, true, true)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(problems.ToAggregate()).To(Succeed())
+	types, _, err := validation.NewSchemaValidator(internal.OpenAPIV3Schema)
+	g.Expect(err).NotTo(HaveOccurred())
+	return judge{structural, types, cel.NewValidator(structural, true, celconfig.PerCallLimit)}
+}
+
+// apply returns an object with its defaults, and the message of the API server if it is refused.
+func (j judge) apply(t *testing.T, text string) (object map[string]any, message string) {
+	t.Helper()
+	NewWithT(t).Expect(ctrlyaml.Unmarshal([]byte(text), &object)).To(Succeed())
+	defaulting.Default(object, j.schema)
+	problems := validation.ValidateCustomResource(nil, object, j.types)
+	broken, _ := j.rules.Validate(t.Context(), nil, j.schema, object, nil, celconfig.RuntimeCELCostBudget)
+	if err := append(problems, broken...).ToAggregate(); err != nil {
+		message = err.Error()
+	}
+	return object, message
+}
+
+func TestVerificationSourcesHaveDefaults(t *testing.T) {
+	g := NewWithT(t)
+	object, message := judgeOf(t, "app.ops.cloud.alipay.com_verificationsources.yaml").apply(t, `spec: {type: Prometheus, url: "http://prometheus:9090", prometheus: {}}`)
+	g.Expect(message).To(BeEmpty())
+	g.Expect(object["spec"]).To(Equal(map[string]any{
+		"type": "Prometheus", "url": "http://prometheus:9090", "auth": map[string]any{"type": "None"},
+		"limits": map[string]any{
+			"queriesPerSecond": int64(10), "burst": int64(20), "concurrent": int64(4), "timeoutSeconds": int64(5), "maxBytes": int64(8388608), "maxSeries": int64(2000),
+		},
+		"prometheus": map[string]any{"labels": map[string]any{"pod": "pod", "namespace": "namespace"}},
+	}))
+}
+
+func TestVerificationSourcesAreRefused(t *testing.T) {
+	judge := judgeOf(t, "app.ops.cloud.alipay.com_verificationsources.yaml")
+	const address = "url is http or https, with a host, and without user info, query and fragment: credentials belong into auth"
+	for name, row := range map[string]struct{ spec, message string }{
+		"with nothing special":   {`{type: Prometheus, url: "https://mimir.example.com/prometheus", headers: [{name: X-Scope-OrgID, value: a}]}`, ""},
+		"with an IPv6 address":   {`{type: Prometheus, url: "http://[fd00::1]:9090"}`, ""},
+		"with credentials":       {`{type: Prometheus, url: "https://a", auth: {type: Basic, secretRef: {name: a}}, tls: {caSecretRef: {name: b}, serverName: c}}`, ""},
+		"of another type":        {`{type: HoloInsight, url: "http://a"}`, `spec.type: Unsupported value: "HoloInsight": supported values: "Prometheus"`},
+		"of no type":             {`{url: "http://a"}`, "spec.type: Required value"},
+		"with another scheme":    {`{type: Prometheus, url: "file:///etc/passwd"}`, address},
+		"without a scheme":       {`{type: Prometheus, url: "prometheus:9090"}`, address},
+		"without a host":         {`{type: Prometheus, url: "http:///a"}`, address},
+		"with user info":         {`{type: Prometheus, url: "http://a:b@c"}`, address},
+		"with a query":           {`{type: Prometheus, url: "http://a/?b=c"}`, address},
+		"with a fragment":        {`{type: Prometheus, url: "http://a/#b"}`, address},
+		"with a line break":      {`{type: Prometheus, url: "http://a/\nb"}`, address},
+		"with tls over http":     {`{type: Prometheus, url: "http://a", tls: {serverName: b}}`, "tls is for https only"},
+		"with two authorities":   {`{type: Prometheus, url: "https://a", tls: {caBundle: b, caSecretRef: {name: c}}}`, "caBundle and caSecretRef exclude each other"},
+		"with no Secret":         {`{type: Prometheus, url: "https://a", auth: {type: BearerToken}}`, "secretRef is required for the types BearerToken and Basic, and not allowed for None"},
+		"with a useless Secret":  {`{type: Prometheus, url: "https://a", auth: {secretRef: {name: b}}}`, "secretRef is required for the types BearerToken and Basic, and not allowed for None"},
+		"with a password":        {`{type: Prometheus, url: "https://a", headers: [{name: authorization, value: b}]}`, "a header is none of HTTP itself and none of credentials, which belong into auth"},
+		"with two headers":       {`{type: Prometheus, url: "https://a", headers: [{name: a, value: "b\r\nc: d"}]}`, `spec.headers[0].value in body should match`},
+		"with no label":          {`{type: Prometheus, url: "https://a", prometheus: {labels: {namespace: "a b"}}}`, "spec.prometheus.labels.namespace in body should match"},
+		"with endless patience":  {`{type: Prometheus, url: "https://a", limits: {timeoutSeconds: 21}}`, "should be less than or equal to 20"},
+		"with unbounded answers": {`{type: Prometheus, url: "https://a", limits: {maxSeries: 0}}`, "should be greater than or equal to 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, message := judge.apply(t, "spec: "+row.spec)
+			if row.message == "" {
+				NewWithT(t).Expect(message).To(BeEmpty())
+				return
+			}
+			NewWithT(t).Expect(message).To(ContainSubstring(row.message))
+		})
+	}
+}
+
+func TestVerificationSourceOfTheSamplesIsTaken(t *testing.T) {
+	g := NewWithT(t)
+	text, err := os.ReadFile(filepath.Join(sources, "samples", "verification", "source.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	var source appv1alpha1.VerificationSource
+	g.Expect(ctrlyaml.UnmarshalStrict(text, &source)).To(Succeed())
+	_, message := judgeOf(t, "app.ops.cloud.alipay.com_verificationsources.yaml").apply(t, string(text))
+	g.Expect(message).To(BeEmpty())
+}
