@@ -42,6 +42,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/platform/statemetrics"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/plugin"
 	"github.com/traas-stack/altershield-operator/controllers/pod"
 	"github.com/traas-stack/altershield-operator/controllers/record"
 	"github.com/traas-stack/altershield-operator/controllers/releasegate"
@@ -130,6 +131,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
 			Clock: options.Clock, Tracer: options.Tracer, Settings: reader, Rules: options.Rules, Sources: sources,
+			Asker:    &plugin.Asker{Sources: sources, Live: live, Clock: options.Clock},
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},
 		"ChangePod": &changepod.Reconciler{

@@ -123,6 +123,7 @@ var _ = Describe("The trace of a release", Ordered, ContinueOnFailure, func() {
 			root+" > batch 2 > POST /openapi/v1/exe/submitChangeFinishNotify",
 			root+" > batch 2 > check POST",
 			root+" > batch 2 > check PRE",
+			root+" > check pods",
 			root+" > record",
 		))
 		release := rootOf(id)

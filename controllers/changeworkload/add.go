@@ -47,6 +47,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
+	"github.com/traas-stack/altershield-operator/controllers/plugin"
 	"github.com/traas-stack/altershield-operator/controllers/settings"
 	metricsource "github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
@@ -102,6 +103,8 @@ type Reconciler struct {
 	Rules *rule.Compiler
 	// Sources are the sources of metrics.
 	Sources *metricsource.Sources
+	// Asker asks plug-ins, and reads conditions.
+	Asker *plugin.Asker
 	// Verifier checks the batches, and gets the releases if it is an Announcer; nil where there is none.
 	Verifier verifier.Verifier
 	// FailClosed makes unchecked batches count as failed.

@@ -24,6 +24,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
+	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
 
 // Metrics counts releases, batches, suspensions and uses of BreakGlasses, and the verdicts of checks.
@@ -73,9 +75,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		metrics.releases.WithLabelValues(string(status))
 	}
 	for _, mode := range []appv1alpha1.CheckMode{appv1alpha1.CheckObserve, appv1alpha1.CheckWarn, appv1alpha1.CheckEnforce} {
-		for checked, inconclusive := range map[appv1alpha1.CheckType]string{
-			appv1alpha1.CheckPodHealth: appv1alpha1.ReasonCommonCause, appv1alpha1.CheckRule: appv1alpha1.ReasonEvaluationError,
-		} {
+		for checked, inconclusive := range inconclusiveReasons() {
 			for verdict, reason := range map[appv1alpha1.CheckVerdict]string{
 				appv1alpha1.CheckPass: appv1alpha1.ReasonCheckPassed, appv1alpha1.CheckFail: appv1alpha1.ReasonCheckFailed,
 				appv1alpha1.CheckInconclusive: inconclusive, appv1alpha1.CheckSkipped: appv1alpha1.ReasonNoPods,
@@ -85,6 +85,16 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		}
 	}
 	return metrics, nil
+}
+
+// inconclusiveReasons returns the most frequent reason of each type of check to be inconclusive.
+func inconclusiveReasons() map[appv1alpha1.CheckType]string {
+	const lowTraffic, noData = string(statistics.LowTraffic), string(statistics.NoData)
+	return map[appv1alpha1.CheckType]string{
+		appv1alpha1.CheckPodHealth: appv1alpha1.ReasonCommonCause, appv1alpha1.CheckRule: appv1alpha1.ReasonEvaluationError,
+		appv1alpha1.CheckRatio: lowTraffic, appv1alpha1.CheckLatency: lowTraffic, appv1alpha1.CheckGauge: noData, appv1alpha1.CheckAlerts: noData,
+		appv1alpha1.CheckQuery: noData, appv1alpha1.CheckHTTP: plugin.ReasonUndecided, appv1alpha1.CheckCondition: plugin.ReasonConditionUnknown,
+	}
 }
 
 // entered counts a release whose new status was saved.

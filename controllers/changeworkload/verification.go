@@ -34,18 +34,20 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
-	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// observeVerification observes what the checks of VerificationPolicies depend on. Policies are looked for when a release begins, and while
-// they check it.
+// observeVerification observes what the checks of VerificationPolicies depend on. Policies are looked for when a release begins, even if the
+// cache shows its workload as it was before: they aren't looked for again. And they are looked for while they check it.
 func (r *Reconciler) observeVerification(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
 	begins, now := record.Status.ObservedRelease != record.Spec.Release, r.Clock.Now()
-	if !result.Current || !result.OptedIn || result.Observed || !begins && len(decide.WatchedPolicies(record, now)) == 0 {
+	checked := result.Current && result.OptedIn && len(decide.WatchedPolicies(record, now)) > 0
+	if result.Observed || !begins && !checked {
 		return nil
 	}
 	var err error
@@ -65,12 +67,15 @@ func (r *Reconciler) observeVerification(ctx context.Context, record *appv1alpha
 	if verification := record.Status.Verification; verification != nil && !begins {
 		seen.Pods.Before = verification.OldPods
 	}
-	asked := decide.AskedChecks(record, seen.Pods, now)
-	compares := len(asked) > 0 || decide.HasRules(record.Status.Verification, seen.Policies)
+	asked, questions := decide.AskedChecks(record, seen.Pods, now), decide.Questions(record, seen.Pods, now)
+	compares := len(asked)+len(questions) > 0 || decide.HasRules(record.Status.Verification, seen.Policies)
 	if err := r.observeOldPods(ctx, record, result, begins, compares); err != nil {
 		return err
 	}
-	return r.observeMetrics(ctx, seen, asked)
+	if err := r.observeMetrics(ctx, seen, asked); err != nil {
+		return err
+	}
+	return r.observeAnswers(ctx, seen, questions)
 }
 
 // observeOldPods observes the pods that don't run the release, if it begins, is compared with them, or would fail.
@@ -98,13 +103,27 @@ func (r *Reconciler) observeOldPods(ctx context.Context, record *appv1alpha1.Cha
 
 // observeMetrics reads the metrics of the pods.
 func (r *Reconciler) observeMetrics(ctx context.Context, seen *decide.Verification, asked []decide.AskedCheck) error {
-	seen.Counters = make(map[decide.CheckID]ratio.Counters, len(asked))
+	seen.Readings = make(map[decide.CheckID]measure.Readings, len(asked))
 	for _, check := range asked {
-		counters, err := verification.Counters(ctx, r.Sources, seen.Pods, check, r.Clock.Now())
+		readings, err := verification.Read(ctx, r.Sources, seen.Pods, check, r.Clock.Now())
 		if err != nil {
 			return err
 		}
-		seen.Counters[check.CheckID] = counters
+		seen.Readings[check.CheckID] = readings
+	}
+	return nil
+}
+
+// observeAnswers asks others about the pods.
+func (r *Reconciler) observeAnswers(ctx context.Context, seen *decide.Verification, questions []plugin.Question) error {
+	seen.Answers = make(map[decide.CheckID]plugin.Answer, len(questions))
+	for i := range questions {
+		asked := &questions[i]
+		answer, err := r.Asker.Answer(ctx, seen.Pods, asked)
+		if err != nil {
+			return err
+		}
+		seen.Answers[decide.CheckID{Policy: asked.Policy, Name: asked.Check}] = answer
 	}
 	return nil
 }

@@ -76,6 +76,21 @@ func TestReconcileJudgesTheNewAndTheOldPodsByARule(t *testing.T) {
 	g.Expect(found.Status.Checks[0].Message).To(Equal("1 new, old: sleep-0-1"))
 }
 
+// The cache may show the Deployment as it was before its release, after a restart of its watch.
+func TestReconcileFindsThePoliciesOfAReleaseThatItSeesBeforeItsDeployment(t *testing.T) {
+	g := NewWithT(t)
+	record := recordAt(3, version, "", "")
+	record.Status.ObservedRelease = 0
+	p := newPlane(t, append(sleepOf(2), record, judged()), nil)
+	p.reconcile()
+	var found appv1alpha1.ChangeWorkload
+	g.Expect(p.api.Get(t.Context(), client.ObjectKeyFromObject(record), &found)).To(Succeed())
+	g.Expect(found.Status.ObservedRelease).To(Equal(int64(3)))
+	g.Expect(found.Status.Verification).NotTo(BeNil())
+	g.Expect(found.Status.Verification.Policies).To(HaveLen(1))
+	g.Expect(found.Status.Verification.Progress).To(BeEmpty())
+}
+
 func TestReconcileSkipsTheChecksOfAKindWithoutPods(t *testing.T) {
 	g := NewWithT(t)
 	record, policy := recordAt(2, version, "", ""), judged()
@@ -100,7 +115,8 @@ func TestReconcileEndsALookAtMetricsThatCantBeRead(t *testing.T) {
 	g := NewWithT(t)
 	record, policy := recordAt(2, version, "Success", "AllPodsPassed"), judged()
 	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "errors", Type: appv1alpha1.CheckRatio, Ratio: &appv1alpha1.RatioCheck{
-		SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}, Threshold: &appv1alpha1.RatioThreshold{Max: "1%"},
+		SourceRef:      appv1alpha1.SourceReference{Name: "prometheus"},
+		RatioObjective: appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "1%"}},
 	}}}
 	record.Status.Verification = &appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{
 		{Policy: "default/own", UID: policy.UID, VerificationTerms: policy.Spec.VerificationTerms},

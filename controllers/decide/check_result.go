@@ -76,16 +76,16 @@ func hasPod(result *appv1alpha1.CheckResult, uid types.UID) bool {
 	return slices.ContainsFunc(result.Pods, func(pod appv1alpha1.CheckedPod) bool { return pod.UID == uid })
 }
 
-// concludeChecks ends the checks of a release that found nothing once it is verified, except those that look at metrics, and sets the
+// concludeChecks ends the checks of a release that found nothing once it is verified, except those with a last look, and sets the
 // progress of all.
 func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
-	if status.Verification == nil {
+	if status.Verification == nil || len(status.Checks) == 0 && status.Verification.Progress == "" { // as none was ever made
 		return
 	}
 	passed, failed := 0, ""
 	for i := range status.Checks {
 		result := &status.Checks[i]
-		if result.Verdict == appv1alpha1.CheckPending && result.Type != appv1alpha1.CheckRatio && wasVerified(status) {
+		if result.Verdict == appv1alpha1.CheckPending && !hasLooks(result.Type) && wasVerified(status) {
 			result.Verdict, result.Reason, result.Since = appv1alpha1.CheckPass, appv1alpha1.ReasonCheckPassed, metav1.NewTime(now.Truncate(time.Second))
 		}
 		switch result.Verdict {

@@ -23,8 +23,9 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/podhealth"
-	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
 )
 
 // examination makes the checks of a release at a time.
@@ -42,6 +43,9 @@ func (e *examination) makeCheck(
 	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck,
 ) (again time.Duration) {
 	mode, found := LowerMode(policy.Mode, check.Mode), e.find(policy, check)
+	if result.Verdict != appv1alpha1.CheckPass { // a source that is away later takes no verdict back
+		found = e.fallBack(check, found)
+	}
 	switch {
 	case result.Verdict == appv1alpha1.CheckFail:
 		if found.Verdict == appv1alpha1.CheckFail && result.Mode == mode {
@@ -49,7 +53,7 @@ func (e *examination) makeCheck(
 		}
 	case found.Verdict == appv1alpha1.CheckPass && !found.Final, found.Verdict == result.Verdict: // what was inconclusive stays so
 		result.Mode = mode
-	case check.Ratio != nil && result.Verdict == appv1alpha1.CheckPass && found.Verdict == appv1alpha1.CheckInconclusive: // a source is away
+	case hasLooks(check.Type) && result.Verdict == appv1alpha1.CheckPass && found.Verdict == appv1alpha1.CheckInconclusive: // a source is away
 		result.Mode = mode
 	default:
 		result.Mode, result.Verdict, result.Reason, result.Since = mode, found.Verdict, found.Reason, metav1.NewTime(e.now.Truncate(time.Second))
@@ -57,6 +61,18 @@ func (e *examination) makeCheck(
 		addPods(result, found.Pods)
 	}
 	return found.Again
+}
+
+// fallBack returns what follows from what was found: a check without a verdict fails all pods if its policy wants that.
+func (e *examination) fallBack(check *appv1alpha1.VerificationCheck, found checks.Finding) checks.Finding {
+	fallback := check.OnInconclusive
+	if found.Broken {
+		fallback = check.OnError
+	}
+	if found.Verdict != appv1alpha1.CheckInconclusive || fallback != appv1alpha1.FallbackFail {
+		return found
+	}
+	return measure.Failed(e.seen.Pods, found.Reason, found.Message)
 }
 
 // find returns what a check finds of the pods of a release.
@@ -68,29 +84,37 @@ func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1
 		}
 	case check.Rule != nil:
 		return e.seen.Rules.Judge(e.seen.Pods, check.Rule)
-	case check.Ratio != nil:
-		counters, asked := e.seen.Counters[CheckID{policy.Policy, check.Name}]
-		terms := e.terms(policy)
-		if !asked && !terms.Ended {
-			return checks.Passed(0)
-		}
-		return ratio.Judge(e.seen.Pods, check.Ratio, counters, terms)
+	case check.HTTP != nil, check.Condition != nil:
+		return e.judgeAnswer(policy, check)
+	case hasLooks(check.Type):
+		return e.judgeMetrics(policy, check)
 	default:
 		return judgeHealth(check, e.seen.Pods, e.now)
 	}
 }
 
-// terms returns how the checks of a policy look at the metrics of the release.
-func (e *examination) terms(policy *appv1alpha1.AppliedPolicy) ratio.Terms {
-	terms := ratio.Terms{Warmup: time.Duration(policy.WarmupSeconds) * time.Second, Share: budget(e.verification).CountShare()}
-	if interval := intervalOf(policy); interval > 0 {
-		terms.Again = e.now.Truncate(interval).Add(interval).Sub(e.now)
+// judgeMetrics judges the metrics of the pods. A check without an answer has nothing to judge before its end.
+func (e *examination) judgeMetrics(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck) checks.Finding {
+	readings, asked := e.seen.Readings[CheckID{policy.Policy, check.Name}]
+	measured, terms := Measured(check), termsOf(policy, &e.workload.Status, e.now)
+	switch {
+	case measured == nil || !asked && !terms.Ended:
+		return checks.Passed(0)
+	case readings.Reason != "":
+		return measure.Broken(readings.Reason, readings.Message, terms)
 	}
-	if wasVerified(&e.workload.Status) {
-		end := watchEnd(policy, &e.workload.Status)
-		terms.Ended, terms.Again = !e.now.Before(end), min(terms.Again, max(0, end.Sub(e.now)))
+	terms.Share = shareOf(measured, budget(e.verification))
+	return measured.Judge(e.seen.Pods, readings, terms)
+}
+
+// judgeAnswer judges what others say of the pods. Nobody is asked about a release without any, or one that is suspended.
+func (e *examination) judgeAnswer(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck) checks.Finding {
+	answer, asked := e.seen.Answers[CheckID{policy.Policy, check.Name}]
+	terms := termsOf(policy, &e.workload.Status, e.now)
+	if !asked && !terms.Ended {
+		return checks.Passed(0)
 	}
-	return terms
+	return plugin.Judge(e.seen.Pods, answer, terms)
 }
 
 func judgeHealth(check *appv1alpha1.VerificationCheck, pods *checks.Scene, now time.Time) checks.Finding {

@@ -17,11 +17,15 @@ limitations under the License.
 package decide
 
 import (
+	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
 	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
 
@@ -31,50 +35,113 @@ type CheckID struct{ Policy, Name string }
 // AskedCheck is a check that looks at metrics now.
 type AskedCheck struct {
 	CheckID
-	Ratio *appv1alpha1.RatioCheck
+	measure.Check
 	// Interval is the time between two looks.
 	Interval time.Duration
 }
 
-// AskedChecks returns the checks of a release with these pods that look at metrics now. What failed isn't looked at again, nor is a release
-// without finished pods, or one that is suspended.
+// AskedChecks returns the checks of a release with these pods that look at metrics now.
 func AskedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) (asked []AskedCheck) {
-	watched := WatchedPolicies(workload, now)
-	if len(watched) == 0 || len(pods.New) == 0 || workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend {
-		return nil
-	}
-	for i := range workload.Status.Verification.Policies {
-		policy := &workload.Status.Verification.Policies[i]
-		for j := range policy.Checks {
-			check := &policy.Checks[j]
-			known := storedResult(workload.Status.Checks, policy, check, now)
-			if check.Ratio == nil || known.Verdict == appv1alpha1.CheckFail || !slices.Contains(watched, policy.UID) {
-				continue
-			}
-			asked = append(asked, AskedCheck{CheckID{policy.Policy, check.Name}, check.Ratio, intervalOf(policy)})
+	for policy, check := range looking(workload, pods, now) {
+		if measured := Measured(check); measured != nil {
+			asked = append(asked, AskedCheck{CheckID{policy.Policy, check.Name}, measured, intervalOf(policy)})
 		}
 	}
 	return asked
+}
+
+// Questions returns what the checks of a release with these pods ask others now. A question is the same until the next look.
+func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) (questions []plugin.Question) {
+	began := time.Unix(workload.Spec.CreateTimeUnix, 0)
+	for policy, check := range looking(workload, pods, now) {
+		if check.HTTP == nil && check.Condition == nil {
+			continue
+		}
+		interval, last := max(intervalOf(policy), time.Second), termsOf(policy, &workload.Status, now).Ended
+		at := now.Truncate(interval)
+		look := int64(at.Sub(began.Truncate(interval)) / interval)
+		if last {
+			look++ // else it could be the look before, which didn't see all pods
+		}
+		questions = append(questions, plugin.Question{
+			ID:     fmt.Sprintf("%s/%d/%s/%s/%d", workload.UID, workload.Spec.Release, policy.UID, check.Name, look),
+			Policy: policy.Policy, Check: check.Name, Mode: LowerMode(policy.Mode, check.Mode), Look: look, Last: last, Until: at.Add(interval),
+			HTTP: check.HTTP, Condition: check.Condition,
+		})
+	}
+	return questions
+}
+
+// looking returns the checks of a release with these pods that look now. What failed isn't looked at again, nor is a release without finished
+// pods, or one that is suspended.
+func looking(
+	workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time,
+) iter.Seq2[*appv1alpha1.AppliedPolicy, *appv1alpha1.VerificationCheck] {
+	return func(yield func(*appv1alpha1.AppliedPolicy, *appv1alpha1.VerificationCheck) bool) {
+		watched := WatchedPolicies(workload, now)
+		if len(watched) == 0 || len(pods.New) == 0 || workload.Status.Status == appv1alpha1.ChangeWorkloadSuspend {
+			return
+		}
+		for i := range workload.Status.Verification.Policies {
+			policy := &workload.Status.Verification.Policies[i]
+			for j := range policy.Checks {
+				check := &policy.Checks[j]
+				looks := hasLooks(check.Type) && slices.Contains(watched, policy.UID) &&
+					storedResult(workload.Status.Checks, policy, check, now).Verdict != appv1alpha1.CheckFail
+				if looks && !yield(policy, check) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// termsOf returns how a release is looked at.
+func termsOf(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkloadStatus, now time.Time) measure.Terms {
+	terms := measure.Terms{Warmup: time.Duration(policy.WarmupSeconds) * time.Second}
+	if interval := intervalOf(policy); interval > 0 {
+		terms.Again = now.Truncate(interval).Add(interval).Sub(now)
+	}
+	if wasVerified(status) {
+		end := watchEnd(policy, status)
+		terms.Ended, terms.Again = !now.Before(end), min(terms.Again, max(0, end.Sub(now)))
+	}
+	return terms
 }
 
 func intervalOf(policy *appv1alpha1.AppliedPolicy) time.Duration {
 	return time.Duration(policy.IntervalSeconds) * time.Second
 }
 
-// budget divides the false alarms of a release among all comparisons of all policies.
+// budget divides the false alarms of a release among the tests of all policies.
 func budget(verification *appv1alpha1.ReleaseVerification) statistics.Budget {
 	budget := statistics.Budget{Total: statistics.DefaultBudget}
 	for i := range verification.Policies {
 		for j := range verification.Policies[i].Checks {
-			if check := verification.Policies[i].Checks[j].Ratio; check != nil && check.Comparison != nil {
+			check := Measured(&verification.Policies[i].Checks[j])
+			if check == nil {
+				continue
+			}
+			switch check.Spends() {
+			case measure.Evidence:
 				budget.Counts++
+			case measure.Level:
+				budget.Levels++
 			}
 		}
 	}
 	return budget
 }
 
-// watchEnd returns when a policy stops watching a release that was verified. One that enforces has looked at metrics for bakeSeconds before.
+// shareOf returns the part of the budget that a check has.
+func shareOf(check measure.Check, of statistics.Budget) float64 {
+	if check.Spends() == measure.Level {
+		return of.LevelShare()
+	}
+	return of.CountShare()
+}
+
+// watchEnd returns when a policy stops watching a release that was verified. One that enforces has looked for bakeSeconds before.
 func watchEnd(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkloadStatus) time.Time {
 	seconds := policy.WatchSeconds
 	if looks(policy) && policy.Mode != appv1alpha1.CheckEnforce {
@@ -83,20 +150,20 @@ func watchEnd(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkl
 	return time.Unix(status.EntryTimeUnix+int64(seconds), 0)
 }
 
-// looks reports whether a policy looks at metrics.
+// looks reports whether a policy has checks that look at metrics, or at what others say.
 func looks(policy *appv1alpha1.AppliedPolicy) bool {
 	for i := range policy.Checks {
-		if policy.Checks[i].Ratio != nil {
+		if hasLooks(policy.Checks[i].Type) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasPendingLook reports whether a check of a policy that looks at metrics has no verdict.
+// hasPendingLook reports whether a check of a policy has yet to make its last look.
 func hasPendingLook(policy *appv1alpha1.AppliedPolicy, results []appv1alpha1.CheckResult) bool {
 	for i := range results {
-		if results[i].Policy == policy.Policy && results[i].Type == appv1alpha1.CheckRatio && results[i].Verdict == appv1alpha1.CheckPending {
+		if results[i].Policy == policy.Policy && hasLooks(results[i].Type) && results[i].Verdict == appv1alpha1.CheckPending {
 			return true
 		}
 	}

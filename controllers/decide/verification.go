@@ -24,7 +24,8 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
-	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 )
 
@@ -38,8 +39,10 @@ type Verification struct {
 	Pods *checks.Scene
 	// Rules compiles the rules of the policies.
 	Rules *rule.Compiler
-	// Counters are those that the checks of AskedChecks asked for.
-	Counters map[CheckID]ratio.Counters
+	// Readings are the answers that the checks of AskedChecks asked for.
+	Readings map[CheckID]measure.Readings
+	// Answers are those to Questions.
+	Answers map[CheckID]plugin.Answer
 }
 
 // maxCheckText is the most bytes of a message of a check.

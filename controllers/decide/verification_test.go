@@ -29,7 +29,7 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
-	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
@@ -255,24 +255,29 @@ func TestDecideKeepsAFailureThatCounted(t *testing.T) {
 
 // ofErrors has a policy look at the errors of the pods, every 15 seconds and for two minutes.
 func ofErrors(policy *appv1alpha1.VerificationPolicy) {
-	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "errors", Type: "Ratio", Ratio: &appv1alpha1.RatioCheck{
-		Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 3, MinEvents: 20},
-	}}}
+	check := &appv1alpha1.RatioCheck{}
+	check.Threshold = &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 3, MinEvents: 20}
+	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "errors", Type: "Ratio", Ratio: check}}
 	policy.Spec.IntervalSeconds, policy.Spec.BakeSeconds = 15, 120
 }
 
 // reading has the counters of the pods sleep-1 and sleep-2 at the last looks, with so many of a thousand events bad.
 func reading(bad float64) seenOption {
 	return func(seen *decide.Observation) {
-		counters := ratio.Counters{Bad: map[string][]float64{}, Total: map[string][]float64{}}
-		for look := range 6 {
-			counters.Moments = append(counters.Moments, now.Add(time.Duration(look-5)*15*time.Second))
-			for _, pod := range []string{"sleep-1", "sleep-2"} {
-				counters.Bad[pod] = append(counters.Bad[pod], bad*float64(look))
-				counters.Total[pod] = append(counters.Total[pod], 1000*float64(look))
+		readings := measure.Readings{PodLabel: "pod", Answers: make([][]measure.Series, 2)}
+		for _, pod := range []string{"sleep-1", "sleep-2"} {
+			for query, each := range []float64{bad, 1000} {
+				series := measure.Series{Labels: map[string]string{"pod": pod}}
+				for look := range 6 {
+					series.Values = append(series.Values, each*float64(look))
+				}
+				readings.Answers[query] = append(readings.Answers[query], series)
 			}
 		}
-		seen.Verification.Counters = map[decide.CheckID]ratio.Counters{{Policy: "shop/web", Name: "errors"}: counters}
+		for look := range 6 {
+			readings.Moments = append(readings.Moments, now.Add(time.Duration(look-5)*15*time.Second))
+		}
+		seen.Verification.Readings = map[decide.CheckID]measure.Readings{{Policy: "shop/web", Name: "errors"}: readings}
 	}
 }
 
@@ -331,6 +336,41 @@ func TestDecideEndsALookThatTellsNothing(t *testing.T) {
 	}
 }
 
+func TestDecideFailsAReleaseOfWhichNothingIsKnownOnlyIfItsPolicyWantsThat(t *testing.T) {
+	away := func(seen *decide.Observation) {
+		seen.Verification.Readings = map[decide.CheckID]measure.Readings{
+			{Policy: "shop/web", Name: "errors"}: {Reason: "SourceUnavailable", Message: "no answer"},
+		}
+	}
+	silent := func(seen *decide.Observation) {
+		seen.Verification.Readings = map[decide.CheckID]measure.Readings{{Policy: "shop/web", Name: "errors"}: {Moments: []time.Time{now}}}
+	}
+	for name, row := range map[string]struct {
+		onInconclusive, onError appv1alpha1.CheckFallback
+		entered                 time.Duration
+		seen                    seenOption
+		verdict                 string
+	}{
+		"nothing is known":                    {"", "", time.Hour, silent, "Inconclusive NoData"},
+		"nothing is known, which fails":       {"Fail", "Pass", time.Hour, silent, "Fail NoData"},
+		"the source is away":                  {"Fail", "Pass", time.Hour, away, "Inconclusive SourceUnavailable"},
+		"the source is away, which fails":     {"", "Fail", time.Hour, away, "Fail SourceUnavailable"},
+		"the source is away, but not the end": {"Fail", "Fail", time.Minute, away, "Pending "},
+		"nothing is known, but it isn't over": {"Fail", "Fail", time.Minute, silent, "Pending "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			policy := checking("web", "Observe", ofErrors)
+			policy.Spec.Checks[0].OnInconclusive, policy.Spec.Checks[0].OnError = row.onInconclusive, row.onError
+			workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-row.entered)), begun(policies(policy)))
+			decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), row.seen), now)
+			result := decision.Status.Checks[0]
+			g.Expect(string(result.Verdict) + " " + result.Reason).To(Equal(row.verdict))
+			g.Expect(result.Pods).To(HaveLen(map[bool]int{true: 5}[result.Verdict == "Fail"]))
+		})
+	}
+}
+
 // The other check of the policy is looked at until the end.
 func TestDecideKeepsAnEarlyPassWhereTheSourceIsAwayInTheEnd(t *testing.T) {
 	policy := checking("web", "Observe", ofErrors)
@@ -338,12 +378,19 @@ func TestDecideKeepsAnEarlyPassWhereTheSourceIsAwayInTheEnd(t *testing.T) {
 	workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-time.Hour)), begun(policies(policy), appv1alpha1.CheckResult{
 		Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Observe", Verdict: "Pass", Reason: "PassedEarly",
 	}, appv1alpha1.CheckResult{Policy: "shop/web", Name: "late", Type: "Ratio", Mode: "Observe", Verdict: "Pending"}))
-	away := ratio.Counters{Reason: "SourceUnavailable", Message: "no answer"}
+	away := measure.Readings{Reason: "SourceUnavailable", Message: "no answer"}
 	decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), func(seen *decide.Observation) {
-		seen.Verification.Counters = map[decide.CheckID]ratio.Counters{{Policy: "shop/web", Name: "errors"}: away, {Policy: "shop/web", Name: "late"}: away}
+		seen.Verification.Readings = map[decide.CheckID]measure.Readings{{Policy: "shop/web", Name: "errors"}: away, {Policy: "shop/web", Name: "late"}: away}
 	}), now)
 	NewWithT(t).Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(
 		"shop/web errors: Observe Pass PassedEarly ", "shop/web late: Observe Inconclusive SourceUnavailable no answer"))
+}
+
+// toOldPods compares errors with those of the old pods.
+func toOldPods() *appv1alpha1.RatioCheck {
+	check := &appv1alpha1.RatioCheck{}
+	check.Comparison = &appv1alpha1.RatioComparison{Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5}
+	return check
 }
 
 // Four looks are enough evidence for two comparisons, whatever else is checked, and too little for three.
@@ -353,16 +400,17 @@ func TestDecideDividesTheFalseAlarmsAmongComparisons(t *testing.T) {
 			policy := checking("web", "Observe", ofErrors)
 			for i := range compared {
 				policy.Spec.Checks = append(policy.Spec.Checks, appv1alpha1.VerificationCheck{Name: fmt.Sprint("compared-", i), Type: "Ratio",
-					Ratio: &appv1alpha1.RatioCheck{Comparison: &appv1alpha1.RatioComparison{Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5}}})
+					Ratio: toOldPods()})
 			}
 			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)))
 			decision := decide.Decide(workload, see(5, under(policy), ran(1, 1), reading(32), func(seen *decide.Observation) {
-				read := seen.Verification.Counters[decide.CheckID{Policy: "shop/web", Name: "errors"}]
-				for i := range read.Bad["sleep-2"] { // which is old
-					read.Bad["sleep-2"][i] /= 16
+				read := seen.Verification.Readings[decide.CheckID{Policy: "shop/web", Name: "errors"}]
+				old := read.Answers[0][1].Values // the bad events of sleep-2
+				for i := range old {
+					old[i] /= 16
 				}
 				read.Moments = read.Moments[:5]
-				seen.Verification.Counters[decide.CheckID{Policy: "shop/web", Name: "compared-0"}] = read
+				seen.Verification.Readings[decide.CheckID{Policy: "shop/web", Name: "compared-0"}] = read
 				seen.Verification.Pods.Old = seen.Verification.Pods.New[1:2]
 				seen.Verification.Pods.New = seen.Verification.Pods.New[:1]
 				seen.Verification.Pods.Began = now.Add(-5 * time.Minute)

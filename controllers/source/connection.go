@@ -42,6 +42,9 @@ func named(spec *appv1alpha1.VerificationSourceSpec) []string {
 	if spec.TLS != nil && spec.TLS.CASecretRef != nil {
 		names = append(names, spec.TLS.CASecretRef.Name)
 	}
+	if spec.Signing != nil {
+		names = append(names, spec.Signing.SecretRef.Name)
+	}
 	return names
 }
 
@@ -77,6 +80,12 @@ func connect(spec *appv1alpha1.VerificationSourceSpec, from secrets) (connection
 	if failure := to.authenticate(spec.Auth, from); failure != nil {
 		return connection{}, failure
 	}
+	if spec.Signing != nil {
+		var failure *Error
+		if to.signing, failure = from.signingKey(&spec.Signing.SecretRef); failure != nil {
+			return connection{}, failure
+		}
+	}
 	if spec.TLS == nil {
 		return to, nil
 	}
@@ -103,7 +112,7 @@ func connect(spec *appv1alpha1.VerificationSourceSpec, from secrets) (connection
 	return to, nil
 }
 
-// authenticate adds the credentials to the headers.
+// authenticate adds the credentials to the headers, or keeps the access key.
 func (c *connection) authenticate(auth appv1alpha1.SourceAuth, from secrets) *Error {
 	const place = "spec.auth.secretRef"
 	switch auth.Type {
@@ -123,6 +132,10 @@ func (c *connection) authenticate(auth appv1alpha1.SourceAuth, from secrets) *Er
 			return failure
 		}
 		c.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(username+":"+password)))
+	case appv1alpha1.SourceAuthAccessKey:
+		var failure *Error
+		c.accessKey, failure = from.accessKeyOf(place, auth.SecretRef)
+		return failure
 	}
 	return nil
 }

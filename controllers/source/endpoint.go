@@ -47,7 +47,7 @@ const (
 // endpoint asks one source, and protects it: equal queries are sent once, and not too many at a time.
 type endpoint struct {
 	name    string
-	api     prometheusv1.API
+	api     queries
 	close   func()
 	limits  appv1alpha1.SourceLimits
 	clock   clock.PassiveClock
@@ -64,6 +64,19 @@ type endpoint struct {
 	kept  map[string]kept
 }
 
+// queries are those of an API of metrics.
+type queries interface {
+	Query(ctx context.Context, query string, at time.Time, options ...prometheusv1.Option) (model.Value, prometheusv1.Warnings, error)
+	QueryRange(ctx context.Context, query string, over prometheusv1.Range, options ...prometheusv1.Option) (model.Value, prometheusv1.Warnings, error)
+}
+
+func queriesOf(to *exchange) queries {
+	if to.accessKey != nil {
+		return newHoloInsight(to)
+	}
+	return prometheusv1.NewAPI(to)
+}
+
 // kept is an answer that is used again until a time.
 type kept struct {
 	answer Answer
@@ -72,7 +85,7 @@ type kept struct {
 
 func newEndpoint(name string, to *exchange, limits appv1alpha1.SourceLimits, metrics *Metrics) *endpoint {
 	return &endpoint{
-		name: name, api: prometheusv1.NewAPI(to), close: to.http.CloseIdleConnections, limits: limits, clock: to.clock, metrics: metrics,
+		name: name, api: queriesOf(to), close: to.http.CloseIdleConnections, limits: limits, clock: to.clock, metrics: metrics,
 		limiter: rate.NewLimiter(rate.Limit(limits.QueriesPerSecond), int(limits.Burst)),
 		slots:   semaphore.NewWeighted(int64(limits.Concurrent)),
 		kept:    map[string]kept{},

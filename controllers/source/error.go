@@ -56,6 +56,8 @@ const (
 	KindMissing Kind = "SourceMissing"
 	// KindForbidden: the source may not be asked about the namespace.
 	KindForbidden Kind = "NamespaceNotAllowed"
+	// KindQueryRefused: the source may only be asked such a query if it keeps namespaces apart.
+	KindQueryRefused Kind = "QueryNotAllowed"
 )
 
 const (

@@ -44,7 +44,11 @@ type connection struct {
 	authority  *x509.CertPool
 	serverName string
 	// header has the headers of every request, with the credentials.
-	header   http.Header
+	header http.Header
+	// accessKey is that of HoloInsight, nil for sources of another type.
+	accessKey *accessKey
+	// signing is the key of signatures, nil where requests aren't signed.
+	signing  []byte
 	timeout  time.Duration
 	maxBytes int32
 	slots    int
@@ -85,8 +89,32 @@ func (e *exchange) URL(endpoint string, _ map[string]string) *url.URL {
 	return e.address.JoinPath(endpoint)
 }
 
-// Do sends a request.
+// Do sends a request of the API client of Prometheus.
 func (e *exchange) Do(ctx context.Context, request *http.Request) (*http.Response, []byte, error) {
+	answer, err := e.send(ctx, request)
+	if err != nil {
+		return nil, nil, err
+	}
+	response := &http.Response{StatusCode: answer.status, Header: answer.header}
+	unknown := answer.status == http.StatusMethodNotAllowed || answer.status == http.StatusNotImplemented
+	if request.Method == http.MethodPost && unknown {
+		return response, nil, fmt.Errorf("POST: HTTP %d", answer.status) // the API client asks again by GET
+	}
+	if failure := ofResponse(answer.status, answer.header, answer.body, e.clock.Now()); failure != nil {
+		return nil, nil, failure
+	}
+	return response, answer.body, nil
+}
+
+// received is a response that was read.
+type received struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send sends a request and reads the response, whatever its status. The error is an *Error.
+func (e *exchange) send(ctx context.Context, request *http.Request) (received, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	request = request.WithContext(ctx)
@@ -95,21 +123,14 @@ func (e *exchange) Do(ctx context.Context, request *http.Request) (*http.Respons
 	}
 	response, err := e.http.Do(request)
 	if err != nil {
-		return nil, nil, ofFault(err, e.timeout, e.maxBytes)
+		return received{}, ofFault(err, e.timeout, e.maxBytes)
 	}
 	defer response.Body.Close()
 	body, err := readAll(response.Body, e.maxBytes)
 	if err != nil {
-		return nil, nil, ofFault(err, e.timeout, e.maxBytes)
+		return received{}, ofFault(err, e.timeout, e.maxBytes)
 	}
-	unknown := response.StatusCode == http.StatusMethodNotAllowed || response.StatusCode == http.StatusNotImplemented
-	if request.Method == http.MethodPost && unknown {
-		return response, nil, fmt.Errorf("POST: HTTP %d", response.StatusCode) // the API client asks again by GET
-	}
-	if failure := ofResponse(response.StatusCode, response.Header, body, e.clock.Now()); failure != nil {
-		return nil, nil, failure
-	}
-	return response, body, nil
+	return received{response.StatusCode, response.Header, body}, nil
 }
 
 // readAll reads a body that isn't too large. That of a compressed response is the uncompressed one.

@@ -17,8 +17,11 @@ limitations under the License.
 package source
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -90,4 +93,48 @@ func TestReaderAsksARealPrometheus(t *testing.T) {
 	few := reader(t, newSources(t), define(address, func(s *appv1alpha1.VerificationSourceSpec) { s.Limits.MaxSeries = 2 }))
 	_, err = few.Instant(t.Context(), `errors_total`, window.End)
 	g.Expect(err).To(MatchError("VerificationSource prometheus: the answer has more than limits.maxSeries, 2 series"))
+}
+
+func TestHoloInsightAnswersAsTheRealPrometheusBehindIt(t *testing.T) {
+	g := NewWithT(t)
+	programs, err := prometheus.Ensure(t.Context(), os.Stderr)
+	if errors.Is(err, prometheus.ErrUnavailable) {
+		t.Skip(err)
+	}
+	g.Expect(err).NotTo(HaveOccurred())
+	address, stop, err := programs.Start(t.Context(), t.TempDir(), history())
+	g.Expect(err).NotTo(HaveOccurred())
+	defer stop()
+	h := &hub{storage: func(of url.Values) (int, string) {
+		response, err := http.Get(address + "/api/v1/query_range?" + of.Encode())
+		g.Expect(err).NotTo(HaveOccurred())
+		defer response.Body.Close()
+		var answer struct {
+			Data struct{ Result json.RawMessage }
+		}
+		g.Expect(json.NewDecoder(response.Body).Decode(&answer)).To(Succeed())
+		return response.StatusCode, string(answer.Data.Result)
+	}}
+	confined := func(s *appv1alpha1.VerificationSourceSpec) {
+		s.Prometheus = &appv1alpha1.PrometheusSource{Labels: appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}, EnforceNamespace: true}
+	}
+	sources, object := hubbed(t, h, confined)
+	behind, direct := reader(t, sources, object), reader(t, newSources(t), define(address, confined))
+	now := at("2026-01-01T00:05:07Z")
+	window := Align(now.Add(-30*time.Second), now, 15*time.Second)
+	for query, expected := range map[string]int{
+		`errors_total`: 2,
+		`errors_total{pod="web-1"} or rate(errors_total[1m])`: 2,
+		`sum by (pod) (rate(errors_total[1m]))`:               2,
+		`sum(rate(errors_total[1m]))`:                         1,
+		`errors_total{pod="web-9"}`:                           0,
+	} {
+		wanted, err := direct.Range(t.Context(), query, window)
+		g.Expect(err).NotTo(HaveOccurred(), query)
+		found, err := behind.Range(t.Context(), query, window)
+		g.Expect(err).NotTo(HaveOccurred(), query)
+		g.Expect(found.Series).To(And(HaveLen(expected), ConsistOf(wanted.Series)), query)
+	}
+	_, err = behind.Instant(t.Context(), `errors_total + on (x) errors_total`, now)
+	g.Expect(err).To(MatchError("VerificationSource prometheus: HoloInsight refuses the query, or its storage failed (HTTP 400): its log tells which"))
 }

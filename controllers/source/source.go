@@ -91,6 +91,9 @@ func (r *Reader) Instant(ctx context.Context, query string, at time.Time) (Answe
 	return r.endpoint.queryInstant(ctx, confined, at)
 }
 
+// IsConfined reports whether no query can find series of other namespaces.
+func (r *Reader) IsConfined() bool { return r.enforced }
+
 func (r *Reader) confine(query string) (string, error) {
 	if !r.enforced {
 		return query, nil

@@ -38,7 +38,8 @@ import (
 // probe is the query by which a source shows that it answers. It reads no series.
 const probe = "vector(1)"
 
-// Sources are the sources that can be asked. The VerificationSource reconciler keeps them, so that a check reads nothing from the API server.
+// Sources are the sources that can be asked, of metrics and plug-ins. The VerificationSource reconciler keeps them, so that a check reads
+// nothing from the API server.
 type Sources struct {
 	// Namespaces reads namespaces from the cache.
 	Namespaces client.Reader
@@ -59,13 +60,30 @@ type known struct {
 	spec appv1alpha1.VerificationSourceSpec
 	// of is the version of the object and of its Secrets.
 	of string
-	// endpoint is nil if failure says why the source can't be asked.
+	// exchange and endpoint are nil if failure says why the source can't be asked.
+	exchange *exchange
 	endpoint *endpoint
 	failure  *Error
 }
 
-// Reader returns a reader of a source for the checks of workloads in a namespace. The error is an *Error if the source can't be asked.
+// Reader returns a reader of a source of metrics for the checks of workloads in a namespace. The error is an *Error if the source can't be asked.
 func (s *Sources) Reader(ctx context.Context, name, namespace string) (*Reader, error) {
+	source, err := s.usable(ctx, name, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if source.spec.Type == appv1alpha1.SourceHTTP {
+		return nil, &Error{Source: name, Kind: KindInvalid, Message: "spec.type is HTTP: a plug-in has no metrics"}
+	}
+	reader := &Reader{Labels: appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}, endpoint: source.endpoint, namespace: namespace}
+	if prometheus := source.spec.Prometheus; prometheus != nil {
+		reader.Labels, reader.enforced = prometheus.Labels, prometheus.EnforceNamespace
+	}
+	return reader, nil
+}
+
+// usable returns a source that can be asked about workloads in a namespace.
+func (s *Sources) usable(ctx context.Context, name, namespace string) (*known, error) {
 	source := s.find(name)
 	if source == nil {
 		return nil, &Error{Source: name, Kind: KindMissing, Message: "there is no such source in namespace " + s.Namespace + ", or the operator hasn't looked at it yet"}
@@ -82,11 +100,7 @@ func (s *Sources) Reader(ctx context.Context, name, namespace string) (*Reader, 
 			return nil, &Error{Source: name, Kind: KindForbidden, Message: "spec.allowedNamespaces doesn't select namespace " + namespace}
 		}
 	}
-	reader := &Reader{Labels: appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}, endpoint: source.endpoint, namespace: namespace}
-	if prometheus := source.spec.Prometheus; prometheus != nil {
-		reader.Labels, reader.enforced = prometheus.Labels, prometheus.EnforceNamespace
-	}
-	return reader, nil
+	return source, nil
 }
 
 func (s *Sources) find(name string) *known {
@@ -95,8 +109,8 @@ func (s *Sources) find(name string) *known {
 	return s.known[name]
 }
 
-// Look keeps a source as it is now, with the present content of its Secrets, and asks it a query that reads no series. It returns why the
-// source can't be asked, nil if it answers; the error is one of the API server.
+// Look keeps a source as it is now, with the present content of its Secrets, and asks it a query that reads no series, or greets a plug-in. It
+// returns why the source can't be asked, nil if it answers; the error is one of the API server.
 func (s *Sources) Look(ctx context.Context, object *appv1alpha1.VerificationSource) (*Error, error) {
 	found, versions, err := s.read(ctx, &object.Spec)
 	if err != nil {
@@ -111,7 +125,11 @@ func (s *Sources) Look(ctx context.Context, object *appv1alpha1.VerificationSour
 	if source.failure != nil {
 		return source.failure, nil
 	}
-	_, err = source.endpoint.queryInstant(ctx, probe, s.Clock.Now())
+	if source.spec.Type == appv1alpha1.SourceHTTP {
+		err = source.plugin().greet(ctx)
+	} else {
+		_, err = source.endpoint.queryInstant(ctx, probe, s.Clock.Now())
+	}
 	failure, ok := errors.AsType[*Error](err)
 	if err != nil && !ok {
 		return nil, err
@@ -149,7 +167,8 @@ func (s *Sources) build(object *appv1alpha1.VerificationSource, of string, from 
 		return source
 	}
 	s.Metrics.begin(object.Name)
-	source.endpoint = newEndpoint(object.Name, newExchange(to, s.Guard, s.Clock), source.spec.Limits, s.Metrics)
+	source.exchange = newExchange(to, s.Guard, s.Clock)
+	source.endpoint = newEndpoint(object.Name, source.exchange, source.spec.Limits, s.Metrics)
 	return source
 }
 

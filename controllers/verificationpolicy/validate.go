@@ -27,7 +27,6 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
-	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
@@ -65,9 +64,9 @@ func problems(policy *appv1alpha1.VerificationPolicy, rules *rule.Compiler) (fou
 				found = append(found, fmt.Sprintf("spec.checks[%d].rule.%s", i, problem))
 			}
 		}
-		if check.Ratio != nil {
-			for _, problem := range ratio.Problems(check.Ratio) {
-				found = append(found, fmt.Sprintf("spec.checks[%d].ratio.%s", i, problem))
+		if measured := decide.Measured(check); measured != nil {
+			for _, problem := range measured.Problems() {
+				found = append(found, fmt.Sprintf("spec.checks[%d].%s.%s", i, field(check.Type), problem))
 			}
 		}
 	}
@@ -87,15 +86,19 @@ func problems(policy *appv1alpha1.VerificationPolicy, rules *rule.Compiler) (fou
 func advice(spec *appv1alpha1.VerificationPolicySpec) (warnings []string) {
 	time := spec.BakeSeconds + spec.WatchSeconds
 	for i := range spec.Checks {
-		if check := spec.Checks[i].Ratio; check != nil {
-			if needed := spec.WarmupSeconds + (ratio.LeastLooks(check)+1)*spec.IntervalSeconds; time < needed {
-				warnings = append(warnings, fmt.Sprintf(
-					"spec.checks[%d].ratio never fails: it needs %d seconds, and bakeSeconds and watchSeconds are %d together", i, needed, time))
+		check := &spec.Checks[i]
+		if measured := decide.Measured(check); measured != nil {
+			if needed := spec.WarmupSeconds + (measured.LeastLooks()+1)*spec.IntervalSeconds; time < needed {
+				warnings = append(warnings, fmt.Sprintf("spec.checks[%d].%s never fails: it needs %d seconds, and bakeSeconds and watchSeconds are %d together",
+					i, field(check.Type), needed, time))
 			}
 		}
-		if check := &spec.Checks[i]; decide.LowerMode(spec.Mode, check.Mode) != check.Mode && check.Mode != "" {
+		if decide.LowerMode(spec.Mode, check.Mode) != check.Mode && check.Mode != "" {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].mode has no effect: the mode of the policy, %s, is lower than %s", i, spec.Mode, check.Mode))
 		}
 	}
 	return warnings
 }
+
+// field returns the field that configures a check of a type.
+func field(check appv1alpha1.CheckType) string { return strings.ToLower(string(check)) }

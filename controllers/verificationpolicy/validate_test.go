@@ -61,15 +61,16 @@ func TestValidator(t *testing.T) {
 		{"a rule with a mistake", "shop", ruled("newPods.all(p,\n p.nde == 'a')"),
 			"VerificationPolicy careful: spec.checks[1].rule.expression: line 2, column 3: undefined field 'nde'", nil},
 		{"a matcher that is none", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
-			spec.Checks[0].Ratio = &appv1alpha1.RatioCheck{Bad: appv1alpha1.MetricSelector{Matchers: []string{"code"}}}
+			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{Bad: appv1alpha1.MetricSelector{Matchers: []string{"code"}}}
 		}), `VerificationPolicy careful: spec.checks[0].ratio.bad.matchers[0]: "code" is not one label matcher, such as code=~"5.."`, nil},
 		{"counters, without the time for four looks", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.BakeSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 134, 60, 15
-			spec.Checks[0].Ratio = &appv1alpha1.RatioCheck{}
+			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}
 		}), "", []string{"spec.checks[0].ratio never fails: it needs 135 seconds, and bakeSeconds and watchSeconds are 134 together"}},
 		{"counters, with the time for two looks", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.BakeSeconds, spec.WatchSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 50, 55, 60, 15
-			spec.Checks[0].Ratio = &appv1alpha1.RatioCheck{Threshold: &appv1alpha1.RatioThreshold{Consecutive: 2}}
+			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}
+			spec.Checks[0].Ratio.Threshold = &appv1alpha1.RatioThreshold{Consecutive: 2}
 		}), "", nil},
 		{"a failWhen", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.FailWhen = "checks.pods == 'Fail' && checks.own != 'Pass'"

@@ -94,7 +94,8 @@ func TestVerificationSourcesAreRefused(t *testing.T) {
 		"with nothing special":   {`{type: Prometheus, url: "https://mimir.example.com/prometheus", headers: [{name: X-Scope-OrgID, value: a}]}`, ""},
 		"with an IPv6 address":   {`{type: Prometheus, url: "http://[fd00::1]:9090"}`, ""},
 		"with credentials":       {`{type: Prometheus, url: "https://a", auth: {type: Basic, secretRef: {name: a}}, tls: {caSecretRef: {name: b}, serverName: c}}`, ""},
-		"of another type":        {`{type: HoloInsight, url: "http://a"}`, `spec.type: Unsupported value: "HoloInsight": supported values: "Prometheus"`},
+		"of HoloInsight":         {`{type: HoloInsight, url: "https://a", auth: {type: AccessKey, secretRef: {name: a}}, prometheus: {enforceNamespace: true}}`, ""},
+		"of another type":        {`{type: Graphite, url: "http://a"}`, `spec.type: Unsupported value: "Graphite": supported values: "Prometheus", "HoloInsight", "HTTP"`},
 		"of no type":             {`{url: "http://a"}`, "spec.type: Required value"},
 		"with another scheme":    {`{type: Prometheus, url: "file:///etc/passwd"}`, address},
 		"without a scheme":       {`{type: Prometheus, url: "prometheus:9090"}`, address},
@@ -105,8 +106,11 @@ func TestVerificationSourcesAreRefused(t *testing.T) {
 		"with a line break":      {`{type: Prometheus, url: "http://a/\nb"}`, address},
 		"with tls over http":     {`{type: Prometheus, url: "http://a", tls: {serverName: b}}`, "tls is for https only"},
 		"with two authorities":   {`{type: Prometheus, url: "https://a", tls: {caBundle: b, caSecretRef: {name: c}}}`, "caBundle and caSecretRef exclude each other"},
-		"with no Secret":         {`{type: Prometheus, url: "https://a", auth: {type: BearerToken}}`, "secretRef is required for the types BearerToken and Basic, and not allowed for None"},
-		"with a useless Secret":  {`{type: Prometheus, url: "https://a", auth: {secretRef: {name: b}}}`, "secretRef is required for the types BearerToken and Basic, and not allowed for None"},
+		"with no Secret":         {`{type: Prometheus, url: "https://a", auth: {type: BearerToken}}`, "secretRef is required for the types BearerToken, Basic and AccessKey, and not allowed for None"},
+		"with a useless Secret":  {`{type: Prometheus, url: "https://a", auth: {secretRef: {name: b}}}`, "secretRef is required for the types BearerToken, Basic and AccessKey, and not allowed for None"},
+		"with no access key":     {`{type: HoloInsight, url: "https://a", auth: {type: Basic, secretRef: {name: b}}}`, "auth.type AccessKey is for type HoloInsight only, which needs it"},
+		"with an access key":     {`{type: Prometheus, url: "https://a", auth: {type: AccessKey, secretRef: {name: b}}}`, "auth.type AccessKey is for type HoloInsight only, which needs it"},
+		"with labels of none":    {`{type: HTTP, url: "https://a", prometheus: {}}`, "prometheus is for the types Prometheus and HoloInsight only"},
 		"with a password":        {`{type: Prometheus, url: "https://a", headers: [{name: authorization, value: b}]}`, "a header is none of HTTP itself and none of credentials, which belong into auth"},
 		"with two headers":       {`{type: Prometheus, url: "https://a", headers: [{name: a, value: "b\r\nc: d"}]}`, `spec.headers[0].value in body should match`},
 		"with no label":          {`{type: Prometheus, url: "https://a", prometheus: {labels: {namespace: "a b"}}}`, "spec.prometheus.labels.namespace in body should match"},
@@ -124,12 +128,14 @@ func TestVerificationSourcesAreRefused(t *testing.T) {
 	}
 }
 
-func TestVerificationSourceOfTheSamplesIsTaken(t *testing.T) {
+func TestVerificationSourcesOfTheSamplesAreTaken(t *testing.T) {
 	g := NewWithT(t)
-	text, err := os.ReadFile(filepath.Join(sources, "samples", "verification", "source.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	var source appv1alpha1.VerificationSource
-	g.Expect(ctrlyaml.UnmarshalStrict(text, &source)).To(Succeed())
-	_, message := judgeOf(t, "app.ops.cloud.alipay.com_verificationsources.yaml").apply(t, string(text))
-	g.Expect(message).To(BeEmpty())
+	for _, sample := range []string{"source.yaml", "holoinsight.yaml"} {
+		text, err := os.ReadFile(filepath.Join(sources, "samples", "verification", sample))
+		g.Expect(err).NotTo(HaveOccurred())
+		var source appv1alpha1.VerificationSource
+		g.Expect(ctrlyaml.UnmarshalStrict(text, &source)).To(Succeed())
+		_, message := judgeOf(t, "app.ops.cloud.alipay.com_verificationsources.yaml").apply(t, string(text))
+		g.Expect(message).To(BeEmpty(), sample)
+	}
 }

@@ -34,15 +34,21 @@ const (
 
 // SourceType is the API of a source.
 //
-// +kubebuilder:validation:Enum=Prometheus
+// +kubebuilder:validation:Enum=Prometheus;HoloInsight;HTTP
 type SourceType string
 
-// SourcePrometheus is the HTTP API of Prometheus, which Thanos, Mimir, Cortex and VictoriaMetrics have as well.
-const SourcePrometheus SourceType = "Prometheus"
+const (
+	// SourcePrometheus is the HTTP API of Prometheus, which Thanos, Mimir, Cortex and VictoriaMetrics have as well.
+	SourcePrometheus SourceType = "Prometheus"
+	// SourceHoloInsight is the API of HoloInsight for queries in PromQL.
+	SourceHoloInsight SourceType = "HoloInsight"
+	// SourceHTTP is a plug-in, which checks of the type HTTP ask.
+	SourceHTTP SourceType = "HTTP"
+)
 
 // SourceAuthType is how the operator authenticates to a source.
 //
-// +kubebuilder:validation:Enum=None;BearerToken;Basic
+// +kubebuilder:validation:Enum=None;BearerToken;Basic;AccessKey
 type SourceAuthType string
 
 const (
@@ -52,6 +58,8 @@ const (
 	SourceAuthBearerToken SourceAuthType = "BearerToken"
 	// SourceAuthBasic sends the keys username and password of the Secret.
 	SourceAuthBasic SourceAuthType = "Basic"
+	// SourceAuthAccessKey gets a token of HoloInsight for the keys accessId and accessKey of the Secret.
+	SourceAuthAccessKey SourceAuthType = "AccessKey"
 )
 
 // Keys of the Secrets that a VerificationSource names.
@@ -63,6 +71,11 @@ const (
 	// SourceUsernameKey and SourcePasswordKey are the keys of basic authentication, those of a Secret of the type kubernetes.io/basic-auth.
 	SourceUsernameKey = "username"
 	SourcePasswordKey = "password"
+	// SourceAccessIDKey and SourceAccessKeyKey are the keys with the two parts of an access key of HoloInsight.
+	SourceAccessIDKey  = "accessId"
+	SourceAccessKeyKey = "accessKey"
+	// SourceSigningKey is the key with the key of signatures.
+	SourceSigningKey = "key"
 )
 
 // SourceSecret names a Secret in the namespace of the operator.
@@ -92,15 +105,22 @@ type SourceTLS struct {
 
 // SourceAuth is how the operator authenticates to a source.
 //
-// +kubebuilder:validation:XValidation:rule="(self.type == 'None') != has(self.secretRef)",message="secretRef is required for the types BearerToken and Basic, and not allowed for None"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'None') != has(self.secretRef)",message="secretRef is required for the types BearerToken, Basic and AccessKey, and not allowed for None"
 type SourceAuth struct {
-	// type is None, BearerToken to send the key token of the Secret, or Basic to send its keys username and password.
+	// type is None, BearerToken to send the key token of the Secret, Basic to send its keys username and password, or AccessKey to get a token
+	// of HoloInsight for its keys accessId and accessKey.
 	// +kubebuilder:default=None
 	// +optional
 	Type SourceAuthType `json:"type,omitempty"`
 	// secretRef names the Secret.
 	// +optional
 	SecretRef *SourceSecret `json:"secretRef,omitempty"`
+}
+
+// SourceSigning is how requests are signed: as Standard Webhooks 1.0.0 defines it, by HMAC-SHA256.
+type SourceSigning struct {
+	// secretRef names a Secret that has the key of signatures as key: at least 24 bytes, or whsec_ and the same in base64.
+	SecretRef SourceSecret `json:"secretRef"`
 }
 
 // SourceHeader is a header of every request, such as the tenant of Mimir, Cortex and Thanos. It is no place for credentials.
@@ -173,7 +193,7 @@ type SourceLabels struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// PrometheusSource configures a source of the type Prometheus.
+// PrometheusSource configures a source of the type Prometheus or HoloInsight.
 type PrometheusSource struct {
 	// labels are the names of the labels by which series belong to pods.
 	// +kubebuilder:default={}
@@ -185,15 +205,18 @@ type PrometheusSource struct {
 	EnforceNamespace bool `json:"enforceNamespace,omitempty"`
 }
 
-// VerificationSourceSpec defines where metrics are read, and how.
+// VerificationSourceSpec defines where metrics are read or a plug-in is asked, and how.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.prometheus) || self.type == 'Prometheus'",message="prometheus is for type Prometheus only"
+// +kubebuilder:validation:XValidation:rule="!has(self.prometheus) || self.type in ['Prometheus', 'HoloInsight']",message="prometheus is for the types Prometheus and HoloInsight only"
+// +kubebuilder:validation:XValidation:rule="(self.auth.type == 'AccessKey') == (self.type == 'HoloInsight')",message="auth.type AccessKey is for type HoloInsight only, which needs it"
+// +kubebuilder:validation:XValidation:rule="!has(self.signing) || self.type == 'HTTP'",message="signing is for type HTTP only"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || self.url.startsWith('https:')",message="tls is for https only"
 type VerificationSourceSpec struct {
-	// type is the API of the source: Prometheus.
+	// type is the API of the source: Prometheus, HoloInsight, or HTTP for a plug-in.
 	Type SourceType `json:"type"`
-	// url is the address of the source, such as http://prometheus.monitoring:9090, with the path before /api/v1 if there is one. The operator
-	// follows no redirects, uses no proxy, and connects to no loopback, link-local or metadata address unless --source-allow-cidr has it.
+	// url is the address of the source, such as http://prometheus.monitoring:9090, with the path before /api/v1 if there is one, or that before
+	// /webapi of HoloInsight; that of a plug-in is where it is asked. The operator follows no redirects, uses no proxy, and connects to no
+	// loopback, link-local or metadata address unless --source-allow-cidr has it.
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && self.matches('^https?://[^/?#@]+(/[^?#@]*)?$')",message="url is http or https, with a host, and without user info, query and fragment: credentials belong into auth"
 	URL string `json:"url"`
@@ -204,6 +227,9 @@ type VerificationSourceSpec struct {
 	// +kubebuilder:default={type: "None"}
 	// +optional
 	Auth SourceAuth `json:"auth,omitzero"`
+	// signing is how requests to a plug-in are signed, so that it answers nobody else. Without it they are not.
+	// +optional
+	Signing *SourceSigning `json:"signing,omitempty"`
 	// headers are sent with every query.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -217,7 +243,7 @@ type VerificationSourceSpec struct {
 	// allowedNamespaces selects the namespaces of the workloads about which the source is asked, by their labels; all of them by default.
 	// +optional
 	AllowedNamespaces *metav1.LabelSelector `json:"allowedNamespaces,omitempty"`
-	// prometheus configures a source of the type Prometheus.
+	// prometheus configures a source of the type Prometheus or HoloInsight.
 	// +optional
 	Prometheus *PrometheusSource `json:"prometheus,omitempty"`
 }
@@ -234,7 +260,7 @@ type VerificationSourceStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// VerificationSource is where checks of VerificationPolicies read metrics. Sources have an effect in the namespace of the operator only.
+// VerificationSource is where checks of VerificationPolicies read metrics, or a plug-in that they ask. Sources have an effect in the namespace of the operator only.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -76,6 +76,8 @@ type Finding struct {
 	Message string
 	// Final reports whether a Pass ends the check. Else nothing was found so far.
 	Final bool
+	// Broken reports whether the check is Inconclusive as it could not be made, not for what it found.
+	Broken bool
 	// Pods are the pods in trouble.
 	Pods []appv1alpha1.CheckedPod
 	// Again is the time after which the verdict may change without an event, 0 for never.

@@ -77,6 +77,11 @@ func partCheck(batch types.UID, stage appv1alpha1.CheckStage) string {
 	return string(batch) + "/" + string(stage)
 }
 
+// partDecided is of one verdict: a span that was sent can't be changed when a check fails after it passed.
+func partDecided(result *appv1alpha1.CheckResult) string {
+	return "check/" + result.Policy + "/" + result.Name + "/" + string(result.Verdict)
+}
+
 // ids are the IDs for the span that is started with a context.
 type ids struct {
 	trace trace.TraceID

@@ -68,14 +68,42 @@ func Outcome(workload *appv1alpha1.ChangeWorkload) string {
 }
 
 // StatusSpans returns the spans that a change of a ChangeWorkload's status at now adds to the trace of its release: the release at its
-// first outcome, and a suspension. It takes the annotations of the Deployment and the batches of the release.
+// first outcome, a suspension, and the checks of VerificationPolicies that were decided. It takes the annotations of the Deployment and the batches of the release.
 func StatusSpans(before, after *appv1alpha1.ChangeWorkload, annotations map[string]string, batches []appv1alpha1.ChangePod, now time.Time) []Span {
-	var spans []Span
+	spans := decidedSpans(before, after, now)
 	if isSuspended(after) && !isSuspended(before) {
 		spans = append(spans, suspension(ReleaseOf(after), batches, now))
 	}
 	if outcome := Outcome(after); outcome != "" && Outcome(before) == "" {
 		spans = append(spans, root(after, outcome, admittedAt(after, annotations), now))
+	}
+	return spans
+}
+
+// decidedSpans returns a span for each check of a VerificationPolicy that has a new verdict, since the release was recorded.
+func decidedSpans(before, after *appv1alpha1.ChangeWorkload, now time.Time) []Span {
+	var spans []Span
+	release := ReleaseOf(after)
+	for i := range after.Status.Checks {
+		result := &after.Status.Checks[i]
+		if result.Verdict == appv1alpha1.CheckPending || decide.HasVerdict(before, after, result) {
+			continue
+		}
+		span := Span{
+			ID: release.SpanID(partDecided(result)), Parent: release.SpanID(partRelease), Name: "check " + result.Name,
+			Start: recordedAt(after), End: now,
+			Attributes: []attribute.KeyValue{
+				attribute.String("altershield.check.policy", result.Policy),
+				attribute.String("altershield.check.type", string(result.Type)),
+				attribute.String("altershield.check.mode", string(result.Mode)),
+				attribute.String("altershield.check.reason", result.Reason),
+				attribute.String("altershield.verdict", string(result.Verdict)),
+			},
+		}
+		if result.Verdict == appv1alpha1.CheckFail {
+			span.Failure = "the check failed"
+		}
+		spans = append(spans, span)
 	}
 	return spans
 }

@@ -73,6 +73,40 @@ func TestStatusSpansReachFromTheAdmissionToTheFirstOutcome(t *testing.T) {
 	}
 }
 
+// checked sets the verdicts of the checks of a release.
+func checked(results ...appv1alpha1.CheckResult) func(*appv1alpha1.ChangeWorkload) {
+	return func(workload *appv1alpha1.ChangeWorkload) { workload.Status.Checks = results }
+}
+
+func TestStatusSpansHaveEachVerdictOfACheckOnce(t *testing.T) {
+	result := func(name, verdict, reason string) appv1alpha1.CheckResult {
+		return appv1alpha1.CheckResult{
+			Policy: "shop/web", Name: name, Type: "Ratio", Mode: "Enforce", Verdict: appv1alpha1.CheckVerdict(verdict), Reason: reason, Message: "not traced",
+		}
+	}
+	const span = "check errors 10:00:01 10:05:00 altershield.check.policy=shop/web altershield.check.type=Ratio altershield.check.mode=Enforce altershield.check.reason="
+	passed := workload("Running", checked(result("errors", "Pass", "PassedEarly"), result("late", "Pending", "")))
+	for _, row := range []struct {
+		name          string
+		before, after *appv1alpha1.ChangeWorkload
+		spans         []string
+	}{
+		{"a check is decided", workload("Running"), passed, []string{span + "PassedEarly altershield.verdict=Pass"}},
+		{"it stays so", passed, passed, nil},
+		{"it fails later", passed, workload("Running", checked(result("errors", "Fail", "CheckFailed"))),
+			[]string{span + "CheckFailed altershield.verdict=Fail ERROR the check failed"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			spans := tracing.StatusSpans(row.before, row.after, nil, nil, at("10:05:00"))
+			NewWithT(t).Expect(told(spans)).To(Equal(row.spans))
+		})
+	}
+	early := tracing.StatusSpans(workload("Running"), passed, nil, nil, at("10:05:00"))
+	late := tracing.StatusSpans(passed, workload("Running", checked(result("errors", "Fail", "CheckFailed"))), nil, nil, at("10:05:00"))
+	NewWithT(t).Expect(early[0].ID).NotTo(Equal(late[0].ID))
+	NewWithT(t).Expect(late[0].Parent).To(Equal(release().SpanID("release")))
+}
+
 func TestStatusSpansOfAVersionThatIsReleasedAgain(t *testing.T) {
 	g := NewWithT(t)
 	again := func(workload *appv1alpha1.ChangeWorkload) { workload.Spec.Release = 5 }

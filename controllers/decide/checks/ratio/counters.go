@@ -17,11 +17,10 @@ limitations under the License.
 package ratio
 
 import (
-	"math"
-	"slices"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
 
@@ -31,69 +30,13 @@ type Counters struct {
 	Moments []time.Time
 	// Bad and Total have the values of a pod at the moments, by its name; NaN where there is none.
 	Bad, Total map[string][]float64
-	// Reason is why they can't be read, in CamelCase, and Message says so; both are empty if they could be.
-	Reason, Message string
 }
 
-// series returns the counters of the pods of a release, and of those that don't run it. Old pods that are gone are known by their name
-// and by a counter from before the release began; other pods that are gone are left out.
-func (c Counters) series(release *checks.Scene) []statistics.Series {
-	var all []statistics.Series
-	names := map[string]bool{}
-	for i := range release.New {
-		pod := &release.New[i]
-		names[pod.Name] = true
-		bad, total := c.of(pod.Name)
-		if !pod.Created.Before(release.Began) { // its predecessor in a StatefulSet had the same name
-			first, _ := slices.BinarySearchFunc(c.Moments, pod.Created, time.Time.Compare)
-			all = c.addGone(all, pod.Name, bad, total, first)
-		}
-		all = append(all, statistics.Series{Pod: pod.Name, New: true, Ready: pod.Since, Bad: bad, Total: total})
-	}
-	for i := range release.Old {
-		pod := &release.Old[i]
-		names[pod.Name] = true
-		bad, total := c.of(pod.Name)
-		all = append(all, statistics.Series{Pod: pod.Name, Ready: pod.Since, Bad: bad, Total: total})
-	}
-	if _, exact := podNames(release.Kind, release.Name); !exact {
-		return all
-	}
-	for name := range c.Total {
-		if !names[name] {
-			bad, total := c.of(name)
-			all = c.addGone(all, name, bad, total, len(c.Moments))
-		}
+// series returns the counters of the pods of a release, and of those that don't run it.
+func (c Counters) series(release *checks.Scene) (all []statistics.Series) {
+	for _, pod := range measure.Pods(release, c.Moments, c.Total) {
+		series := statistics.Series{Pod: pod.Name, New: pod.New, Ready: pod.Ready, Gone: pod.Gone, Bad: c.Bad[pod.Name], Total: pod.Values}
+		all = append(all, series)
 	}
 	return all
-}
-
-// addGone adds an old pod that is gone, with its counters before a moment.
-func (c Counters) addGone(all []statistics.Series, pod string, bad, total []float64, until int) []statistics.Series {
-	if until == 0 || math.IsNaN(total[0]) {
-		return all
-	}
-	last := 0
-	for i := range total[:until] {
-		if !math.IsNaN(total[i]) {
-			last = i
-		}
-	}
-	return append(all, statistics.Series{Pod: pod, Ready: c.Moments[0], Gone: c.Moments[last], Bad: bad[:last+1], Total: total[:last+1]})
-}
-
-// of returns the counters of a pod, NaN at all moments where there are none.
-func (c Counters) of(pod string) (bad, total []float64) {
-	return c.values(c.Bad, pod), c.values(c.Total, pod)
-}
-
-func (c Counters) values(of map[string][]float64, pod string) []float64 {
-	if values, found := of[pod]; found {
-		return values
-	}
-	none := make([]float64, len(c.Moments))
-	for i := range none {
-		none[i] = math.NaN()
-	}
-	return none
 }

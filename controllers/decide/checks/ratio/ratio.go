@@ -22,62 +22,35 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
 
-// Terms are how a release is looked at.
-type Terms struct {
-	// Warmup is how long the counters of a pod don't count after it finished.
-	Warmup time.Duration
-	// Share is the probability with which the check may fail a release without fault.
-	Share float64
-	// Ended reports whether this look is the last one.
-	Ended bool
-	// Again is the time until the next one.
-	Again time.Duration
-}
-
-// Judge judges a release by its counters. Before the end, a check only fails, or passes early. What can't be told fails nothing.
-func Judge(release *checks.Scene, check *appv1alpha1.RatioCheck, counters Counters, terms Terms) checks.Finding {
-	if counters.Reason != "" {
-		return undecided(counters.Reason, counters.Message, terms)
-	}
+// Judge judges a release by two counters of its pods. Before the end, a check only fails, or passes early. What can't be told fails nothing.
+func Judge(release *checks.Scene, objective *appv1alpha1.RatioObjective, counters Counters, terms measure.Terms) checks.Finding {
 	series := counters.series(release)
 	looks := statistics.Looks(counters.Moments, series, terms.Warmup)
-	found, compared, err := judge(check, looks, terms)
+	found, compared, err := judge(objective, looks, terms)
 	if err != nil {
-		return undecided(appv1alpha1.ReasonEvaluationError, err.Error(), terms)
+		return measure.Broken(appv1alpha1.ReasonEvaluationError, err.Error(), terms)
 	}
 	message := describe(found, series, compared)
 	switch found.Verdict {
 	case statistics.Fail:
-		failed := checks.Finding{Verdict: appv1alpha1.CheckFail, Reason: string(found.Reason), Message: message}
-		for i := range release.New {
-			failed.Pods = append(failed.Pods, appv1alpha1.CheckedPod{Pod: release.New[i].Name, UID: release.New[i].UID, Message: message})
-		}
-		return failed
+		return measure.Failed(release, string(found.Reason), message)
 	case statistics.Pass:
-		return checks.Finding{Verdict: appv1alpha1.CheckPass, Reason: string(found.Reason), Message: message, Final: true, Again: terms.Again}
+		return measure.Passed(string(found.Reason), message, terms)
 	default:
-		return undecided(string(found.Reason), message, terms)
+		return measure.Undecided(string(found.Reason), message, terms)
 	}
-}
-
-// undecided returns that nothing was found yet, or at the end why nothing can be told.
-func undecided(reason, message string, terms Terms) checks.Finding {
-	if !terms.Ended {
-		return checks.Passed(terms.Again)
-	}
-	return checks.Finding{Verdict: appv1alpha1.CheckInconclusive, Reason: reason, Message: message}
 }
 
 // judge returns the finding of the statistics, and what it was compared with.
-func judge(check *appv1alpha1.RatioCheck, looks []statistics.Look, terms Terms) (found statistics.Finding, compared string, err error) {
-	if threshold := check.Threshold; threshold != nil {
+func judge(objective *appv1alpha1.RatioObjective, looks []statistics.Look, terms measure.Terms) (found statistics.Finding, compared string, err error) {
+	if threshold := objective.Threshold; threshold != nil {
 		limit, err := percent(threshold.Max)
 		if err != nil {
 			return found, "", fmt.Errorf("threshold.max: %w", err)
@@ -86,22 +59,30 @@ func judge(check *appv1alpha1.RatioCheck, looks []statistics.Look, terms Terms) 
 		return statistics.Threshold(looks, limit, int(threshold.Consecutive), float64(threshold.MinEvents), terms.Ended), compared, nil
 	}
 	settings := statistics.Defaults()
-	settings.MinEvents = float64(check.Comparison.MinEvents)
-	if settings.Tolerance, err = strconv.ParseFloat(check.Comparison.Tolerance, 64); err != nil {
+	settings.MinEvents = float64(objective.Comparison.MinEvents)
+	if settings.Tolerance, err = strconv.ParseFloat(objective.Comparison.Tolerance, 64); err != nil {
 		return found, "", fmt.Errorf("comparison.tolerance: %w", err)
 	}
-	if settings.MinDelta, err = percent(check.Comparison.MinDelta); err != nil {
+	if settings.MinDelta, err = percent(objective.Comparison.MinDelta); err != nil {
 		return found, "", fmt.Errorf("comparison.minDelta: %w", err)
 	}
-	return statistics.Concurrent(looks, settings, terms.Share, terms.Ended), "tolerated x" + check.Comparison.Tolerance, nil
+	return statistics.Concurrent(looks, settings, terms.Share, terms.Ended), "tolerated x" + objective.Comparison.Tolerance, nil
 }
 
-// LeastLooks returns how many looks a check needs to fail.
-func LeastLooks(check *appv1alpha1.RatioCheck) int32 {
-	if check.Threshold != nil {
-		return check.Threshold.Consecutive
+// LeastLooks returns how many looks an objective needs to fail.
+func LeastLooks(objective *appv1alpha1.RatioObjective) int32 {
+	if objective.Threshold != nil {
+		return objective.Threshold.Consecutive
 	}
 	return 4 // none of them alone has more than four times the evidence, of which a hundred times is needed
+}
+
+// Spends returns which part of the false alarms of a release an objective may cause.
+func Spends(objective *appv1alpha1.RatioObjective) measure.Spending {
+	if objective.Comparison != nil {
+		return measure.Evidence
+	}
+	return measure.Nothing
 }
 
 // percent returns the number of a text like 0.5%.
@@ -123,20 +104,13 @@ func describe(found statistics.Finding, series []statistics.Series, compared str
 			olds++
 		}
 	}
-	text := fmt.Sprintf("%.3g%% on %s (%.0f events)", found.New*100, pods(news, "new"), found.NewEvents)
-	if strings.HasPrefix(compared, "tolerated") {
-		text += fmt.Sprintf(", %.3g%% on %s", found.Old*100, pods(olds, "old"))
-		if !math.IsInf(found.Ratio, 0) {
-			text += fmt.Sprintf(" (x%.3g, %s)", found.Ratio, compared)
-		}
-		return text
+	text := fmt.Sprintf("%.3g%% on %s (%.0f events)", found.New*100, measure.PodCount(news, "new"), found.NewEvents)
+	if !strings.HasPrefix(compared, "tolerated") {
+		return text + ", " + compared
 	}
-	return text + ", " + compared
-}
-
-func pods(count int, which string) string {
-	if count == 1 {
-		return "1 " + which + " pod"
+	text += fmt.Sprintf(", %.3g%% on %s", found.Old*100, measure.PodCount(olds, "old"))
+	if !math.IsInf(found.Ratio, 0) {
+		text += fmt.Sprintf(" (x%.3g, %s)", found.Ratio, compared)
 	}
-	return fmt.Sprintf("%d %s pods", count, which)
+	return text + measure.Detectable(found)
 }

@@ -27,6 +27,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
 )
 
@@ -71,12 +72,12 @@ func pod(name string, moment int) checks.Pod {
 	return checks.Pod{Name: name, UID: types.UID(name), Since: at, Created: at, Ready: true}
 }
 
-func comparison() *appv1alpha1.RatioCheck {
-	return &appv1alpha1.RatioCheck{Comparison: &appv1alpha1.RatioComparison{Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5}}
+func comparison() *appv1alpha1.RatioObjective {
+	return &appv1alpha1.RatioObjective{Comparison: &appv1alpha1.RatioComparison{Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5}}
 }
 
-func threshold() *appv1alpha1.RatioCheck {
-	return &appv1alpha1.RatioCheck{Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 3, MinEvents: 20}}
+func threshold() *appv1alpha1.RatioObjective {
+	return &appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 3, MinEvents: 20}}
 }
 
 // scene is a Deployment with an old pod and a new one since the third moment.
@@ -110,7 +111,7 @@ func TestJudge(t *testing.T) {
 	old := "0.2% on 1 old pod"
 	for name, row := range map[string]struct {
 		release                  *checks.Scene
-		check                    *appv1alpha1.RatioCheck
+		check                    *appv1alpha1.RatioObjective
 		counters                 ratio.Counters
 		ended                    bool
 		verdict, reason, message string
@@ -121,30 +122,26 @@ func TestJudge(t *testing.T) {
 		"too few looks":               {scene(), comparison(), counted(6, 32, 2), false, "Pass", "CheckPassed", "", false},
 		"as many errors":              {scene(), comparison(), counted(6, 2, 2), false, "Pass", "CheckPassed", "", false},
 		"no errors, early":            {scene(), comparison(), counted(40, 2, 2), false, "Pass", "PassedEarly", "", true},
-		"too little to tell, the end": {scene(), comparison(), counted(6, 2, 2), true, "Inconclusive", "LowTraffic", "", false},
+		"too little to tell, the end": {scene(), comparison(), counted(6, 2, 2), true, "Inconclusive", "LowTraffic", "0.2% on 1 new pod (4 events), 0.2% on 1 old pod (x1, tolerated x1.5)", false},
 		"no metrics on the new pods": {scene(), comparison(), without(counted(12, 0, 2), "web-7d4b9-x7k2p"), true,
 			"Inconclusive", "MissingOnNewPods", "", false},
-		"no metrics at all": {scene(), comparison(), ratio.Counters{Moments: moments(12)}, true, "Inconclusive", "MetricMissing", "", false},
-		"no metrics so far": {scene(), comparison(), ratio.Counters{Moments: moments(12)}, false, "Pass", "CheckPassed", "", false},
-		"no pods":           {noPods(), comparison(), counted(12, 0, 2), true, "Inconclusive", "NoData", "", false},
-		"never asked":       {scene(), comparison(), ratio.Counters{}, true, "Inconclusive", "NoData", "", false},
-		"a source that's away": {scene(), comparison(), ratio.Counters{Reason: "SourceUnavailable", Message: "no answer"}, true,
-			"Inconclusive", "SourceUnavailable", "no answer", false},
-		"a source that's away for now": {scene(), comparison(), ratio.Counters{Reason: "SourceUnavailable", Message: "no answer"}, false,
-			"Pass", "CheckPassed", "", false},
+		"no metrics at all":               {scene(), comparison(), ratio.Counters{Moments: moments(12)}, true, "Inconclusive", "MetricMissing", "", false},
+		"no metrics so far":               {scene(), comparison(), ratio.Counters{Moments: moments(12)}, false, "Pass", "CheckPassed", "", false},
+		"no pods":                         {noPods(), comparison(), counted(12, 0, 2), true, "Inconclusive", "NoData", "", false},
+		"never asked":                     {scene(), comparison(), ratio.Counters{}, true, "Inconclusive", "NoData", "", false},
 		"above the threshold":             {scene(), threshold(), counted(7, 32, 2), false, "Fail", "CheckFailed", "3.2% on 1 new pod (96 events), at most 1% is allowed", false},
 		"above the threshold, for a look": {scene(), threshold(), counted(6, 32, 2), false, "Pass", "CheckPassed", "", false},
 		"below the threshold":             {scene(), threshold(), counted(9, 2, 2), true, "Pass", "CheckPassed", "0.2% on 1 new pod (10 events), at most 1% is allowed", true},
-		"a tolerance that is no number": {scene(), &appv1alpha1.RatioCheck{Comparison: &appv1alpha1.RatioComparison{MinDelta: "1%"}}, counted(9, 2, 2), true,
+		"a tolerance that is no number": {scene(), &appv1alpha1.RatioObjective{Comparison: &appv1alpha1.RatioComparison{MinDelta: "1%"}}, counted(9, 2, 2), true,
 			"Inconclusive", "EvaluationError", `comparison.tolerance: strconv.ParseFloat: parsing "": invalid syntax`, false},
-		"a difference that is no number": {scene(), &appv1alpha1.RatioCheck{Comparison: &appv1alpha1.RatioComparison{Tolerance: "2", MinDelta: "much"}}, counted(9, 2, 2), true,
+		"a difference that is no number": {scene(), &appv1alpha1.RatioObjective{Comparison: &appv1alpha1.RatioComparison{Tolerance: "2", MinDelta: "much"}}, counted(9, 2, 2), true,
 			"Inconclusive", "EvaluationError", `comparison.minDelta: "much" is not a percentage: strconv.ParseFloat: parsing "much": invalid syntax`, false},
-		"a threshold that is no number": {scene(), &appv1alpha1.RatioCheck{Threshold: &appv1alpha1.RatioThreshold{Max: "%"}}, counted(9, 2, 2), true,
+		"a threshold that is no number": {scene(), &appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "%"}}, counted(9, 2, 2), true,
 			"Inconclusive", "EvaluationError", `threshold.max: "%" is not a percentage: strconv.ParseFloat: parsing "": invalid syntax`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			found := ratio.Judge(row.release, row.check, row.counters, ratio.Terms{Warmup: interval, Share: 0.01, Ended: row.ended, Again: time.Minute})
+			found := ratio.Judge(row.release, row.check, row.counters, measure.Terms{Warmup: interval, Share: 0.01, Ended: row.ended, Again: time.Minute})
 			g.Expect(string(found.Verdict)+" "+found.Reason).To(Equal(row.verdict+" "+row.reason), found.Message)
 			if row.message != "" {
 				g.Expect(found.Message).To(Equal(row.message))
@@ -158,28 +155,45 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// With one old pod, pods are taken to differ. With six they tell that they don't.
+func TestJudgeSaysWhichDifferenceItWouldHaveFound(t *testing.T) {
+	for olds, want := range map[int]string{
+		1: "Inconclusive LowTraffic: 2% on 1 new pod (80 events), 1% on 1 old pod (x2, tolerated x1.5), x14.7 would have been found",
+		6: "Pass CheckPassed: 2% on 1 new pod (80 events), 1% on 6 old pods (x2, tolerated x1.5), x3.94 would have been found",
+	} {
+		release, counters := scene(), counted(8, 20, 10)
+		for i := 1; i < olds; i++ {
+			old := pod(fmt.Sprintf("web-5c6f8-b2c4%d", i+1), -100)
+			release.Old = append(release.Old, old)
+			counters.Bad[old.Name], counters.Total[old.Name] = rising(0, 8, 10), rising(0, 8, 1000)
+		}
+		found := ratio.Judge(release, comparison(), counters, measure.Terms{Warmup: interval, Share: 0.01, Ended: true})
+		NewWithT(t).Expect(fmt.Sprintf("%s %s: %s", found.Verdict, found.Reason, found.Message)).To(Equal(want))
+	}
+}
+
 func TestJudgeNeedsMoreEvidenceForASmallerShare(t *testing.T) {
 	g := NewWithT(t)
-	found := ratio.Judge(scene(), comparison(), counted(8, 32, 2), ratio.Terms{Warmup: interval, Share: 0.01})
+	found := ratio.Judge(scene(), comparison(), counted(8, 32, 2), measure.Terms{Warmup: interval, Share: 0.01})
 	g.Expect(string(found.Verdict)).To(Equal("Fail"), "each of four looks is at most four times the evidence")
-	found = ratio.Judge(scene(), comparison(), counted(8, 32, 2), ratio.Terms{Warmup: interval, Share: 0.003})
+	found = ratio.Judge(scene(), comparison(), counted(8, 32, 2), measure.Terms{Warmup: interval, Share: 0.003})
 	g.Expect(string(found.Verdict)).To(Equal("Pass"))
 }
 
 func TestLeastLooksAreThoseThatAFailureNeeds(t *testing.T) {
 	g := NewWithT(t)
 	counters := func(looks int) ratio.Counters { return counted(looks+4, 900, 2) }
-	for _, check := range []*appv1alpha1.RatioCheck{comparison(), threshold()} {
+	for _, check := range []*appv1alpha1.RatioObjective{comparison(), threshold()} {
 		least := int(ratio.LeastLooks(check))
-		g.Expect(string(ratio.Judge(scene(), check, counters(least), ratio.Terms{Warmup: interval, Share: 0.01}).Verdict)).To(Equal("Fail"))
-		g.Expect(string(ratio.Judge(scene(), check, counters(least-1), ratio.Terms{Warmup: interval, Share: 0.01}).Verdict)).To(Equal("Pass"))
+		g.Expect(string(ratio.Judge(scene(), check, counters(least), measure.Terms{Warmup: interval, Share: 0.01}).Verdict)).To(Equal("Fail"))
+		g.Expect(string(ratio.Judge(scene(), check, counters(least-1), measure.Terms{Warmup: interval, Share: 0.01}).Verdict)).To(Equal("Pass"))
 	}
 }
 
 func TestJudgeNeedsEvents(t *testing.T) {
 	check := comparison()
 	check.Comparison.MinEvents = 1000
-	found := ratio.Judge(scene(), check, counted(12, 32, 2), ratio.Terms{Warmup: interval, Share: 0.01})
+	found := ratio.Judge(scene(), check, counted(12, 32, 2), measure.Terms{Warmup: interval, Share: 0.01})
 	NewWithT(t).Expect(string(found.Verdict)).To(Equal("Pass"))
 }
 
@@ -201,7 +215,7 @@ func TestJudgeCountsOldPodsThatAreGone(t *testing.T) {
 				Bad:     map[string][]float64{"web-new": rising(2, 12, 32), row.old: until(8, rising(0, 12, 2))},
 				Total:   map[string][]float64{"web-new": rising(2, 12, 1000), row.old: until(8, rising(0, 12, 1000))},
 			}
-			found := ratio.Judge(release, comparison(), counters, ratio.Terms{Warmup: interval, Share: 0.01})
+			found := ratio.Judge(release, comparison(), counters, measure.Terms{Warmup: interval, Share: 0.01})
 			NewWithT(t).Expect(string(found.Verdict)).To(Equal(map[bool]string{true: "Fail", false: "Pass"}[row.counts]), found.Message)
 		})
 	}
@@ -220,7 +234,7 @@ func TestJudgeTellsAPodFromItsPredecessor(t *testing.T) {
 	counters := ratio.Counters{
 		Moments: moments(20), Bad: map[string][]float64{"web-0": bad, "web-1": rising(0, 20, 2)}, Total: map[string][]float64{"web-0": total, "web-1": olds},
 	}
-	found := ratio.Judge(release, comparison(), counters, ratio.Terms{Warmup: interval, Share: 0.01})
+	found := ratio.Judge(release, comparison(), counters, measure.Terms{Warmup: interval, Share: 0.01})
 	g.Expect(string(found.Verdict)).To(Equal("Fail"))
 	g.Expect(found.Message).To(HavePrefix("3.2% on 1 new pod (128 events), 0.2% on 2 old pods (x16"))
 }
@@ -229,6 +243,6 @@ func TestJudgeTellsAPodFromItsPredecessor(t *testing.T) {
 func TestJudgeLeavesOutPodsOfNeitherVersion(t *testing.T) {
 	counters := counted(12, 32, 2)
 	counters.Bad["web-5c6f8-zzzzz"], counters.Total["web-5c6f8-zzzzz"] = rising(3, 12, 1000), rising(3, 12, 1000)
-	found := ratio.Judge(scene(), comparison(), counters, ratio.Terms{Warmup: interval, Share: 0.01})
+	found := ratio.Judge(scene(), comparison(), counters, measure.Terms{Warmup: interval, Share: 0.01})
 	NewWithT(t).Expect(found.Message).To(ContainSubstring("on 1 old pod"), fmt.Sprint(found.Verdict))
 }

@@ -17,8 +17,6 @@ limitations under the License.
 package ratio_test
 
 import (
-	"regexp"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -26,6 +24,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
 )
 
@@ -34,14 +33,14 @@ func names() appv1alpha1.SourceLabels {
 	return appv1alpha1.SourceLabels{Pod: "exported_pod", Namespace: "ns"}
 }
 
-func errorsOf(total, bad appv1alpha1.MetricSelector) *appv1alpha1.RatioCheck {
-	return &appv1alpha1.RatioCheck{Total: total, Bad: bad}
+func errorsOf(total, bad appv1alpha1.MetricSelector) ratio.Check {
+	return ratio.Check{Spec: &appv1alpha1.RatioCheck{Total: total, Bad: bad}}
 }
 
-func TestQueries(t *testing.T) {
+func TestCheckQueries(t *testing.T) {
 	for name, row := range map[string]struct {
 		release    checks.Scene
-		check      *appv1alpha1.RatioCheck
+		check      ratio.Check
 		bad, total string
 	}{
 		"bad events by the label of all": {
@@ -59,10 +58,10 @@ func TestQueries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			bad, total, err := ratio.Queries(&row.release, row.check, names())
+			queries, err := row.check.Queries(&row.release, names())
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect([]string{bad, total}).To(Equal([]string{row.bad, row.total}))
-			for _, query := range []string{bad, total} {
+			g.Expect(queries).To(Equal([]string{row.bad, row.total}))
+			for _, query := range queries {
 				_, err := parser.NewParser(parser.Options{}).ParseExpr(query)
 				g.Expect(err).NotTo(HaveOccurred())
 			}
@@ -70,44 +69,36 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-func TestQueriesMatchThePodsOfTheWorkloadAlone(t *testing.T) {
-	long := strings.Repeat("web-", 12) + "end" // whose ReplicaSets shorten the names of their pods
-	for name, row := range map[string]struct {
-		kind, workload string
-		own, others    []string
-	}{
-		"a Deployment":  {"Deployment", "web", []string{"web-7d4b9c6f5d-x7k2p", "web-5d-x7k2p"}, []string{"web-api-x7k2p", "web-api-7d4b9c6f5d-x7k2p", "web-0"}},
-		"a StatefulSet": {"StatefulSet", "web", []string{"web-0", "web-17"}, []string{"web-api-0", "web-x7k2p"}},
-		"a DaemonSet":   {"DaemonSet", "web", []string{"web-x7k2p"}, []string{"web-7d4b9c6f5d-x7k2p", "web-api-x7k2p", "web-12345"}},
-		"a long name":   {"Deployment", long, []string{long[:50] + "x7k2p"}, []string{"web-7d4b9c6f5d-x7k2p"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			release := checks.Scene{Kind: row.kind, Namespace: "shop", Name: row.workload}
-			_, total, err := ratio.Queries(&release, errorsOf(appv1alpha1.MetricSelector{Metric: "requests_total"}, appv1alpha1.MetricSelector{}), names())
-			g.Expect(err).NotTo(HaveOccurred())
-			pattern := regexp.MustCompile("^(?:" + regexp.MustCompile(`exported_pod=~"(.*)"`).FindStringSubmatch(total)[1] + ")$")
-			for _, pod := range row.own {
-				g.Expect(pattern.MatchString(pod)).To(BeTrue(), pod)
-			}
-			for _, pod := range row.others {
-				g.Expect(pattern.MatchString(pod)).To(BeFalse(), pod)
-			}
-		})
-	}
-}
-
-func TestProblemsNameMatchersThatAreNone(t *testing.T) {
+func TestCheckProblemsNameMatchersThatAreNone(t *testing.T) {
 	good := appv1alpha1.MetricSelector{Metric: "requests_total", Matchers: []string{`code=~"5.."`, `path!=""`}}
 	for _, matcher := range []string{``, `code`, `code=~"("`, `code="5",ns="bank"`, `a="b"} or other{c="d"`, `__name__="other"`} {
 		bad := appv1alpha1.MetricSelector{Matchers: []string{`code="500"`, matcher}}
-		problems := ratio.Problems(errorsOf(good, bad))
+		problems := errorsOf(good, bad).Problems()
 		NewWithT(t).Expect(problems).To(HaveLen(1), matcher)
 		NewWithT(t).Expect(problems[0]).To(HavePrefix("bad.matchers[1]: "), matcher)
-		_, _, err := ratio.Queries(&checks.Scene{}, errorsOf(bad, good), names())
+		_, err := errorsOf(bad, good).Queries(&checks.Scene{}, names())
 		NewWithT(t).Expect(err).To(MatchError(HavePrefix("total.matchers[1]: ")), matcher)
-		_, _, err = ratio.Queries(&checks.Scene{}, errorsOf(good, bad), names())
+		_, err = errorsOf(good, bad).Queries(&checks.Scene{}, names())
 		NewWithT(t).Expect(err).To(MatchError(HavePrefix("bad.matchers[1]: ")), matcher)
 	}
-	NewWithT(t).Expect(ratio.Problems(errorsOf(good, good))).To(BeEmpty())
+	NewWithT(t).Expect(errorsOf(good, good).Problems()).To(BeEmpty())
+}
+
+func TestCheckJudgesTheBadEventsOfAll(t *testing.T) {
+	counters := counted(12, 32, 2)
+	readings := measure.Readings{Moments: counters.Moments, PodLabel: "exported_pod", Answers: make([][]measure.Series, 2)}
+	for i, values := range []map[string][]float64{counters.Bad, counters.Total} {
+		for name := range values {
+			readings.Answers[i] = append(readings.Answers[i], measure.Series{Labels: map[string]string{"exported_pod": name}, Values: values[name]})
+		}
+	}
+	check := ratio.Check{Spec: &appv1alpha1.RatioCheck{SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}, RatioObjective: *comparison()}}
+	found := check.Judge(scene(), readings, measure.Terms{Warmup: interval, Share: 0.01})
+	NewWithT(t).Expect(found.Message).To(Equal("3.2% on 1 new pod (128 events), 0.2% on 1 old pod (x16, tolerated x1.5)"))
+	NewWithT(t).Expect(check.Source()).To(Equal("prometheus"))
+}
+
+func TestCheckSpendsByComparisonsAlone(t *testing.T) {
+	NewWithT(t).Expect(ratio.Check{Spec: &appv1alpha1.RatioCheck{RatioObjective: *comparison()}}.Spends()).To(Equal(measure.Evidence))
+	NewWithT(t).Expect(ratio.Check{Spec: &appv1alpha1.RatioCheck{RatioObjective: *threshold()}}.Spends()).To(Equal(measure.Nothing))
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package ratio
+package measure
 
 import (
 	"fmt"
@@ -36,9 +36,9 @@ const generated = "[bcdfghjklmnpqrstvwxz2456789]"
 // maxOwner is the longest name of a workload whose pods' names can be told: Kubernetes shortens longer ones.
 const maxOwner = 46
 
-// podNames returns a pattern that the names of all pods of a workload match, those of the past as well. It reports whether names of pods of
+// PodNames returns a pattern that the names of all pods of a workload match, those of the past as well. It reports whether names of pods of
 // other workloads don't.
-func podNames(kind, name string) (pattern string, exact bool) {
+func PodNames(kind, name string) (pattern string, exact bool) {
 	quoted := regexp.QuoteMeta(name)
 	if len(name) > maxOwner {
 		return regexp.QuoteMeta(name[:maxOwner]) + ".*", false
@@ -55,36 +55,25 @@ func podNames(kind, name string) (pattern string, exact bool) {
 	}
 }
 
-// Queries returns the PromQL queries of the bad events and of all events of the pods of a workload, each a series by pod.
-func Queries(release *checks.Scene, check *appv1alpha1.RatioCheck, names appv1alpha1.SourceLabels) (bad, total string, err error) {
-	pattern, _ := podNames(release.Kind, release.Name)
-	own := []*labels.Matcher{
+// OwnPods returns the matchers of the pods of a workload, those of the past as well.
+func OwnPods(release *checks.Scene, names appv1alpha1.SourceLabels) []*labels.Matcher {
+	pattern, _ := PodNames(release.Kind, release.Name)
+	return []*labels.Matcher{
 		labels.MustNewMatcher(labels.MatchEqual, names.Namespace, release.Namespace), labels.MustNewMatcher(labels.MatchRegexp, names.Pod, pattern),
 	}
-	totalMatchers, err := matchers(check.Total.Matchers)
-	if err != nil {
-		return "", "", fmt.Errorf("total.%w", err)
-	}
-	badMatchers, err := matchers(check.Bad.Matchers)
-	if err != nil {
-		return "", "", fmt.Errorf("bad.%w", err)
-	}
-	badMetric := check.Bad.Metric
-	if badMetric == "" {
-		badMetric, badMatchers = check.Total.Metric, append(badMatchers, totalMatchers...)
-	}
-	sum := func(metric string, matching []*labels.Matcher) string {
-		selectors := make([]string, 0, len(own)+len(matching))
-		for _, matcher := range append(matching, own...) {
-			selectors = append(selectors, matcher.String())
-		}
-		return fmt.Sprintf("sum by (%s) (%s{%s})", names.Pod, metric, strings.Join(selectors, ","))
-	}
-	return sum(badMetric, badMatchers), sum(check.Total.Metric, totalMatchers), nil
 }
 
-// matchers returns the label matchers of texts. Each text is one matcher, so that none can end the selector.
-func matchers(texts []string) ([]*labels.Matcher, error) {
+// Selector returns the selector of the series of a metric.
+func Selector(metric string, matching ...*labels.Matcher) string {
+	selectors := make([]string, len(matching))
+	for i, matcher := range matching {
+		selectors[i] = matcher.String()
+	}
+	return metric + "{" + strings.Join(selectors, ",") + "}"
+}
+
+// Matchers returns the label matchers of texts. Each text is one matcher, so that none can end the selector.
+func Matchers(texts []string) ([]*labels.Matcher, error) {
 	var found []*labels.Matcher
 	for i, text := range texts {
 		parsed, err := parser.NewParser(parser.Options{}).ParseMetricSelector("{" + text + "}")
@@ -94,14 +83,4 @@ func matchers(texts []string) ([]*labels.Matcher, error) {
 		found = append(found, parsed[0])
 	}
 	return found, nil
-}
-
-// Problems returns why a check is unusable, each with its field; none if it is usable.
-func Problems(check *appv1alpha1.RatioCheck) (problems []string) {
-	for field, texts := range map[string][]string{"bad": check.Bad.Matchers, "total": check.Total.Matchers} {
-		if _, err := matchers(texts); err != nil {
-			problems = append(problems, field+"."+err.Error())
-		}
-	}
-	return problems
 }

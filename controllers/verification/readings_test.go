@@ -39,6 +39,8 @@ import (
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/query"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/ratio"
 	"github.com/traas-stack/altershield-operator/controllers/source"
 	"github.com/traas-stack/altershield-operator/controllers/testkit"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
@@ -50,7 +52,9 @@ const system = "altershieldoperator-system"
 var began = time.Unix(1767225600, 0).UTC()
 
 // sourcesOf returns the source prometheus of a server, or of none, whose namespaces are read by reader.
-func sourcesOf(t *testing.T, handler http.HandlerFunc, reader client.Reader) *source.Sources {
+func sourcesOf(
+	t *testing.T, handler http.HandlerFunc, reader client.Reader, changes ...func(*appv1alpha1.VerificationSourceSpec),
+) *source.Sources {
 	t.Helper()
 	g := NewWithT(t)
 	metrics, err := source.NewMetrics(prometheus.NewRegistry())
@@ -70,20 +74,26 @@ func sourcesOf(t *testing.T, handler http.HandlerFunc, reader client.Reader) *so
 		Limits:     appv1alpha1.SourceLimits{QueriesPerSecond: 10, Burst: 20, Concurrent: 4, TimeoutSeconds: 5, MaxBytes: 8388608, MaxSeries: 2000},
 		Prometheus: &appv1alpha1.PrometheusSource{Labels: appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}},
 	}
+	for _, change := range changes {
+		change(&object.Spec)
+	}
 	_, err = sources.Look(t.Context(), object)
 	g.Expect(err).NotTo(HaveOccurred())
 	return sources
 }
+
+// confined has the source find series of the namespace of the workload alone.
+func confined(spec *appv1alpha1.VerificationSourceSpec) { spec.Prometheus.EnforceNamespace = true }
 
 func shop() client.Object { return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}} }
 
 func asked(matchers ...string) decide.AskedCheck {
 	return decide.AskedCheck{
 		CheckID: decide.CheckID{Policy: "shop/web", Name: "errors"}, Interval: 15 * time.Second,
-		Ratio: &appv1alpha1.RatioCheck{
+		Check: ratio.Check{Spec: &appv1alpha1.RatioCheck{
 			SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}, Total: appv1alpha1.MetricSelector{Metric: "requests_total"},
 			Bad: appv1alpha1.MetricSelector{Metric: "errors_total", Matchers: matchers},
-		},
+		}},
 	}
 }
 
@@ -101,13 +111,14 @@ func answers(writer http.ResponseWriter, request *http.Request) {
 	_, _ = writer.Write([]byte(`{"status":"success","data":{"resultType":"matrix","result":[` + result + `]}}`))
 }
 
-func TestCounters(t *testing.T) {
+func TestRead(t *testing.T) {
 	g := NewWithT(t)
 	sources := sourcesOf(t, answers, testkit.NewFake(t, shop()))
-	counters, err := verification.Counters(t.Context(), sources, release(), asked(), began.Add(7*time.Second))
+	readings, err := verification.Read(t.Context(), sources, release(), asked(), began.Add(7*time.Second))
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(counters.Reason + counters.Message).To(BeEmpty())
-	g.Expect(counters.Moments).To(Equal([]time.Time{began.Add(-30 * time.Second), began.Add(-15 * time.Second), began}))
+	g.Expect(readings.Reason + readings.Message).To(BeEmpty())
+	g.Expect(readings.Moments).To(Equal([]time.Time{began.Add(-30 * time.Second), began.Add(-15 * time.Second), began}))
+	g.Expect([]string{readings.PodLabel, readings.NamespaceLabel}).To(Equal([]string{"pod", "namespace"}))
 	none := func(values []float64) []bool {
 		var all []bool
 		for _, value := range values {
@@ -115,15 +126,17 @@ func TestCounters(t *testing.T) {
 		}
 		return all
 	}
-	g.Expect(counters.Total).To(HaveLen(2))
-	g.Expect(none(counters.Total["web-1"])).To(Equal([]bool{true, false, false}))
-	g.Expect(counters.Total["web-1"][1:]).To(Equal([]float64{100, 200}))
-	g.Expect(none(counters.Total["web-2"])).To(Equal([]bool{true, true, false}))
-	g.Expect(counters.Bad).To(HaveLen(1))
-	g.Expect(counters.Bad["web-1"][1:]).To(Equal([]float64{1, 2}))
+	g.Expect(readings.Answers).To(HaveLen(2))
+	bad, total := readings.ByPod(0), readings.ByPod(1)
+	g.Expect(total).To(HaveLen(2))
+	g.Expect(none(total["web-1"])).To(Equal([]bool{true, false, false}))
+	g.Expect(total["web-1"][1:]).To(Equal([]float64{100, 200}))
+	g.Expect(none(total["web-2"])).To(Equal([]bool{true, true, false}))
+	g.Expect(bad).To(HaveLen(1))
+	g.Expect(bad["web-1"][1:]).To(Equal([]float64{1, 2}))
 }
 
-func TestCountersSayWhyTheyCantBeRead(t *testing.T) {
+func TestReadSaysWhyASourceCantBeAsked(t *testing.T) {
 	fails := func(writer http.ResponseWriter, _ *http.Request) { writer.WriteHeader(http.StatusTooManyRequests) }
 	for name, row := range map[string]struct {
 		handler         http.HandlerFunc
@@ -136,20 +149,57 @@ func TestCountersSayWhyTheyCantBeRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			counters, err := verification.Counters(t.Context(), sourcesOf(t, row.handler, testkit.NewFake(t, shop())), release(), row.asked, began)
+			readings, err := verification.Read(t.Context(), sourcesOf(t, row.handler, testkit.NewFake(t, shop())), release(), row.asked, began)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(counters.Reason).To(Equal(row.reason))
-			g.Expect(counters.Message).To(ContainSubstring(row.message))
+			g.Expect(readings.Reason).To(Equal(row.reason))
+			g.Expect(readings.Message).To(ContainSubstring(row.message))
 		})
 	}
 }
 
-func TestCountersReturnErrorsOfTheAPIServer(t *testing.T) {
+// A query of one's own could read series of every namespace.
+func TestReadRefusesQueriesThatNothingConfines(t *testing.T) {
+	const refused = "VerificationSource prometheus: a check of the type Query could read series of every namespace: " +
+		"set spec.prometheus.enforceNamespace, or move the policy "
+	for name, row := range map[string]struct {
+		policy  string
+		changes []func(*appv1alpha1.VerificationSourceSpec)
+		// read is what the server was asked, message why it wasn't.
+		read, message string
+	}{
+		"of a namespace":                     {"shop/web", nil, "", refused + "shop/web to namespace " + system},
+		"of a namespace with a similar name": {system + "-2/web", nil, "", refused + system + "-2/web to namespace " + system},
+		"of the operator's namespace":        {system + "/web", nil, `sum(up{job="web"})`, ""},
+		"of a namespace, confined to it": {
+			"shop/web", []func(*appv1alpha1.VerificationSourceSpec){confined}, `sum(up{job="web",namespace="shop"})`, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var read string
+			handler := func(writer http.ResponseWriter, request *http.Request) {
+				if strings.HasSuffix(request.URL.Path, "/query_range") {
+					read = request.FormValue("query")
+				}
+				answers(writer, request)
+			}
+			check := query.Check{Spec: &appv1alpha1.QueryCheck{SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}, Query: `sum(up{job="$workload"})`}}
+			asked := decide.AskedCheck{CheckID: decide.CheckID{Policy: row.policy, Name: "own"}, Check: check, Interval: 15 * time.Second}
+			readings, err := verification.Read(t.Context(), sourcesOf(t, handler, testkit.NewFake(t, shop()), row.changes...), release(), asked, began)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(read).To(Equal(row.read))
+			g.Expect(readings.Message).To(Equal(row.message))
+			g.Expect(readings.Reason).To(Equal(map[bool]string{true: "QueryNotAllowed"}[row.message != ""]))
+		})
+	}
+}
+
+func TestReadReturnsErrorsOfTheAPIServer(t *testing.T) {
 	broken := interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return errors.New("connection refused")
 		},
 	})
-	_, err := verification.Counters(t.Context(), sourcesOf(t, answers, broken), release(), asked(), began)
+	_, err := verification.Read(t.Context(), sourcesOf(t, answers, broken), release(), asked(), began)
 	NewWithT(t).Expect(err).To(MatchError("reading metrics for the check errors of shop/web: reading namespace shop: connection refused"))
 }

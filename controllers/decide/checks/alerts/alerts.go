@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package alerts judges a release by the alerts that began to fire since it began.
+package alerts
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+)
+
+// Check is a check of the type Alerts.
+type Check struct{ Spec *appv1alpha1.AlertsCheck }
+
+var _ measure.Check = Check{}
+
+// Source names the VerificationSource that has the alerts.
+func (c Check) Source() string { return c.Spec.SourceRef.Name }
+
+// Queries returns the query of the alerts that fire, of all namespaces: those of none, such as of a node, count as well.
+func (c Check) Queries(*checks.Scene, appv1alpha1.SourceLabels) ([]string, error) {
+	matching := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, "alertstate", "firing")}
+	for _, name := range slices.Sorted(maps.Keys(c.Spec.MatchLabels)) {
+		matching = append(matching, labels.MustNewMatcher(labels.MatchEqual, name, c.Spec.MatchLabels[name]))
+	}
+	return []string{measure.Selector("ALERTS", matching...)}, nil
+}
+
+// Judge judges a release by the alerts that fire. They fail the pods that they name, or all new pods if one of them names none.
+func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms measure.Terms) checks.Finding {
+	firing := c.newAlerts(release, readings)
+	switch {
+	case len(firing) == 0 && terms.Ended:
+		return measure.Passed(appv1alpha1.ReasonCheckPassed, "no alert fires that didn't before", terms)
+	case len(firing) == 0:
+		return checks.Passed(terms.Again)
+	}
+	failed := measure.Failed(release, appv1alpha1.ReasonCheckFailed, describe(firing))
+	of := func(pod string) bool { return slices.ContainsFunc(firing, func(a alert) bool { return a.pod == pod }) }
+	if !of("") {
+		failed.Pods = slices.DeleteFunc(failed.Pods, func(pod appv1alpha1.CheckedPod) bool { return !of(pod.Pod) })
+	}
+	return failed
+}
+
+// Problems returns none: the API server denies unusable labels.
+func (c Check) Problems() []string { return nil }
+
+// LeastLooks returns how many looks the check needs to fail.
+func (c Check) LeastLooks() int32 { return 1 }
+
+// Spends returns that the check compares with a fixed objective.
+func (c Check) Spends() measure.Spending { return measure.Nothing }
+
+// alert is an alert that counts.
+type alert struct {
+	// name is how a person is told of it, pod the pod that it names, empty for none.
+	name, pod string
+	since     time.Time
+}
+
+// newAlerts returns the alerts that may be due to the release, in the order in which they began to fire. One that fired before doesn't count,
+// also if it stopped and fires again; nor does one of another namespace that nobody asked for, or of a pod that doesn't run the release.
+func (c Check) newAlerts(release *checks.Scene, readings measure.Readings) []alert {
+	_, anyNamespace := c.Spec.MatchLabels[readings.NamespaceLabel]
+	var found []alert
+	for _, series := range readings.Answer(0) {
+		namespace, pod := series.Labels[readings.NamespaceLabel], series.Labels[readings.PodLabel]
+		own := slices.IndexFunc(release.New, func(p checks.Pod) bool { return p.Name == pod })
+		if pod != "" && own < 0 || namespace != "" && namespace != release.Namespace && !anyNamespace {
+			continue
+		}
+		// The moment after the release began shows as well what fired just before, if no look was when it began: with long steps, anything may.
+		counts, _ := slices.BinarySearchFunc(readings.Moments, release.Began, time.Time.Compare)
+		counts++
+		if own >= 0 && release.New[own].Created.After(release.Began) { // older alerts are its predecessor's in a StatefulSet, of the same name
+			counts, _ = slices.BinarySearchFunc(readings.Moments, release.New[own].Created, time.Time.Compare)
+		}
+		if first := slices.IndexFunc(series.Values, isThere); first >= counts {
+			found = append(found, alert{nameOf(series.Labels), pod, readings.Moments[first]})
+		}
+	}
+	slices.SortFunc(found, func(a, b alert) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.name, b.name)) })
+	return found
+}
+
+func isThere(value float64) bool { return !math.IsNaN(value) }
+
+func nameOf(labels map[string]string) string {
+	if severity := labels["severity"]; severity != "" {
+		return fmt.Sprintf("%s (severity %s)", labels["alertname"], severity)
+	}
+	return labels["alertname"]
+}
+
+// describe returns the first two alerts as a person reads them, and how many others there are.
+func describe(firing []alert) string {
+	var names []string
+	for _, one := range firing {
+		if !slices.Contains(names, one.name) { // the same alert has a series for each pod
+			names = append(names, one.name)
+		}
+	}
+	since := firing[0].since.UTC().Format(time.RFC3339)
+	switch len(names) {
+	case 1:
+		return fmt.Sprintf("alert %s fires since %s", names[0], since)
+	case 2:
+		return fmt.Sprintf("alerts %s and %s fire since %s", names[0], names[1], since)
+	default:
+		return fmt.Sprintf("alerts %s, %s and %d more fire since %s", names[0], names[1], len(names)-2, since)
+	}
+}

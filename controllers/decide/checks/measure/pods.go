@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package measure
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+)
+
+// Pod is a pod whose metrics are compared.
+type Pod struct {
+	Name string
+	// New reports whether it runs the release.
+	New bool
+	// Ready is since when it is, Gone is when it was seen last, zero for one that still exists.
+	Ready, Gone time.Time
+	// Values are those of its metric at the moments until it was gone, NaN where there is none.
+	Values []float64
+}
+
+// Pods returns the pods of a release, and those that don't run it, with the values of a metric by their names. Old pods that are gone are
+// known by their name and by a value from before the release began; other pods that are gone are left out.
+func Pods(release *checks.Scene, moments []time.Time, values map[string][]float64) (pods []Pod) {
+	known := map[string]bool{}
+	of := func(pod *checks.Pod) []float64 {
+		known[pod.Name] = true
+		if values, found := values[pod.Name]; found {
+			return values
+		}
+		return None(moments)
+	}
+	for i := range release.New {
+		pod := &release.New[i]
+		seen := of(pod)
+		if !pod.Created.Before(release.Began) { // its predecessor in a StatefulSet had the same name
+			first, _ := slices.BinarySearchFunc(moments, pod.Created, time.Time.Compare)
+			pods = appendGone(pods, pod.Name, moments, seen[:first])
+		}
+		pods = append(pods, Pod{Name: pod.Name, New: true, Ready: pod.Since, Values: seen})
+	}
+	for i := range release.Old {
+		pod := &release.Old[i]
+		pods = append(pods, Pod{Name: pod.Name, Ready: pod.Since, Values: of(pod)})
+	}
+	if _, exact := PodNames(release.Kind, release.Name); !exact {
+		return pods
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !known[name] {
+			pods = appendGone(pods, name, moments, values[name])
+		}
+	}
+	return pods
+}
+
+// appendGone appends an old pod that is gone, with its values until then.
+func appendGone(pods []Pod, name string, moments []time.Time, values []float64) []Pod {
+	if len(values) == 0 || math.IsNaN(values[0]) {
+		return pods
+	}
+	last := len(values) - 1
+	for math.IsNaN(values[last]) {
+		last--
+	}
+	return append(pods, Pod{Name: name, Ready: moments[0], Gone: moments[last], Values: values[:last+1]})
+}

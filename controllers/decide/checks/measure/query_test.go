@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package measure_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+)
+
+func TestOwnPodsAreThoseOfTheWorkloadAlone(t *testing.T) {
+	long := strings.Repeat("web-", 12) + "end" // whose ReplicaSets shorten the names of their pods
+	for name, row := range map[string]struct {
+		kind, workload string
+		own, others    []string
+	}{
+		"a Deployment": {"Deployment", "web", []string{"web-7d4b9c6f5d-x7k2p", "web-5d-x7k2p"},
+			[]string{"web-api-x7k2p", "web-api-7d4b9c6f5d-x7k2p", "web-0"}},
+		"a StatefulSet": {"StatefulSet", "web", []string{"web-0", "web-17"}, []string{"web-api-0", "web-x7k2p"}},
+		"a DaemonSet":   {"DaemonSet", "web", []string{"web-x7k2p"}, []string{"web-7d4b9c6f5d-x7k2p", "web-api-x7k2p", "web-12345"}},
+		"a long name":   {"Deployment", long, []string{long[:50] + "x7k2p"}, []string{"web-7d4b9c6f5d-x7k2p"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			release := checks.Scene{Kind: row.kind, Namespace: "shop", Name: row.workload}
+			selector := measure.Selector("requests_total", measure.OwnPods(&release, appv1alpha1.SourceLabels{Pod: "exported_pod", Namespace: "ns"})...)
+			g.Expect(selector).To(HavePrefix(`requests_total{ns="shop",exported_pod=~"`))
+			pattern := regexp.MustCompile("^(?:" + regexp.MustCompile(`exported_pod=~"(.*)"`).FindStringSubmatch(selector)[1] + ")$")
+			for _, pod := range row.own {
+				g.Expect(pattern.MatchString(pod)).To(BeTrue(), pod)
+			}
+			for _, pod := range row.others {
+				g.Expect(pattern.MatchString(pod)).To(BeFalse(), pod)
+			}
+		})
+	}
+}
+
+func TestPodNamesAreExactWhereKubernetesMakesThem(t *testing.T) {
+	for _, row := range []struct {
+		kind, name, pattern string
+		exact               bool
+	}{
+		{"StatefulSet", "web.1", `web\.1-[0-9]+`, true},
+		{"StatefulSet", strings.Repeat("w", 46), strings.Repeat("w", 46) + "-[0-9]+", true},
+		{"StatefulSet", strings.Repeat("w", 47), strings.Repeat("w", 46) + ".*", false},
+		{"Game", "web", "web-.+", false},
+	} {
+		pattern, exact := measure.PodNames(row.kind, row.name)
+		NewWithT(t).Expect(pattern).To(Equal(row.pattern))
+		NewWithT(t).Expect(exact).To(Equal(row.exact), pattern)
+	}
+}
+
+func TestMatchersNameTextsThatAreNone(t *testing.T) {
+	found, err := measure.Matchers([]string{`code=~"5.."`, `path!=""`})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(t).Expect(measure.Selector("requests_total", found...)).To(Equal(`requests_total{code=~"5..",path!=""}`))
+	for _, matcher := range []string{``, `code`, `code=~"("`, `code="5",ns="bank"`, `a="b"} or other{c="d"`, `__name__="other"`} {
+		_, err := measure.Matchers([]string{`code="500"`, matcher})
+		NewWithT(t).Expect(err).To(MatchError(HavePrefix("matchers[1]: ")), matcher)
+		NewWithT(t).Expect(err).To(MatchError(HaveSuffix(`is not one label matcher, such as code=~"5.."`)), matcher)
+	}
+}

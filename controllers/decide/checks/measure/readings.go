@@ -1,0 +1,66 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package measure
+
+import (
+	"math"
+	"time"
+)
+
+// Readings are what a source answered to the queries of a check.
+type Readings struct {
+	// Moments are when the values were read, in order and at equal distances. The first one is before the release began.
+	Moments []time.Time
+	// Answers has the series of each query.
+	Answers [][]Series
+	// PodLabel and NamespaceLabel are the labels by which the series of the source belong to pods.
+	PodLabel, NamespaceLabel string
+	// Reason is why they can't be read, in CamelCase, and Message says so; both are empty if they could be.
+	Reason, Message string
+}
+
+// Series has a value at each moment, NaN where there is none.
+type Series struct {
+	Labels map[string]string
+	Values []float64
+}
+
+// Answer returns the series of a query, none if it was never asked.
+func (r *Readings) Answer(query int) []Series {
+	if query >= len(r.Answers) {
+		return nil
+	}
+	return r.Answers[query]
+}
+
+// ByPod returns the values of each pod in the answer to a query that sums by pod.
+func (r *Readings) ByPod(query int) map[string][]float64 {
+	values := map[string][]float64{}
+	for _, series := range r.Answer(query) {
+		values[series.Labels[r.PodLabel]] = series.Values
+	}
+	return values
+}
+
+// None returns a value for each moment that isn't there.
+func None(moments []time.Time) []float64 {
+	none := make([]float64, len(moments))
+	for i := range none {
+		none[i] = math.NaN()
+	}
+	return none
+}

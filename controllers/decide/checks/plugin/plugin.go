@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package plugin judges a release by what others say of it: a plug-in, which is asked by HTTP, or a condition of an object.
+package plugin
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+)
+
+// Reasons of a check that has no verdict, besides those of sources. What others give as a reason begins the message: they could invent any.
+const (
+	// ReasonNotAsked means that the check ended before it was made: no pod of the release finished, or it is suspended.
+	ReasonNotAsked = "NotAsked"
+	// ReasonUndecided means that the plug-in can't tell.
+	ReasonUndecided = "Undecided"
+	// ReasonBadAnswer means that the plug-in answers something else.
+	ReasonBadAnswer = "BadAnswer"
+	// ReasonConditionUnknown means that the condition is missing, Unknown, or older than the spec of the object.
+	ReasonConditionUnknown = "ConditionUnknown"
+	// ReasonObjectMissing means that there is no such object.
+	ReasonObjectMissing = "ObjectMissing"
+	// ReasonReadFailed means that the object can't be read.
+	ReasonReadFailed = "ReadFailed"
+)
+
+// maxText is the most characters that are taken from a text of others.
+const maxText = 256
+
+// Question is what a check asks at one look.
+type Question struct {
+	// ID is the same for all tries to ask it. It has no full stop, which separates it in what is signed.
+	ID string
+	// Policy is the VerificationPolicy, as <namespace>/<name>, and Check is the name of the check in it.
+	Policy, Check string
+	Mode          appv1alpha1.CheckMode
+	// Look counts the intervals since the release began. Last reports whether no look follows.
+	Look int64
+	Last bool
+	// Until is when the look is over.
+	Until time.Time
+	// HTTP or Condition is who is asked.
+	HTTP      *appv1alpha1.HTTPCheck
+	Condition *appv1alpha1.ConditionCheck
+}
+
+// Answer is what others say of a release. The zero value is that of a question that was never asked.
+type Answer struct {
+	// Verdict is Pass, Fail, or Inconclusive.
+	Verdict         appv1alpha1.CheckVerdict
+	Reason, Message string
+	// Broken reports whether the answer is Inconclusive as there was none.
+	Broken bool
+	// Pods are those that failed; none if all did.
+	Pods []appv1alpha1.CheckedPod
+}
+
+// Broken returns that there is no answer, and why.
+func Broken(reason, message string) Answer {
+	return Answer{Verdict: appv1alpha1.CheckInconclusive, Reason: reason, Message: message, Broken: true}
+}
+
+// Judge judges a release by an answer. A Fail counts at once, and a Pass at the end: until then, the next answer may be another one.
+func Judge(release *checks.Scene, answer Answer, terms measure.Terms) checks.Finding {
+	switch {
+	case answer.Verdict == appv1alpha1.CheckFail:
+		found := measure.Failed(release, answer.Reason, answer.Message)
+		if len(answer.Pods) > 0 {
+			found.Pods = answer.Pods
+		}
+		return found
+	case answer.Verdict == appv1alpha1.CheckPass && terms.Ended:
+		return measure.Passed(answer.Reason, answer.Message, terms)
+	case answer.Verdict == appv1alpha1.CheckPass:
+		return checks.Passed(terms.Again)
+	case answer.Broken:
+		return measure.Broken(answer.Reason, answer.Message, terms)
+	case answer.Verdict == "":
+		return measure.Undecided(ReasonNotAsked, "no pod of the release finished, or it is suspended", terms)
+	default:
+		return measure.Undecided(answer.Reason, answer.Message, terms)
+	}
+}
+
+// said returns what others said: their reason, and their message.
+func said(reason, message string) string {
+	if reason == "" || message == "" {
+		return printable(reason + message)
+	}
+	return printable(reason + ": " + message)
+}
+
+// printable returns a text of others in one line that isn't too long.
+func printable(text string) string {
+	text = strings.Map(func(letter rune) rune {
+		if !unicode.IsPrint(letter) {
+			return ' '
+		}
+		return letter
+	}, text)
+	if letters := []rune(text); len(letters) > maxText {
+		text = string(letters[:maxText-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+)
+
+const (
+	// maxRequest is the size of the largest request, in bytes.
+	maxRequest = 64 << 10
+	// maxPods is the most pods of each list in a request.
+	maxPods = 100
+)
+
+// request is the question to a plug-in. Its fields are a contract: they may be added, never renamed.
+type request struct {
+	APIVersion string                `json:"apiVersion"`
+	Kind       string                `json:"kind"`
+	ID         string                `json:"id"`
+	Policy     string                `json:"policy"`
+	Check      string                `json:"check"`
+	Mode       appv1alpha1.CheckMode `json:"mode"`
+	Look       int64                 `json:"look"`
+	Last       bool                  `json:"last"`
+
+	Workload requestWorkload `json:"workload"`
+	Release  requestRelease  `json:"release"`
+
+	NewPods      []requestPod                          `json:"newPods"`
+	NewPodsTotal int                                   `json:"newPodsTotal"`
+	OldPods      []requestPod                          `json:"oldPods"`
+	OldPodsTotal int                                   `json:"oldPodsTotal"`
+	Parameters   map[string]appv1alpha1.ParameterValue `json:"parameters"`
+}
+
+type requestWorkload struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Replicas  int32  `json:"replicas"`
+}
+
+type requestRelease struct {
+	Version   string    `json:"version"`
+	Number    int64     `json:"number"`
+	StartedAt time.Time `json:"startedAt"`
+}
+
+type requestPod struct {
+	Name  string    `json:"name"`
+	Node  string    `json:"node"`
+	Since time.Time `json:"since"`
+}
+
+// Request returns the question of a check of the type HTTP in JSON. The lists of pods are as long as its size permits.
+func Request(release *checks.Scene, asked *Question) ([]byte, error) {
+	question := request{
+		APIVersion: appv1alpha1.GroupVersion.String(), Kind: "CheckRequest", ID: asked.ID, Policy: asked.Policy, Check: asked.Check, Mode: asked.Mode,
+		Look: asked.Look, Last: asked.Last,
+		Workload:     requestWorkload{Kind: release.Kind, Namespace: release.Namespace, Name: release.Name, Replicas: release.Replicas},
+		Release:      requestRelease{Version: release.Version, Number: release.Number, StartedAt: release.Began.UTC()},
+		NewPodsTotal: len(release.New), OldPodsTotal: len(release.Old), Parameters: parameters(release, asked.HTTP.Parameters),
+	}
+	for most := maxPods; ; most /= 2 {
+		question.NewPods, question.OldPods = requestPods(release.New, most), requestPods(release.Old, most)
+		body, err := json.Marshal(question)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the question of the check %s of %s: %w", asked.Check, asked.Policy, err)
+		}
+		if len(body) <= maxRequest || most == 0 {
+			return body, nil
+		}
+	}
+}
+
+func requestPods(pods []checks.Pod, most int) []requestPod {
+	listed := make([]requestPod, min(len(pods), most))
+	for i := range listed {
+		listed[i] = requestPod{Name: pods[i].Name, Node: pods[i].Node, Since: pods[i].Since.UTC()}
+	}
+	return listed
+}
+
+// parameters returns the values of parameters. A variable is a value of its own, so that a value can't be made of others.
+func parameters(release *checks.Scene, spec map[string]appv1alpha1.ParameterValue) map[string]appv1alpha1.ParameterValue {
+	variables := map[appv1alpha1.ParameterValue]string{
+		"$namespace": release.Namespace, "$workload": release.Name, "$kind": release.Kind, "$version": release.Version,
+	}
+	values := make(map[string]appv1alpha1.ParameterValue, len(spec))
+	for name, value := range spec {
+		if of, isVariable := variables[value]; isVariable {
+			value = appv1alpha1.ParameterValue(of)
+		}
+		values[name] = value
+	}
+	return values
+}

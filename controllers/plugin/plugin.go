@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package plugin asks plug-ins about releases, and reads conditions of objects, for the checks of the types HTTP and Condition.
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
+	"github.com/traas-stack/altershield-operator/controllers/source"
+)
+
+// Asker asks each question once. Its answer, or that there was none, is kept until the look is over.
+type Asker struct {
+	// Sources are the plug-ins.
+	Sources *source.Sources
+	// Live reads objects of any kind from the API server.
+	Live  client.Reader
+	Clock clock.PassiveClock
+
+	mutex sync.Mutex
+	kept  map[string]kept
+}
+
+// kept is an answer that stands until a time.
+type kept struct {
+	answer plugin.Answer
+	until  time.Time
+}
+
+// Answer returns the answer to a question about a release. It says why if there is none; the error is one of the operator itself.
+func (a *Asker) Answer(ctx context.Context, release *checks.Scene, asked *plugin.Question) (plugin.Answer, error) {
+	if answer, found := a.find(asked.ID); found {
+		return answer, nil
+	}
+	ask := a.read
+	if asked.HTTP != nil {
+		ask = a.post
+	}
+	answer, err := ask(ctx, release, asked)
+	if err != nil {
+		return plugin.Answer{}, fmt.Errorf("making the check %s of %s: %w", asked.Check, asked.Policy, err)
+	}
+	a.keep(asked.ID, kept{answer, asked.Until})
+	return answer, nil
+}
+
+// post asks a plug-in.
+func (a *Asker) post(ctx context.Context, release *checks.Scene, asked *plugin.Question) (plugin.Answer, error) {
+	body, err := plugin.Request(release, asked)
+	if err != nil {
+		return plugin.Answer{}, err
+	}
+	to, err := a.Sources.Plugin(ctx, asked.HTTP.SourceRef.Name, release.Namespace)
+	if err == nil {
+		body, err = to.Ask(ctx, asked.ID, body)
+	}
+	if failure, ok := errors.AsType[*source.Error](err); ok {
+		return plugin.Broken(string(failure.Kind), failure.Error()), nil
+	}
+	if err != nil {
+		return plugin.Answer{}, err
+	}
+	return plugin.Parse(release, body), nil
+}
+
+// read reads a condition. What serves the object may be away, and must not keep a release from being decided about.
+func (a *Asker) read(ctx context.Context, release *checks.Scene, asked *plugin.Question) (plugin.Answer, error) {
+	check, object := asked.Condition, &unstructured.Unstructured{}
+	key := types.NamespacedName{Namespace: release.Namespace, Name: plugin.ObjectName(release, asked.Condition)}
+	object.SetGroupVersionKind(schema.FromAPIVersionAndKind(check.APIVersion, check.Kind))
+	err := a.Live.Get(ctx, key, object)
+	what := fmt.Sprintf("%s %s in namespace %s", check.Kind, key.Name, key.Namespace)
+	switch {
+	case err == nil && object.GetNamespace() == "": // a policy of one namespace tells nothing of the cluster
+		return missing(fmt.Sprintf("objects of the kind %s are in no namespace", check.Kind)), nil
+	case err == nil:
+		return plugin.OfCondition(object, check), nil
+	case ctx.Err() != nil:
+		return plugin.Answer{}, fmt.Errorf("reading %s: %w", what, err)
+	case apierrors.IsNotFound(err):
+		return missing("there is no " + what), nil
+	case meta.IsNoMatchError(err):
+		return missing(fmt.Sprintf("the API server has no kind %s of %s", check.Kind, check.APIVersion)), nil
+	case apierrors.IsForbidden(err):
+		return plugin.Broken(appv1alpha1.ReasonPermissionMissing, permission(err)), nil
+	default:
+		return plugin.Broken(plugin.ReasonReadFailed, fmt.Sprintf("%s can't be read: %v", what, err)), nil
+	}
+}
+
+func missing(message string) plugin.Answer {
+	return plugin.Answer{Verdict: appv1alpha1.CheckInconclusive, Reason: plugin.ReasonObjectMissing, Message: message}
+}
+
+// permission returns the rule that the operator lacks.
+func permission(forbidden error) string {
+	var of apierrors.APIStatus
+	if !errors.As(forbidden, &of) || of.Status().Details == nil {
+		return forbidden.Error()
+	}
+	details := of.Status().Details // whose kind is the resource
+	return fmt.Sprintf("grant the operator a ClusterRole with {apiGroups: [%q], resources: [%s], verbs: [get]}", details.Group, details.Kind)
+}
+
+func (a *Asker) find(id string) (plugin.Answer, bool) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	found, ok := a.kept[id]
+	return found.answer, ok && a.Clock.Now().Before(found.until)
+}
+
+// keep keeps an answer, and drops those whose look is over: there is one for each check of the releases under way.
+func (a *Asker) keep(id string, answer kept) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.kept == nil {
+		a.kept = map[string]kept{}
+	}
+	now := a.Clock.Now()
+	for id, old := range a.kept {
+		if !now.Before(old.until) {
+			delete(a.kept, id)
+		}
+	}
+	a.kept[id] = answer
+}

@@ -1,0 +1,120 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package verification_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+	"github.com/traas-stack/altershield-operator/controllers/source"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+	"github.com/traas-stack/altershield-operator/controllers/verification"
+	"github.com/traas-stack/altershield-operator/hack/prometheus"
+)
+
+// history returns series from a time after the release began, or before it, until two minutes after it. Pods of two namespaces have the same name.
+func history() string {
+	text := "# TYPE ALERTS gauge\n"
+	add := func(series string, from time.Duration, value string) {
+		for at := from; at <= 2*time.Minute; at += 15 * time.Second {
+			text += fmt.Sprintf("%s %s %d\n", series, value, began.Add(at).Unix())
+		}
+	}
+	add(`ALERTS{alertname="Slow",alertstate="firing",namespace="shop"}`, -time.Minute, "1")
+	add(`ALERTS{alertname="HighErrorRate",alertstate="firing",namespace="shop",pod="web-1",severity="page"}`, 30*time.Second, "1")
+	add(`ALERTS{alertname="HighErrorRate",alertstate="firing",namespace="shop",pod="web-2",severity="page"}`, 30*time.Second, "1")
+	add(`ALERTS{alertname="Late",alertstate="pending",namespace="shop"}`, 30*time.Second, "1")
+	add(`ALERTS{alertname="Late",alertstate="firing",namespace="bank"}`, 30*time.Second, "1")
+	text += "# TYPE availability gauge\n"
+	add(`availability{namespace="shop",pod="web-1"}`, -time.Minute, "0.93")
+	add(`availability{namespace="bank",pod="web-1"}`, -time.Minute, "1")
+	return text + "# EOF\n"
+}
+
+func TestReadAsksARealPrometheus(t *testing.T) {
+	programs, err := prometheus.Ensure(t.Context(), os.Stderr)
+	if errors.Is(err, prometheus.ErrUnavailable) {
+		t.Skip(err)
+	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	address, stop, err := programs.Start(t.Context(), t.TempDir(), history())
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	defer stop()
+	there := func(spec *appv1alpha1.VerificationSourceSpec) { spec.URL = address }
+	everything := sourcesOf(t, answers, testkit.NewFake(t, shop()), there)
+	own := sourcesOf(t, answers, testkit.NewFake(t, shop()), there, confined)
+	from := appv1alpha1.SourceReference{Name: "prometheus"}
+	asks := func(query string) appv1alpha1.VerificationCheck {
+		return appv1alpha1.VerificationCheck{Query: &appv1alpha1.QueryCheck{SourceRef: from, Query: query, Min: "0.99", Consecutive: 3}}
+	}
+	alerts := func(matchLabels map[string]string) appv1alpha1.VerificationCheck {
+		return appv1alpha1.VerificationCheck{Alerts: &appv1alpha1.AlertsCheck{SourceRef: from, MatchLabels: matchLabels}}
+	}
+	judged := release()
+	judged.New = []checks.Pod{{Name: "web-1"}}
+	for name, row := range map[string]struct {
+		check            appv1alpha1.VerificationCheck
+		everything, shop string
+	}{
+		"alerts": {
+			alerts(nil), "Fail alert HighErrorRate (severity page) fires since 2026-01-01T00:00:30Z",
+			"Fail alert HighErrorRate (severity page) fires since 2026-01-01T00:00:30Z",
+		},
+		"other alerts": {alerts(map[string]string{"severity": "info"}), "Pass no alert fires that didn't before", "Pass no alert fires that didn't before"},
+		"alerts of another namespace": {
+			alerts(map[string]string{"namespace": "bank"}), "Fail alert Late fires since 2026-01-01T00:00:30Z",
+			`VerificationSource prometheus: the selector ALERTS{alertstate="firing",namespace="bank"} finds nothing: queries are confined to namespace="shop"`,
+		},
+		"a query": {
+			asks(`avg(avg_over_time(availability{namespace="$namespace",pod=~"$newPods"}[30s]))`),
+			"Fail 0.93 is below 0.99 in 3 looks running", "Fail 0.93 is below 0.99 in 3 looks running",
+		},
+		"a query of several namespaces": {
+			asks(`availability{pod=~"$newPods"}`),
+			"Inconclusive the query returns 2 series instead of one: aggregate them, such as by sum()", "Fail 0.93 is below 0.99 in 3 looks running",
+		},
+		"a query of no pods": {asks(`availability{pod=~"$oldPods"}`), "Inconclusive the query returns no value", "Inconclusive the query returns no value"},
+		"a number": {
+			asks(`scalar(sum(availability{pod!~"$oldPods"})) + 0.05`),
+			"Pass 1.98 at the last of 4 looks", "Fail 0.98 is below 0.99 in 3 looks running",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			asked := decide.AskedCheck{CheckID: decide.CheckID{Policy: system + "/web"}, Check: decide.Measured(&row.check), Interval: 15 * time.Second}
+			for sources, expected := range map[*source.Sources]string{everything: row.everything, own: row.shop} {
+				readings, err := verification.Read(t.Context(), sources, judged, asked, began.Add(time.Minute))
+				g.Expect(err).NotTo(HaveOccurred())
+				if readings.Message != "" {
+					g.Expect(readings.Message).To(Equal(expected))
+					continue
+				}
+				found := asked.Judge(judged, readings, measure.Terms{Ended: true})
+				g.Expect(string(found.Verdict) + " " + found.Message).To(Equal(expected))
+			}
+		})
+	}
+}

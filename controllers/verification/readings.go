@@ -1,0 +1,97 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package verification
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+	"github.com/traas-stack/altershield-operator/controllers/decide/checks/query"
+	"github.com/traas-stack/altershield-operator/controllers/source"
+)
+
+// looksBefore is how many looks before the release are read: old pods that are gone are known by them.
+const looksBefore = 2
+
+// Read reads the metrics of a release that a check asks for, since the release began. The readings say why if the source can't be asked; the
+// error is one of the API server.
+func Read(ctx context.Context, sources *source.Sources, release *checks.Scene, asked decide.AskedCheck, now time.Time) (measure.Readings, error) {
+	readings, err := read(ctx, sources, release, asked, now)
+	if failure, ok := errors.AsType[*source.Error](err); ok {
+		return measure.Readings{Reason: string(failure.Kind), Message: failure.Error()}, nil
+	}
+	if err != nil {
+		return measure.Readings{}, fmt.Errorf("reading metrics for the check %s of %s: %w", asked.Name, asked.Policy, err)
+	}
+	return readings, nil
+}
+
+func read(ctx context.Context, sources *source.Sources, release *checks.Scene, asked decide.AskedCheck, now time.Time) (measure.Readings, error) {
+	reader, err := sources.Reader(ctx, asked.Source(), release.Namespace)
+	if err != nil {
+		return measure.Readings{}, err
+	}
+	// A user's own query could read series of every namespace, so it is refused here, where everything that asks comes by.
+	if _, own := asked.Check.(query.Check); own && !reader.IsConfined() && !strings.HasPrefix(asked.Policy, sources.Namespace+"/") {
+		return measure.Readings{}, &source.Error{Source: asked.Source(), Kind: source.KindQueryRefused, Message: fmt.Sprintf(
+			"a check of the type Query could read series of every namespace: set spec.prometheus.enforceNamespace, or move the policy %s to namespace %s",
+			asked.Policy, sources.Namespace)}
+	}
+	queries, err := asked.Queries(release, reader.Labels)
+	if err != nil {
+		return measure.Readings{}, &source.Error{Source: asked.Source(), Kind: source.KindBadQuery, Message: err.Error()}
+	}
+	window := source.Align(release.Began.Add(-looksBefore*asked.Interval), now, asked.Interval)
+	readings := measure.Readings{Moments: momentsOf(window), PodLabel: reader.Labels.Pod, NamespaceLabel: reader.Labels.Namespace}
+	for _, text := range queries {
+		answer, err := reader.Range(ctx, text, window)
+		if err != nil {
+			return measure.Readings{}, err
+		}
+		readings.Answers = append(readings.Answers, seriesOf(answer, readings.Moments))
+	}
+	return readings, nil
+}
+
+func momentsOf(window source.Window) (moments []time.Time) {
+	for at := window.Start; !at.After(window.End); at = at.Add(window.Step) {
+		moments = append(moments, at)
+	}
+	return moments
+}
+
+// seriesOf returns the values of each series at the moments.
+func seriesOf(answer source.Answer, moments []time.Time) []measure.Series {
+	all := make([]measure.Series, 0, len(answer.Series))
+	for _, series := range answer.Series {
+		values := measure.None(moments)
+		for _, sample := range series.Samples {
+			if i, found := slices.BinarySearchFunc(moments, sample.At, time.Time.Compare); found {
+				values[i] = sample.Value
+			}
+		}
+		all = append(all, measure.Series{Labels: series.Labels, Values: values})
+	}
+	return all
+}
