@@ -101,11 +101,12 @@ e2e: build-node modules ## Test an installation on a cluster of real nodes, on L
 	$(TEST_ENV) go test $(RACE) -c -tags e2e -o bin/e2e.test ./hack/e2e
 	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.fail-fast -ginkgo.label-filter='!many' $(E2E_ARGS)
 
-# The shell beside the cluster has no module proxy.
+# The shell beside the cluster has no module proxy, and no network for what the suite needs of other projects.
 .PHONY: modules
 modules:
 	@go mod download
 	@cd hack/image && go mod download
+	@go run ./hack/e2e/supplies/cmd
 
 .PHONY: build-node
 build-node: ## Build bin/node, which runs a command with a cluster of real nodes: bin/node -- <command>.

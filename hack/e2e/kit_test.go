@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -36,6 +37,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/local/assets"
+	"github.com/traas-stack/altershield-operator/hack/node/registry"
 )
 
 // figure prints a measurement.
@@ -220,6 +223,14 @@ func leadingPod(ctx context.Context) *corev1.Pod {
 }
 
 func kubeconfig() string { return os.Getenv("KUBECONFIG") }
+
+// push pushes an image to the registry that every image is pulled from.
+func push(ctx context.Context, image registry.Image) {
+	GinkgoHelper()
+	crane, err := exec.LookPath(assets.Crane)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(registry.Push(ctx, GinkgoT().TempDir(), os.Getenv("NODE_REGISTRY"), assets.Assets{Dir: filepath.Dir(crane)}, image)).To(Succeed())
+}
 
 // deploy installs the operator as a user does, and waits until its replicas run the image.
 func deploy(ctx context.Context, image string) {

@@ -35,17 +35,21 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/testkit/witness"
 )
 
-// releasesInStepsAgainAndAgain rolls out a hundred releases of a kind, of workloads with 8 real pods, and counts the pods of each version in what
-// was watched. A DaemonSet has a pod on each of the two nodes. The specs in controllers do the same with 20 pods, which aren't real.
-func releasesInStepsAgainAndAgain(ctx context.Context, noun string) {
-	const workloads, releases = 10, 10
+// releasesInStepsAgainAndAgain rolls out a hundred releases of a kind, of so many workloads with 8 real pods, or groups of two pods, and counts
+// the pods of each version in what was watched. A DaemonSet has a pod on each of the two nodes. The specs in controllers do the same with 20 pods,
+// which aren't real.
+func releasesInStepsAgainAndAgain(ctx context.Context, noun string, workloads int) {
+	releases := 100 / workloads
 	kubectl(ctx, "apply", "-k", "config/gates")
 	permitDeletions(ctx)
+	if noun == groups {
+		controlsGroups(ctx)
+	}
 	began, sets, old, seen := time.Now(), make([]set, workloads), make([]string, workloads), make([]*witness.Witness, workloads)
 	for i := range sets {
 		namespace := controlledNamespace(ctx, fmt.Sprintf("many-%ss-%d", noun, i))
 		inSteps(ctx, namespace, appv1alpha1.ReleaseStep{Percent: 25})
-		of := setsOfEachKind(namespace)
+		of := append(setsOfEachKind(namespace), groupSet(namespace, "web"))
 		sets[i] = quick(of[slices.IndexFunc(of, func(s set) bool { return s.noun == noun })])
 	}
 	create(ctx, sets)
@@ -76,7 +80,11 @@ func releasesInStepsAgainAndAgain(ctx context.Context, noun string) {
 // rollsOut releases a set, and waits until all steps are done.
 func rollsOut(ctx context.Context, s set, note string) {
 	GinkgoHelper()
-	Expect(s.patch(ctx, template(note, ""))).To(Succeed())
+	change := template(note, "")
+	if s.noun == groups {
+		change = groupTemplate(note)
+	}
+	Expect(s.patch(ctx, change)).To(Succeed())
 	Eventually(ctx, s.step).WithTimeout(15*time.Minute).Should(Equal("3/3 AllSteps"), "%s/%s", s.GetNamespace(), s)
 	settles(ctx, s)
 }

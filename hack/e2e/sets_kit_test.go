@@ -29,6 +29,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,7 +39,8 @@ import (
 
 const versionLabel = "admission-webhook-altershield.antgroup.com/version"
 
-// set is a Deployment, StatefulSet or DaemonSet. Several pass through a release side by side, which takes no longer than one of them.
+// set is a Deployment, StatefulSet, DaemonSet or LeaderWorkerSet. Several pass through a release side by side, which takes no longer than one of
+// them.
 type set struct {
 	client.Object
 	// noun is the kind in lower case, part of the label app of the pods: sets of different kinds may have the same name.
@@ -108,9 +110,13 @@ func (s set) record(ctx context.Context) string {
 	return name + "--x--" + s.version(ctx)
 }
 
-// patch applies a strategic merge patch.
+// patch applies a strategic merge patch, or a merge patch to a kind that has no other.
 func (s set) patch(ctx context.Context, patch string) error {
-	_, err := run(ctx, "kubectl", "patch", s.noun, s.GetName(), "-n", s.GetNamespace(), "-p", patch)
+	args := []string{"patch", s.noun, s.GetName(), "-n", s.GetNamespace(), "-p", patch}
+	if s.noun == groups {
+		args = append(args, "--type=merge")
+	}
+	_, err := run(ctx, "kubectl", args...)
 	return err
 }
 
@@ -131,6 +137,9 @@ func (s set) isObserved(ctx context.Context) bool {
 		return object.Status.ObservedGeneration == object.Generation
 	case *appsv1.DaemonSet:
 		return object.Status.ObservedGeneration == object.Generation
+	case *unstructured.Unstructured:
+		observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+		return observed == object.GetGeneration()
 	}
 	return false
 }
@@ -166,6 +175,9 @@ func (s set) size() int {
 		return int(ptr.Deref(object.Spec.Replicas, 1))
 	case *appsv1.StatefulSet:
 		return int(ptr.Deref(object.Spec.Replicas, 1))
+	case *unstructured.Unstructured:
+		replicas, _, _ := unstructured.NestedInt64(object.Object, "spec", "replicas")
+		return int(replicas)
 	}
 	return 2
 }

@@ -104,8 +104,10 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("checks a Job and a CronJob, releases to a node first, and controls a declared kind", controlsOtherKinds)
 	It("parks a release during a freeze, which a BreakGlass starts", freezes)
 	It("rolls out releases in steps, as far as others than their author approve", releasesInSteps)
+	It("suspends a release in steps whose first pod fails more requests, by a Prometheus that reads its metrics", comparesMetrics)
 	DescribeTable("rolls out a hundred releases in steps:", Label("many"), releasesInStepsAgainAndAgain,
-		Entry("Deployments", "deployment"), Entry("StatefulSets", "statefulset"), Entry("DaemonSets", "daemonset"))
+		Entry("Deployments", "deployment", 10), Entry("StatefulSets", "statefulset", 10), Entry("DaemonSets", "daemonset", 10),
+		Entry("LeaderWorkerSets", groups, 5))
 	It("asks AlterShield Server, which calls back through the Service", asksTheServer)
 	It("serves metrics only to authorized accounts", guardsItsMetrics)
 	It("verifies a release whose leader was deleted in the middle", losesItsLeader)

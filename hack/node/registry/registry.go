@@ -49,6 +49,8 @@ type Image struct {
 	Paths []string
 	// References are the names of the image, without the registry's address; an image of Docker Hub is library/<name>:<tag>.
 	References []string
+	// User is the id of the user that runs the program, root if empty.
+	User string
 }
 
 // Start starts a registry that listens on address, as host:port, and stores its content in the state folder.
@@ -98,7 +100,7 @@ func Push(ctx context.Context, dir, address string, programs assets.Assets, imag
 	first := address + "/" + image.References[0]
 	commands := [][]string{
 		{"append", "--oci-empty-base", "--new_layer=" + layer.Name(), "--new_tag=" + first},
-		{"mutate", first, "--set-platform=linux/" + runtime.GOARCH, "--entrypoint=/" + image.Paths[0], "--tag=" + first},
+		{"mutate", first, "--set-platform=linux/" + runtime.GOARCH, "--entrypoint=/" + image.Paths[0], "--user=" + image.User, "--tag=" + first},
 	}
 	for _, reference := range image.References[1:] {
 		commands = append(commands, []string{"copy", first, address + "/" + reference})

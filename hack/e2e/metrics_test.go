@@ -1,0 +1,181 @@
+//go:build e2e
+
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/hack/local/cluster"
+	"github.com/traas-stack/altershield-operator/hack/local/process"
+	"github.com/traas-stack/altershield-operator/hack/node/registry"
+	"github.com/traas-stack/altershield-operator/hack/prometheus"
+)
+
+// comparesMetrics suspends a release in steps whose first pod answers more requests with errors than the old pods, by what a real Prometheus
+// reads from them.
+func comparesMetrics(ctx context.Context) {
+	kubectl(ctx, "apply", "-k", "config/gates")
+	program := filepath.Join(GinkgoT().TempDir(), "shop")
+	must(ctx, "env", "CGO_ENABLED=0", "go", "build", "-o", program, "./hack/e2e/shop")
+	push(ctx, registry.Image{Program: program, Paths: []string{"shop"}, References: []string{"library/shop:latest"}})
+	namespace := controlledNamespace(ctx, "metrics")
+	inSteps(ctx, namespace, appv1alpha1.ReleaseStep{Percent: 50})
+	object := slowly(namespace, "shop")
+	container := &object.Spec.Template.Spec.Containers[0]
+	container.Image, container.Command = "shop", []string{"/shop", "100"}
+	Expect(kube.Create(ctx, object)).To(Succeed())
+	good := recordOf(object)
+	succeeds(ctx, namespace, good)
+	visitShops(ctx, namespace)
+
+	By("asking a source at an address that is refused, and Prometheus")
+	address := scrapes(ctx, namespace)
+	DeferCleanup(func(ctx context.Context) {
+		kubectl(ctx, "delete", "vsrc", "prometheus", "-n", system, "--ignore-not-found")
+	})
+	asks(ctx, "http://127.0.0.1:9090",
+		"False AddressRefused the host of spec.url has a loopback address, to which the operator doesn't connect: see --source-allow-cidr")
+	asks(ctx, address, "True Ready the source answers")
+	fmt.Print(kubectl(ctx, "get", "vsrc", "-n", system))
+
+	By("releasing a pod that fails each fifth request, where the old ones fail each hundredth")
+	must(ctx, "bash", "-ec", inNamespace(documented("docs/verification.md", "Metrics"), namespace))
+	kubectl(ctx, "patch", "vpol", "errors", "-n", namespace, "--type=merge", "-p", `{"spec":{"warmupSeconds":0,"intervalSeconds":10}}`)
+	kubectl(ctx, "wait", "vpol/errors", "-n", namespace, "--for=condition=Ready", "--timeout=1m")
+	seen, before, began := watchReleases(ctx, namespace), object.DeepCopy(), time.Now()
+	object.Spec.Template.Spec.Containers[0].Command[1] = "5"
+	Expect(kube.Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
+	bad := recordOf(object)
+	Eventually(ctx, outcome(namespace, bad)).WithTimeout(5 * time.Minute).Should(Equal("Suspend, PodsFailed"))
+	figure("a release whose pod fails a fifth of its requests was suspended after %s", time.Since(began).Round(time.Second))
+	fmt.Print(kubectl(ctx, "get", "cw,cpod,pods", "-n", namespace))
+	found := kubectl(ctx, "get", "cw", bad, "-n", namespace, "-o", `jsonpath={.status.checks[?(@.name=="errors")].message}`)
+	fmt.Println(found)
+	Expect(found).To(MatchRegexp(`^\S+% on 1 new pod \(\d+ events\), \S+% on \d old pods \(x\d+.*, tolerated x1.5\)$`))
+	_, most := seen.Excess()
+	Expect(most).To(HaveKeyWithValue(object.Labels[versionLabel], 1), "the second step didn't begin")
+	_, err := release(ctx, namespace, "shop", "denied")
+	Expect(err).To(MatchError(ContainSubstring("deployment shop is suspended")))
+}
+
+// asks has the VerificationSource prometheus lead to an address, and waits until its condition is as expected.
+func asks(ctx context.Context, address, expected string) {
+	GinkgoHelper()
+	must(ctx, "bash", "-ec", strings.ReplaceAll(documented("docs/sources.md", "A first source"), "http://prometheus.monitoring:9090", address))
+	Eventually(ctx, func(ctx context.Context) (string, error) {
+		return run(ctx, "kubectl", "get", "vsrc", "prometheus", "-n", system, "-o", "jsonpath={.status.conditions[0]['status','reason','message']}")
+	}).Should(Equal(expected))
+}
+
+// scrapes returns the address of a real Prometheus that reads the pods of a namespace. Debian's doesn't discover them at the API server.
+func scrapes(ctx context.Context, namespace string) string {
+	GinkgoHelper()
+	discovery := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		var pods corev1.PodList
+		if err := kube.List(request.Context(), &pods, client.InNamespace(namespace)); err != nil {
+			http.Error(writer, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		type group struct {
+			Targets []string          `json:"targets"`
+			Labels  map[string]string `json:"labels"`
+		}
+		groups := []group{}
+		for _, pod := range pods.Items {
+			if pod.Status.PodIP != "" {
+				groups = append(groups, group{[]string{net.JoinHostPort(pod.Status.PodIP, "80")}, map[string]string{"namespace": namespace, "pod": pod.Name}})
+			}
+		}
+		writer.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(writer).Encode(groups)
+	}))
+	DeferCleanup(discovery.Close)
+	programs, err := prometheus.Ensure(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	dir := GinkgoT().TempDir()
+	file := filepath.Join(dir, "prometheus.yml")
+	Expect(os.WriteFile(file, fmt.Appendf(nil, `{scrape_configs: [{
+		job_name: pods, scrape_interval: 1s, scrape_timeout: 1s, http_sd_configs: [{url: %q, refresh_interval: 1s}]}]}`, discovery.URL), 0o600)).To(Succeed())
+	port, err := cluster.FreePort()
+	Expect(err).NotTo(HaveOccurred())
+	listen := net.JoinHostPort(os.Getenv("NODE_ADDRESS"), strconv.Itoa(port))
+	running, err := process.Start(process.Spec{Dir: dir, Name: "prometheus", Argv: []string{
+		filepath.Join(programs.Dir, "prometheus"), "--config.file=" + file, "--storage.tsdb.path=" + filepath.Join(dir, "data"), "--web.listen-address=" + listen,
+	}})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) { Expect(running.Stop(ctx, 10*time.Second)).To(Succeed()) })
+	Eventually(ctx, func() (string, error) { return visitOnce(ctx, "http://"+listen+"/-/ready") }).Should(Equal("200 OK"), "%v", running.Ended())
+	return "http://" + listen
+}
+
+// visitShops sends a hundred requests a second to the pods of the Deployment shop through a Service, until the end of the spec.
+func visitShops(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
+	service.Spec.Selector, service.Spec.Ports = map[string]string{"app": "shop"}, []corev1.ServicePort{{Port: 80}}
+	Expect(kube.Create(ctx, service)).To(Succeed())
+	address := "http://" + net.JoinHostPort(service.Spec.ClusterIP, "80") + "/"
+	Eventually(ctx, func() (string, error) { return visitOnce(ctx, address) }).Should(Equal("200 OK"))
+	visiting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for visiting.Err() == nil {
+			_, _ = visitOnce(visiting, address) // failures are counted by the pods
+			<-tick.C
+		}
+	})
+	DeferCleanup(func() {
+		stop()
+		done.Wait()
+	})
+}
+
+// visitOnce returns the status of an answer. Each visit has a connection of its own, which kube-proxy leads to one of the pods.
+func visitOnce(ctx context.Context, address string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	request.Close = true
+	response, err := (&http.Client{Timeout: 5 * time.Second}).Do(request)
+	if err != nil {
+		return "", err
+	}
+	return response.Status, response.Body.Close()
+}
