@@ -58,6 +58,8 @@ func main() {
 			command = uninstallOperator
 		case kindCommand:
 			command = tryKind
+		case replayCommand:
+			command = replayRelease
 		}
 	}
 	if err := command(); err != nil {

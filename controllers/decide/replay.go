@@ -1,0 +1,31 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decide
+
+import (
+	"time"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+// Replay makes the checks of a release once more, as they were made at a time, and returns their results. The workload is what was known
+// then. Nothing else is decided about it.
+func Replay(workload *appv1alpha1.ChangeWorkload, seen Verification, now time.Time) []appv1alpha1.CheckResult {
+	status := workload.Status.DeepCopy()
+	verify(status, workload, Observation{Kind: workload.WorkloadKind(), Current: true, OptedIn: true, Verification: seen}, now)
+	return status.Checks
+}

@@ -1,0 +1,138 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// class is a class of releases that are alike.
+type class struct {
+	name  string
+	count int
+	world world
+	// fault is the check that has to fail, empty for good releases.
+	fault string
+	// recall is the share that has to be found, 0 if none has; delay the time for half of those, 0 if any.
+	recall float64
+	delay  time.Duration
+	// silent reports whether there is too little to tell anything.
+	silent bool
+}
+
+const errorsCheck, latencyCheck = "errors", "latency"
+
+// good returns classes of releases that change nothing, 120 in all.
+func good() (classes []class) {
+	for _, row := range []struct {
+		name   string
+		world  world
+		silent bool
+	}{
+		{"Poisson, few errors", world{base: 0.001, requests: 30}, false},
+		{"Poisson, many errors", world{base: 0.01, requests: 300}, false},
+		{"bursts", world{base: 0.01, requests: 300, burst: 0.5}, false},
+		{"pods differ by 35%, little traffic", world{base: 0.01, requests: 30, lasting: 0.35}, false},
+		{"pods differ by 35%", world{base: 0.01, requests: 300, lasting: 0.35}, false},
+		{"pods differ by 35%, big traffic", world{base: 0.01, requests: 3000, lasting: 0.35}, false},
+		{"common shock x50 for 30 s", world{base: 0.01, requests: 300, shock: 30 * time.Second, shockFactor: 50}, false},
+		{"common shock x50 for 2 min", world{base: 0.01, requests: 300, shock: 2 * time.Minute, shockFactor: 50}, false},
+		{"x10 while new pods warm up", world{base: 0.01, requests: 300, cold: 10}, false},
+		{"no traffic", world{base: 0.01}, true},
+		{"no metrics of new pods", world{base: 0.01, requests: 300, unseen: true}, true},
+	} {
+		counts := map[bool]int{false: 4, true: 2}[row.silent]
+		for _, group := range [][2]int{{9, 1}, {5, 5}, {2, 1}} {
+			of := class{name: row.name, count: counts, world: row.world, silent: row.silent}
+			of.world.olds, of.world.news, of.world.errors, of.world.slowness = group[0], group[1], 1, 1
+			classes = append(classes, of)
+		}
+	}
+	return classes
+}
+
+// bad returns classes of releases with a fault, 120 in all. Each has nine old pods and a new one, which would have so many errors at the rate
+// of the old ones while it counts.
+func bad() []class {
+	faulty := func(name string, count int, expected, errors, slowness float64, change func(*class)) class {
+		of := class{
+			name: name, count: count, fault: errorsCheck,
+			world: world{olds: 9, news: 1, base: 0.01, requests: expected / 0.01 / minutes10, errors: errors, slowness: slowness},
+		}
+		change(&of)
+		return of
+	}
+	shocked := func(of *class) { of.world.shock, of.world.shockFactor, of.recall = 30*time.Second, 50, 0.95 }
+	return []class{
+		faulty("errors x3, 12 expected", 10, 12, 3, 1, func(*class) {}), // hard to tell: no target
+		faulty("errors x3, 60 expected", 15, 60, 3, 1, func(of *class) { of.recall = 0.85 }),
+		faulty("errors x3, 120 expected", 10, 120, 3, 1, func(of *class) { of.recall = 0.85 }),
+		faulty("errors x5, 12 expected", 15, 12, 5, 1, func(of *class) { of.recall = 0.95 }),
+		faulty("errors x5, 120 expected", 15, 120, 5, 1, func(of *class) { of.recall, of.delay = 0.95, 90*time.Second }),
+		faulty("errors x10, 12 expected", 15, 12, 10, 1, func(of *class) { of.recall, of.delay = 0.95, 90*time.Second }),
+		faulty("errors x5, 120 expected, common shock", 15, 120, 5, 1, shocked),
+		faulty("errors x5, 120 expected, bursts", 10, 120, 5, 1, func(of *class) { of.world.burst = 0.5 }),
+		faulty("slow requests x3, 120 expected", 15, 120, 1, 3, func(of *class) { of.fault, of.recall = latencyCheck, 0.85 }),
+	}
+}
+
+// release is a release, with what was scraped of its pods.
+type release struct {
+	class     class
+	namespace string
+	pods      []pod
+}
+
+// newReleases returns so many times the releases of the classes. The same set of seeds gives the same ones.
+func newReleases(classes []class, times int, set uint64) (releases []release) {
+	for _, class := range classes {
+		for range class.count * times {
+			number := len(releases) + 1
+			random := rand.New(rand.NewPCG(set, uint64(number)))
+			releases = append(releases, release{class, fmt.Sprintf("release-%d", number), class.world.pods(random)})
+		}
+	}
+	return releases
+}
+
+// thresholdSeconds is the bound of the buckets above which requests are slow.
+const thresholdSeconds = "0.5"
+
+// samples returns what was scraped, as OpenMetrics.
+func samples(releases []release) string {
+	var text strings.Builder
+	text.WriteString("# TYPE http_requests counter\n")
+	write := func(metric, label, value string, counter func(scrape) float64) {
+		for i := range releases {
+			for _, pod := range releases[i].pods {
+				for _, at := range pod.scrapes {
+					fmt.Fprintf(&text, "%s{namespace=%q,pod=%q,%s=%q} %.0f %d.%03d\n", metric, releases[i].namespace, pod.name, label, value,
+						counter(at), at.at.Unix(), at.at.Nanosecond()/int(time.Millisecond))
+				}
+			}
+		}
+	}
+	write("http_requests_total", "code", "200", func(s scrape) float64 { return s.total - s.failed })
+	write("http_requests_total", "code", "500", func(s scrape) float64 { return s.failed })
+	text.WriteString("# TYPE http_request_duration_seconds histogram\n")
+	write("http_request_duration_seconds_bucket", "le", thresholdSeconds, func(s scrape) float64 { return s.total - s.slow })
+	write("http_request_duration_seconds_bucket", "le", "+Inf", func(s scrape) float64 { return s.total })
+	return text.String() + "# EOF\n"
+}
