@@ -109,3 +109,26 @@ func TestPods(t *testing.T) {
 		})
 	}
 }
+
+func TestPassedEndsACheck(t *testing.T) {
+	found := measure.Passed("PassedEarly", "0.2% on 1 new pod", measure.Terms{Again: time.Minute})
+	NewWithT(t).Expect(found).To(Equal(checks.Finding{
+		Verdict: "Pass", Reason: "PassedEarly", Message: "0.2% on 1 new pod", Final: true, Again: time.Minute,
+	}))
+}
+
+func TestReadingsByPod(t *testing.T) {
+	g := NewWithT(t)
+	readings := measure.Readings{PodLabel: "exported_pod", Answers: [][]measure.Series{{
+		{Labels: map[string]string{"exported_pod": "web-0", "pod": "exporter"}, Values: []float64{1, 2}},
+		{Labels: map[string]string{"exported_pod": "web-1"}, Values: []float64{3, 4}},
+	}}}
+	g.Expect(readings.ByPod(0)).To(Equal(map[string][]float64{"web-0": {1, 2}, "web-1": {3, 4}}))
+	g.Expect(readings.ByPod(1)).To(BeEmpty(), "a query that was never asked")
+}
+
+func TestPodCount(t *testing.T) {
+	for count, want := range map[int]string{0: "0 old pods", 1: "1 old pod", 2: "2 old pods"} {
+		NewWithT(t).Expect(measure.PodCount(count, "old")).To(Equal(want))
+	}
+}

@@ -1,0 +1,83 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	ctrlyaml "sigs.k8s.io/yaml"
+)
+
+func TestVerificationPoliciesAreRefused(t *testing.T) {
+	judge := judgeOf(t, "app.ops.cloud.alipay.com_verificationpolicies.yaml")
+	const source = "sourceRef: {name: a}"
+	for name, row := range map[string]struct{ check, message string }{
+		"with nothing special":           {`type: Latency, onError: Fail, latency: {` + source + `, metric: b, comparison: {}}`, ""},
+		"with a gauge":                   {`type: Gauge, gauge: {` + source + `, metric: b}`, ""},
+		"with every alert":               {`type: Alerts, alerts: {` + source + `}`, ""},
+		"of another type":                {`type: Magic`, `Unsupported value: "Magic"`},
+		"with what another type has":     {`type: Gauge, latency: {` + source + `, metric: b, comparison: {}}`, "latency is needed for type Latency, and for it only"},
+		"without what its type has":      {`type: Gauge`, "gauge is needed for type Gauge, and for it only"},
+		"with nothing to compare with":   {`type: Latency, latency: {` + source + `, metric: b}`, "either comparison or threshold is needed"},
+		"with two to compare with":       {`type: Latency, latency: {` + source + `, metric: b, comparison: {}, threshold: {max: "1%"}}`, "either comparison or threshold is needed"},
+		"with a threshold of no time":    {`type: Latency, latency: {` + source + `, metric: b, threshold: {max: "1%"}}`, "threshold needs thresholdSeconds"},
+		"with a metric that is a query":  {`type: Gauge, gauge: {` + source + `, metric: "sum(b)"}`, "metric in body should match"},
+		"with a tolerance below one":     {`type: Gauge, gauge: {` + source + `, metric: b, comparison: {tolerance: "0.5"}}`, "tolerance in body should match"},
+		"with alerts that are pending":   {`type: Alerts, alerts: {` + source + `, matchLabels: {alertstate: pending}}`, "matchLabels has names of labels, but not alertstate"},
+		"with a query without limits":    {`type: Query, query: {` + source + `, query: "up"}`, "max or min is needed"},
+		"with a limit that is no number": {`type: Query, query: {` + source + `, query: "up", min: much}`, "min in body should match"},
+		"with an unknown variable":       {`type: HTTP, http: {` + source + `, parameters: {model: "$model"}}`, "$namespace, $workload, $kind"},
+		"with a condition of no kind":    {`type: Condition, condition: {apiVersion: v1, kind: pod, name: a, type: Ready}`, "kind in body should match"},
+		"with an unknown fallback":       {`type: PodHealth, onError: Hold`, `Unsupported value: "Hold": supported values: "Pass", "Fail"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, message := judge.apply(t, "spec: {checks: [{name: own, "+row.check+"}]}")
+			if row.message == "" {
+				NewWithT(t).Expect(message).To(BeEmpty())
+				return
+			}
+			NewWithT(t).Expect(message).To(ContainSubstring(row.message))
+		})
+	}
+}
+
+func TestVerificationPoliciesOfTheSamplesAreTaken(t *testing.T) {
+	g := NewWithT(t)
+	judge := judgeOf(t, "app.ops.cloud.alipay.com_verificationpolicies.yaml")
+	files, err := filepath.Glob(filepath.Join(sources, "samples", "verification", "*.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	taken := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		g.Expect(err).NotTo(HaveOccurred())
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			var kind struct{ Kind string }
+			g.Expect(ctrlyaml.Unmarshal([]byte(document), &kind)).To(Succeed())
+			if kind.Kind != "VerificationPolicy" {
+				continue
+			}
+			_, message := judge.apply(t, document)
+			g.Expect(message).To(BeEmpty(), file)
+			taken++
+		}
+	}
+	g.Expect(taken).To(BeNumerically(">=", 9))
+}
