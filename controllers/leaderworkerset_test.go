@@ -30,6 +30,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/traas-stack/altershield-operator/hack/e2e/supplies"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/gomodule"
 	"github.com/traas-stack/altershield-operator/hack/local/process"
@@ -120,7 +121,7 @@ func runLeaderWorkerSets(ctx context.Context) {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()
 	program, certs := filepath.Join(dir, "lws"), filepath.Join(dir, "certs")
-	source, err := gomodule.Build(ctx, "sigs.k8s.io/lws@v0.9.0", "./cmd", program)
+	source, err := gomodule.Build(ctx, supplies.LeaderWorkerSets, supplies.Controller, program)
 	Expect(err).NotTo(HaveOccurred())
 	ca, err := cluster.NewServingCert(certs)
 	Expect(err).NotTo(HaveOccurred())

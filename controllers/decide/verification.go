@@ -79,7 +79,7 @@ func verify(
 		return 0
 	}
 	watched, begun := WatchedPolicies(workload, now), workload.Status.ObservedRelease == workload.Spec.Release
-	if begun && len(watched) == 0 { // then nobody looked for the present policies
+	if begun && len(watched) == 0 { // then the present policies were not looked for
 		return 0
 	}
 	loosen(status.Verification, seen.Verification.Policies)

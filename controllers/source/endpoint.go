@@ -138,7 +138,7 @@ func (e *endpoint) share(ctx context.Context, key string, until time.Time, ask f
 	if answer, found := e.find(key); found {
 		return answer, nil
 	}
-	if ctx.Err() != nil { // else the answer might be there before the select below, and nobody waits for it
+	if ctx.Err() != nil { // else the answer might be there before the select below, which would ignore the context
 		return Answer{}, e.ended(ctx)
 	}
 	flight := e.flights.DoChan(key, func() (any, error) {
@@ -157,7 +157,7 @@ func (e *endpoint) share(ctx context.Context, key string, until time.Time, ask f
 	}
 }
 
-// ended returns that nobody waits for an answer any more.
+// ended returns the error of a context that ended while an answer was awaited.
 func (e *endpoint) ended(ctx context.Context) error {
 	return fmt.Errorf("asking VerificationSource %s: %w", e.name, ctx.Err())
 }

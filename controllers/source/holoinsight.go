@@ -51,7 +51,7 @@ type accessKey struct {
 // a series without a name fails the query, several series of an instant query become one, and a storage that fails has no series.
 type holoInsight struct {
 	*exchange
-	// turn is held by whoever reads or writes the token.
+	// turn is held while the token is read or written.
 	turn  *semaphore.Weighted
 	token string
 }

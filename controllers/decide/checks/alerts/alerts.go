@@ -83,7 +83,7 @@ type alert struct {
 }
 
 // newAlerts returns the alerts that may be due to the release, in the order in which they began to fire. One that fired before doesn't count,
-// also if it stopped and fires again; nor does one of another namespace that nobody asked for, or of a pod that doesn't run the release.
+// also if it stopped and fires again; nor does one of another namespace that matchLabels doesn't name, or of a pod that doesn't run the release.
 func (c Check) newAlerts(release *checks.Scene, readings measure.Readings) []alert {
 	_, anyNamespace := c.Spec.MatchLabels[readings.NamespaceLabel]
 	var found []alert

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package measure has what the checks that look at metrics have in common: what they ask a source, what it answers, and how they end.
-// A verdict is computed again at each look, from all that was seen since the release began, so it is the same whoever computes it.
+// A verdict is computed again at each look, from all that was seen since the release began, so every replica comes to the same one.
 package measure
 
 import (
