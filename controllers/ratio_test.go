@@ -74,6 +74,56 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		Expect(failedPods(ctx, namespace)).To(BeEmpty())
 	})
 
+	It("looks at queries, alerts and conditions, and says which would have failed", slow, func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		sourceOf(ctx, scraped(ctx, namespace))
+		output, err := kubectl(ctx, "-n", system, "patch", "vsrc", "prometheus", "--type=merge", "-p", `{"spec":{"prometheus":{"enforceNamespace":true}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		output, err = kubectlWith(ctx, fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy",
+			"metadata": {"namespace": %q, "name": "own"}, "spec": {"mode": "Observe", "bakeSeconds": 25, "warmupSeconds": 0, "intervalSeconds": 10, "checks": [
+			{"name": "share", "type": "Query", "query": {"sourceRef": {"name": "prometheus"}, "max": "0.01", "consecutive": 1,
+				"query": "sum(http_requests_total{code=\"500\",pod=~\"$newPods\"}) / sum(http_requests_total{pod=~\"$newPods\"})"}},
+			{"name": "quiet", "type": "Alerts", "alerts": {"sourceRef": {"name": "prometheus"}}},
+			{"name": "available", "type": "Condition", "condition": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "$workload", "type": "Available"}},
+			{"name": "tested", "type": "Condition", "condition": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "$workload-tests", "type": "Available"}}
+			]}}`, namespace), "apply", "-f", "-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		verdicts := func(version string) func() string {
+			return func() string {
+				output, _ := kubectl(ctx, "-n", namespace, "get", "cw", "sleep--x--"+version, "-o", `jsonpath={range .status.checks[*]}{.name} {.verdict} {.reason};{end}`)
+				return output
+			}
+		}
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		first := verified(ctx, namespace, "sleep").Spec.Reversion
+		Eventually(verdicts(first)).WithTimeout(time.Minute).Should(Equal(
+			"share Pass CheckPassed;quiet Pass CheckPassed;available Pass CheckPassed;tested Inconclusive ObjectMissing;"))
+
+		output, err = release(ctx, namespace, "failing")
+		Expect(err).NotTo(HaveOccurred(), output)
+		second := verified(ctx, namespace, "sleep").Spec.Reversion
+		Eventually(verdicts(second)).WithTimeout(time.Minute).Should(HavePrefix("share Fail CheckFailed;quiet "))
+		Expect(failedPods(ctx, namespace)).To(BeEmpty(), "the policy only observes")
+	})
+
+	It("is Ready by the commands of docs/metrics.md and docs/plugins.md", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		DeferCleanup(func(ctx context.Context) {
+			bash(ctx, "kubectl delete -n "+system+" --ignore-not-found secret/placement-key vsrc/placement; kubectl delete clusterrole altershield-reads-smoketests --ignore-not-found")
+		})
+		var commands []string
+		for _, section := range []string{"Slow requests", "Values of pods", "Alerts", "Queries of your own"} {
+			commands = append(commands, blocks("metrics.md", section)...)
+		}
+		commands = append(commands, blocks("plugins.md", "A first plug-in")...)
+		commands = append(commands, blocks("plugins.md", "Conditions")...)
+		bash(ctx, strings.ReplaceAll(strings.Join(commands, ""), "-n default", "-n "+namespace))
+		bash(ctx, "kubectl wait -n "+namespace+" vpol --all --for=condition=Ready --timeout=1m")
+		output, err := kubectl(ctx, "-n", namespace, "get", "vpol", "-o", "jsonpath={.items[*].metadata.name}")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(strings.Fields(output)).To(HaveLen(6))
+	})
+
 	It("is denied where a matcher is none", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		output, err := kubectlWith(ctx, fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy",

@@ -52,7 +52,7 @@ func (v *Validator) Handle(_ context.Context, request review.Request) review.Res
 	if problems := append(selection.Problems(v.Namespace), problems(&policy, v.Rules)...); len(problems) > 0 {
 		return review.Denied(fmt.Sprintf("VerificationPolicy %s: %s", policy.Name, strings.Join(problems, "; ")))
 	}
-	return review.Allowed("").WithWarnings(append(selection.Advice(policy.Name, v.Namespace, v.Kinds.Snapshot()), advice(&policy.Spec)...)...)
+	return review.Allowed("").WithWarnings(append(selection.Advice(policy.Name, v.Namespace, v.Kinds.Snapshot()), advice(&policy, v.Namespace)...)...)
 }
 
 // problems returns why the expressions and matchers of a policy are unusable, each with its place; none if all are usable.
@@ -82,8 +82,9 @@ func problems(policy *appv1alpha1.VerificationPolicy, rules *rule.Compiler) (fou
 	return found
 }
 
-// advice warns of modes without an effect, and of checks without the time to fail.
-func advice(spec *appv1alpha1.VerificationPolicySpec) (warnings []string) {
+// advice warns of modes without an effect, of checks without the time to fail, and of queries that most sources don't answer.
+func advice(policy *appv1alpha1.VerificationPolicy, system string) (warnings []string) {
+	spec := &policy.Spec
 	time := spec.BakeSeconds + spec.WatchSeconds
 	for i := range spec.Checks {
 		check := &spec.Checks[i]
@@ -92,6 +93,9 @@ func advice(spec *appv1alpha1.VerificationPolicySpec) (warnings []string) {
 				warnings = append(warnings, fmt.Sprintf("spec.checks[%d].%s never fails: it needs %d seconds, and bakeSeconds and watchSeconds are %d together",
 					i, field(check.Type), needed, time))
 			}
+		}
+		if check.Query != nil && policy.Namespace != system {
+			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].query is answered only by a source with spec.prometheus.enforceNamespace", i))
 		}
 		if decide.LowerMode(spec.Mode, check.Mode) != check.Mode && check.Mode != "" {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].mode has no effect: the mode of the policy, %s, is lower than %s", i, spec.Mode, check.Mode))

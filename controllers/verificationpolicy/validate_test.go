@@ -45,6 +45,11 @@ func ruled(expression string) appv1alpha1.VerificationPolicySpec {
 	}}}
 }
 
+// query makes a check one of a query.
+func query(check *appv1alpha1.VerificationCheck) {
+	check.Type, check.Query = "Query", &appv1alpha1.QueryCheck{Query: "up", Max: "1"}
+}
+
 func TestValidator(t *testing.T) {
 	with := func(change func(*appv1alpha1.VerificationPolicySpec)) appv1alpha1.VerificationPolicySpec {
 		spec := ruled("true")
@@ -71,6 +76,12 @@ func TestValidator(t *testing.T) {
 			spec.BakeSeconds, spec.WatchSeconds, spec.WarmupSeconds, spec.IntervalSeconds = 50, 55, 60, 15
 			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}
 			spec.Checks[0].Ratio.Threshold = &appv1alpha1.RatioThreshold{Consecutive: 2}
+		}), "", nil},
+		{"a query of one's own", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) { query(&spec.Checks[0]) }), "",
+			[]string{"spec.checks[0].query is answered only by a source with spec.prometheus.enforceNamespace"}},
+		{"a query of the platform", system, with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			query(&spec.Checks[0])
+			spec.NamespaceSelector = &metav1.LabelSelector{}
 		}), "", nil},
 		{"a failWhen", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.FailWhen = "checks.pods == 'Fail' && checks.own != 'Pass'"
