@@ -44,8 +44,7 @@ func (c Check) Queries(release *checks.Scene, names appv1alpha1.SourceLabels) ([
 	if err != nil {
 		return nil, err
 	}
-	selector := measure.Selector(c.Spec.Metric, append(matchers, measure.OwnPods(release, names)...)...)
-	return []string{fmt.Sprintf("sum by (%s) (%s)", names.Pod, selector)}, nil
+	return []string{measure.SumByPod(release, names, c.Spec.Metric, matchers)}, nil
 }
 
 // Judge judges a release by the values of its pods, once, at the end.
@@ -59,15 +58,7 @@ func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms mea
 	if found.Old > 0 { // less is never found
 		found.MinimumDetectable = max(found.MinimumDetectable, 1+settings.MinDelta/found.Old)
 	}
-	reason, message := string(found.Reason), c.describe(found)
-	switch found.Verdict {
-	case statistics.Fail:
-		return measure.Failed(release, reason, message)
-	case statistics.Pass:
-		return measure.Passed(reason, message, terms)
-	default:
-		return measure.Undecided(reason, message, terms)
-	}
+	return measure.Concluded(release, found, c.describe(found), terms)
 }
 
 func (c Check) settings() (settings statistics.GaugeSettings, err error) {

@@ -49,8 +49,7 @@ func (c Check) Queries(release *checks.Scene, names appv1alpha1.SourceLabels) ([
 	if err != nil {
 		return nil, err
 	}
-	selector := measure.Selector(c.Spec.Metric+"_bucket", append(matchers, measure.OwnPods(release, names)...)...)
-	return []string{fmt.Sprintf("sum by (%s, %s) (%s)", names.Pod, model.BucketLabel, selector)}, nil
+	return []string{measure.SumByPod(release, names, c.Spec.Metric+"_bucket", matchers, model.BucketLabel)}, nil
 }
 
 // Judge judges a release by its buckets.

@@ -23,6 +23,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
 
 // Check is a check that looks at metrics. Each type has a package of its own beside this one.
@@ -72,6 +73,19 @@ func Failed(release *checks.Scene, reason, message string) checks.Finding {
 		failed.Pods = append(failed.Pods, appv1alpha1.CheckedPod{Pod: release.New[i].Name, UID: release.New[i].UID, Message: message})
 	}
 	return failed
+}
+
+// Concluded returns what follows from what the statistics found.
+func Concluded(release *checks.Scene, found statistics.Finding, message string, terms Terms) checks.Finding {
+	reason := string(found.Reason)
+	switch found.Verdict {
+	case statistics.Fail:
+		return Failed(release, reason, message)
+	case statistics.Pass:
+		return Passed(reason, message, terms)
+	default:
+		return Undecided(reason, message, terms)
+	}
 }
 
 // Passed returns that a check is over, as nothing was found.

@@ -132,3 +132,22 @@ func TestPodCount(t *testing.T) {
 		NewWithT(t).Expect(measure.PodCount(count, "old")).To(Equal(want))
 	}
 }
+
+func TestConcluded(t *testing.T) {
+	release := &checks.Scene{New: []checks.Pod{{Name: "web-0", UID: "1"}}}
+	for name, row := range map[string]struct {
+		found statistics.Finding
+		want  checks.Finding
+	}{
+		"a failure": {statistics.Finding{Verdict: "Fail", Reason: "CheckFailed"}, checks.Finding{Verdict: "Fail", Reason: "CheckFailed", Message: "5% errors",
+			Pods: []appv1alpha1.CheckedPod{{Pod: "web-0", UID: "1", Message: "5% errors"}}}},
+		"a pass": {statistics.Finding{Verdict: "Pass", Reason: "PassedEarly"},
+			checks.Finding{Verdict: "Pass", Reason: "PassedEarly", Message: "5% errors", Final: true}},
+		"neither": {statistics.Finding{Verdict: "Inconclusive", Reason: "LowTraffic"},
+			checks.Finding{Verdict: "Inconclusive", Reason: "LowTraffic", Message: "5% errors"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(measure.Concluded(release, row.found, "5% errors", measure.Terms{Ended: true})).To(Equal(row.want))
+		})
+	}
+}

@@ -19,6 +19,7 @@ package measure
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/common/model"
@@ -61,6 +62,12 @@ func OwnPods(release *checks.Scene, names appv1alpha1.SourceLabels) []*labels.Ma
 	return []*labels.Matcher{
 		labels.MustNewMatcher(labels.MatchEqual, names.Namespace, release.Namespace), labels.MustNewMatcher(labels.MatchRegexp, names.Pod, pattern),
 	}
+}
+
+// SumByPod returns the query of the sums of a metric on the pods of a workload, each a series by pod, and by other labels.
+func SumByPod(release *checks.Scene, names appv1alpha1.SourceLabels, metric string, matching []*labels.Matcher, others ...string) string {
+	by := append([]string{names.Pod}, others...)
+	return fmt.Sprintf("sum by (%s) (%s)", strings.Join(by, ", "), Selector(metric, slices.Concat(matching, OwnPods(release, names))...))
 }
 
 // Selector returns the selector of the series of a metric.

@@ -82,3 +82,14 @@ func TestMatchersNameTextsThatAreNone(t *testing.T) {
 		NewWithT(t).Expect(err).To(MatchError(HaveSuffix(`is not one label matcher, such as code=~"5.."`)), matcher)
 	}
 }
+
+func TestSumByPod(t *testing.T) {
+	g := NewWithT(t)
+	release, names := &checks.Scene{Kind: "StatefulSet", Namespace: "shop", Name: "web"}, appv1alpha1.SourceLabels{Pod: "exported_pod", Namespace: "ns"}
+	matching, err := measure.Matchers([]string{`code=~"5.."`})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(measure.SumByPod(release, names, "requests_total", matching)).To(Equal(
+		`sum by (exported_pod) (requests_total{code=~"5..",ns="shop",exported_pod=~"web-[0-9]+"})`))
+	g.Expect(measure.SumByPod(release, names, "seconds_bucket", nil, "le")).To(Equal(
+		`sum by (exported_pod, le) (seconds_bucket{ns="shop",exported_pod=~"web-[0-9]+"})`))
+}

@@ -46,10 +46,8 @@ func (c Check) Queries(release *checks.Scene, names appv1alpha1.SourceLabels) ([
 	if badMetric == "" {
 		badMetric, badMatchers = c.Spec.Total.Metric, append(badMatchers, totalMatchers...)
 	}
-	own := measure.OwnPods(release, names)
 	return []string{
-		fmt.Sprintf("sum by (%s) (%s)", names.Pod, measure.Selector(badMetric, append(badMatchers, own...)...)),
-		fmt.Sprintf("sum by (%s) (%s)", names.Pod, measure.Selector(c.Spec.Total.Metric, append(totalMatchers, own...)...)),
+		measure.SumByPod(release, names, badMetric, badMatchers), measure.SumByPod(release, names, c.Spec.Total.Metric, totalMatchers),
 	}, nil
 }
 

@@ -33,40 +33,31 @@ import (
 func Judge(release *checks.Scene, objective *appv1alpha1.RatioObjective, counters Counters, terms measure.Terms) checks.Finding {
 	series := counters.series(release)
 	looks := statistics.Looks(counters.Moments, series, terms.Warmup)
-	found, compared, err := judge(objective, looks, terms)
+	found, err := judge(objective, looks, terms)
 	if err != nil {
 		return measure.Broken(appv1alpha1.ReasonEvaluationError, err.Error(), terms)
 	}
-	message := describe(found, series, compared)
-	switch found.Verdict {
-	case statistics.Fail:
-		return measure.Failed(release, string(found.Reason), message)
-	case statistics.Pass:
-		return measure.Passed(string(found.Reason), message, terms)
-	default:
-		return measure.Undecided(string(found.Reason), message, terms)
-	}
+	return measure.Concluded(release, found, describe(found, series, objective), terms)
 }
 
-// judge returns the finding of the statistics, and what it was compared with.
-func judge(objective *appv1alpha1.RatioObjective, looks []statistics.Look, terms measure.Terms) (found statistics.Finding, compared string, err error) {
+// judge returns the finding of the statistics.
+func judge(objective *appv1alpha1.RatioObjective, looks []statistics.Look, terms measure.Terms) (found statistics.Finding, err error) {
 	if threshold := objective.Threshold; threshold != nil {
 		limit, err := percent(threshold.Max)
 		if err != nil {
-			return found, "", fmt.Errorf("threshold.max: %w", err)
+			return found, fmt.Errorf("threshold.max: %w", err)
 		}
-		compared = fmt.Sprintf("at most %s is allowed", threshold.Max)
-		return statistics.Threshold(looks, limit, int(threshold.Consecutive), float64(threshold.MinEvents), terms.Ended), compared, nil
+		return statistics.Threshold(looks, limit, int(threshold.Consecutive), float64(threshold.MinEvents), terms.Ended), nil
 	}
 	settings := statistics.Defaults()
 	settings.MinEvents = float64(objective.Comparison.MinEvents)
 	if settings.Tolerance, err = strconv.ParseFloat(objective.Comparison.Tolerance, 64); err != nil {
-		return found, "", fmt.Errorf("comparison.tolerance: %w", err)
+		return found, fmt.Errorf("comparison.tolerance: %w", err)
 	}
 	if settings.MinDelta, err = percent(objective.Comparison.MinDelta); err != nil {
-		return found, "", fmt.Errorf("comparison.minDelta: %w", err)
+		return found, fmt.Errorf("comparison.minDelta: %w", err)
 	}
-	return statistics.Concurrent(looks, settings, terms.Share, terms.Ended), "tolerated x" + objective.Comparison.Tolerance, nil
+	return statistics.Concurrent(looks, settings, terms.Share, terms.Ended), nil
 }
 
 // LeastLooks returns how many looks an objective needs to fail.
@@ -94,8 +85,8 @@ func percent(text string) (float64, error) {
 	return value / 100, nil
 }
 
-// describe returns the ratios as a person reads them.
-func describe(found statistics.Finding, series []statistics.Series, compared string) string {
+// describe returns the ratios, and what they were compared with, as a person reads them.
+func describe(found statistics.Finding, series []statistics.Series, objective *appv1alpha1.RatioObjective) string {
 	news, olds := 0, 0
 	for i := range series {
 		if series[i].New {
@@ -105,12 +96,12 @@ func describe(found statistics.Finding, series []statistics.Series, compared str
 		}
 	}
 	text := fmt.Sprintf("%.3g%% on %s (%.0f events)", found.New*100, measure.PodCount(news, "new"), found.NewEvents)
-	if !strings.HasPrefix(compared, "tolerated") {
-		return text + ", " + compared
+	if objective.Threshold != nil {
+		return text + fmt.Sprintf(", at most %s is allowed", objective.Threshold.Max)
 	}
 	text += fmt.Sprintf(", %.3g%% on %s", found.Old*100, measure.PodCount(olds, "old"))
 	if !math.IsInf(found.Ratio, 0) {
-		text += fmt.Sprintf(" (x%.3g, %s)", found.Ratio, compared)
+		text += fmt.Sprintf(" (x%.3g, tolerated x%s)", found.Ratio, objective.Comparison.Tolerance)
 	}
 	return text + measure.Detectable(found)
 }
