@@ -17,6 +17,7 @@ limitations under the License.
 package verification_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -54,8 +55,22 @@ func history() string {
 	return text + "# EOF\n"
 }
 
+// server is one that serves the API of Prometheus.
+type server interface {
+	Start(ctx context.Context, dir, samples string) (address string, stop func(), err error)
+}
+
 func TestReadAsksARealPrometheus(t *testing.T) {
 	programs, err := prometheus.Ensure(t.Context(), os.Stderr)
+	testRead(t, programs, err)
+}
+
+func TestReadAsksARealVictoriaMetrics(t *testing.T) {
+	programs, err := prometheus.EnsureVictoriaMetrics(t.Context(), os.Stderr)
+	testRead(t, programs, err)
+}
+
+func testRead(t *testing.T, programs server, err error) {
 	if errors.Is(err, prometheus.ErrUnavailable) {
 		t.Skip(err)
 	}
