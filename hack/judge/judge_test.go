@@ -145,8 +145,8 @@ func TestReport(t *testing.T) {
 | disturbance: good releases that failed | 0.0% (0 of 4) | 0.0% to 60.2% | <= 1% |
 | the check without a fault failed a bad release | 50.0% (1 of 2) | 1.3% to 98.7% | <= 1% **missed** |
 | a release without data failed | 0.0% (0 of 1) | 0.0% to 97.5% | 0 |
-| until a good release was decided, median | 2m0s | | |
-| the same with at least 3 expected errors a pod and look | 2m0s | | <= 2m0s |
+| until a good release with traffic was decided, median | 2m0s | | <= 2m0s |
+| the same with at least 3 expected errors a pod and look | 2m0s | | |
 
 | good releases | failed | 95% interval | target | decided, median |
 |---|---|---|---|---|
@@ -163,6 +163,8 @@ Times are from the end of the warm-up of the new pods. Intervals are those of Cl
 	g.Expect(report(io.Discard, all[:5])).To(BeTrue())
 	g.Expect(report(io.Discard, append(all[:5:5], judged{release{class: faulty}, said("Fail 600", "Pass 200")}))).To(BeFalse(), "too late")
 	g.Expect(report(io.Discard, append(all[:5:5], judged{release{class: silent}, said("Fail 600", "Pass 200")}))).To(BeFalse(), "nothing to tell")
+	late := judged{release{class: little}, said("Inconclusive 690", "Pass 200")}
+	g.Expect(report(io.Discard, append(all[:5:5], late, late))).To(BeFalse(), "too late for releases with little traffic")
 }
 
 func TestJudgeAllAsksARealPrometheus(t *testing.T) {

@@ -31,8 +31,10 @@ import (
 const (
 	// maxFalse is the share of good releases that may fail.
 	maxFalse = 0.01
-	// maxDelay is the time in which half of the good releases with traffic have to pass: with so many errors of a pod expected in each interval.
-	maxDelay, traffic = 2 * time.Minute, 3
+	// maxDelay is the time in which half of the good releases with traffic have to pass.
+	maxDelay = 2 * time.Minute
+	// traffic is how many errors of a pod are expected in each interval where there are many.
+	traffic = 3
 )
 
 // share is how many of a number of releases something holds of.
@@ -161,8 +163,8 @@ func report(out io.Writer, all []judged) (met bool) {
 	fmt.Fprintf(out, "| disturbance: good releases that failed | %s | %s |\n", total.blocked, atMost(total.blocked, maxFalse))
 	fmt.Fprintf(out, "| the check without a fault failed a bad release | %s | %s |\n", total.astray, atMost(total.astray, maxFalse))
 	fmt.Fprintf(out, "| a release without data failed | %s | %s |\n", total.silent, target(total.silent.of > 0, "0"))
-	fmt.Fprintf(out, "| until a good release was decided, median | %s | | |\n", total.decided)
-	fmt.Fprintf(out, "| the same with at least %d expected errors a pod and look | %s | | %s |\n", traffic, total.busy, within(total.busy, maxDelay))
+	fmt.Fprintf(out, "| until a good release with traffic was decided, median | %s | | %s |\n", total.decided, within(total.decided, maxDelay))
+	fmt.Fprintf(out, "| the same with at least %d expected errors a pod and look | %s | | |\n", traffic, total.busy)
 
 	fmt.Fprintln(out, "\n| good releases | failed | 95% interval | target | decided, median |\n|---|---|---|---|---|")
 	for _, of := range found {
@@ -191,7 +193,7 @@ func report(out io.Writer, all []judged) (met bool) {
 // totals are what was found of all releases.
 type totals struct {
 	found, blocked, astray, silent share
-	// decided is until good releases were decided, busy that of the ones with traffic.
+	// decided is until good releases with traffic were decided, busy that of those with much.
 	decided, busy delays
 }
 
