@@ -123,7 +123,7 @@ func TestReconcileEndsALookAtMetricsThatCantBeRead(t *testing.T) {
 	}}
 	record.Status.Checks = []appv1alpha1.CheckResult{{Policy: "default/own", Name: "errors", Type: "Ratio", Mode: "Observe", Verdict: "Pending"}}
 	p := newPlane(t, append(append(sleepOf(1), record, policy, finishedPod(1), passedBatch(1)), oldPod()...), nil)
-	p.Sources = &metricsource.Sources{Namespace: "altershieldoperator-system"}
+	p.Sources = &metricsource.Sources{Client: p.api, Namespace: "altershieldoperator-system"}
 	p.prepare()
 	seen, _, err := p.decide(t.Context(), record.DeepCopy())
 	g.Expect(err).NotTo(HaveOccurred())

@@ -67,7 +67,7 @@ func newAsker(t *testing.T, url string, clock *testclock.FakeClock) *Asker {
 		ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "placement-key"}, Data: map[string][]byte{"key": []byte("0123456789abcdef01234567")},
 	})
 	sources := &source.Sources{
-		Namespaces: kube, Secrets: kube, Namespace: system, Clock: clock, Metrics: metrics,
+		Client: kube, Secrets: kube, Namespace: system, Clock: clock, Metrics: metrics,
 		Guard: source.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}
 	object := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "placement"}, Spec: appv1alpha1.VerificationSourceSpec{
@@ -172,7 +172,7 @@ func TestAskerAsksOnceALook(t *testing.T) {
 func TestAskerAnswerIsBrokenWithoutTheSource(t *testing.T) {
 	g := NewWithT(t)
 	clock := testclock.NewFakeClock(time.Unix(1767225600, 0))
-	asker := &Asker{Sources: &source.Sources{Namespace: system}, Clock: clock}
+	asker := &Asker{Sources: &source.Sources{Client: testkit.NewFake(t), Namespace: system}, Clock: clock}
 	answer, err := asker.Answer(t.Context(), release(), question("1", "", clock.Now()))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(answer.Broken).To(BeTrue())

@@ -54,7 +54,7 @@ func Open(ctx context.Context, cluster client.Reader, namespace string, objects 
 	}
 	opened := &Metrics{clock: &pastClock{now}}
 	opened.sources = &source.Sources{
-		Namespaces: cluster, Secrets: cluster, Namespace: namespace, Metrics: counted, Clock: opened.clock,
+		Client: cluster, Secrets: cluster, Namespace: namespace, Metrics: counted, Clock: opened.clock,
 		// The user of the command could connect to any address without it.
 		Guard: source.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}},
 	}

@@ -52,7 +52,7 @@ const (
 	KindBadQuery Kind = "BadQuery"
 	// KindTooLarge: the answer is larger than limits.maxBytes or limits.maxSeries.
 	KindTooLarge Kind = "TooLarge"
-	// KindMissing: there is no such source, or the operator has yet to look at it.
+	// KindMissing: there is no such source.
 	KindMissing Kind = "SourceMissing"
 	// KindForbidden: the source may not be asked about the namespace.
 	KindForbidden Kind = "NamespaceNotAllowed"

@@ -76,7 +76,7 @@ func newSources(t *testing.T, objects ...client.Object) *Sources {
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	kube := testkit.NewFake(t, objects...)
 	return &Sources{
-		Namespaces: kube, Secrets: kube, Namespace: system, Clock: clock.RealClock{}, Metrics: metrics,
+		Client: kube, Secrets: kube, Namespace: system, Clock: clock.RealClock{}, Metrics: metrics,
 		Guard: Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}
 }

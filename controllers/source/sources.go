@@ -39,10 +39,10 @@ import (
 const probe = "vector(1)"
 
 // Sources are the sources that can be asked, of metrics and plug-ins. The VerificationSource reconciler keeps them, so that a check reads
-// nothing from the API server.
+// nothing from the API server, but for a source that the reconciler has yet to look at.
 type Sources struct {
-	// Namespaces reads namespaces from the cache.
-	Namespaces client.Reader
+	// Client reads namespaces and VerificationSources from the cache.
+	Client client.Reader
 	// Secrets reads Secrets from the API server.
 	Secrets client.Reader
 	// Namespace is the namespace of the operator, which has the VerificationSources and their Secrets.
@@ -55,7 +55,7 @@ type Sources struct {
 	known map[string]*known
 }
 
-// known is a source that the reconciler has looked at.
+// known is a source as its object was read last.
 type known struct {
 	spec appv1alpha1.VerificationSourceSpec
 	// of is the version of the object and of its Secrets.
@@ -84,15 +84,15 @@ func (s *Sources) Reader(ctx context.Context, name, namespace string) (*Reader, 
 
 // usable returns a source that can be asked about workloads in a namespace.
 func (s *Sources) usable(ctx context.Context, name, namespace string) (*known, error) {
-	source := s.find(name)
-	if source == nil {
-		return nil, &Error{Source: name, Kind: KindMissing, Message: "there is no such source in namespace " + s.Namespace + ", or the operator hasn't looked at it yet"}
+	source, err := s.findOrRead(ctx, name)
+	if err != nil {
+		return nil, err
 	}
 	if source.failure != nil {
 		return nil, source.failure
 	}
 	if selector := source.spec.AllowedNamespaces; selector != nil {
-		allowed, err := concern.Selection{Namespaces: selector}.HasNamespace(ctx, s.Namespaces, namespace)
+		allowed, err := concern.Selection{Namespaces: selector}.HasNamespace(ctx, s.Client, namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -101,6 +101,23 @@ func (s *Sources) usable(ctx context.Context, name, namespace string) (*known, e
 		}
 	}
 	return source, nil
+}
+
+// findOrRead returns a source. A new leader may be asked for it before the reconciler has looked at it, and the verdict of a last look stands:
+// it must not be that the source is missing.
+func (s *Sources) findOrRead(ctx context.Context, name string) (*known, error) {
+	if source := s.find(name); source != nil {
+		return source, nil
+	}
+	var object appv1alpha1.VerificationSource
+	err := s.Client.Get(ctx, types.NamespacedName{Namespace: s.Namespace, Name: name}, &object)
+	if apierrors.IsNotFound(err) {
+		return nil, &Error{Source: name, Kind: KindMissing, Message: "there is no such source in namespace " + s.Namespace}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading VerificationSource %s/%s: %w", s.Namespace, name, err)
+	}
+	return s.present(ctx, &object)
 }
 
 func (s *Sources) find(name string) *known {
@@ -112,15 +129,9 @@ func (s *Sources) find(name string) *known {
 // Look keeps a source as it is now, with the present content of its Secrets, and asks it a query that reads no series, or greets a plug-in. It
 // returns why the source can't be asked, nil if it answers; the error is one of the API server.
 func (s *Sources) Look(ctx context.Context, object *appv1alpha1.VerificationSource) (*Error, error) {
-	found, versions, err := s.read(ctx, &object.Spec)
+	source, err := s.present(ctx, object)
 	if err != nil {
 		return nil, err
-	}
-	of := fmt.Sprintf("%s %d %s", object.UID, object.Generation, versions)
-	source := s.find(object.Name)
-	if source == nil || source.of != of { // else its breaker and its answers are kept
-		source = s.build(object, of, found)
-		s.keep(object.Name, source)
 	}
 	if source.failure != nil {
 		return source.failure, nil
@@ -137,26 +148,40 @@ func (s *Sources) Look(ctx context.Context, object *appv1alpha1.VerificationSour
 	return failure, nil
 }
 
-// Forget drops a source that is gone.
-func (s *Sources) Forget(name string) {
-	s.keep(name, nil)
-	s.Metrics.end(name)
-}
-
-func (s *Sources) keep(name string, source *known) {
+// present returns a source as it is now. Its breaker and its answers are kept if it is as before.
+func (s *Sources) present(ctx context.Context, object *appv1alpha1.VerificationSource) (*known, error) {
+	found, versions, err := s.read(ctx, &object.Spec)
+	if err != nil {
+		return nil, err
+	}
+	of := fmt.Sprintf("%s %d %s", object.UID, object.Generation, versions)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if source := s.known[object.Name]; source != nil && source.of == of {
+		return source, nil
+	}
+	s.drop(object.Name)
 	if s.known == nil {
 		s.known = map[string]*known{}
 	}
+	s.known[object.Name] = s.build(object, of, found)
+	return s.known[object.Name], nil
+}
+
+// Forget drops a source that is gone.
+func (s *Sources) Forget(name string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.drop(name)
+	s.Metrics.end(name)
+}
+
+// drop drops a source, if it is known, while the mutex is held.
+func (s *Sources) drop(name string) {
 	if old := s.known[name]; old != nil && old.endpoint != nil {
 		old.endpoint.close()
 	}
-	if source == nil {
-		delete(s.known, name)
-		return
-	}
-	s.known[name] = source
+	delete(s.known, name)
 }
 
 func (s *Sources) build(object *appv1alpha1.VerificationSource, of string, from secrets) *known {

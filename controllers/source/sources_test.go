@@ -37,7 +37,7 @@ import (
 func TestSourcesReaderIsForKnownSources(t *testing.T) {
 	g := NewWithT(t)
 	sources := newSources(t)
-	missing := MatchError("VerificationSource prometheus: there is no such source in namespace altershieldoperator-system, or the operator hasn't looked at it yet")
+	missing := MatchError("VerificationSource prometheus: there is no such source in namespace altershieldoperator-system")
 	_, err := sources.Reader(t.Context(), "prometheus", "shop")
 	g.Expect(err).To(missing)
 	g.Expect(kindOf(err)).To(BeEquivalentTo("SourceMissing"))
@@ -51,6 +51,34 @@ func TestSourcesReaderIsForKnownSources(t *testing.T) {
 	_, err = sources.Reader(t.Context(), "prometheus", "shop")
 	g.Expect(err).To(missing)
 	g.Expect(testutil.CollectAndCount(sources.Metrics.requests) + testutil.CollectAndCount(sources.Metrics.up)).To(BeZero())
+}
+
+func TestSourcesReaderReadsASourceThatWasNotLookedAtYet(t *testing.T) {
+	g := NewWithT(t)
+	object := define(serve(t, says(200, one)))
+	sources := newSources(t, object)
+	first, err := sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = first.Instant(t.Context(), "vector(1)", at("2026-01-01T00:00:00Z"))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(look(t, sources, object)).To(Succeed())
+	second, err := sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(second.endpoint).To(BeIdenticalTo(first.endpoint), "it was read once")
+	sources.Forget("prometheus")
+	sources.Client = broken(t, "the cache isn't filled")
+	_, err = sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).To(MatchError("reading VerificationSource altershieldoperator-system/prometheus: the cache isn't filled"))
+	g.Expect(kindOf(err)).To(BeEmpty(), "the check is made again, as nothing is known of its source")
+}
+
+func TestSourcesReaderFailsIfTheSecretsCantBeRead(t *testing.T) {
+	sources := newSources(t, define("http://127.0.0.1:9090", func(s *appv1alpha1.VerificationSourceSpec) {
+		s.Auth = appv1alpha1.SourceAuth{Type: "BearerToken", SecretRef: &appv1alpha1.SourceSecret{Name: "token"}}
+	}))
+	sources.Secrets = broken(t, "the API server is away")
+	_, err := sources.Reader(t.Context(), "prometheus", "shop")
+	NewWithT(t).Expect(err).To(MatchError("reading Secret altershieldoperator-system/token: the API server is away"))
 }
 
 func TestSourcesReaderIsForAllowedNamespaces(t *testing.T) {
@@ -67,7 +95,7 @@ func TestSourcesReaderIsForAllowedNamespaces(t *testing.T) {
 		g.Expect(err).To(MatchError("VerificationSource prometheus: spec.allowedNamespaces doesn't select namespace " + other))
 		g.Expect(kindOf(err)).To(BeEquivalentTo("NamespaceNotAllowed"))
 	}
-	sources.Namespaces = broken(t, "the cache isn't filled")
+	sources.Client = broken(t, "the cache isn't filled")
 	_, err = sources.Reader(t.Context(), "prometheus", "shop")
 	g.Expect(err).To(MatchError("reading namespace shop: the cache isn't filled"))
 	g.Expect(kindOf(err)).To(BeEmpty())

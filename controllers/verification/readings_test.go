@@ -60,7 +60,7 @@ func sourcesOf(
 	metrics, err := source.NewMetrics(prometheus.NewRegistry())
 	g.Expect(err).NotTo(HaveOccurred())
 	sources := &source.Sources{
-		Namespaces: reader, Secrets: reader, Namespace: system, Metrics: metrics, Clock: clock.RealClock{},
+		Client: reader, Secrets: reader, Namespace: system, Metrics: metrics, Clock: clock.RealClock{},
 		Guard: source.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}
 	if handler == nil {

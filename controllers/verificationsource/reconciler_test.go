@@ -55,7 +55,7 @@ func newReconciler(t *testing.T, kube client.Client) *Reconciler {
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	clock := clocktesting.NewFakePassiveClock(testkit.Now())
 	return &Reconciler{Client: kube, Clock: clock, Namespace: system, Sources: &source.Sources{
-		Namespaces: kube, Secrets: kube, Namespace: system, Clock: clock, Metrics: metrics,
+		Client: kube, Secrets: kube, Namespace: system, Clock: clock, Metrics: metrics,
 		Guard: source.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}}
 }
