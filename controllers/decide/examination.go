@@ -101,7 +101,7 @@ func (e *examination) judgeMetrics(policy *appv1alpha1.AppliedPolicy, check *app
 	case measured == nil || !asked && !terms.Ended:
 		return checks.Passed(0)
 	case readings.Reason != "":
-		return measure.Broken(readings.Reason, readings.Message, terms)
+		return measure.Broken(readings.Reason, readings.Message, unansweredTerms(readings.Reason, policy, &e.workload.Status, e.now))
 	}
 	terms.Share = shareOf(measured, budget(e.verification))
 	return measured.Judge(e.seen.Pods, readings, terms)
@@ -113,6 +113,9 @@ func (e *examination) judgeAnswer(policy *appv1alpha1.AppliedPolicy, check *appv
 	terms := termsOf(policy, &e.workload.Status, e.now)
 	if !asked && !terms.Ended {
 		return checks.Passed(0)
+	}
+	if answer.Broken {
+		terms = unansweredTerms(answer.Reason, policy, &e.workload.Status, e.now)
 	}
 	return plugin.Judge(e.seen.Pods, answer, terms)
 }

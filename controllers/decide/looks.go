@@ -98,15 +98,35 @@ func looking(
 
 // termsOf returns how a release is looked at.
 func termsOf(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkloadStatus, now time.Time) measure.Terms {
-	terms := measure.Terms{Warmup: time.Duration(policy.WarmupSeconds) * time.Second}
-	if interval := intervalOf(policy); interval > 0 {
-		terms.Again = now.Truncate(interval).Add(interval).Sub(now)
-	}
+	terms := measure.Terms{Warmup: time.Duration(policy.WarmupSeconds) * time.Second, Again: untilNextLook(policy, now)}
 	if wasVerified(status) {
 		end := watchEnd(policy, status)
 		terms.Ended, terms.Again = !now.Before(end), min(terms.Again, max(0, end.Sub(now)))
 	}
 	return terms
+}
+
+// retryFor is for how long the last look is made again if there is no answer: its verdict stands, and one query may fail at any time. It is
+// longer than a source that was away isn't asked.
+const retryFor = time.Minute
+
+// unansweredTerms returns how a release is looked at where there was no answer, for a reason.
+func unansweredTerms(reason string, policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkloadStatus, now time.Time) measure.Terms {
+	terms := termsOf(policy, status, now)
+	passes := reason == appv1alpha1.ReasonSourceUnavailable || reason == appv1alpha1.ReasonSourceThrottled
+	if left := watchEnd(policy, status).Add(retryFor).Sub(now); terms.Ended && passes && left > 0 {
+		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, now), left)
+	}
+	return terms
+}
+
+// untilNextLook returns the time until the next look, 0 for a policy that never looks.
+func untilNextLook(policy *appv1alpha1.AppliedPolicy, now time.Time) time.Duration {
+	interval := intervalOf(policy)
+	if interval == 0 {
+		return 0
+	}
+	return now.Truncate(interval).Add(interval).Sub(now)
 }
 
 func intervalOf(policy *appv1alpha1.AppliedPolicy) time.Duration {

@@ -371,6 +371,33 @@ func TestDecideFailsAReleaseOfWhichNothingIsKnownOnlyIfItsPolicyWantsThat(t *tes
 	}
 }
 
+func TestDecideMakesTheLastLookAgainForAMinuteWithoutAnAnswer(t *testing.T) {
+	for name, row := range map[string]struct {
+		after   time.Duration
+		reason  string
+		verdict string
+		again   time.Duration
+	}{
+		"at the end":                         {0, "SourceUnavailable", "Pending ", 15 * time.Second},
+		"where the source is asked too much": {0, "SourceThrottled", "Pending ", 15 * time.Second},
+		"until the minute is over":           {50 * time.Second, "SourceUnavailable", "Pending ", 10 * time.Second},
+		"but not after a minute":             {time.Minute, "SourceUnavailable", "Inconclusive SourceUnavailable", 0},
+		"but not where none will come":       {0, "BadQuery", "Inconclusive BadQuery", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			policy := checking("web", "Observe", ofErrors)
+			policy.Spec.IntervalSeconds, policy.Spec.BakeSeconds = 15, 120
+			workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-2*time.Minute-row.after)), begun(policies(policy)))
+			decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), func(seen *decide.Observation) {
+				seen.Verification.Readings = map[decide.CheckID]measure.Readings{{Policy: "shop/web", Name: "errors"}: {Reason: row.reason, Message: "no answer"}}
+			}), now)
+			g.Expect(string(decision.Status.Checks[0].Verdict) + " " + decision.Status.Checks[0].Reason).To(Equal(row.verdict))
+			g.Expect(decision.Wait).To(Equal(row.again))
+		})
+	}
+}
+
 // The other check of the policy is looked at until the end.
 func TestDecideKeepsAnEarlyPassWhereTheSourceIsAwayInTheEnd(t *testing.T) {
 	policy := checking("web", "Observe", ofErrors)
