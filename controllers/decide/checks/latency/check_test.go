@@ -194,9 +194,9 @@ func TestCheckJudge(t *testing.T) {
 			delete(news, "0.5")
 			olds["0.3"] = olds["0.1"]
 		}), "Pass", "PassedEarly", "slower than 1 s: 0% on 1 new pod (0 events), 0% on 1 old pod (x1, tolerated x1.5)"},
-		"no histogram": {"0.5", answer{}, "Inconclusive", "MetricMissing", "0% on 1 new pod (0 events), 0% on 1 old pod (x1, tolerated x1.5)"},
+		"no histogram": {"0.5", answer{}, "Inconclusive", "MetricMissing", "series in 0 of 8 looks at 1 new pod, in 0 of 11 at 1 old pod"},
 		"no histogram on the new pods": {"0.5", answer{oldPod: answered(0)[oldPod]}, "Inconclusive", "MissingOnNewPods",
-			"slower than 0.5 s: 0% on 1 new pod (0 events), 0% on 1 old pod (x1, tolerated x1.5)"},
+			"slower than 0.5 s: series in 0 of 8 looks at 1 new pod, in 11 of 11 at 1 old pod"},
 		"a time that is no number": {"soon", answered(32), "Inconclusive", "EvaluationError",
 			`thresholdSeconds: strconv.ParseFloat: parsing "soon": invalid syntax`},
 		"series that are no buckets": {"", answered(32).with(func(news, olds map[string][]float64) {

@@ -85,7 +85,7 @@ func percent(text string) (float64, error) {
 	return value / 100, nil
 }
 
-// describe returns the ratios, and what they were compared with, as a person reads them.
+// describe returns the ratios, and what they were compared with, as a person reads them; or how many series there were, if too few.
 func describe(found statistics.Finding, series []statistics.Series, objective *appv1alpha1.RatioObjective) string {
 	news, olds := 0, 0
 	for i := range series {
@@ -94,6 +94,14 @@ func describe(found statistics.Finding, series []statistics.Series, objective *a
 		} else {
 			olds++
 		}
+	}
+	switch found.Reason {
+	case statistics.NoData, statistics.MetricMissing, statistics.MissingOnNewPods: // a ratio would pass for a measured one
+		text := fmt.Sprintf("series in %d of %d looks at %s", found.NewPods.Seen, found.NewPods.Wanted, measure.PodCount(news, "new"))
+		if objective.Threshold != nil {
+			return text
+		}
+		return text + fmt.Sprintf(", in %d of %d at %s", found.OldPods.Seen, found.OldPods.Wanted, measure.PodCount(olds, "old"))
 	}
 	text := fmt.Sprintf("%.3g%% on %s (%.0f events)", found.New*100, measure.PodCount(news, "new"), found.NewEvents)
 	if objective.Threshold != nil {
