@@ -105,7 +105,7 @@ func TestAttributorRecordsOrDeniesAnApproval(t *testing.T) {
 			policy := &appv1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "careful"}}
 			policy.Spec.Approvers = row.approvers
 			approval := &appv1alpha1.ChangeApproval{ObjectMeta: metav1.ObjectMeta{Name: "ok"}, Spec: spec{
-				Workload: appv1alpha1.ApprovedWorkload{Kind: "Deployment.apps", Name: "web"}, Version: present, Release: 12, Decision: "Approve",
+				Workload: appv1alpha1.ReleasedWorkload{Kind: "Deployment.apps", Name: "web"}, Version: present, Release: 12, Decision: "Approve",
 			}}
 			if row.change != nil {
 				row.change(&approval.Spec)
@@ -131,7 +131,7 @@ func TestAttributorWarnsWithoutAPolicy(t *testing.T) {
 	g, kube := NewWithT(t), testkit.NewFake(t, web())
 	attributor := &Attributor{Kinds: workload.Registry{deployment.Kind{}}, Live: kube, Policies: pace.Reader{Namespaces: kube, Policies: kube, Namespace: "system"}}
 	approval := &appv1alpha1.ChangeApproval{Spec: appv1alpha1.ChangeApprovalSpec{
-		Workload: appv1alpha1.ApprovedWorkload{Kind: "Deployment.apps", Name: "web"}, Version: present, Release: 12,
+		Workload: appv1alpha1.ReleasedWorkload{Kind: "Deployment.apps", Name: "web"}, Version: present, Release: 12,
 	}}
 	response := handle(t, attributor, approval, authenticationv1.UserInfo{Username: "bob"})
 	g.Expect(response.Allowed).To(BeTrue())

@@ -48,7 +48,7 @@ func approval(changes ...func(*appv1alpha1.ChangeApprovalSpec)) *appv1alpha1.Cha
 	approval := &appv1alpha1.ChangeApproval{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "bob-12", Generation: 1},
 		Spec: appv1alpha1.ChangeApprovalSpec{
-			Workload: appv1alpha1.ApprovedWorkload{Kind: "Deployment.apps", Name: "web"}, Version: version, Release: 12, Decision: "Approve",
+			Workload: appv1alpha1.ReleasedWorkload{Kind: "Deployment.apps", Name: "web"}, Version: version, Release: 12, Decision: "Approve",
 			ApprovedBy: "bob", UID: "uid of web",
 		},
 	}

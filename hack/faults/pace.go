@@ -107,7 +107,7 @@ func (s *stage) approve(ctx context.Context) error {
 		}
 		approval := &appv1alpha1.ChangeApproval{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "approval"}}
 		approval.Spec = appv1alpha1.ChangeApprovalSpec{
-			Workload: appv1alpha1.ApprovedWorkload{Kind: s.kind.GroupVersionKind().GroupKind().String(), Name: object.GetName()},
+			Workload: appv1alpha1.ReleasedWorkload{Kind: s.kind.GroupVersionKind().GroupKind().String(), Name: object.GetName()},
 			Version:  record.Spec.Reversion, Release: record.Spec.Release, Decision: appv1alpha1.DecisionApprove, Reason: "CHG-4711",
 		}
 		config := rest.CopyConfig(s.lab.Plane.Config())

@@ -21,10 +21,27 @@ package v1alpha1
 // +kubebuilder:validation:MaxLength=256
 type ParameterValue string
 
+// HTTPAnswer is how a plug-in answers.
+//
+// +kubebuilder:validation:Enum=Synchronous;Asynchronous
+type HTTPAnswer string
+
+const (
+	// AnswerSynchronous means that the response has the verdict.
+	AnswerSynchronous HTTPAnswer = "Synchronous"
+	// AnswerAsynchronous means that the plug-in reports the verdict later, in a ChangeVerdict.
+	AnswerAsynchronous HTTPAnswer = "Asynchronous"
+)
+
 // HTTPCheck asks a plug-in: an HTTP server that answers whether a release passes.
 type HTTPCheck struct {
 	// sourceRef names the VerificationSource of the type HTTP that is asked.
 	SourceRef SourceReference `json:"sourceRef"`
+	// answer is how the plug-in answers: Synchronous in the response, Asynchronous in the status of a ChangeVerdict that the operator creates
+	// and names in the question. That verdict is final.
+	// +kubebuilder:default=Synchronous
+	// +optional
+	Answer HTTPAnswer `json:"answer,omitempty"`
 	// parameters are sent along. A value is a text, or one of the variables $namespace, $workload, $kind and $version, which are those of the
 	// release.
 	// +kubebuilder:validation:MaxProperties=16

@@ -46,8 +46,8 @@ const (
 	DecisionDeny ApprovalDecision = "Deny"
 )
 
-// ApprovedWorkload identifies the workload whose release is approved.
-type ApprovedWorkload struct {
+// ReleasedWorkload identifies the workload of a release.
+type ReleasedWorkload struct {
 	// kind is the kind and its API group, such as Deployment.apps.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
@@ -63,7 +63,7 @@ type ApprovedWorkload struct {
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a ChangeApproval can't be changed: delete it and create another one"
 type ChangeApprovalSpec struct {
 	// workload is the workload, in the namespace of the ChangeApproval.
-	Workload ApprovedWorkload `json:"workload"`
+	Workload ReleasedWorkload `json:"workload"`
 	// version is the version of the release, 32 hex digits.
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{32}$`
 	Version string `json:"version"`

@@ -37,6 +37,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ReleasePolicy{}, &ReleasePolicyList{},
 		&ReleaseGate{}, &ReleaseGateList{},
 		&ChangeApproval{}, &ChangeApprovalList{},
+		&ChangeVerdict{}, &ChangeVerdictList{},
 		&VerificationPolicy{}, &VerificationPolicyList{},
 		&VerificationSource{}, &VerificationSourceList{},
 	)
