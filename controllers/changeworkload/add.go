@@ -159,6 +159,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&appv1alpha1.ReleasePolicy{}, handler.EnqueueRequestsFromMapFunc(r.ofPolicy), builder.WithPredicates(policyChanged())).
 		Watches(&appv1alpha1.VerificationPolicy{}, handler.EnqueueRequestsFromMapFunc(r.ofVerificationPolicy), builder.WithPredicates(verificationPolicyChanged())).
 		Watches(&appv1alpha1.ChangeApproval{}, handler.EnqueueRequestsFromMapFunc(r.ofApproval)).
+		Watches(&appv1alpha1.ChangeVerdict{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &appv1alpha1.ChangeWorkload{}),
+			builder.WithPredicates(reported())).
 		Watches(&appv1alpha1.ChangeWorkload{}, handler.EnqueueRequestsFromMapFunc(r.frozenBeside), builder.WithPredicates(thawEnded())).
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.suspendedOnes),
 			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigBlocking))).

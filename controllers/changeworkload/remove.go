@@ -52,8 +52,11 @@ func (r *Reconciler) removeLeftover(ctx context.Context, workload *appv1alpha1.C
 	return nil
 }
 
-// forget removes the records that the decision names.
+// forget removes the records that the decision names, and the verdicts on earlier releases.
 func (r *Reconciler) forget(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) error {
+	if err := r.forgetVerdicts(ctx, workload); err != nil {
+		return err
+	}
 	if err := r.prune(ctx, decision.Prune); err != nil || !decision.Clear {
 		return err
 	}

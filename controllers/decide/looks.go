@@ -63,11 +63,19 @@ func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now tim
 		if last {
 			look++ // else it could be the look before, which didn't see all pods
 		}
-		questions = append(questions, plugin.Question{
+		question := plugin.Question{
 			ID:     fmt.Sprintf("%s/%d/%s/%s/%d", workload.UID, workload.Spec.Release, policy.UID, check.Name, look),
 			Policy: policy.Policy, Check: check.Name, Mode: LowerMode(policy.Mode, check.Mode), Look: look, Last: last, Until: at.Add(interval),
 			HTTP: check.HTTP, Condition: check.Condition,
-		})
+		}
+		if isAsynchronous(check) {
+			if known := storedResult(workload.Status.Checks, policy, check, now); isReported(&known) {
+				continue
+			}
+			question.ID = fmt.Sprintf("%s/%d/%s/%s", workload.UID, workload.Spec.Release, policy.UID, check.Name)
+			question.Verdict = awaited(workload, policy, check)
+		}
+		questions = append(questions, question)
 	}
 	return questions
 }

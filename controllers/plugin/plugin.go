@@ -42,6 +42,8 @@ import (
 type Asker struct {
 	// Sources are the plug-ins.
 	Sources *source.Sources
+	// Client creates ChangeVerdicts, and reads them from the cache.
+	Client client.Client
 	// Live reads objects of any kind from the API server.
 	Live  client.Reader
 	Clock clock.PassiveClock
@@ -58,29 +60,52 @@ type kept struct {
 
 // Answer returns the answer to a question about a release. It says why if there is none; the error is one of the operator itself.
 func (a *Asker) Answer(ctx context.Context, release *checks.Scene, asked *plugin.Question) (plugin.Answer, error) {
+	answer, err := a.ask(ctx, release, asked)
+	if err != nil {
+		return plugin.Answer{}, fmt.Errorf("making the check %s of %s: %w", asked.Check, asked.Policy, err)
+	}
+	return answer, nil
+}
+
+func (a *Asker) ask(ctx context.Context, release *checks.Scene, asked *plugin.Question) (plugin.Answer, error) {
+	switch {
+	case asked.Verdict != nil:
+		return a.await(ctx, release, asked)
+	case asked.HTTP != nil:
+		return a.once(ctx, release, asked, a.post)
+	default:
+		return a.once(ctx, release, asked, a.read)
+	}
+}
+
+// once asks a question, or returns the answer that stands.
+func (a *Asker) once(
+	ctx context.Context, release *checks.Scene, asked *plugin.Question,
+	ask func(context.Context, *checks.Scene, *plugin.Question) (plugin.Answer, error),
+) (plugin.Answer, error) {
 	if answer, found := a.find(asked.ID); found {
 		return answer, nil
 	}
-	ask := a.read
-	if asked.HTTP != nil {
-		ask = a.post
-	}
 	answer, err := ask(ctx, release, asked)
 	if err != nil {
-		return plugin.Answer{}, fmt.Errorf("making the check %s of %s: %w", asked.Check, asked.Policy, err)
+		return plugin.Answer{}, err
 	}
 	a.keep(asked.ID, kept{answer, asked.Until})
 	return answer, nil
 }
 
-// post asks a plug-in.
+// post asks a plug-in. The answer of one that only takes the question is that there is no verdict yet.
 func (a *Asker) post(ctx context.Context, release *checks.Scene, asked *plugin.Question) (plugin.Answer, error) {
 	body, err := plugin.Request(release, asked)
 	if err != nil {
 		return plugin.Answer{}, err
 	}
 	to, err := a.Sources.Plugin(ctx, asked.HTTP.SourceRef.Name, release.Namespace)
-	if err == nil {
+	switch {
+	case err != nil:
+	case asked.Verdict != nil:
+		err = to.Submit(ctx, asked.ID, body)
+	default:
 		body, err = to.Ask(ctx, asked.ID, body)
 	}
 	if failure, ok := errors.AsType[*source.Error](err); ok {
@@ -88,6 +113,9 @@ func (a *Asker) post(ctx context.Context, release *checks.Scene, asked *plugin.Q
 	}
 	if err != nil {
 		return plugin.Answer{}, err
+	}
+	if asked.Verdict != nil {
+		return plugin.OfVerdict(release, asked.Verdict), nil
 	}
 	return plugin.Parse(release, body), nil
 }

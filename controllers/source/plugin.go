@@ -57,10 +57,28 @@ func (k *known) plugin() *Plugin { return &Plugin{k.endpoint, k.exchange} }
 // Ask posts a question in JSON once, and returns the body of the answer. The id is the same for all tries to ask the same.
 func (p *Plugin) Ask(ctx context.Context, id string, question []byte) (answer []byte, err error) {
 	err = p.protect(ctx, func(ctx context.Context) error {
-		answer, err = p.exchange.post(ctx, id, question)
+		response, err := p.exchange.post(ctx, id, question)
+		if err == nil && response.status != http.StatusOK {
+			err = &Error{Kind: KindUnavailable, Message: fmt.Sprintf("the plug-in has no answer (HTTP %d): only 200 has one", response.status)}
+		}
+		answer = response.body
 		return err
 	})
-	return answer, err
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Submit posts a question in JSON once, whose answer follows elsewhere. The id is the same for all tries to ask the same.
+func (p *Plugin) Submit(ctx context.Context, id string, question []byte) error {
+	return p.protect(ctx, func(ctx context.Context) error {
+		response, err := p.exchange.post(ctx, id, question)
+		if err == nil && response.status != http.StatusOK && response.status != http.StatusAccepted {
+			err = &Error{Kind: KindUnavailable, Message: fmt.Sprintf("the plug-in takes no question (HTTP %d): 200 or 202 means that it does", response.status)}
+		}
+		return err
+	})
 }
 
 // greet finds out whether anybody answers at the address. What a plug-in says to HEAD is up to it, but a gateway before it may tell that
@@ -78,10 +96,10 @@ func (p *Plugin) protect(ctx context.Context, ask func(context.Context) error) e
 }
 
 // post sends a signed body as Standard Webhooks 1.0.0 defines it.
-func (e *exchange) post(ctx context.Context, id string, body []byte) ([]byte, error) {
+func (e *exchange) post(ctx context.Context, id string, body []byte) (received, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("making a request to spec.url: %w", err)
+		return received{}, fmt.Errorf("making a request to spec.url: %w", err)
 	}
 	sent := strconv.FormatInt(e.clock.Now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
@@ -92,19 +110,16 @@ func (e *exchange) post(ctx context.Context, id string, body []byte) ([]byte, er
 	}
 	answer, err := e.send(ctx, request)
 	if err != nil {
-		return nil, err
+		return received{}, err
 	}
 	failure := ofResponse(answer.status, answer.header, answer.body, e.clock.Now())
-	switch {
-	case failure != nil && failure.Kind == KindUnauthorized:
-		failure.Message = fmt.Sprintf("the plug-in accepts no request of the operator (HTTP %d): see spec.auth and spec.signing", answer.status)
-		return nil, failure
-	case failure != nil:
-		return nil, failure
-	case answer.status != http.StatusOK:
-		return nil, &Error{Kind: KindUnavailable, Message: fmt.Sprintf("the plug-in has no answer (HTTP %d): only 200 has one", answer.status)}
+	if failure == nil {
+		return answer, nil
 	}
-	return answer.body, nil
+	if failure.Kind == KindUnauthorized {
+		failure.Message = fmt.Sprintf("the plug-in accepts no request of the operator (HTTP %d): see spec.auth and spec.signing", answer.status)
+	}
+	return received{}, failure
 }
 
 // head asks for nothing.

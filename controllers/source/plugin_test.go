@@ -140,6 +140,34 @@ func TestPluginAskSaysWhyThereIsNoAnswer(t *testing.T) {
 	}
 }
 
+func TestPluginTakesAQuestion(t *testing.T) {
+	for name, row := range map[string]struct {
+		handler  http.HandlerFunc
+		expected string
+	}{
+		"with an answer that is later":    {says(202, ""), ""},
+		"whatever it says":                {says(200, "<html>"), ""},
+		"unless it says that it has none": {says(204, ""), "SourceUnavailable the plug-in takes no question (HTTP 204): 200 or 202 means that it does"},
+		"unless it fails":                 {says(500, ""), "SourceUnavailable the source failed (HTTP 500)"},
+		"unless the signature is wrong":   {says(403, ""), "Unauthorized the plug-in accepts no request of the operator (HTTP 403): see spec.auth and spec.signing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, id := NewWithT(t), ""
+			plugin := pluginOf(t, newSources(t), define(serve(t, posted(func(writer http.ResponseWriter, request *http.Request) {
+				id = request.Header.Get("webhook-id")
+				row.handler(writer, request)
+			})), ofPlugin))
+			err, told := plugin.Submit(t.Context(), "7/1", []byte("{}")), ""
+			if failure, isFailure := errors.AsType[*Error](err); isFailure {
+				told = string(failure.Kind) + " " + failure.Message
+			}
+			g.Expect(told).To(Equal(row.expected))
+			g.Expect(err != nil).To(Equal(row.expected != ""))
+			g.Expect(id).To(Equal("7/1"))
+		})
+	}
+}
+
 func TestPluginIsLeftAloneAfterFiveFailures(t *testing.T) {
 	g := NewWithT(t)
 	asked := 0

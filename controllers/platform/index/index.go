@@ -46,6 +46,7 @@ const (
 	byProgress       = "inProgress"
 	byFreeze         = "frozen"
 	byPace           = "paced"
+	byRecord         = "metadata.ownerReferences.uid"
 )
 
 // Setup registers the indexes for workloads of the kinds. Without them the queries of this package fail.
@@ -73,7 +74,17 @@ func Setup(ctx context.Context, indexer client.FieldIndexer, kinds workload.Regi
 	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeWorkload{}, byPace, paced); err != nil {
 		return fmt.Errorf("indexing ChangeWorkloads by %s: %w", byPace, err)
 	}
+	if err := indexer.IndexField(ctx, &appv1alpha1.ChangeVerdict{}, byRecord, ownerUIDs); err != nil {
+		return fmt.Errorf("indexing ChangeVerdicts by %s: %w", byRecord, err)
+	}
 	return nil
+}
+
+func ownerUIDs(object client.Object) (uids []string) {
+	for _, owner := range object.GetOwnerReferences() {
+		uids = append(uids, string(owner.UID))
+	}
+	return uids
 }
 
 func ownerUID(object client.Object) []string {
@@ -256,6 +267,18 @@ func ChangePodsOf(ctx context.Context, reader client.Reader, namespace, changeWo
 		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
 	if err != nil {
 		return nil, fmt.Errorf("listing the ChangePods of ChangeWorkload %s/%s: %w", namespace, changeWorkload, err)
+	}
+	return list.Items, nil
+}
+
+// ChangeVerdictsOf lists the ChangeVerdicts whose owner is this ChangeWorkload, shared with the cache. The list may lag behind the operator's own
+// writes.
+func ChangeVerdictsOf(ctx context.Context, reader client.Reader, record *appv1alpha1.ChangeWorkload) ([]appv1alpha1.ChangeVerdict, error) {
+	var list appv1alpha1.ChangeVerdictList
+	err := reader.List(ctx, &list, client.InNamespace(record.Namespace), client.MatchingFields{byRecord: string(record.UID)},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return nil, fmt.Errorf("listing the ChangeVerdicts of ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
 	}
 	return list.Items, nil
 }

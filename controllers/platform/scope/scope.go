@@ -69,6 +69,7 @@ func CacheOptions(kinds workload.Registry) (cache.Options, error) {
 			&appv1alpha1.ReleasePolicy{}:      {},
 			&appv1alpha1.ReleaseGate{}:        {},
 			&appv1alpha1.ChangeApproval{}:     {},
+			&appv1alpha1.ChangeVerdict{}:      {},
 			&appv1alpha1.VerificationPolicy{}: {},
 			&appv1alpha1.VerificationSource{}: {},
 		},

@@ -35,6 +35,10 @@ const (
 	ReasonUndecided = "Undecided"
 	// ReasonBadAnswer means that the plug-in answers something else.
 	ReasonBadAnswer = "BadAnswer"
+	// ReasonNoVerdict means that no verdict was reported in the ChangeVerdict.
+	ReasonNoVerdict = "NoVerdict"
+	// ReasonNotCreated means that the ChangeVerdict can't be created.
+	ReasonNotCreated = "NotCreated"
 	// ReasonConditionUnknown means that the condition is missing, Unknown, or older than the spec of the object.
 	ReasonConditionUnknown = "ConditionUnknown"
 	// ReasonObjectMissing means that there is no such object.
@@ -48,7 +52,8 @@ const maxText = 256
 
 // Question is what a check asks at one look.
 type Question struct {
-	// ID is the same for all tries to ask it. It has no full stop, which separates it in what is signed.
+	// ID is the same for all tries to ask it: for all of a release, if the answer is awaited in a ChangeVerdict. It has no full stop, which
+	// separates it in what is signed.
 	ID string
 	// Policy is the VerificationPolicy, as <namespace>/<name>, and Check is the name of the check in it.
 	Policy, Check string
@@ -61,6 +66,8 @@ type Question struct {
 	// HTTP or Condition is who is asked.
 	HTTP      *appv1alpha1.HTTPCheck
 	Condition *appv1alpha1.ConditionCheck
+	// Verdict is where the answer is awaited, nil for one that is given at once. It has a UID once it exists.
+	Verdict *appv1alpha1.ChangeVerdict
 }
 
 // Answer is what others say of a release. The zero value is that of a question that was never asked.
@@ -70,6 +77,8 @@ type Answer struct {
 	Reason, Message string
 	// Broken reports whether the answer is Inconclusive as there was none.
 	Broken bool
+	// Final reports whether no other answer follows.
+	Final bool
 	// Pods are those that failed; none if all did.
 	Pods []appv1alpha1.CheckedPod
 }
@@ -79,8 +88,12 @@ func Broken(reason, message string) Answer {
 	return Answer{Verdict: appv1alpha1.CheckInconclusive, Reason: reason, Message: message, Broken: true}
 }
 
-// Judge judges a release by an answer. A Fail counts at once, and a Pass at the end: until then, the next answer may be another one.
+// Judge judges a release by an answer. A Fail counts at once, and a Pass at the end: until then, the next answer may be another one, unless this
+// one is final.
 func Judge(release *checks.Scene, answer Answer, terms measure.Terms) checks.Finding {
+	if answer.Final {
+		terms.Ended, terms.Again = true, 0
+	}
 	switch {
 	case answer.Verdict == appv1alpha1.CheckFail:
 		found := measure.Failed(release, answer.Reason, answer.Message)

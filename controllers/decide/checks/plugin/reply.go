@@ -30,13 +30,10 @@ import (
 
 // reply is the answer of a plug-in. Further fields are ignored.
 type reply struct {
-	Verdict appv1alpha1.CheckVerdict `json:"verdict"`
-	Reason  string                   `json:"reason"`
-	Message string                   `json:"message"`
-	Pods    []struct {
-		Name    string `json:"name"`
-		Message string `json:"message"`
-	} `json:"pods"`
+	Verdict appv1alpha1.CheckVerdict  `json:"verdict"`
+	Reason  string                    `json:"reason"`
+	Message string                    `json:"message"`
+	Pods    []appv1alpha1.ReportedPod `json:"pods"`
 }
 
 // Parse reads the answer of a plug-in about a release. An unreadable one is Broken. Nothing of it shows but its reason and its messages.
@@ -53,15 +50,8 @@ func Parse(release *checks.Scene, body []byte) Answer {
 }
 
 func (r *reply) answer(release *checks.Scene) (Answer, error) {
-	answer := Answer{Verdict: r.Verdict, Message: cmp.Or(said(r.Reason, r.Message), "the plug-in answers "+string(r.Verdict))}
-	switch r.Verdict {
-	case appv1alpha1.CheckPass:
-		answer.Reason = appv1alpha1.ReasonCheckPassed
-	case appv1alpha1.CheckFail:
-		answer.Reason = appv1alpha1.ReasonCheckFailed
-	case appv1alpha1.CheckInconclusive:
-		answer.Reason = ReasonUndecided
-	default:
+	answer := answerOf(r.Verdict, cmp.Or(said(r.Reason, r.Message), "the plug-in answers "+string(r.Verdict)))
+	if answer.Reason == "" {
 		return Answer{}, fmt.Errorf("verdict is %.64q: it must be Pass, Fail or Inconclusive", r.Verdict)
 	}
 	if r.Reason != "" && !regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`).MatchString(r.Reason) {
@@ -70,17 +60,38 @@ func (r *reply) answer(release *checks.Scene) (Answer, error) {
 	if len(r.Pods) > 0 && r.Verdict != appv1alpha1.CheckFail {
 		return Answer{}, fmt.Errorf("pods are those that failed, and verdict is %s", r.Verdict)
 	}
+	failed, unknown := failedPods(release, r.Pods, answer.Message)
+	if len(unknown) > 0 {
+		return Answer{}, fmt.Errorf("pods has %.64q, which is no finished pod of the release", unknown[0])
+	}
+	answer.Pods = failed
+	return answer, nil
+}
+
+// answerOf returns the answer with a verdict of others. It has a reason only if the verdict is Pass, Fail or Inconclusive.
+func answerOf(verdict appv1alpha1.CheckVerdict, message string) Answer {
+	reasons := map[appv1alpha1.CheckVerdict]string{
+		appv1alpha1.CheckPass: appv1alpha1.ReasonCheckPassed, appv1alpha1.CheckFail: appv1alpha1.ReasonCheckFailed,
+		appv1alpha1.CheckInconclusive: ReasonUndecided,
+	}
+	return Answer{Verdict: verdict, Reason: reasons[verdict], Message: message}
+}
+
+// failedPods returns the finished pods of a release that others name, each once, and the names that are none of those. A pod without a message
+// gets that of all.
+func failedPods(release *checks.Scene, named []appv1alpha1.ReportedPod, message string) (failed []appv1alpha1.CheckedPod, unknown []string) {
 	own := make(map[string]types.UID, len(release.New))
 	for i := range release.New {
 		own[release.New[i].Name] = release.New[i].UID
 	}
-	for _, pod := range r.Pods {
+	for _, pod := range named {
 		uid, found := own[pod.Name]
 		if !found {
-			return Answer{}, fmt.Errorf("pods has %.64q, which is no finished pod of the release", pod.Name)
+			unknown = append(unknown, pod.Name)
+			continue
 		}
 		delete(own, pod.Name) // none counts twice
-		answer.Pods = append(answer.Pods, appv1alpha1.CheckedPod{Pod: pod.Name, UID: uid, Message: cmp.Or(printable(pod.Message), answer.Message)})
+		failed = append(failed, appv1alpha1.CheckedPod{Pod: pod.Name, UID: uid, Message: cmp.Or(printable(pod.Message), message)})
 	}
-	return answer, nil
+	return failed, unknown
 }

@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 )
@@ -51,6 +53,15 @@ type request struct {
 	OldPods      []requestPod                          `json:"oldPods"`
 	OldPodsTotal int                                   `json:"oldPodsTotal"`
 	Parameters   map[string]appv1alpha1.ParameterValue `json:"parameters"`
+
+	VerdictRef *requestVerdict `json:"verdictRef,omitempty"`
+}
+
+// requestVerdict is the ChangeVerdict in which the answer is awaited.
+type requestVerdict struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	UID       types.UID `json:"uid"`
 }
 
 type requestWorkload struct {
@@ -80,6 +91,9 @@ func Request(release *checks.Scene, asked *Question) ([]byte, error) {
 		Workload:     requestWorkload{Kind: release.Kind, Namespace: release.Namespace, Name: release.Name, Replicas: release.Replicas},
 		Release:      requestRelease{Version: release.Version, Number: release.Number, StartedAt: release.Began.UTC()},
 		NewPodsTotal: len(release.New), OldPodsTotal: len(release.Old), Parameters: parameters(release, asked.HTTP.Parameters),
+	}
+	if verdict := asked.Verdict; verdict != nil {
+		question.VerdictRef = &requestVerdict{verdict.Namespace, verdict.Name, verdict.UID}
 	}
 	for most := maxPods; ; most /= 2 {
 		question.NewPods, question.OldPods = requestPods(release.New, most), requestPods(release.Old, most)
