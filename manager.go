@@ -49,6 +49,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/breakglass"
 	"github.com/traas-stack/altershield-operator/controllers/changeapproval"
 	"github.com/traas-stack/altershield-operator/controllers/changefreeze"
+	"github.com/traas-stack/altershield-operator/controllers/changeverdict"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/history"
@@ -298,6 +299,7 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, opts options, tracer *tr
 		VerificationPolicies: &verificationpolicy.Validator{Kinds: kinds, Namespace: opts.namespace, Rules: rules},
 		BreakGlasses:         breakglass.Attributor{},
 		ChangeApprovals:      &changeapproval.Attributor{Kinds: kinds, Live: mgr.GetAPIReader(), Policies: policies},
+		ChangeVerdicts:       changeverdict.Attributor{Clock: clock.RealClock{}},
 	}); err != nil {
 		return err
 	}

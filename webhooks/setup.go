@@ -55,6 +55,8 @@ const (
 	MutateBreakGlassPath = "/mutate-breakglass"
 	// MutateChangeApprovalPath is the path for ChangeApprovals.
 	MutateChangeApprovalPath = "/mutate-changeapproval"
+	// MutateChangeVerdictPath is the path for the status of ChangeVerdicts.
+	MutateChangeVerdictPath = "/mutate-changeverdict"
 	// ValidateReleasePolicyPath is the path for ReleasePolicies.
 	ValidateReleasePolicyPath = "/validate-releasepolicy"
 	// ValidateVerificationPolicyPath is the path for VerificationPolicies.
@@ -77,6 +79,9 @@ const (
 
 // Without it, a client could name another user as the approver of a release.
 // +kubebuilder:webhook:path=/mutate-changeapproval,mutating=true,failurePolicy=fail,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=changeapprovals,verbs=create,versions=v1alpha1,name=mchangeapproval.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
+
+// Without it, a client could report a verdict in the name of another user.
+// +kubebuilder:webhook:path=/mutate-changeverdict,mutating=true,failurePolicy=fail,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=changeverdicts/status,verbs=update,versions=v1alpha1,name=mchangeverdict.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
 
 // A ReleasePolicy that was not checked shows in its condition Ready what is wrong with it.
 // +kubebuilder:webhook:path=/validate-releasepolicy,mutating=false,failurePolicy=ignore,sideEffects=None,groups=app.ops.cloud.alipay.com,resources=releasepolicies,verbs=create;update,versions=v1alpha1,name=vreleasepolicy.kb.io,admissionReviewVersions=v1,timeoutSeconds=10
@@ -107,8 +112,8 @@ type Options struct {
 	Tracer *tracing.Tracer
 	// ControlledKinds, ChangeFreezes, ReleasePolicies and VerificationPolicies validate objects of these kinds.
 	ControlledKinds, ChangeFreezes, ReleasePolicies, VerificationPolicies admission.Handler
-	// BreakGlasses and ChangeApprovals record who creates one.
-	BreakGlasses, ChangeApprovals admission.Handler
+	// BreakGlasses and ChangeApprovals record who creates one, ChangeVerdicts who reports a verdict.
+	BreakGlasses, ChangeApprovals, ChangeVerdicts admission.Handler
 	// Leaving is closed when the process begins to shut down. It may be nil.
 	Leaving <-chan struct{}
 }
@@ -147,7 +152,8 @@ func Register(server webhook.Server, options Options) error {
 		MutatePath: mutate, MutateKindPath: mutate, ValidatePath: validate, ValidateKindPath: validate,
 		ValidateControlledKindPath: options.ControlledKinds, ValidateChangeFreezePath: options.ChangeFreezes, ValidateReleasePolicyPath: options.ReleasePolicies,
 		ValidateVerificationPolicyPath: options.VerificationPolicies,
-		MutateBreakGlassPath:           options.BreakGlasses, MutateChangeApprovalPath: options.ChangeApprovals, MutatePodsPath: &podGates{cache: options.Reader},
+		MutateBreakGlassPath:           options.BreakGlasses, MutateChangeApprovalPath: options.ChangeApprovals, MutateChangeVerdictPath: options.ChangeVerdicts,
+		MutatePodsPath: &podGates{cache: options.Reader},
 	} {
 		server.Register(path, closeOnShutdown{options.Leaving, &admission.Webhook{Handler: handler, LogConstructor: log}})
 	}

@@ -61,7 +61,7 @@ func TestRegisterServesTheWebhooksUnderTheirDocumentedPaths(t *testing.T) {
 		ControlledKinds: denies("a bad path"), ChangeFreezes: denies("a bad time zone"), BreakGlasses: denies("no author"),
 	})).To(Succeed())
 	g.Expect(slices.Sorted(maps.Keys(served.handlers))).To(Equal([]string{
-		"/mutate-apps-v1-deployment", "/mutate-breakglass", "/mutate-changeapproval", "/mutate-kind", "/mutate-pods",
+		"/mutate-apps-v1-deployment", "/mutate-breakglass", "/mutate-changeapproval", "/mutate-changeverdict", "/mutate-kind", "/mutate-pods",
 		"/validate-apps-v1-deployment", "/validate-changefreeze", "/validate-controlledkind", "/validate-kind", "/validate-releasepolicy", "/validate-verificationpolicy",
 	}))
 	g.Expect(served.handlers["/validate-controlledkind"].Handle(t.Context(), admission.Request{}).Result.Message).To(Equal("a bad path"))

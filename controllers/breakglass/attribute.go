@@ -29,9 +29,6 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// maxUser is the longest name of a user, as the API limits it.
-const maxUser = 253
-
 // Attributor records who creates a BreakGlass, whatever the client says.
 type Attributor struct{}
 
@@ -41,5 +38,5 @@ func (Attributor) Handle(_ context.Context, request review.Request) review.Respo
 	if err := json.Unmarshal(request.Object.Raw, &glass); err != nil {
 		return review.Errored(http.StatusBadRequest, fmt.Errorf("decoding BreakGlass %s: %w", request.Name, err))
 	}
-	return review.Patched("", jsonpatch.NewOperation("add", "/spec/requestedBy", decide.Shorten(request.UserInfo.Username, maxUser)))
+	return review.Patched("", jsonpatch.NewOperation("add", "/spec/requestedBy", decide.ShortUser(request.UserInfo.Username)))
 }

@@ -174,6 +174,12 @@ func Shorten(text string, limit int) string {
 	return text[:cut] + ending
 }
 
+// maxUser is the longest name of a user that the API records, in bytes.
+const maxUser = 253
+
+// ShortUser returns the name of a user as the API records it.
+func ShortUser(name string) string { return Shorten(name, maxUser) }
+
 func podNames(pods []appv1alpha1.PodSummary) string {
 	var names []string
 	for _, pod := range pods[:min(len(pods), maxNamedPods)] {

@@ -86,8 +86,8 @@ func question(id, nodes string, until time.Time) *plugin.Question {
 	}}
 }
 
-// documented starts the plug-in of docs/plugins.md with a key, and returns its address.
-func documented(t *testing.T, key string) string {
+// documented starts a plug-in of docs/plugins.md, counted from 1, with these variables, and returns its address.
+func documented(t *testing.T, number int, variables ...string) string {
 	t.Helper()
 	g := NewWithT(t)
 	python, err := exec.LookPath("python3")
@@ -96,11 +96,12 @@ func documented(t *testing.T, key string) string {
 	}
 	page, err := os.ReadFile("../../docs/plugins.md")
 	g.Expect(err).NotTo(HaveOccurred())
-	_, script, _ := strings.Cut(string(page), "```python\n")
-	script, _, found := strings.Cut(script, "```\n")
+	scripts := strings.Split(string(page), "```python\n")
+	g.Expect(len(scripts)).To(BeNumerically(">", number))
+	script, _, found := strings.Cut(scripts[number], "```\n")
 	g.Expect(found).To(BeTrue())
 	command := exec.CommandContext(t.Context(), python, "-c", script)
-	command.Env = append(os.Environ(), "KEY="+key, "PORT=0")
+	command.Env = append(append(os.Environ(), "PORT=0"), variables...)
 	output, err := command.StdoutPipe()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(command.Start()).To(Succeed())
@@ -127,7 +128,7 @@ func TestAskerAsksTheDocumentedPlugin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			now := time.Now().Add(-row.ago) // the plug-in has no clock of ours
-			asker := newAsker(t, documented(t, row.key), testclock.NewFakeClock(now))
+			asker := newAsker(t, documented(t, 1, "KEY="+row.key), testclock.NewFakeClock(now))
 			answer, err := asker.Answer(t.Context(), release(), question("1", row.nodes, now.Add(time.Minute)))
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(answer).To(Equal(row.expected))

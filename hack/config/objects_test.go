@@ -63,6 +63,7 @@ func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 		"verificationsources.app.ops.cloud.alipay.com":               {"CustomResourceDefinition"},
 		"releasegates.app.ops.cloud.alipay.com":                      {"CustomResourceDefinition"},
 		"changeapprovals.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
+		"changeverdicts.app.ops.cloud.alipay.com":                    {"CustomResourceDefinition"},
 		"webhook-server-cert":                                        {"Secret"},
 	} {
 		for _, kind := range kinds {
@@ -227,6 +228,7 @@ components: ["{config}/components/fail-open"]
 			"vverificationpolicy.kb.io": {"verificationpolicies", admissionv1.Ignore},
 			"mbreakglass.kb.io":         {"breakglasses", admissionv1.Fail},
 			"mchangeapproval.kb.io":     {"changeapprovals", admissionv1.Fail},
+			"mchangeverdict.kb.io":      {"changeverdicts/status", admissionv1.Fail},
 		} {
 			webhook, where := webhooks[name], variant+", "+name
 			g.Expect(webhook.FailurePolicy).To(HaveValue(Equal(called.policy)), where)
