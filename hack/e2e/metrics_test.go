@@ -56,7 +56,7 @@ func comparesMetrics(ctx context.Context) {
 	inSteps(ctx, namespace, appv1alpha1.ReleaseStep{Percent: 50})
 	object := slowly(namespace, "shop")
 	container := &object.Spec.Template.Spec.Containers[0]
-	container.Image, container.Command = "shop", []string{"/shop", "100"}
+	container.Image, container.Command = "shop", []string{"/shop", "--every=100"}
 	Expect(kube.Create(ctx, object)).To(Succeed())
 	good := recordOf(object)
 	succeeds(ctx, namespace, good)
@@ -77,7 +77,7 @@ func comparesMetrics(ctx context.Context) {
 	kubectl(ctx, "patch", "vpol", "errors", "-n", namespace, "--type=merge", "-p", `{"spec":{"warmupSeconds":0,"intervalSeconds":10}}`)
 	kubectl(ctx, "wait", "vpol/errors", "-n", namespace, "--for=condition=Ready", "--timeout=1m")
 	seen, before, began := watchReleases(ctx, namespace), object.DeepCopy(), time.Now()
-	object.Spec.Template.Spec.Containers[0].Command[1] = "5"
+	object.Spec.Template.Spec.Containers[0].Command[1] = "--every=5"
 	Expect(kube.Patch(ctx, object, client.MergeFrom(before))).To(Succeed())
 	bad := recordOf(object)
 	Eventually(ctx, outcome(namespace, bad)).WithTimeout(5 * time.Minute).Should(Equal("Suspend, PodsFailed"))

@@ -14,54 +14,109 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command shop is an application of tests: it answers requests at port 80, fails some of them, and counts them as Prometheus wants to read it.
+// Command shop is an application of tests: it answers requests at port 80, or makes up its own, fails some of them, counts them as Prometheus
+// wants to read it, and gets into trouble as its flags have it.
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
-	"strconv"
-	"sync/atomic"
 	"time"
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	host, err := os.Hostname()
+	if err == nil {
+		err = run(host, os.Args[1:])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "shop:", err)
 		os.Exit(1)
 	}
 }
 
-// run serves for ever. The only argument says how many requests there are to each that fails.
-func run(args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("%d arguments: the only one is how many requests there are to each that fails", len(args))
+// run serves until the end of the shop.
+func run(host string, args []string) error {
+	options, err := parse(args, os.Stderr)
+	if err != nil {
+		return err
 	}
-	every, err := strconv.ParseInt(args[0], 10, 64)
-	if err != nil || every < 1 {
-		return fmt.Errorf("%q is not a number of requests", args[0])
-	}
-	server := http.Server{Addr: ":80", Handler: &shop{every: every}, ReadHeaderTimeout: 10 * time.Second}
+	server := http.Server{Addr: ":80", Handler: newShop(options, host, time.Now, trouble), ReadHeaderTimeout: 10 * time.Second}
 	return server.ListenAndServe()
 }
 
-// shop fails one of every so many requests.
-type shop struct {
-	every                    int64
-	asked, succeeded, failed atomic.Int64
+// options are what happens in a shop.
+type options struct {
+	// every is how many requests there are to each that fails, of those that are made to the shop; 0 if none fails.
+	every int64
+	// visits is how many requests the shop makes up in a second, failed and slow the shares of those that fail and that are slow.
+	visits, failed, slow float64
+	// differ is the coefficient of variation of a factor of both shares that a pod has all its life.
+	differ float64
+	// shockTimes is how many times more failed and slow requests there are during shockFor of each shockEvery, by the clock of the wall.
+	shockTimes           float64
+	shockEvery, shockFor time.Duration
+	// crash, exhaust and unready are how long after the first question whether it is ready a shop crashes, runs out of memory, or isn't ready
+	// any more, up to a tenth sooner or later; 0 for never.
+	crash, exhaust, unready time.Duration
+	// silent reports whether there are no metrics.
+	silent bool
+	// seed is that of all pods of a release; each adds its name.
+	seed uint64
 }
 
-// ServeHTTP shows the counters at /metrics, and counts all other requests.
-func (s *shop) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
-	switch {
-	case request.URL.Path == "/metrics":
-		fmt.Fprintf(writer, "# TYPE http_requests_total counter\nhttp_requests_total{code=\"200\"} %d\nhttp_requests_total{code=\"500\"} %d\n",
-			s.succeeded.Load(), s.failed.Load())
-	case s.asked.Add(1)%s.every == 0:
-		s.failed.Add(1)
-		http.Error(writer, "as asked", http.StatusInternalServerError)
-	default:
-		s.succeeded.Add(1)
+// parse parses a command line; the usage goes to out.
+func parse(args []string, out io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.Int64Var(&o.every, "every", 0, "how many requests there are to each that fails, of those that are made to the shop; 0 if none fails")
+	flags.Float64Var(&o.visits, "visits", 0, "requests that the shop makes up in a second")
+	flags.Float64Var(&o.failed, "failed", 0, "the share of these that fails")
+	flags.Float64Var(&o.slow, "slow", 0, "the share of these that is slow")
+	flags.Float64Var(&o.differ, "differ", 0, "coefficient of variation of a lasting factor of both shares")
+	flags.Float64Var(&o.shockTimes, "shock-times", 1, "how many times more failed and slow requests there are in a shock")
+	flags.DurationVar(&o.shockEvery, "shock-every", 0, "from shock to shock, by the clock of the wall; 0 for no shocks")
+	flags.DurationVar(&o.shockFor, "shock-for", 0, "length of a shock")
+	flags.DurationVar(&o.crash, "crash", 0, "after which time it crashes; 0 for never")
+	flags.DurationVar(&o.exhaust, "exhaust", 0, "after which time it takes memory without end; 0 for never")
+	flags.DurationVar(&o.unready, "unready", 0, "after which time it isn't ready any more; 0 for never")
+	flags.BoolVar(&o.silent, "silent", false, "without metrics")
+	flags.Uint64Var(&o.seed, "seed", 0, "seed of the release")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("%q is not a flag", flags.Arg(0))
+	}
+	for _, share := range []float64{o.failed, o.slow} {
+		if share < 0 || share > 1 {
+			return o, errors.New("a share is at least 0 and at most 1")
+		}
+	}
+	if o.every < 0 || o.visits < 0 || o.differ < 0 || o.shockTimes < 1 || o.shockFor > o.shockEvery {
+		return o, errors.New("a number is negative, or a shock less than nothing or longer than the time between two of them")
+	}
+	return o, nil
+}
+
+// trouble starts what a shop gets into. It has begun to be ready.
+func trouble(o options, vary func(time.Duration) time.Duration) {
+	if o.crash > 0 {
+		time.AfterFunc(vary(o.crash), func() { os.Exit(3) })
+	}
+	if o.exhaust > 0 {
+		time.AfterFunc(vary(o.exhaust), func() {
+			for taken := [][]byte{}; ; {
+				part := make([]byte, 1<<20)
+				for i := range part {
+					part[i] = 1 // the memory counts once it is written
+				}
+				taken = append(taken, part)
+			}
+		})
 	}
 }
