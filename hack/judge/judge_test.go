@@ -19,30 +19,17 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/traas-stack/altershield-operator/controllers/verification/replay"
+	"github.com/traas-stack/altershield-operator/hack/judge/report"
 	"github.com/traas-stack/altershield-operator/hack/prometheus"
 )
-
-func TestShareString(t *testing.T) {
-	for of, expected := range map[share]string{
-		{0, 120}:   "0.0% (0 of 120) | 0.0% to 3.0%",
-		{5, 10}:    "50.0% (5 of 10) | 18.7% to 81.3%", // R: binom.test(5, 10)
-		{114, 120}: "95.0% (114 of 120) | 89.4% to 98.1%",
-		{15, 15}:   "100.0% (15 of 15) | 78.2% to 100.0%",
-		{0, 0}:     "- | -",
-	} {
-		NewWithT(t).Expect(of.String()).To(Equal(expected))
-	}
-}
 
 func TestGoodAndBadAreAsMany(t *testing.T) {
 	count := func(classes []class) (sum int) {
@@ -114,57 +101,15 @@ func TestWorldPods(t *testing.T) {
 	}
 }
 
-func TestReport(t *testing.T) {
-	g := NewWithT(t)
-	said := func(errors, latency string) replay.Report {
-		report := replay.Report{}
-		for name, text := range map[string]string{errorsCheck: errors, latencyCheck: latency} {
-			check := replay.Check{Name: name}
-			_, err := fmt.Sscan(text, &check.Verdict, (*int64)(&check.After))
-			g.Expect(err).NotTo(HaveOccurred())
-			report.Checks = append(report.Checks, check)
-		}
-		return report
-	}
-	busy := class{name: "good", world: world{base: 0.01, requests: 300}}
-	little := class{name: "little traffic", world: world{base: 0.01, requests: 30}}
-	silent := class{name: "no traffic", silent: true}
-	faulty := class{name: "errors", fault: "errors", recall: 0.95, delay: 90 * time.Second}
-	all := []judged{
-		{release{class: busy}, said("Pass 150", "Pass 120")}, {release{class: busy}, said("Pass 180", "Pass 210")},
-		{release{class: little}, said("Inconclusive 690", "Pass 200")},
-		{release{class: silent}, said("Inconclusive 690", "Inconclusive 690")},
-		{release{class: faulty}, said("Fail 165", "Pass 200")}, {release{class: faulty}, said("Pass 300", "Fail 100")},
-	}
-	var out strings.Builder
-	g.Expect(report(&out, all)).To(BeFalse())
-	g.Expect(out.String()).To(Equal(`| | value | 95% interval | target |
-|---|---|---|---|
-| precision | 100.0% (1 of 1) | 2.5% to 100.0% | |
-| recall, all faults | 50.0% (1 of 2) | 1.3% to 98.7% | |
-| disturbance: good releases that failed | 0.0% (0 of 4) | 0.0% to 60.2% | <= 1% |
-| the check without a fault failed a bad release | 50.0% (1 of 2) | 1.3% to 98.7% | <= 1% **missed** |
-| a release without data failed | 0.0% (0 of 1) | 0.0% to 97.5% | 0 |
-| until a good release with traffic was decided, median | 2m0s | | <= 2m0s |
-| the same with at least 3 expected errors a pod and look | 2m0s | | |
-
-| good releases | failed | 95% interval | target | decided, median |
-|---|---|---|---|---|
-| good | 0.0% (0 of 2) | 0.0% to 84.2% | <= 1% | 2m0s |
-| little traffic | 0.0% (0 of 1) | 0.0% to 97.5% | <= 1% | 10m0s |
-| no traffic | 0.0% (0 of 1) | 0.0% to 97.5% | <= 1% | 10m0s |
-
-| bad releases | found | 95% interval | target | delay, median | target |
-|---|---|---|---|---|---|
-| errors | 50.0% (1 of 2) | 1.3% to 98.7% | >= 95% | 1m15s | <= 1m30s |
-
-Times are from the end of the warm-up of the new pods. Intervals are those of Clopper and Pearson.
-`))
-	g.Expect(report(io.Discard, all[:5])).To(BeTrue())
-	g.Expect(report(io.Discard, append(all[:5:5], judged{release{class: faulty}, said("Fail 600", "Pass 200")}))).To(BeFalse(), "too late")
-	g.Expect(report(io.Discard, append(all[:5:5], judged{release{class: silent}, said("Fail 600", "Pass 200")}))).To(BeFalse(), "nothing to tell")
-	late := judged{release{class: little}, said("Inconclusive 690", "Pass 200")}
-	g.Expect(report(io.Discard, append(all[:5:5], late, late))).To(BeFalse(), "too late for releases with little traffic")
+func TestJudgedReleaseHasTimesSinceTheWarmup(t *testing.T) {
+	of := &release{class: class{Class: report.Class{Name: "errors"}}}
+	said := &replay.Report{Checks: []replay.Check{
+		{Name: "errors", Verdict: "Fail", After: 165}, {Name: "latency", Verdict: "Pass", After: 200},
+	}}
+	NewWithT(t).Expect(judgedRelease(of, said)).To(Equal(report.Release{
+		Class: report.Class{Name: "errors"}, Decided: 110 * time.Second,
+		Checks: []report.Check{{Name: "errors", Failed: true, After: 75 * time.Second}, {Name: "latency", After: 110 * time.Second}},
+	}))
 }
 
 func TestJudgeAllAsksARealPrometheus(t *testing.T) {
@@ -185,8 +130,8 @@ func TestJudgeAllAsksARealPrometheus(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	var verdicts []string
 	for _, of := range all {
-		for _, check := range of.report.Checks {
-			verdicts = append(verdicts, fmt.Sprintf("%s %s %s", of.report.Namespace, check.Name, check.Reason))
+		for _, check := range of.Checks {
+			verdicts = append(verdicts, fmt.Sprintf("%s %s %s", of.Namespace, check.Name, check.Reason))
 		}
 	}
 	g.Expect(verdicts).To(Equal([]string{

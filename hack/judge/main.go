@@ -32,11 +32,15 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/replaytool"
 	"github.com/traas-stack/altershield-operator/controllers/verification/replay"
+	"github.com/traas-stack/altershield-operator/hack/judge/report"
 	"github.com/traas-stack/altershield-operator/hack/prometheus"
 )
 
 // heldOut is added to the seeds of a set that nothing may be tuned by.
 const heldOut = 1_000_000
+
+// maxDelay is the time in which half of the good releases with traffic have to pass.
+const maxDelay = 2 * time.Minute
 
 func main() {
 	set := flag.Uint64("set", 1, "Number of the set of seeds.")
@@ -81,17 +85,29 @@ func run(ctx context.Context, set uint64, times int) (met bool, err error) {
 		return false, err
 	}
 	fmt.Printf("Seeds: `rand.NewPCG(%d, n)` of release n = 1 to %d.\n\n", set, len(releases))
-	return report(os.Stdout, judged), nil
+	found := report.Report{Decided: "until a good release with traffic was decided", Within: maxDelay}
+	for i := range judged {
+		found.Releases = append(found.Releases, judgedRelease(&releases[i], &judged[i]))
+	}
+	met = found.Write(os.Stdout)
+	fmt.Println("\nTimes are from the end of the warm-up of the new pods. Intervals are those of Clopper and Pearson.")
+	return met, nil
 }
 
-// judged is a release with what its checks said.
-type judged struct {
-	release release
-	report  replay.Report
+// judgedRelease returns a release with what its checks said, at times since the end of the warm-up of the new pods.
+func judgedRelease(of *release, said *replay.Report) report.Release {
+	judged := report.Release{Class: of.class.Class}
+	for i := range said.Checks {
+		check := &said.Checks[i]
+		after := time.Duration(check.After)*time.Second - readyAfter - warmup
+		judged.Checks = append(judged.Checks, report.Check{Name: check.Name, Failed: check.Verdict == appv1alpha1.CheckFail, After: after})
+		judged.Decided = max(judged.Decided, after)
+	}
+	return judged
 }
 
 // judgeAll replays the releases from a Prometheus.
-func judgeAll(ctx context.Context, address string, releases []release) (all []judged, err error) {
+func judgeAll(ctx context.Context, address string, releases []release) (all []replay.Report, err error) {
 	source := &appv1alpha1.VerificationSource{}
 	source.Name = "prometheus"
 	source.Spec = appv1alpha1.VerificationSourceSpec{
@@ -111,7 +127,7 @@ func judgeAll(ctx context.Context, address string, releases []release) (all []ju
 		if err != nil {
 			return nil, fmt.Errorf("judge %s: %w", releases[i].namespace, err)
 		}
-		all = append(all, judged{releases[i], replay.NewReport(past, policy().Name, results, past.Ended)})
+		all = append(all, replay.NewReport(past, policy().Name, results, past.Ended))
 	}
 	return all, nil
 }

@@ -21,20 +21,15 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/traas-stack/altershield-operator/hack/judge/report"
 )
 
 // class is a class of releases that are alike.
 type class struct {
-	name  string
+	report.Class
 	count int
 	world world
-	// fault is the check that has to fail, empty for good releases.
-	fault string
-	// recall is the share that has to be found, 0 if none has; delay the time for half of those, 0 if any.
-	recall float64
-	delay  time.Duration
-	// silent reports whether there is too little to tell anything.
-	silent bool
 }
 
 const errorsCheck, latencyCheck = "errors", "latency"
@@ -60,7 +55,8 @@ func good() (classes []class) {
 	} {
 		counts := map[bool]int{false: 4, true: 2}[row.silent]
 		for _, group := range [][2]int{{9, 1}, {5, 5}, {2, 1}} {
-			of := class{name: row.name, count: counts, world: row.world, silent: row.silent}
+			busy := row.world.base*row.world.requests >= report.Traffic
+			of := class{Class: report.Class{Name: row.name, Silent: row.silent, Busy: busy}, count: counts, world: row.world}
 			of.world.olds, of.world.news, of.world.errors, of.world.slowness = group[0], group[1], 1, 1
 			classes = append(classes, of)
 		}
@@ -73,23 +69,23 @@ func good() (classes []class) {
 func bad() []class {
 	faulty := func(name string, count int, expected, errors, slowness float64, change func(*class)) class {
 		of := class{
-			name: name, count: count, fault: errorsCheck,
+			Class: report.Class{Name: name, Fault: errorsCheck}, count: count,
 			world: world{olds: 9, news: 1, base: 0.01, requests: expected / 0.01 / minutes10, errors: errors, slowness: slowness},
 		}
 		change(&of)
 		return of
 	}
-	shocked := func(of *class) { of.world.shock, of.world.shockFactor, of.recall = 30*time.Second, 50, 0.95 }
+	shocked := func(of *class) { of.world.shock, of.world.shockFactor, of.Recall = 30*time.Second, 50, 0.95 }
 	return []class{
 		faulty("errors x3, 12 expected", 10, 12, 3, 1, func(*class) {}), // hard to tell: no target
-		faulty("errors x3, 60 expected", 15, 60, 3, 1, func(of *class) { of.recall = 0.85 }),
-		faulty("errors x3, 120 expected", 10, 120, 3, 1, func(of *class) { of.recall = 0.85 }),
-		faulty("errors x5, 12 expected", 15, 12, 5, 1, func(of *class) { of.recall = 0.95 }),
-		faulty("errors x5, 120 expected", 15, 120, 5, 1, func(of *class) { of.recall, of.delay = 0.95, 90*time.Second }),
-		faulty("errors x10, 12 expected", 15, 12, 10, 1, func(of *class) { of.recall, of.delay = 0.95, 90*time.Second }),
+		faulty("errors x3, 60 expected", 15, 60, 3, 1, func(of *class) { of.Recall = 0.85 }),
+		faulty("errors x3, 120 expected", 10, 120, 3, 1, func(of *class) { of.Recall = 0.85 }),
+		faulty("errors x5, 12 expected", 15, 12, 5, 1, func(of *class) { of.Recall = 0.95 }),
+		faulty("errors x5, 120 expected", 15, 120, 5, 1, func(of *class) { of.Recall, of.Delay = 0.95, 90*time.Second }),
+		faulty("errors x10, 12 expected", 15, 12, 10, 1, func(of *class) { of.Recall, of.Delay = 0.95, 90*time.Second }),
 		faulty("errors x5, 120 expected, common shock", 15, 120, 5, 1, shocked),
 		faulty("errors x5, 120 expected, bursts", 10, 120, 5, 1, func(of *class) { of.world.burst = 0.5 }),
-		faulty("slow requests x3, 120 expected", 15, 120, 1, 3, func(of *class) { of.fault, of.recall = latencyCheck, 0.85 }),
+		faulty("slow requests x3, 120 expected", 15, 120, 1, 3, func(of *class) { of.Fault, of.Recall = latencyCheck, 0.85 }),
 	}
 }
 
