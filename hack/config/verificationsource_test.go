@@ -66,12 +66,30 @@ func (j judge) apply(t *testing.T, text string) (object map[string]any, message 
 	t.Helper()
 	NewWithT(t).Expect(ctrlyaml.Unmarshal([]byte(text), &object)).To(Succeed())
 	defaulting.Default(object, j.schema)
+	return object, j.judge(t, object, nil)
+}
+
+// update returns the message of the API server if it refuses to change an object.
+func (j judge) update(t *testing.T, before, after string) string {
+	t.Helper()
+	var old, object map[string]any
+	NewWithT(t).Expect(ctrlyaml.Unmarshal([]byte(before), &old)).To(Succeed())
+	NewWithT(t).Expect(ctrlyaml.Unmarshal([]byte(after), &object)).To(Succeed())
+	return j.judge(t, object, old)
+}
+
+func (j judge) judge(t *testing.T, object, old map[string]any) string {
+	t.Helper()
 	problems := validation.ValidateCustomResource(nil, object, j.types)
-	broken, _ := j.rules.Validate(t.Context(), nil, j.schema, object, nil, celconfig.RuntimeCELCostBudget)
-	if err := append(problems, broken...).ToAggregate(); err != nil {
-		message = err.Error()
+	var before any // no old object is none at all
+	if old != nil {
+		before = old
 	}
-	return object, message
+	broken, _ := j.rules.Validate(t.Context(), nil, j.schema, object, before, celconfig.RuntimeCELCostBudget)
+	if err := append(problems, broken...).ToAggregate(); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func TestVerificationSourcesHaveDefaults(t *testing.T) {
