@@ -105,6 +105,7 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("parks a release during a freeze, which a BreakGlass starts", freezes)
 	It("rolls out releases in steps, as far as others than their author approve", releasesInSteps)
 	It("suspends a release in steps whose first pod fails more requests, by a Prometheus that reads its metrics", comparesMetrics)
+	It("suspends a release by the verdict that a service account reports", awaitsVerdicts)
 	DescribeTable("rolls out a hundred releases in steps:", Label("many"), releasesInStepsAgainAndAgain,
 		Entry("Deployments", "deployment", 10), Entry("StatefulSets", "statefulset", 10), Entry("DaemonSets", "daemonset", 10),
 		Entry("LeaderWorkerSets", groups, 5))

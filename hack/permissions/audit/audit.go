@@ -140,7 +140,7 @@ func StreamedLists() []Exception {
 	for resource, group := range map[string]string{
 		"namespaces": "", "pods": "", "deployments": "apps", "statefulsets": "apps", "daemonsets": "apps", "replicasets": "apps",
 		"cronjobs": "batch", "jobs": "batch",
-		"changeworkloads": ownGroup, "changepods": ownGroup, "opsconfiginfoes": ownGroup, "controlledkinds": ownGroup, "releasegates": ownGroup,
+		"changeworkloads": ownGroup, "changepods": ownGroup, "changeverdicts": ownGroup, "opsconfiginfoes": ownGroup, "controlledkinds": ownGroup, "releasegates": ownGroup,
 		"customresourcedefinitions": "apiextensions.k8s.io",
 		"secrets":                   "", "mutatingwebhookconfigurations": admissionGroup, "validatingwebhookconfigurations": admissionGroup,
 	} {
