@@ -299,3 +299,40 @@ func TestEndpointLeavesNoMoreQueriesUnanswered(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+// A look at the ratio of a workload needs two queries. As many as the workers of the reconciler look at the same time.
+func TestEndpointSpreadsTheLooksAtAHundredReleases(t *testing.T) {
+	const releases, workers = 100, 20
+	wired(t, func(*appv1alpha1.SourceLimits) {}, func(g *WithT, e *endpoint, w *wire) {
+		began := time.Now()
+		window := Align(began.Add(-5*time.Minute), began, 15*time.Second)
+		queue, waits := make(chan int, releases), make(chan time.Duration, 2*releases)
+		for release := range releases {
+			queue <- release
+		}
+		close(queue)
+		var looking sync.WaitGroup
+		for range workers {
+			looking.Go(func() {
+				for release := range queue {
+					for _, metric := range []string{"errors_total", "requests_total"} {
+						asked := time.Now()
+						_, err := e.queryRange(context.Background(), fmt.Sprintf("%s{pod=~%q}", metric, fmt.Sprint("web-", release)), window)
+						g.Expect(err).NotTo(HaveOccurred())
+						waits <- time.Since(asked)
+					}
+				}
+			})
+		}
+		looking.Wait()
+		close(waits)
+		g.Expect(w.count()).To(Equal(2*releases), "nothing is shared between workloads")
+		g.Expect(time.Since(began)).To(Equal(18*time.Second), "a burst of 20, and 10 a second")
+		longest := time.Duration(0)
+		for waited := range waits {
+			longest = max(longest, waited)
+		}
+		g.Expect(longest).To(Equal(2*time.Second), "less than limits.timeoutSeconds")
+		g.Expect(counted(e.metrics, "Skipped")).To(BeZero(), "looks come later, and none is left out")
+	})
+}

@@ -22,6 +22,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
 )
 
-// verbCall is the verb of positions that are calls to AlterShield Server.
+// verbCall is the verb of positions that are calls to AlterShield Server, or queries of a source.
 const verbCall = "call"
 
 const (
@@ -39,11 +40,15 @@ const (
 	tellTimeout = 6 * time.Second
 )
 
-// isCall returns the position of a call that changes state at AlterShield Server. The id of the order in a call begins with the
+// actionQuery is the call by which a check looks at metrics.
+const actionQuery = "query_range"
+
+// isCall returns the position of a call that changes state at AlterShield Server, or of a query. The id of the order in a call begins with the
 // cluster and the namespace.
 func isCall(request *http.Request) (proxy.Write, bool) {
 	_, action, _ := strings.Cut(request.URL.Path, "/openapi/v1/exe/")
-	if action == "" || action == altershield.ActionRetrieveCheck {
+	isQuery := strings.HasSuffix(request.URL.Path, "/"+actionQuery)
+	if !isQuery && (action == "" || action == altershield.ActionRetrieveCheck) {
 		return proxy.Write{}, false
 	}
 	body, err := io.ReadAll(request.Body)
@@ -51,6 +56,9 @@ func isCall(request *http.Request) (proxy.Write, bool) {
 		return proxy.Write{}, false
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
+	if isQuery {
+		return ofQuery(body)
+	}
 	var named struct {
 		BizExecOrderID string `json:"bizExecOrderId"`
 	}
@@ -62,6 +70,14 @@ func isCall(request *http.Request) (proxy.Write, bool) {
 		return proxy.Write{}, false
 	}
 	return proxy.Write{Namespace: parts[1], Verb: verbCall, Resource: action}, true
+}
+
+// ofQuery returns the position of a query with a form. It selects series of one namespace.
+func ofQuery(form []byte) (proxy.Write, bool) {
+	fields, err := url.ParseQuery(string(form))
+	_, after, _ := strings.Cut(fields.Get("query"), `namespace="`)
+	namespace, _, found := strings.Cut(after, `"`)
+	return proxy.Write{Namespace: namespace, Verb: verbCall, Resource: actionQuery}, err == nil && found
 }
 
 // beginsCheck reports whether a call begins a check, of a batch or of an order. Each such call begins another one.

@@ -24,6 +24,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/traas-stack/altershield-operator/hack/faults/proxy"
@@ -40,8 +41,10 @@ type half struct {
 	only      []plan
 	lab       *lab.Lab
 	// dir is the folder with the certificate of the proxy.
-	dir     string
-	results []result
+	dir string
+	// stopScraping stops Prometheus, nil if there is none.
+	stopScraping func()
+	results      []result
 }
 
 // open starts a control plane.
@@ -56,6 +59,9 @@ func (h *half) open(ctx context.Context) (err error) {
 }
 
 func (h *half) close(ctx context.Context) error {
+	if h.stopScraping != nil {
+		h.stopScraping()
+	}
 	return errors.Join(h.lab.Close(ctx), os.RemoveAll(h.dir))
 }
 
@@ -149,10 +155,14 @@ func (h *half) tryAll(ctx context.Context, m *matrix) error {
 	return nil
 }
 
-// everything returns the scenarios that are played beside each other, and to which all faults apply.
-func (h *half) everything() map[string]scenario {
+// under returns the scenarios that are played beside each other while the view of a resource is disturbed. Those with looks take a minute, and
+// see what others do but for policies and sources.
+func (h *half) under(disturbance proxy.Disturbance) map[string]scenario {
+	ofChecks := strings.HasPrefix(disturbance.Resources[0], "verification")
 	chosen := maps.Clone(h.scenarios)
-	maps.DeleteFunc(chosen, func(_ string, scenario scenario) bool { return scenario.apart || scenario.isAlone() })
+	maps.DeleteFunc(chosen, func(_ string, scenario scenario) bool {
+		return scenario.apart || scenario.isAlone() || scenario.measured && !ofChecks
+	})
 	return chosen
 }
 
@@ -165,7 +175,7 @@ func (h *half) tryWrites(ctx context.Context, m *matrix, what string, plans []pl
 func (h *half) tryViews(ctx context.Context, m *matrix) {
 	disturbances := slices.DeleteFunc(viewPlans(), func(one proxy.Disturbance) bool { return !selects(h.opts.faults, string(one.View)) })
 	for _, disturbance := range sample(disturbances, h.opts.sample) {
-		h.results = append(h.results, m.disturb(ctx, h.everything(), disturbance)...)
+		h.results = append(h.results, m.disturb(ctx, h.under(disturbance), disturbance)...)
 	}
 	h.tellTime("views")
 }

@@ -48,7 +48,7 @@ func (s *stage) createInjected(ctx context.Context) error {
 
 // inject installs a mutating webhook as platforms use them, and waits until it is called.
 func (h *half) inject(ctx context.Context, ca []byte) error {
-	address, err := serve(ctx, http.HandlerFunc(injector), h.dir)
+	address, err := serve(ctx, http.HandlerFunc(injector), anyPort, h.dir)
 	if err != nil {
 		return err
 	}

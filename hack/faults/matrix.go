@@ -176,7 +176,7 @@ func (m *matrix) open(ctx context.Context, scenario scenario, plan plan) (string
 
 func (m *matrix) stage(scenario scenario, namespace string, trouble *trouble) *stage {
 	return &stage{
-		lab: m.lab, kube: m.lab.Kube, api: m.api, keeper: m.keeper, namespace: namespace, kind: scenario.of(), trouble: trouble,
+		lab: m.lab, kube: m.lab.Kube, api: m.api, calls: m.calls, keeper: m.keeper, namespace: namespace, kind: scenario.of(), trouble: trouble,
 	}
 }
 

@@ -91,6 +91,8 @@ func masks(namespace string) state.Masks {
 			show(workloadName+`-(\d|([a-z0-9]{6,10}-)?[a-z0-9]{5})\b`, workloadName+"-POD"),
 			// One late pod is enough: whether there are more by then depends on the machine.
 			show(` \(and \d+ more\)`, ""),
+			// What a look counts depends on its time.
+			show(`[0-9.e-]+% on (\d+ new pods?) \(\d+ events\)`, "SHARE on $1"),
 			show(`\b\d+\.\d+\.\d+\.\d+\b`, "IP"),
 			show(`\b[0-9a-f]{36}\b`, "ID"),
 			show(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`, "UID"),

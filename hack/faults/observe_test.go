@@ -19,6 +19,7 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,6 +47,7 @@ func TestMasksHideTimesNamesOfPodsAndIds(t *testing.T) {
 		"web--x--c6c45d23c098bdf181853a85b60b5d74--x--1":             "web--x--c6c45d23c098bdf181853a85b60b5d74--x--1",
 		"default/faults-7/web/0a1b2c/2":                              "default/NAMESPACE/web/HASH/2",
 		"0123456789abcdef0123456789abcdef0123":                       "ID",
+		"4.98% on 2 new pods (1200 events), at most 1% is allowed":   "SHARE on 2 new pods, at most 1% is allowed",
 		`{"user":"admin","time":"2026-11-21T10:00:00Z","release":2}`: `{"user":"admin","time":"TIME","release":2}`,
 	} {
 		g.Expect(hidden.Value(text)).To(Equal(shown))
@@ -116,6 +118,21 @@ func TestIsCallGivesThePositionInTheNamespaceOfTheOrder(t *testing.T) {
 	} {
 		_, is := isCall(httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
 		g.Expect(is).To(BeFalse(), path)
+	}
+}
+
+func TestIsCallGivesThePositionInTheNamespaceOfAQuery(t *testing.T) {
+	g := NewWithT(t)
+	for form, expected := range map[string]bool{
+		"query=" + url.QueryEscape(`sum by (pod) (errors_total{code="500",namespace="shop",pod=~"web-.+"})`) + "&step=10": true,
+		"query=" + url.QueryEscape("vector(1)"): false,
+		"query=%":                               false,
+	} {
+		write, is := isCall(httptest.NewRequest(http.MethodPost, "/api/v1/query_range", strings.NewReader(form)))
+		g.Expect(is).To(Equal(expected), form)
+		if is {
+			g.Expect(write).To(Equal(proxy.Write{Namespace: "shop", Verb: "call", Resource: "query_range"}))
+		}
 	}
 }
 

@@ -23,10 +23,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +41,7 @@ import (
 	"github.com/traas-stack/altershield-operator/hack/faults/state"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
+	"github.com/traas-stack/altershield-operator/hack/prometheus"
 )
 
 // stuckAfter is how long pods may take to run before their release is rolled back: much longer than good ones take here.
@@ -95,22 +98,17 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.calls = proxy.New(proxy.Options{Target: &url.URL{}, Transport: http.DefaultTransport, IsWrite: isCall, Kill: m.keeper.kill})
+	called, err := h.called(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m.calls = proxy.New(proxy.Options{Target: called, Transport: http.DefaultTransport, IsWrite: isCall, Kill: m.keeper.kill})
 	if err := h.permitDeletions(ctx); err != nil {
 		return nil, err
 	}
 	var args []string
 	if h.checked {
-		// Deadlocks at the server are random: the same call would have another position in each run.
-		if err := h.lab.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1}); err != nil {
-			return nil, err
-		}
-		target, err := url.Parse(h.lab.ServerURL)
-		if err != nil {
-			return nil, fmt.Errorf("parsing the address of the test server: %w", err)
-		}
-		m.calls = proxy.New(proxy.Options{Target: target, Transport: http.DefaultTransport, IsWrite: isCall, Kill: m.keeper.kill})
-		address, err := serve(ctx, m.calls, "")
+		address, err := serve(ctx, m.calls, anyPort, "")
 		if err != nil {
 			return nil, err
 		}
@@ -127,13 +125,49 @@ func (h *half) matrix(ctx context.Context) (*matrix, error) {
 		return nil, err
 	}
 	if h.checked {
-		address, err := serve(ctx, newRelay(ctx, h.lab.Operator.CallbackURL()), "")
+		address, err := serve(ctx, newRelay(ctx, h.lab.Operator.CallbackURL()), anyPort, "")
 		if err != nil {
 			return nil, err
 		}
 		h.lab.Server.SetCallbackURL("http://" + address)
 	}
 	return m, errors.Join(h.hurry(ctx), h.enforced(ctx))
+}
+
+// called starts what the manager calls beside the API server, and returns its address: the test server, or Prometheus.
+func (h *half) called(ctx context.Context) (*url.URL, error) {
+	address := ""
+	if h.checked {
+		// Deadlocks at the server are random: the same call would have another position in each run.
+		if err := h.lab.Serve(ctx, altershield.Options{PreDelay: preDelay, PostDelay: postDelay, InsertTime: -1}); err != nil {
+			return nil, err
+		}
+		address = h.lab.ServerURL
+	} else if slices.ContainsFunc(slices.Collect(maps.Values(h.scenarios)), func(s scenario) bool { return s.measured }) {
+		var err error
+		if address, err = h.scrape(ctx); err != nil {
+			return nil, err
+		}
+	}
+	called, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("parsing the address that the manager calls: %w", err)
+	}
+	return called, nil
+}
+
+// scrape starts a Prometheus that scrapes the pods of the control plane.
+func (h *half) scrape(ctx context.Context) (address string, err error) {
+	programs, err := prometheus.Ensure(ctx, h.out)
+	if err != nil {
+		return "", err
+	}
+	pods, err := serve(ctx, prometheus.Requests(h.lab.Kube), anyPort, "")
+	if err != nil {
+		return "", err
+	}
+	address, h.stopScraping, err = programs.StartScraping(ctx, h.dir, pods)
+	return address, err
 }
 
 // proxyAPI starts the proxy in front of the API server.
@@ -164,9 +198,12 @@ func (h *half) proxyAPI(ctx context.Context, m *matrix) (*cluster.APIEndpoint, e
 	return &cluster.APIEndpoint{URL: "https://" + address, CABundle: ca}, h.inject(ctx, ca)
 }
 
-// serve serves HTTP on this machine until the context ends, over TLS if there is a folder with a certificate.
-func serve(ctx context.Context, handler http.Handler, certificate string) (address string, err error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+// anyPort is an address of this machine whose port is free.
+const anyPort = "127.0.0.1:0"
+
+// serve serves HTTP at an address of this machine until the context ends, over TLS if there is a folder with a certificate.
+func serve(ctx context.Context, handler http.Handler, at, certificate string) (address string, err error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at)
 	if err != nil {
 		return "", fmt.Errorf("listen: %w", err)
 	}

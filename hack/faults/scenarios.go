@@ -43,7 +43,9 @@ type scenario struct {
 	declared bool
 	// checked reports whether AlterShield Server checks the releases.
 	checked bool
-	play    func(context.Context, *stage) error
+	// measured reports whether checks look at metrics of the pods.
+	measured bool
+	play     func(context.Context, *stage) error
 	// troubles may strike at its moment; apart reports that no other faults apply to it.
 	troubles []trouble
 	apart    bool
@@ -71,6 +73,9 @@ func scenarios() []scenario {
 		{name: "steps-partition", kind: statefulset.Kind{}, play: pacedInSteps(createStatefulSet(heldReplicas))},
 		{name: "steps-nodes", kind: daemonset.Kind{}, play: pacedInSteps(createDaemonSet(nil))},
 		{name: "steps-order", checked: true, play: orderFailsInSteps},
+		{name: "crash", play: crashesLater},
+		{name: "checks", measured: true, play: withSource(errorsFail), troubles: []trouble{{"source-away", sourceAway}}},
+		{name: "checks-blind", measured: true, play: withSource(sourceIsLost)},
 		{name: "declared", declared: true, play: declaredHeld},
 		{name: "undeclared", declared: true, play: undeclaredHeld, objects: undeclaredObjects()},
 		{name: "server", checked: true, play: serverFailsARelease},

@@ -47,11 +47,12 @@ const (
 
 // stage is the namespace of a scenario.
 type stage struct {
-	lab       *lab.Lab
-	kube      client.Client
-	api       *proxy.Proxy
-	keeper    *keeper
-	namespace string
+	lab  *lab.Lab
+	kube client.Client
+	// api and calls are the proxies before the API server, and before AlterShield Server or Prometheus.
+	api, calls *proxy.Proxy
+	keeper     *keeper
+	namespace  string
 	// kind is the kind of the workload.
 	kind workload.Kind
 	// trouble strikes at the moment of the scenario, nil for none; struck reports that it has.
@@ -59,6 +60,8 @@ type stage struct {
 	struck  bool
 	// revision is the resourceVersion to which a past view returns.
 	revision string
+	// source is where the manager asks for metrics, nil before it does.
+	source *front
 }
 
 // until polls until holds returns nil. Its error says what is missing.

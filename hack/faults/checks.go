@@ -1,0 +1,190 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+const (
+	// bake is enough for two looks that count, and for one more if the source is away or the manager was killed.
+	bake, lookEvery = 40, 10
+	// away is how long the source is away: for one look that would have failed the release, at least.
+	away = 20 * time.Second
+)
+
+// errorsFail makes a release that passes its checks, and one that has too many errors.
+func errorsFail(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).enforceChecks, (*stage).create, verified(1), decided("Pass CheckPassed"),
+		failing, (*stage).asked, moment, suspended(2), decided("Fail CheckFailed"), (*stage).denied)
+}
+
+// sourceIsLost makes a release with too many errors, whose source is lost once it was asked, and for good: it passes.
+func sourceIsLost(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s,
+		(*stage).create, verified(1), (*stage).enforceChecks,
+		failing, (*stage).asked, (*stage).lose, verified(2), decided("Inconclusive SourceUnavailable"))
+}
+
+// crashesLater makes a release with a pod that crashes once the release was verified.
+func crashesLater(ctx context.Context, s *stage) error {
+	return inTurn(ctx, s, (*stage).create, verified(1), (*stage).crash, suspended(1), (*stage).denied)
+}
+
+// failing makes a release whose pods have too many errors.
+func failing(s *stage, ctx context.Context) error {
+	s.source.before = len(s.calls.Records(s.namespace))
+	return s.patch(ctx, "a release with errors", template("failing", ""))
+}
+
+// front is where the manager asks for the metrics of a namespace. Connections are refused while it is lost.
+type front struct {
+	address string
+	// close ends the connections, and refuses further ones.
+	close context.CancelFunc
+	// before is the number of queries before the release that fails.
+	before int
+}
+
+// withSource returns a play with a VerificationSource of its own, so that others don't lose theirs.
+func withSource(play func(context.Context, *stage) error) func(context.Context, *stage) error {
+	return func(ctx context.Context, s *stage) error {
+		s.source = &front{address: anyPort}
+		if err := s.find(ctx); err != nil {
+			return err
+		}
+		defer func() { s.source.close() }()
+		source := &appv1alpha1.VerificationSource{ObjectMeta: metav1.ObjectMeta{Namespace: appv1alpha1.SystemNamespace, Name: s.namespace}}
+		source.Spec.Type, source.Spec.URL = appv1alpha1.SourcePrometheus, "http://"+s.source.address
+		defer func() { _ = s.kube.Delete(context.WithoutCancel(ctx), source) }() // on failure it only costs time
+		if err := s.createReady(ctx, source, func() []metav1.Condition { return source.Status.Conditions }); err != nil {
+			return err
+		}
+		return play(ctx, s)
+	}
+}
+
+// find lets the manager reach the source, at the same address as before.
+func (s *stage) find(ctx context.Context) (err error) {
+	serving, stop := context.WithCancel(ctx)
+	s.source.close = stop
+	s.source.address, err = serve(serving, http.Handler(s.calls), s.source.address, "")
+	return err
+}
+
+// lose refuses the connections of the manager to the source from now on.
+func (s *stage) lose(context.Context) error {
+	s.source.close()
+	return nil
+}
+
+// sourceAway loses the source for some time.
+func sourceAway(ctx context.Context, s *stage) error {
+	return errors.Join(s.lose(ctx), wait(ctx, time.Now().Add(away)), s.find(ctx))
+}
+
+// enforceChecks creates a VerificationPolicy that looks at the errors of the pods.
+func (s *stage) enforceChecks(ctx context.Context) error {
+	policy := &appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "slo"}}
+	policy.Spec.Mode, policy.Spec.BakeSeconds, policy.Spec.IntervalSeconds = appv1alpha1.CheckEnforce, bake, lookEvery
+	policy.Spec.Checks = []appv1alpha1.VerificationCheck{
+		{Name: "pods", Type: appv1alpha1.CheckPodHealth},
+		{Name: "errors", Type: appv1alpha1.CheckRatio, Ratio: &appv1alpha1.RatioCheck{
+			SourceRef: appv1alpha1.SourceReference{Name: s.namespace},
+			Total:     appv1alpha1.MetricSelector{Metric: "http_requests_total"}, Bad: appv1alpha1.MetricSelector{Matchers: []string{`code="500"`}},
+			RatioObjective: appv1alpha1.RatioObjective{Threshold: &appv1alpha1.RatioThreshold{Max: "1%", Consecutive: 1, MinEvents: 20}},
+		}},
+	}
+	return s.createReady(ctx, policy, func() []metav1.Condition { return policy.Status.Conditions })
+}
+
+// createReady creates an object, and waits until the manager has found it usable.
+func (s *stage) createReady(ctx context.Context, object client.Object, conditions func() []metav1.Condition) error {
+	what := fmt.Sprintf("%T %s", object, object.GetName())
+	if err := s.write(ctx, what, func(ctx context.Context) error { return ignoreExists(s.kube.Create(ctx, object)) }); err != nil {
+		return err
+	}
+	return until(ctx, what, func(ctx context.Context) error {
+		err := s.kube.Get(ctx, client.ObjectKeyFromObject(object), object)
+		if err == nil && !meta.IsStatusConditionTrue(conditions(), appv1alpha1.ConditionReady) {
+			err = errors.New("it isn't ready")
+		}
+		return err
+	})
+}
+
+// asked waits until the source was asked about the release that fails.
+func (s *stage) asked(ctx context.Context) error {
+	return until(ctx, "a query", func(context.Context) error {
+		if records := s.calls.Records(s.namespace); len(records) == s.source.before || records[len(records)-1].Status != http.StatusOK {
+			return errors.New("the source wasn't asked")
+		}
+		return nil
+	})
+}
+
+// decided waits for a verdict and a reason of the check of errors.
+func decided(verdict string) step {
+	return func(s *stage, ctx context.Context) error {
+		return until(ctx, "the verdict "+verdict, func(ctx context.Context) error {
+			_, record, err := s.current(ctx)
+			if err != nil {
+				return err
+			}
+			found := "none"
+			for _, result := range record.Status.Checks {
+				if result.Name == "errors" {
+					found = string(result.Verdict) + " " + result.Reason
+				}
+			}
+			if found != verdict {
+				return fmt.Errorf("it is %s", found)
+			}
+			return nil
+		})
+	}
+}
+
+// crash makes the pod of the first batch crash, again and again.
+func (s *stage) crash(ctx context.Context) error {
+	return s.write(ctx, "a pod that crashes", func(ctx context.Context) error {
+		_, record, err := s.current(ctx)
+		if err != nil {
+			return err
+		}
+		batch := &appv1alpha1.ChangePod{}
+		if err := s.kube.Get(ctx, s.key(decide.ChangePodName(record.Name, 1)), batch); err != nil {
+			return err
+		}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: batch.Spec.PodInfos[0].Pod}}
+		return s.kube.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"local.altershield.io/crash":"now"}}}`)))
+	})
+}
