@@ -32,7 +32,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -162,11 +164,20 @@ func (h *half) scrape(ctx context.Context) (address string, err error) {
 	if err != nil {
 		return "", err
 	}
-	pods, err := serve(ctx, prometheus.Requests(h.lab.Kube), anyPort, "")
+	// A scrape that takes too long ends all series, so the pods are watched.
+	pods, err := cache.New(h.lab.Plane.Config(), cache.Options{Scheme: h.lab.Kube.Scheme()})
+	if err != nil {
+		return "", fmt.Errorf("watching the pods that are scraped: %w", err)
+	}
+	go func() { _ = pods.Start(ctx) }() // ends with the context
+	if _, err := pods.GetInformer(ctx, &corev1.Pod{}); err != nil {
+		return "", fmt.Errorf("watching the pods that are scraped: %w", err)
+	}
+	metrics, err := serve(ctx, prometheus.Requests(pods), anyPort, "")
 	if err != nil {
 		return "", err
 	}
-	address, h.stopScraping, err = programs.StartScraping(ctx, h.dir, pods)
+	address, h.stopScraping, err = programs.StartScraping(ctx, h.dir, metrics)
 	return address, err
 }
 

@@ -53,11 +53,11 @@ func (p Programs) Start(ctx context.Context, dir, samples string) (address strin
 	return p.start(ctx, dir, "{}")
 }
 
-// StartScraping starts a Prometheus in an empty folder that scrapes the path /metrics of a host and port every second, and keeps the labels
+// StartScraping starts a Prometheus in an empty folder that scrapes the path /metrics of a host and port every two seconds, and keeps the labels
 // of its series. It returns its address once it is ready, and ends by stop, which waits for that.
 func (p Programs) StartScraping(ctx context.Context, dir, target string) (address string, stop func(), err error) {
 	return p.start(ctx, dir, fmt.Sprintf(
-		`{scrape_configs: [{job_name: pods, honor_labels: true, scrape_interval: 1s, scrape_timeout: 1s, static_configs: [{targets: [%q]}]}]}`, target))
+		`{scrape_configs: [{job_name: pods, honor_labels: true, scrape_interval: 2s, scrape_timeout: 2s, static_configs: [{targets: [%q]}]}]}`, target))
 }
 
 func (p Programs) start(ctx context.Context, dir, config string) (address string, stop func(), err error) {
