@@ -148,13 +148,7 @@ var _ = Describe("A VerificationPolicy that looks at the health of pods", func()
 		checkedBy(ctx, namespace, "Enforce", 5)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		Eventually(func() int { return len(changePods(ctx, namespace)) }).Should(Equal(5))
-		Eventually(func() []string {
-			var reasons []string
-			for _, batch := range changePods(ctx, namespace) {
-				reasons = append(reasons, string(batch.Status.Status)+" "+reason(batch.Status.Conditions, "Verified"))
-			}
-			return reasons
-		}).Should(ContainElement("PostWait Baking"))
+		Eventually(batches(ctx, namespace)).Should(ContainElement("PostWait Baking"))
 		verified(ctx, namespace, "sleep")
 		for _, batch := range changePods(ctx, namespace) {
 			Expect(batch.Status.Message).To(Equal("PostFinish"))

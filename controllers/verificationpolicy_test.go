@@ -42,6 +42,67 @@ var _ = Describe("The VerificationPolicy builtin of an operator that started bef
 	})
 })
 
+var _ = Describe("A VerificationPolicy that is changed in mid-release", func() {
+	BeforeEach(patient)
+	BeforeEach(withoutBuiltIn)
+
+	const baking = "PostWait Baking"
+	const passed = "ExecuteDone CheckNotConfigured" // no policy enforces a check for a time
+
+	remove := func(ctx context.Context, namespace string) {
+		output, err := kubectl(ctx, "-n", namespace, "delete", "vpol", "own")
+		Expect(err).NotTo(HaveOccurred(), output)
+	}
+	to := func(mode string) func(context.Context, string) {
+		return func(ctx context.Context, namespace string) { checkedBy(ctx, namespace, mode, 600) }
+	}
+
+	DescribeTable("checks the release as docs/verification.md says", func(
+		ctx context.Context, mode, batch string, change func(context.Context, string), checks, next string,
+	) {
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		if mode != "" {
+			checkedBy(ctx, namespace, mode, 600)
+		}
+		output, err := release(ctx, namespace, "1234")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(batches(ctx, namespace)).Should(ContainElement(batch))
+
+		change(ctx, namespace)
+		second := verified(ctx, namespace, "sleep").Spec.Reversion
+		Eventually(releases(ctx, namespace)).Should(HaveLen(1))
+		crash("now", 1)(ctx, podsAt(ctx, namespace, second))
+		Eventually(troubles(ctx, namespace, second)).Should(ContainElement("CrashLoopBackOff"))
+		Eventually(func() string { return checksOf(ctx, namespace) }).Should(Equal(checks))
+		Consistently(releases(ctx, namespace)).Should(Equal(map[string]string{"sleep--x--" + second: "Success"}))
+		Expect(failedPods(ctx, namespace)).To(BeEmpty())
+
+		output, err = release(ctx, namespace, "12345")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(batches(ctx, namespace)).Should(ContainElement(next))
+	},
+		Entry("if it is deleted: the batches pass, and nothing fails", "Enforce", baking, remove, "0/0", passed),
+		Entry("if its mode is lowered: the batches pass, and failures only show", slow, "Enforce", baking, to("Observe"), "0/1, pods Fail", passed),
+		Entry("if its mode is raised: failures of this release only show", slow, "Observe", passed, to("Enforce"), "0/1, pods Fail", baking),
+		Entry("if it is created then: only the next release is checked", slow, "", passed, to("Enforce"), "<none>", baking),
+	)
+})
+
+// batches returns the phases of the batches of the present release of a namespace, and the reasons of their conditions.
+func batches(ctx context.Context, namespace string) func() []string {
+	return func() (phases []string) {
+		release := "sleep--x--" + labelsOf(ctx, namespace)()[versionLabel]
+		for _, batch := range changePods(ctx, namespace) {
+			if strings.HasPrefix(batch.Name, release) {
+				phases = append(phases, string(batch.Status.Status)+" "+reason(batch.Status.Conditions, "Verified"))
+			}
+		}
+		return phases
+	}
+}
+
 var _ = Describe("The commands of docs/verification.md for VerificationPolicies", func() {
 	It("let release managers write those of a namespace, which editors and admins can't", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
