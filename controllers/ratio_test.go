@@ -69,7 +69,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		Eventually(func() string {
 			output, _ := kubectl(ctx, "-n", namespace, "get", "cw", "-o", `jsonpath={.items[0].status.checks[0]['verdict','reason']}`)
 			return output
-		}).WithTimeout(2 * time.Minute).Should(Equal("Inconclusive SourceUnavailable"), "a minute after the release was verified")
+		}).WithTimeout(2*time.Minute).Should(Equal("Inconclusive SourceUnavailable"), "a minute after the release was verified")
 		Expect(failedPods(ctx, namespace)).To(BeEmpty())
 	})
 

@@ -131,7 +131,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
 			Clock: options.Clock, Tracer: options.Tracer, Settings: reader, Rules: options.Rules, Sources: sources,
-			Asker:    &plugin.Asker{Sources: sources, Client: kube, Live: live, Clock: options.Clock},
+			Asker:    &plugin.Asker{Sources: sources, Client: kube, Live: live, Jobs: direct, Clock: options.Clock},
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},
 		"ChangePod": &changepod.Reconciler{

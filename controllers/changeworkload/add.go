@@ -103,7 +103,7 @@ type Reconciler struct {
 	Rules *rule.Compiler
 	// Sources are the sources of metrics.
 	Sources *metricsource.Sources
-	// Asker asks plug-ins, and reads conditions.
+	// Asker asks plug-ins, reads conditions, and runs Jobs.
 	Asker *plugin.Asker
 	// Verifier checks the batches, and gets the releases if it is an Announcer; nil where there is none.
 	Verifier verifier.Verifier

@@ -94,6 +94,7 @@ func inconclusiveReasons() map[appv1alpha1.CheckType]string {
 		appv1alpha1.CheckPodHealth: appv1alpha1.ReasonCommonCause, appv1alpha1.CheckRule: appv1alpha1.ReasonEvaluationError,
 		appv1alpha1.CheckRatio: lowTraffic, appv1alpha1.CheckLatency: lowTraffic, appv1alpha1.CheckGauge: noData, appv1alpha1.CheckAlerts: noData,
 		appv1alpha1.CheckQuery: noData, appv1alpha1.CheckHTTP: plugin.ReasonUndecided, appv1alpha1.CheckCondition: plugin.ReasonConditionUnknown,
+		appv1alpha1.CheckJob: plugin.ReasonJobTimedOut,
 	}
 }
 

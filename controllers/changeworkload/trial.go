@@ -34,9 +34,6 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 )
 
-// jobCreation is how to permit trials.
-const jobCreation = "the operator may create Jobs only with the ClusterRole of config/components/job-creation (chart: jobCreation.enabled)"
-
 // tryAndOrder starts the trial of a release, and makes the call of the verifier, as decided. retry is the time until the next attempt of
 // the latter, 0 where none is needed.
 func (r *Reconciler) tryAndOrder(
@@ -78,7 +75,7 @@ func (r *Reconciler) try(ctx context.Context, record *appv1alpha1.ChangeWorkload
 	case scope.IsEnding(err):
 		return nil
 	case apierrors.IsForbidden(err):
-		err = fmt.Errorf("%s was not created: %s: %w", name, jobCreation, err)
+		err = fmt.Errorf("%s was not created: %s: %w", name, scope.JobCreation, err)
 	case !scope.IsDenied(err):
 		return fmt.Errorf("creating %s in namespace %s: %w", name, record.Namespace, err)
 	}

@@ -84,7 +84,7 @@ func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1
 		}
 	case check.Rule != nil:
 		return e.seen.Rules.Judge(e.seen.Pods, check.Rule)
-	case check.HTTP != nil, check.Condition != nil:
+	case check.HTTP != nil, check.Condition != nil, check.Job != nil:
 		return e.judgeAnswer(policy, check)
 	case hasLooks(check.Type):
 		return e.judgeMetrics(policy, check)

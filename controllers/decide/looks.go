@@ -54,7 +54,7 @@ func AskedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now t
 func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) (questions []plugin.Question) {
 	began := time.Unix(workload.Spec.CreateTimeUnix, 0)
 	for policy, check := range looking(workload, pods, now) {
-		if check.HTTP == nil && check.Condition == nil {
+		if check.HTTP == nil && check.Condition == nil && check.Job == nil {
 			continue
 		}
 		interval, last := max(intervalOf(policy), time.Second), termsOf(policy, &workload.Status, now).Ended
@@ -66,7 +66,7 @@ func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now tim
 		question := plugin.Question{
 			ID:     fmt.Sprintf("%s/%d/%s/%s/%d", workload.UID, workload.Spec.Release, policy.UID, check.Name, look),
 			Policy: policy.Policy, Check: check.Name, Mode: LowerMode(policy.Mode, check.Mode), Look: look, Last: last, Until: at.Add(interval),
-			HTTP: check.HTTP, Condition: check.Condition,
+			HTTP: check.HTTP, Condition: check.Condition, Job: check.Job, Run: runOf(workload, pods, policy, check),
 		}
 		if isAsynchronous(check) {
 			if known := storedResult(workload.Status.Checks, policy, check, now); isReported(&known) {
@@ -80,8 +80,25 @@ func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now tim
 	return questions
 }
 
-// looking returns the checks of a release with these pods that look now. What failed isn't looked at again, nor is a release without finished
-// pods, or one that is suspended.
+// runOf identifies the Job of a check, which has the same name whenever it is asked about.
+func runOf(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck) plugin.Run {
+	if check.Job == nil {
+		return plugin.Run{}
+	}
+	run := plugin.Run{
+		Name: checkJobName(pods.Name, workload, policy.UID, check.Name), Record: workload.Name, UID: workload.UID,
+		Release: BatchOfLabel(workload.UID, workload.Spec.Release), Labels: map[string]string{},
+	}
+	for _, key := range []string{appv1alpha1.LabelDeploymentName, appv1alpha1.LabelWorkload} {
+		if name, found := workload.Labels[key]; found {
+			run.Labels[key] = name
+		}
+	}
+	return run
+}
+
+// looking returns the checks of a release with these pods that look now. What failed isn't looked at again, nor is a Job with a verdict, a
+// release without finished pods, or one that is suspended.
 func looking(
 	workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time,
 ) iter.Seq2[*appv1alpha1.AppliedPolicy, *appv1alpha1.VerificationCheck] {
@@ -94,9 +111,9 @@ func looking(
 			policy := &workload.Status.Verification.Policies[i]
 			for j := range policy.Checks {
 				check := &policy.Checks[j]
-				looks := hasLooks(check.Type) && slices.Contains(watched, policy.UID) &&
-					storedResult(workload.Status.Checks, policy, check, now).Verdict != appv1alpha1.CheckFail
-				if looks && !yield(policy, check) {
+				verdict := storedResult(workload.Status.Checks, policy, check, now).Verdict
+				isOver := verdict == appv1alpha1.CheckFail || check.Job != nil && verdict != appv1alpha1.CheckPending
+				if hasLooks(check.Type) && slices.Contains(watched, policy.UID) && !isOver && !yield(policy, check) {
 					return
 				}
 			}

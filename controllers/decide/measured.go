@@ -49,7 +49,7 @@ func Measured(check *appv1alpha1.VerificationCheck) measure.Check {
 func hasLooks(check appv1alpha1.CheckType) bool {
 	switch check {
 	case appv1alpha1.CheckRatio, appv1alpha1.CheckLatency, appv1alpha1.CheckGauge, appv1alpha1.CheckAlerts, appv1alpha1.CheckQuery,
-		appv1alpha1.CheckHTTP, appv1alpha1.CheckCondition:
+		appv1alpha1.CheckHTTP, appv1alpha1.CheckCondition, appv1alpha1.CheckJob:
 		return true
 	default:
 		return false

@@ -24,6 +24,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
 const (
@@ -58,6 +60,18 @@ func ChangePodNumber(name string) int64 {
 // BatchOfLabel returns the value of LabelBatchOf on the ChangePods of a release.
 func BatchOfLabel(changeWorkload types.UID, release int64) string {
 	return string(changeWorkload) + "." + strconv.FormatInt(release, 10)
+}
+
+// checkJobName returns <workload>-<check>-<release>-<hash>, the name of the Job of a check, shortened to what a label can hold. The hash is that
+// of the record, the release, the policy and the check: a workload that is created again begins with release 1.
+func checkJobName(name string, record *appv1alpha1.ChangeWorkload, policy types.UID, check string) string {
+	release := strconv.FormatInt(record.Spec.Release, 10)
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(record.UID), release, string(policy), check}, "/")))
+	name = strings.ReplaceAll(name, ".", "-") + "-" + check + "-" + release
+	if room := validation.LabelValueMaxLength - hashLength - 1; len(name) > room {
+		name = strings.TrimRight(name[:room], "-")
+	}
+	return name + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // LabelValue returns a name as a label value, shortened as by ShortName where it is too long.

@@ -45,7 +45,9 @@ type Asker struct {
 	// Client creates ChangeVerdicts, and reads them from the cache.
 	Client client.Client
 	// Live reads objects of any kind from the API server.
-	Live  client.Reader
+	Live client.Reader
+	// Jobs creates and deletes Jobs.
+	Jobs  client.Writer
 	Clock clock.PassiveClock
 
 	mutex sync.Mutex
@@ -73,6 +75,8 @@ func (a *Asker) ask(ctx context.Context, release *checks.Scene, asked *plugin.Qu
 		return a.await(ctx, release, asked)
 	case asked.HTTP != nil:
 		return a.once(ctx, release, asked, a.post)
+	case asked.Job != nil:
+		return a.once(ctx, release, asked, a.run)
 	default:
 		return a.once(ctx, release, asked, a.read)
 	}

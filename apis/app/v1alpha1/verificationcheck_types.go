@@ -18,7 +18,7 @@ package v1alpha1
 
 // CheckType is what a check looks at.
 //
-// +kubebuilder:validation:Enum=PodHealth;Rule;Ratio;Latency;Gauge;Alerts;Query;HTTP;Condition
+// +kubebuilder:validation:Enum=PodHealth;Rule;Ratio;Latency;Gauge;Alerts;Query;HTTP;Condition;Job
 type CheckType string
 
 const (
@@ -40,6 +40,8 @@ const (
 	CheckHTTP CheckType = "HTTP"
 	// CheckCondition reads a condition of an object.
 	CheckCondition CheckType = "Condition"
+	// CheckJob runs a script.
+	CheckJob CheckType = "Job"
 )
 
 // PodSignal is a trouble that the status of a pod shows.
@@ -106,6 +108,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.query) == (self.type == 'Query')",message="query is needed for type Query, and for it only"
 // +kubebuilder:validation:XValidation:rule="has(self.http) == (self.type == 'HTTP')",message="http is needed for type HTTP, and for it only"
 // +kubebuilder:validation:XValidation:rule="has(self.condition) == (self.type == 'Condition')",message="condition is needed for type Condition, and for it only"
+// +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="job is needed for type Job, and for it only"
 type VerificationCheck struct {
 	// name identifies the check in its policy.
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
@@ -113,7 +116,7 @@ type VerificationCheck struct {
 	Name string `json:"name"`
 	// type is what the check looks at: PodHealth for the status of the pods, Rule for an expression over them, Ratio for counters, Latency for
 	// the time of requests, Gauge for a value of each pod, Alerts for those that fire, Query for one of PromQL,
-	// HTTP for a plug-in, Condition for a condition of an object.
+	// HTTP for a plug-in, Condition for a condition of an object, Job for a script.
 	Type CheckType `json:"type"`
 	// mode is what follows if the check fails. It may be lower than that of the policy, in the order Observe, Warn, Enforce; a higher
 	// one has no effect.
@@ -153,4 +156,7 @@ type VerificationCheck struct {
 	// condition configures a check of the type Condition.
 	// +optional
 	Condition *ConditionCheck `json:"condition,omitempty"`
+	// job configures a check of the type Job.
+	// +optional
+	Job *JobCheck `json:"job,omitempty"`
 }

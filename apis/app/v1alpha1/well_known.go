@@ -65,6 +65,12 @@ const (
 	// LabelBatchOf on a ChangePod holds the UID of its ChangeWorkload and the number of its release, as <uid>.<number>, so
 	// that one request deletes the batches of a release. Written by the ChangeWorkload reconciler when it opens a batch.
 	LabelBatchOf = "altershield.defense.antgroup.com/batch-of"
+
+	// LabelCheck on a Job and on its pod names the check of a VerificationPolicy, of the type Job. Written by the ChangeWorkload reconciler when
+	// it creates the Job.
+	LabelCheck = "altershield.defense.antgroup.com/check"
+	// LabelCheckOf on a Job of a check and on its pod holds the release, as LabelBatchOf does. Written with LabelCheck.
+	LabelCheckOf = "altershield.defense.antgroup.com/check-of"
 )
 
 // Annotations.

@@ -130,6 +130,9 @@ func IsThere(ctx context.Context, live client.Reader, kind workload.Kind, object
 	return found.UID == object.GetUID() && found.DeletionTimestamp == nil, nil
 }
 
+// JobCreation is how to permit the operator to create Jobs.
+const JobCreation = "the operator may create Jobs only with the ClusterRole of config/components/job-creation (chart: jobCreation.enabled)"
+
 // IsEnding reports whether an object could not be created because its namespace is being deleted. A retry would not help.
 func IsEnding(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)

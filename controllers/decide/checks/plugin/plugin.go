@@ -14,13 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package plugin judges a release by what others say of it: a plug-in, which is asked by HTTP, or a condition of an object.
+// Package plugin judges a release by what others say of it: a plug-in, which is asked by HTTP, a condition of an object, or a script in a Job.
 package plugin
 
 import (
 	"strings"
 	"time"
 	"unicode"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
@@ -45,6 +47,16 @@ const (
 	ReasonObjectMissing = "ObjectMissing"
 	// ReasonReadFailed means that the object can't be read.
 	ReasonReadFailed = "ReadFailed"
+	// ReasonJobRunning means that the script hasn't ended.
+	ReasonJobRunning = "JobRunning"
+	// ReasonJobTimedOut means that the script didn't end in its time.
+	ReasonJobTimedOut = "JobTimedOut"
+	// ReasonJobDenied means that the API server doesn't accept the Job.
+	ReasonJobDenied = "JobDenied"
+	// ReasonJobNotStarted means that the script can't run, such as for its image, or a quota.
+	ReasonJobNotStarted = "JobNotStarted"
+	// ReasonJobInterrupted means that the script ended for a reason that isn't its own, such as an eviction, or a lack of memory.
+	ReasonJobInterrupted = "JobInterrupted"
 )
 
 // maxText is the most characters that are taken from a text of others.
@@ -63,11 +75,27 @@ type Question struct {
 	Last bool
 	// Until is when the look is over.
 	Until time.Time
-	// HTTP or Condition is who is asked.
+	// HTTP, Condition or Job is who is asked.
 	HTTP      *appv1alpha1.HTTPCheck
 	Condition *appv1alpha1.ConditionCheck
+	Job       *appv1alpha1.JobCheck
 	// Verdict is where the answer is awaited, nil for one that is given at once. It has a UID once it exists.
 	Verdict *appv1alpha1.ChangeVerdict
+	// Run identifies the Job.
+	Run Run
+}
+
+// Run identifies the Job of a check of a release.
+type Run struct {
+	// Name is that of the Job.
+	Name string
+	// Record and UID are those of the ChangeWorkload, which owns the Job.
+	Record string
+	UID    types.UID
+	// Release is the value of LabelCheckOf.
+	Release string
+	// Labels are those of the record that name the workload.
+	Labels map[string]string
 }
 
 // Answer is what others say of a release. The zero value is that of a question that was never asked.

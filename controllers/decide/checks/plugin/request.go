@@ -115,17 +115,27 @@ func requestPods(pods []checks.Pod, most int) []requestPod {
 	return listed
 }
 
-// parameters returns the values of parameters. A variable is a value of its own, so that a value can't be made of others.
+// parameters returns the values of parameters.
 func parameters(release *checks.Scene, spec map[string]appv1alpha1.ParameterValue) map[string]appv1alpha1.ParameterValue {
-	variables := map[appv1alpha1.ParameterValue]string{
-		"$namespace": release.Namespace, "$workload": release.Name, "$kind": release.Kind, "$version": release.Version,
-	}
-	values := make(map[string]appv1alpha1.ParameterValue, len(spec))
+	of, values := variables(release), make(map[string]appv1alpha1.ParameterValue, len(spec))
 	for name, value := range spec {
-		if of, isVariable := variables[value]; isVariable {
-			value = appv1alpha1.ParameterValue(of)
-		}
-		values[name] = value
+		values[name] = of.value(value)
 	}
 	return values
+}
+
+// replacements are the values of variables.
+type replacements map[appv1alpha1.ParameterValue]string
+
+// variables returns the values of the variables of all checks.
+func variables(release *checks.Scene) replacements {
+	return replacements{"$namespace": release.Namespace, "$workload": release.Name, "$kind": release.Kind, "$version": release.Version}
+}
+
+// value returns the value of a parameter. A variable is a value of its own, so that a value can't be made of others.
+func (r replacements) value(of appv1alpha1.ParameterValue) appv1alpha1.ParameterValue {
+	if value, isVariable := r[of]; isVariable {
+		return appv1alpha1.ParameterValue(value)
+	}
+	return of
 }
