@@ -116,11 +116,12 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		}
 		commands = append(commands, blocks("plugins.md", "A first plug-in")...)
 		commands = append(commands, blocks("plugins.md", "Conditions")...)
+		commands = append(commands, blocks("plugins.md", "Jobs")...)
 		bash(ctx, strings.ReplaceAll(strings.Join(commands, ""), "-n default", "-n "+namespace))
 		bash(ctx, "kubectl wait -n "+namespace+" vpol --all --for=condition=Ready --timeout=1m")
 		output, err := kubectl(ctx, "-n", namespace, "get", "vpol", "-o", "jsonpath={.items[*].metadata.name}")
 		Expect(err).NotTo(HaveOccurred(), output)
-		Expect(strings.Fields(output)).To(HaveLen(6))
+		Expect(strings.Fields(output)).To(HaveLen(7))
 	})
 
 	It("is denied where a matcher is none", func(ctx context.Context) {

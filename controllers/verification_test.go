@@ -143,6 +143,47 @@ var _ = Describe("A VerificationPolicy that looks at the health of pods", func()
 		Expect(bash(ctx, spread)).To(HaveSuffix("newPods.size() < 3 || newPods.map(p, p.node).distinct().size() >= 2"))
 	})
 
+	It("runs a Job once a release, whose exit code decides", slow, func(ctx context.Context) {
+		bash(ctx, "kubectl apply -f config/components/job-creation/role.yaml")
+		namespace := controlledNamespace(ctx)
+		output, err := kubectlWith(ctx, fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy",
+			"metadata": {"namespace": %q, "name": "own"}, "spec": {"mode": "Enforce", "bakeSeconds": 30, "intervalSeconds": 10, "checks": [
+			{"name": "smoke", "type": "Job", "job": {"image": "busybox", "timeoutSeconds": 600, "env": [{"name": "RELEASE", "value": "$release"}]}}]}}`, namespace), "apply", "-f", "-")
+		Expect(err).NotTo(HaveOccurred(), output)
+		Expect(output).To(ContainSubstring("spec.checks[0].job is Inconclusive if it takes longer than bakeSeconds and watchSeconds"))
+		jobs := func() string {
+			output, _ := kubectl(ctx, "-n", namespace, "get", "jobs", "-o",
+				`jsonpath={range .items[*]}{.metadata.labels.altershield\.defense\.antgroup\.com/check} {.spec.template.spec.containers[0].env[0].value}{.metadata.labels.admission-webhook-altershield\.antgroup\.com/version};{end}`)
+			return output
+		}
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		first := verified(ctx, namespace, "sleep")
+		Expect(first.Status.Verification.Progress).To(Equal("1/1"))
+		Expect(first.Status.Checks[0].Message).To(MatchRegexp(`^Job sleep-smoke-1-\w{10}: exit code 0$`))
+		Expect(jobs()).To(Equal("smoke 1;"), "it has no version, so it is not under change control")
+		Expect(releases(ctx, namespace)()).To(Equal(map[string]string{first.Name: "Success"}))
+
+		By("running a script that fails")
+		output, err = kubectl(ctx, "-n", namespace, "patch", "vpol", "own", "--type=json", "-p", `[{"op":"replace","path":"/spec/checks/0/job/image","value":"busybox:missing"}]`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		output, err = release(ctx, namespace, "2")
+		Expect(err).NotTo(HaveOccurred(), output)
+		var pods corev1.PodList
+		Eventually(func() []corev1.Pod {
+			Expect(kube.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"altershield.defense.antgroup.com/check": "smoke"})).To(Succeed())
+			return pods.Items
+		}).WithTimeout(time.Minute).Should(HaveExactElements(HaveField("Spec.Containers", HaveExactElements(HaveField("Env", HaveExactElements(HaveField("Value", "2")))))))
+		Expect(jobs()).To(Equal("smoke 2;"), "the Job of the release before is gone")
+		output, err = kubectl(ctx, "-n", namespace, "patch", "pod", pods.Items[0].Name, "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed","containerStatuses":[
+			{"name":"check","image":"busybox","imageID":"","ready":false,"restartCount":0,"state":{"terminated":{"exitCode":1,"reason":"Error","message":"no healthz\n","startedAt":"2026-01-01T00:00:00Z","finishedAt":"2026-01-01T00:00:01Z"}}}]}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		Eventually(func() []string { return failedPods(ctx, namespace) }).WithTimeout(time.Minute).Should(ContainElement(
+			MatchRegexp(`^sleep-\S+ Job sleep-smoke-2-\w{10}: exit code 1: no healthz \(VerificationPolicy ` + namespace + `/own smoke\)$`)))
+		output, err = release(ctx, namespace, "denied")
+		Expect(err).To(HaveOccurred(), output)
+		Expect(output).To(ContainSubstring("suspend"))
+	})
+
 	It("delays a batch until its pods have been checked for long enough, and fails it meanwhile", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		checkedBy(ctx, namespace, "Enforce", 5)

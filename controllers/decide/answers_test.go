@@ -17,6 +17,7 @@ limitations under the License.
 package decide_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -116,9 +117,88 @@ func TestQuestions(t *testing.T) {
 				g.Expect(asked.ID).To(ContainSubstring("/" + asked.Check + "/"))
 				g.Expect(asked.HTTP != nil).To(Equal(asked.Check == "drift"))
 				g.Expect(asked.Condition != nil).To(Equal(asked.Check == "tested"))
+				g.Expect(asked.Job).To(BeNil())
+				g.Expect(asked.Run).To(Equal(plugin.Run{}))
 				g.Expect(asked.Until).To(Equal(row.at.Truncate(15 * time.Second).Add(15 * time.Second)))
 			}
 			g.Expect(told).To(Equal(row.expected))
+		})
+	}
+}
+
+// ofSmoke has a policy run a Job.
+func ofSmoke(policy *appv1alpha1.VerificationPolicy) {
+	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "smoke", Type: "Job", Job: &appv1alpha1.JobCheck{}}}
+	policy.Spec.IntervalSeconds, policy.Spec.BakeSeconds = 15, 120
+}
+
+func TestQuestionsIdentifyAJob(t *testing.T) {
+	policy := checking("web", "Enforce", ofSmoke)
+	ask := func(name string, change func(*appv1alpha1.ChangeWorkload), at time.Time) plugin.Run {
+		g := NewWithT(t)
+		workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)))
+		workload.Name, workload.UID, workload.Spec.Release, workload.Status.ObservedRelease = "record", "uid", 3, 3
+		workload.Labels = map[string]string{"altershield.defense.antgroup.com/workload": "statefulsets.db", "team": "a"}
+		change(workload)
+		questions := decide.Questions(workload, &checks.Scene{Name: name, New: []checks.Pod{{}}}, at)
+		g.Expect(questions).To(HaveLen(1))
+		g.Expect(questions[0].Job).NotTo(BeNil())
+		return questions[0].Run
+	}
+	same := func(*appv1alpha1.ChangeWorkload) {}
+	g, run := NewWithT(t), ask("db.main", same, now)
+	g.Expect(run).To(Equal(plugin.Run{
+		Name: "db-main-smoke-3-65f5147fff", Record: "record", UID: "uid", Release: "uid.3", Labels: map[string]string{"altershield.defense.antgroup.com/workload": "statefulsets.db"},
+	}))
+	g.Expect(ask("db.main", same, now.Add(time.Hour))).To(Equal(run), "the same at each look")
+	g.Expect(ask("db.main", func(workload *appv1alpha1.ChangeWorkload) { workload.UID = "other" }, now).Name).To(HavePrefix("db-main-smoke-3-"))
+	g.Expect(ask("db.main", func(workload *appv1alpha1.ChangeWorkload) { workload.UID = "other" }, now).Name).NotTo(Equal(run.Name))
+	g.Expect(ask("db.main", func(workload *appv1alpha1.ChangeWorkload) {
+		workload.Spec.Release, workload.Status.ObservedRelease = 4, 4
+	}, now).Name).To(HavePrefix("db-main-smoke-4-"))
+	g.Expect(ask("db.main", func(workload *appv1alpha1.ChangeWorkload) { workload.Status.Verification.Policies[0].UID = "other" }, now).Name).NotTo(Equal(run.Name))
+	long := ask(strings.Repeat("a", 51)+".b", same, now).Name
+	g.Expect(long).To(HavePrefix(strings.Repeat("a", 51) + "-"))
+	g.Expect(len(long)).To(BeNumerically("<=", 63))
+	g.Expect(long).NotTo(ContainSubstring("--"))
+}
+
+func TestDecideChecksAReleaseByAJobOnce(t *testing.T) {
+	says := func(answer plugin.Answer) seenOption {
+		return func(seen *decide.Observation) {
+			seen.Verification.Answers = map[decide.CheckID]plugin.Answer{{Policy: "shop/web", Name: "smoke"}: answer}
+		}
+	}
+	unasked := func(*decide.Observation) {}
+	known := func(verdict appv1alpha1.CheckVerdict) appv1alpha1.CheckResult {
+		return appv1alpha1.CheckResult{Policy: "shop/web", Name: "smoke", Type: "Job", Mode: "Enforce", Verdict: verdict, Reason: "Known", Message: "known"}
+	}
+	failing := func(policy *appv1alpha1.VerificationPolicy) { ofSmoke(policy); failingWithoutAnswer(policy) }
+	for name, row := range map[string]struct {
+		policy policyOption
+		known  []appv1alpha1.CheckResult
+		seen   seenOption
+		status string
+		checks string
+		asked  int
+	}{
+		"that runs":         {ofSmoke, nil, says(plugin.Answer{Verdict: "Inconclusive", Reason: "JobRunning"}), "Running", "shop/web smoke: Enforce Pending  ", 1},
+		"that passes":       {ofSmoke, nil, says(plugin.Answer{Verdict: "Pass", Reason: "CheckPassed", Message: "0", Final: true}), "Running", "shop/web smoke: Enforce Pass CheckPassed 0", 1},
+		"that fails":        {ofSmoke, nil, says(plugin.Answer{Verdict: "Fail", Reason: "CheckFailed", Message: "1", Final: true}), "Suspend", "shop/web smoke: Enforce Fail CheckFailed 1; sleep-1; sleep-2", 1},
+		"that takes long":   {ofSmoke, nil, says(plugin.Answer{Verdict: "Inconclusive", Reason: "JobTimedOut", Message: "late", Final: true}), "Running", "shop/web smoke: Enforce Inconclusive JobTimedOut late", 1},
+		"that must run":     {failing, nil, says(plugin.Answer{Verdict: "Inconclusive", Reason: "JobNotStarted", Message: "no image", Broken: true, Final: true}), "Suspend", "shop/web smoke: Enforce Fail JobNotStarted no image; sleep-1; sleep-2", 1},
+		"that passed":       {ofSmoke, []appv1alpha1.CheckResult{known("Pass")}, unasked, "Running", "shop/web smoke: Enforce Pass Known known", 0},
+		"that told nothing": {ofSmoke, []appv1alpha1.CheckResult{known("Inconclusive")}, unasked, "Running", "shop/web smoke: Enforce Inconclusive Known known", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			policy := checking("web", "Enforce", row.policy)
+			workload, observation := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy), row.known...)), see(5, under(policy), ran(1, 2), row.seen)
+			observation.Verification.Pods.New = observation.Verification.Pods.New[:2]
+			decision := decide.Decide(workload, observation, now)
+			g.Expect(string(decision.Status.Status)).To(Equal(row.status))
+			g.Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(row.checks))
+			g.Expect(decide.Questions(workload, observation.Verification.Pods, now)).To(HaveLen(row.asked))
 		})
 	}
 }

@@ -82,7 +82,7 @@ func problems(policy *appv1alpha1.VerificationPolicy, rules *rule.Compiler) (fou
 	return found
 }
 
-// advice warns of modes without an effect, of checks without the time to fail, and of queries that most sources don't answer.
+// advice warns of modes without an effect, of checks without the time to fail or to end, and of queries that most sources don't answer.
 func advice(policy *appv1alpha1.VerificationPolicy, system string) (warnings []string) {
 	spec := &policy.Spec
 	time := spec.BakeSeconds + spec.WatchSeconds
@@ -93,6 +93,10 @@ func advice(policy *appv1alpha1.VerificationPolicy, system string) (warnings []s
 				warnings = append(warnings, fmt.Sprintf("spec.checks[%d].%s never fails: it needs %d seconds, and bakeSeconds and watchSeconds are %d together",
 					i, field(check.Type), needed, time))
 			}
+		}
+		if check.Job != nil && check.Job.TimeoutSeconds > time {
+			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].job is Inconclusive if it takes longer than bakeSeconds and watchSeconds, which are %d together: timeoutSeconds is %d",
+				i, time, check.Job.TimeoutSeconds))
 		}
 		if check.Query != nil && policy.Namespace != system {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].query is answered only by a source with spec.prometheus.enforceNamespace", i))

@@ -77,6 +77,14 @@ func TestValidator(t *testing.T) {
 			spec.Checks[0].Type, spec.Checks[0].Ratio = "Ratio", &appv1alpha1.RatioCheck{}
 			spec.Checks[0].Ratio.Threshold = &appv1alpha1.RatioThreshold{Consecutive: 2}
 		}), "", nil},
+		{"a script with less time than it may take", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.BakeSeconds, spec.WatchSeconds = 60, 30
+			spec.Checks[0].Type, spec.Checks[0].Job = "Job", &appv1alpha1.JobCheck{TimeoutSeconds: 91}
+		}), "", []string{"spec.checks[0].job is Inconclusive if it takes longer than bakeSeconds and watchSeconds, which are 90 together: timeoutSeconds is 91"}},
+		{"a script with enough time", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.BakeSeconds, spec.WatchSeconds = 60, 30
+			spec.Checks[0].Type, spec.Checks[0].Job = "Job", &appv1alpha1.JobCheck{TimeoutSeconds: 90}
+		}), "", nil},
 		{"a query of one's own", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) { query(&spec.Checks[0]) }), "",
 			[]string{"spec.checks[0].query is answered only by a source with spec.prometheus.enforceNamespace"}},
 		{"a query of the platform", system, with(func(spec *appv1alpha1.VerificationPolicySpec) {

@@ -46,6 +46,16 @@ func TestVerificationPoliciesAreRefused(t *testing.T) {
 		"with a limit that is no number": {`type: Query, query: {` + source + `, query: "up", min: much}`, "min in body should match"},
 		"with an unknown variable":       {`type: HTTP, http: {` + source + `, parameters: {model: "$model"}}`, "$namespace, $workload, $kind"},
 		"with a condition of no kind":    {`type: Condition, condition: {apiVersion: v1, kind: pod, name: a, type: Ready}`, "kind in body should match"},
+		"with a job":                     {`type: Job, job: {image: a, command: [sh], env: [{name: A, value: $release}, {name: B, value: $(A)-b}, {name: C}], resources: {limits: {memory: 64Mi}}}`, ""},
+		"with a job of no type":          {`type: HTTP, http: {` + source + `}, job: {image: a}`, "job is needed for type Job, and for it only"},
+		"with a type of no job":          {`type: Job`, "job is needed for type Job, and for it only"},
+		"with a job of no image":         {`type: Job, job: {image: ""}`, "image in body should be at least 1 chars long"},
+		"with a job by root":             {`type: Job, job: {image: a, runAsUser: 0}`, "runAsUser in body should be greater than or equal to 1"},
+		"with a job of two hours":        {`type: Job, job: {image: a, timeoutSeconds: 7200}`, "timeoutSeconds in body should be less than or equal to 3600"},
+		"with a job of unknown values":   {`type: Job, job: {image: a, env: [{name: A, value: $cluster}]}`, "the variables of env are $namespace, $workload, $kind, $version and $release"},
+		"with a job of odd variables":    {`type: Job, job: {image: a, env: [{name: "A=B"}]}`, "name in body should match"},
+		"with a job of a long script":    {`type: Job, job: {image: a, command: [` + strings.Repeat("a", 4096) + `, b]}`, "command has at most 4096 characters in all"},
+		"with a job of long arguments":   {`type: Job, job: {image: a, args: [` + strings.Repeat("a", 4096) + `, b]}`, "args have at most 4096 characters in all"},
 		"with an unknown fallback":       {`type: PodHealth, onError: Hold`, `Unsupported value: "Hold": supported values: "Pass", "Fail"`},
 	} {
 		t.Run(name, func(t *testing.T) {

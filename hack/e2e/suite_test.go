@@ -100,6 +100,7 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("plays the documented walkthrough, and rolls back a release whose image can't be pulled", walksThrough)
 	It("rolls back a release whose container crashes again and again", takesBackACrashLoop)
 	It("suspends releases whose pods run out of memory, lose their readiness or crash after they were ready", checksPods)
+	It("suspends a release whose Job fails, and not one whose Job succeeds", runsScripts)
 	It("suspends, holds and rolls back releases of StatefulSets and DaemonSets", controlsSets)
 	It("checks a Job and a CronJob, releases to a node first, and controls a declared kind", controlsOtherKinds)
 	It("parks a release during a freeze, which a BreakGlass starts", freezes)

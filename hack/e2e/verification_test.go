@@ -26,7 +26,10 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 )
 
 // checksPods releases containers that get into trouble after they were ready, while only the VerificationPolicy builtin checks them.
@@ -65,4 +68,34 @@ func checksPods(ctx context.Context) {
 		_, err := release(ctx, namespace, "sleep", "denied")
 		Expect(err).To(MatchError(ContainSubstring("deployment sleep is suspended")))
 	}
+}
+
+// runsScripts checks two releases by a Job each, which exits with 0 and with 1.
+func runsScripts(ctx context.Context) {
+	kubectl(ctx, "apply", "-f", "config/components/job-creation/role.yaml")
+	namespace := controlledNamespace(ctx, "scripts")
+	Expect(kube.Create(ctx, &appv1alpha1.VerificationPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "smoke"},
+		Spec: appv1alpha1.VerificationPolicySpec{VerificationTerms: appv1alpha1.VerificationTerms{
+			Mode: "Enforce", BakeSeconds: 60, IntervalSeconds: 10, Checks: []appv1alpha1.VerificationCheck{{Name: "smoke", Type: "Job", Job: &appv1alpha1.JobCheck{
+				Image: "busybox", Command: []string{"/bin/sh", "-c", `id -u; test "$RELEASE" = 1 || { echo "release $RELEASE is bad"; exit 1; }`},
+				Env: []appv1alpha1.JobVariable{{Name: "RELEASE", Value: "$release"}}, TimeoutSeconds: 60,
+			}}},
+		}},
+	})).To(Succeed())
+	object := slowly(namespace, "sleep")
+	Expect(kube.Create(ctx, object)).To(Succeed())
+	result := func(ctx context.Context, record string) string {
+		return kubectl(ctx, "get", "cw", record, "-n", namespace, "-o", `jsonpath={range .status.checks[?(@.name=="smoke")]}{.verdict}, {.reason}, {.message}{end}`)
+	}
+	good := recordOf(object)
+	succeeds(ctx, namespace, good)
+	Expect(result(ctx, good)).To(MatchRegexp(`^Pass, CheckPassed, Job sleep-smoke-1-\w{10}: exit code 0$`))
+
+	bad, err := release(ctx, namespace, "sleep", "bad")
+	Expect(err).NotTo(HaveOccurred())
+	Eventually(ctx, outcome(namespace, bad)).Should(Equal("Suspend, PodsFailed"))
+	Expect(result(ctx, bad)).To(MatchRegexp(`^Fail, CheckFailed, Job sleep-smoke-2-\w{10}: exit code 1: 65532 release 2 is bad$`))
+	fmt.Print(kubectl(ctx, "get", "cw,jobs,pods", "-n", namespace))
+	Expect(kubectl(ctx, "get", "jobs", "-n", namespace, "-o", "jsonpath={.items[*].metadata.name}")).To(HavePrefix("sleep-smoke-2-"), "the Job of the release before is gone")
 }

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -131,8 +132,8 @@ func ofPod(what string, pod *corev1.Pod) Answer {
 		return final(Broken(ReasonJobNotStarted, printable(fmt.Sprintf("%s: %s", what, said(ended.Reason, ended.Message)))))
 	}
 	message := fmt.Sprintf("%s: exit code %d", what, ended.ExitCode)
-	if ended.Message != "" {
-		message += ": " + ended.Message
+	if told := strings.TrimSpace(ended.Message); told != "" {
+		message += ": " + told
 	}
 	return final(Answer{Verdict: appv1alpha1.CheckFail, Reason: appv1alpha1.ReasonCheckFailed, Message: printable(message)})
 }

@@ -166,6 +166,16 @@ func TestJudge(t *testing.T) {
 			plugin.Broken("SourceUnavailable", "HTTP 500"), soFar,
 			checks.Finding{Verdict: "Inconclusive", Reason: "SourceUnavailable", Message: "HTTP 500", Broken: true},
 		},
+		"a final pass": {
+			plugin.Answer{Verdict: "Pass", Reason: "CheckPassed", Message: "fine", Final: true},
+			checks.Finding{Verdict: "Pass", Reason: "CheckPassed", Message: "fine", Final: true, Again: time.Minute},
+			checks.Finding{Verdict: "Pass", Reason: "CheckPassed", Message: "fine", Final: true, Again: time.Minute},
+		},
+		"one that will never tell": {
+			plugin.Answer{Verdict: "Inconclusive", Reason: "JobTimedOut", Message: "late", Final: true},
+			checks.Finding{Verdict: "Inconclusive", Reason: "JobTimedOut", Message: "late"},
+			checks.Finding{Verdict: "Inconclusive", Reason: "JobTimedOut", Message: "late"},
+		},
 		"no question": {
 			plugin.Answer{}, soFar,
 			checks.Finding{Verdict: "Inconclusive", Reason: "NotAsked", Message: "no pod of the release finished, or it is suspended"},
