@@ -159,7 +159,7 @@ func TestAskerAsksOnceALook(t *testing.T) {
 	clock.Step(14 * time.Second)
 	status = http.StatusOK
 	g.Expect(ask("a/1").Reason).To(Equal("SourceUnavailable"), "in the same look")
-	g.Expect(ask("b/1").Message).To(Equal(" [31mfine"), "of another check")
+	g.Expect(ask("b/1").Message).To(Equal("[31mfine"), "of another check")
 	clock.Step(time.Second)
 	g.Expect(ask("a/2").Reason).To(Equal("CheckPassed"), "in the next look")
 	g.Expect(ask("a/2").Reason).To(Equal("CheckPassed"))

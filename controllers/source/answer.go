@@ -24,13 +24,15 @@ import (
 
 	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
+
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 // answerOf returns a value of the Prometheus API with at most so many series.
 func answerOf(value model.Value, warnings prometheusv1.Warnings, maxSeries int32) (Answer, error) {
 	answer := Answer{}
 	for _, warning := range warnings {
-		answer.Warnings = append(answer.Warnings, clean(warning))
+		answer.Warnings = append(answer.Warnings, oneline.Of(warning, maxMessage))
 	}
 	switch value := value.(type) {
 	case model.Matrix:

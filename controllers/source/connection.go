@@ -28,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 // secrets are the contents of Secrets by their names. Those that don't exist are missing.
@@ -68,7 +69,7 @@ func connect(spec *appv1alpha1.VerificationSourceSpec, from secrets) (connection
 		return connection{}, &Error{Kind: KindInvalid, Message: "spec.url is no URL with a host"}
 	}
 	if _, err := metav1.LabelSelectorAsSelector(spec.AllowedNamespaces); err != nil {
-		return connection{}, &Error{Kind: KindInvalid, Message: clean("spec.allowedNamespaces: " + err.Error())}
+		return connection{}, &Error{Kind: KindInvalid, Message: oneline.Of("spec.allowedNamespaces: "+err.Error(), maxMessage)}
 	}
 	to := connection{
 		address: address, header: http.Header{"User-Agent": {agent}},

@@ -24,11 +24,10 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 // Kind is why a source gave no answer, as a reason in CamelCase.
@@ -124,7 +123,7 @@ func reported(body []byte) string {
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Status != "error" || answer.Error == "" {
 		return ""
 	}
-	return ": " + clean(answer.Error)
+	return ": " + oneline.Of(answer.Error, maxMessage)
 }
 
 // retryAfter returns the pause for which a response asks, in seconds or until a date.
@@ -156,19 +155,5 @@ func ofFault(fault error, timeout time.Duration, maxBytes int32) *Error {
 	} else if asked, ok := errors.AsType[*url.Error](fault); ok {
 		message = asked.Err.Error()
 	}
-	return &Error{Kind: KindUnavailable, Message: clean(message), err: fault}
-}
-
-// clean returns a message in one line of printable characters that isn't too long.
-func clean(message string) string {
-	message = strings.Map(func(letter rune) rune {
-		if !unicode.IsPrint(letter) {
-			return ' '
-		}
-		return letter
-	}, strings.ToValidUTF8(message, " "))
-	if letters := []rune(message); len(letters) > maxMessage {
-		message = string(letters[:maxMessage-1]) + "…"
-	}
-	return message
+	return &Error{Kind: KindUnavailable, Message: oneline.Of(message, maxMessage), err: fault}
 }

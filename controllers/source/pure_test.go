@@ -137,7 +137,7 @@ func TestOfResponse(t *testing.T) {
 		"another path":         {404, "", "secret", "SourceUnavailable 0s the source failed (HTTP 404)"},
 		"another API":          {500, "", `{"error":"secret"}`, "SourceUnavailable 0s the source failed (HTTP 500)"},
 		"a redirect":           {302, "", "secret", "SourceUnavailable 0s the source redirects (HTTP 302), which the operator doesn't follow: correct spec.url"},
-		"a long message":       {500, "", `{"status":"error","error":"` + strings.Repeat("é", 300) + `"}`, "SourceUnavailable 0s the source failed (HTTP 500): " + strings.Repeat("é", 255) + "…"},
+		"a long message":       {500, "", `{"status":"error","error":"` + strings.Repeat("é", 300) + `"}`, "SourceUnavailable 0s the source failed (HTTP 500): " + strings.Repeat("é", 253) + "..."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			failure := ofResponse(row.status, http.Header{"Retry-After": {row.retry}}, []byte(row.body), now)

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 	"github.com/traas-stack/altershield-operator/controllers/source/tenancy"
 )
 
@@ -100,7 +101,7 @@ func (r *Reader) confine(query string) (string, error) {
 	}
 	confined, err := tenancy.Confine(query, r.Labels.Namespace, r.namespace)
 	if err != nil {
-		return "", &Error{Source: r.endpoint.name, Kind: KindBadQuery, Message: clean(err.Error()), err: err}
+		return "", &Error{Source: r.endpoint.name, Kind: KindBadQuery, Message: oneline.Of(err.Error(), maxMessage), err: err}
 	}
 	return confined, nil
 }

@@ -25,6 +25,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 // Values of resultCode with a meaning beyond their class.
@@ -120,7 +122,7 @@ func (e envelope) judge(call call) (result, error) {
 		kind = KindDeadlock
 	}
 	return "", &Error{
-		Call: call.action(), Kind: kind, Code: clean(string(e.Code), maxMessage), Message: cause(string(e.Message), maxMessage), err: kind.reason(),
+		Call: call.action(), Kind: kind, Code: oneline.Of(string(e.Code), maxMessage), Message: cause(string(e.Message), maxMessage), err: kind.reason(),
 	}
 }
 

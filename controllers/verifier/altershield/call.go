@@ -31,6 +31,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 	"github.com/traas-stack/altershield-operator/controllers/platform/tracing"
 )
 
@@ -116,7 +117,7 @@ func (c *Client) exchange(ctx context.Context, call call, query string, signed a
 	case fault != nil && ctx.Err() != nil:
 		err = &Error{Call: call.action(), Kind: KindCancelled, Message: ctx.Err().Error(), err: ctx.Err()}
 	case fault != nil:
-		err = &Error{Call: call.action(), Kind: KindUnreachable, Message: clean(c.describe(fault), maxMessage), err: fault}
+		err = &Error{Call: call.action(), Kind: KindUnreachable, Message: oneline.Of(c.describe(fault), maxMessage), err: fault}
 	default:
 		outcome, err = read(call, status, content, answer)
 	}

@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -76,7 +77,7 @@ func ParseCallback(body []byte) (verifier.Delivery, error) {
 	case request.NodeID == "" || len(request.NodeID) > maxID:
 		return verifier.Delivery{}, fmt.Errorf("the callback's nodeId has %d bytes: it must have 1 to %d", len(request.NodeID), maxID)
 	case request.Stage != text(appv1alpha1.StagePre) && request.Stage != text(appv1alpha1.StagePost):
-		return verifier.Delivery{}, fmt.Errorf("the callback's defenseStageEnum is %q: it must be PRE or POST", clean(string(request.Stage), maxID))
+		return verifier.Delivery{}, fmt.Errorf("the callback's defenseStageEnum is %q: it must be PRE or POST", oneline.Of(string(request.Stage), maxID))
 	case request.Verdict == nil:
 		return verifier.Delivery{}, errors.New("the callback has no verdict")
 	case request.Verdict.Verdict == "":
@@ -112,7 +113,7 @@ func (v verdict) reason() string {
 			reasons = append(reasons, summary)
 		}
 	}
-	return clean(cmp.Or(strings.Join(reasons, "; "), string(v.Message)), maxReason)
+	return oneline.Of(cmp.Or(strings.Join(reasons, "; "), string(v.Message)), maxReason)
 }
 
 func (r rule) summary() string {

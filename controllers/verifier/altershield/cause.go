@@ -19,6 +19,8 @@ package altershield
 import (
 	"regexp"
 	"strings"
+
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 // Parts of the server's exceptions that are useless to users.
@@ -42,5 +44,5 @@ func cause(message string, most int) string {
 	}
 	message = packageName.ReplaceAllString(message, "$1")
 	message = column.ReplaceAllString(ofColumn.ReplaceAllString(message, ""), "$1")
-	return clean(path.ReplaceAllString(message, "$1"), most)
+	return oneline.Of(path.ReplaceAllString(message, "$1"), most)
 }

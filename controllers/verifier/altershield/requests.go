@@ -22,6 +22,7 @@ import (
 	"time"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -105,7 +106,7 @@ func (c Config) openRequest(release verifier.Release) openRequest {
 	name := release.Namespace + "/" + release.Name
 	return openRequest{
 		inOrder:            c.inOrder(release),
-		ChangeTitle:        clean(title(release), maxTitle),
+		ChangeTitle:        oneline.Of(title(release), maxTitle),
 		Creator:            agent,
 		ChangeScenarioCode: daily,
 		ChangePhases:       []string{inProd},

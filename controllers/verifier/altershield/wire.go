@@ -19,8 +19,6 @@ package altershield
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
-	"unicode"
 )
 
 // compact returns JSON in one line without a trailing line break, as the server signs the joined lines of a body. It doesn't escape
@@ -69,20 +67,4 @@ func (l *lenient[T]) UnmarshalJSON(raw []byte) error {
 		l.value = value
 	}
 	return nil
-}
-
-// clean turns a foreign text into one line of at most the given number of characters.
-func clean(foreign string, most int) string {
-	line := strings.TrimSpace(strings.Map(func(character rune) rune {
-		if unicode.IsControl(character) {
-			return ' '
-		}
-		return character
-	}, foreign))
-	characters := []rune(line)
-	if len(characters) <= most {
-		return line
-	}
-	const ellipsis = "..."
-	return string(characters[:most-len(ellipsis)]) + ellipsis
 }

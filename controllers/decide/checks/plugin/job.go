@@ -31,6 +31,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 const (
@@ -123,19 +124,19 @@ func ofPod(what string, pod *corev1.Pod) Answer {
 	})
 	switch {
 	case pod.Status.Reason != "": // such as Evicted
-		return final(Broken(ReasonJobInterrupted, printable(fmt.Sprintf("%s: its pod failed: %s", what, said(pod.Status.Reason, pod.Status.Message)))))
+		return final(Broken(ReasonJobInterrupted, oneline.Of(fmt.Sprintf("%s: its pod failed: %s", what, said(pod.Status.Reason, pod.Status.Message)), maxText)))
 	case isDisrupted, ended == nil:
 		return final(Broken(ReasonJobInterrupted, what+": its pod was interrupted"))
 	case ended.Reason == "OOMKilled":
 		return final(Broken(ReasonJobInterrupted, what+": ran out of memory (OOMKilled)"))
 	case ended.StartedAt.IsZero(), ended.Reason == "StartError", ended.Reason == "ContainerCannotRun":
-		return final(Broken(ReasonJobNotStarted, printable(fmt.Sprintf("%s: %s", what, said(ended.Reason, ended.Message)))))
+		return final(Broken(ReasonJobNotStarted, oneline.Of(fmt.Sprintf("%s: %s", what, said(ended.Reason, ended.Message)), maxText)))
 	}
 	message := fmt.Sprintf("%s: exit code %d", what, ended.ExitCode)
 	if told := strings.TrimSpace(ended.Message); told != "" {
 		message += ": " + told
 	}
-	return final(Answer{Verdict: appv1alpha1.CheckFail, Reason: appv1alpha1.ReasonCheckFailed, Message: printable(message)})
+	return final(Answer{Verdict: appv1alpha1.CheckFail, Reason: appv1alpha1.ReasonCheckFailed, Message: oneline.Of(message, maxText)})
 }
 
 // unfinished returns what a Job says that isn't over.
@@ -147,7 +148,7 @@ func unfinished(job *batchv1.Job, pod *corev1.Pod, until time.Time) Answer {
 	case began == nil, obstacle == "":
 		return Answer{Verdict: appv1alpha1.CheckInconclusive, Reason: ReasonJobRunning, Message: what + ": not finished yet"}
 	}
-	answer, deadline := Broken(ReasonJobNotStarted, printable(what+": "+obstacle)), began.Add(time.Duration(ptr.Deref(job.Spec.ActiveDeadlineSeconds, 0))*time.Second)
+	answer, deadline := Broken(ReasonJobNotStarted, oneline.Of(what+": "+obstacle, maxText)), began.Add(time.Duration(ptr.Deref(job.Spec.ActiveDeadlineSeconds, 0))*time.Second)
 	answer.Final = !deadline.After(until)
 	return answer
 }

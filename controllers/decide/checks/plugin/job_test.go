@@ -168,7 +168,7 @@ func TestOfJob(t *testing.T) {
 	}{
 		"that is complete":                {ran("Complete", ""), nil, "Pass CheckPassed false true Job smoke: exit code 0"},
 		"that failed":                     {failed, []corev1.Pod{ended(1, "Error", "healthz:\n\x1b[31m503\n")}, "Fail CheckFailed false true Job smoke: exit code 1: healthz:  [31m503"},
-		"that failed with a long message": {failed, []corev1.Pod{ended(2, "Error", strings.Repeat("é", 300))}, "Fail CheckFailed false true Job smoke: exit code 2: " + strings.Repeat("é", 231) + "…"},
+		"that failed with a long message": {failed, []corev1.Pod{ended(2, "Error", strings.Repeat("é", 300))}, "Fail CheckFailed false true Job smoke: exit code 2: " + strings.Repeat("é", 229) + "..."},
 		"that failed without a message":   {failed, []corev1.Pod{foreign, ended(3, "Error", ""), later}, "Fail CheckFailed false true Job smoke: exit code 4"},
 		"out of memory":                   {failed, []corev1.Pod{ended(137, "OOMKilled", "")}, "Inconclusive JobInterrupted true true Job smoke: ran out of memory (OOMKilled)"},
 		"without its program":             {failed, []corev1.Pod{ended(128, "StartError", "exec: no such file")}, "Inconclusive JobNotStarted true true Job smoke: StartError: exec: no such file"},

@@ -18,15 +18,14 @@ limitations under the License.
 package plugin
 
 import (
-	"strings"
 	"time"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 // Reasons of a check that has no verdict, besides those of sources. What others give as a reason begins the message: they could invent any.
@@ -145,21 +144,7 @@ func Judge(release *checks.Scene, answer Answer, terms measure.Terms) checks.Fin
 // said returns what others said: their reason, and their message.
 func said(reason, message string) string {
 	if reason == "" || message == "" {
-		return printable(reason + message)
+		return oneline.Of(reason+message, maxText)
 	}
-	return printable(reason + ": " + message)
-}
-
-// printable returns a text of others in one line that isn't too long.
-func printable(text string) string {
-	text = strings.Map(func(letter rune) rune {
-		if !unicode.IsPrint(letter) {
-			return ' '
-		}
-		return letter
-	}, text)
-	if letters := []rune(text); len(letters) > maxText {
-		text = string(letters[:maxText-1]) + "…"
-	}
-	return text
+	return oneline.Of(reason+": "+message, maxText)
 }

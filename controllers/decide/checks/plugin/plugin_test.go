@@ -115,7 +115,7 @@ func TestParse(t *testing.T) {
 		"a failure of pods":    {`{"verdict":"Fail","reason":"Drift","pods":[{"name":"new-1"},{"name":"new-0","message":"psi\u001b[31m 9"}]}`, "Fail CheckFailed false Drift [{new-1 uid-new-1 Drift} {new-0 uid-new-0 psi [31m 9}]"},
 		"one that can't tell":  {`{"verdict":"Inconclusive","reason":"NoTraffic"}`, "Inconclusive Undecided false NoTraffic []"},
 		"control characters":   {`{"verdict":"Fail","message":"a\nb\u0000\u202ec` + "\xff" + `"}`, "Fail CheckFailed false a b  c� []"},
-		"a long message":       {`{"verdict":"Fail","message":"` + strings.Repeat("é", 300) + `"}`, "Fail CheckFailed false " + strings.Repeat("é", 255) + "… []"},
+		"a long message":       {`{"verdict":"Fail","message":"` + strings.Repeat("é", 300) + `"}`, "Fail CheckFailed false " + strings.Repeat("é", 253) + "... []"},
 		"a verdict of its own": {`{"verdict":"Pending"}`, `Inconclusive BadAnswer true the answer of the plug-in: verdict is "Pending": it must be Pass, Fail or Inconclusive []`},
 		"no verdict":           {`{}`, `Inconclusive BadAnswer true the answer of the plug-in: verdict is "": it must be Pass, Fail or Inconclusive []`},
 		"a bad reason":         {`{"verdict":"Fail","reason":"psi 0.31"}`, `Inconclusive BadAnswer true the answer of the plug-in: reason is "psi 0.31": it must be CamelCase of at most 64 characters []`},
@@ -168,8 +168,8 @@ func TestJudge(t *testing.T) {
 		},
 		"a final pass": {
 			plugin.Answer{Verdict: "Pass", Reason: "CheckPassed", Message: "fine", Final: true},
-			checks.Finding{Verdict: "Pass", Reason: "CheckPassed", Message: "fine", Final: true, Again: time.Minute},
-			checks.Finding{Verdict: "Pass", Reason: "CheckPassed", Message: "fine", Final: true, Again: time.Minute},
+			checks.Finding{Verdict: "Pass", Reason: "CheckPassed", Message: "fine", Final: true},
+			checks.Finding{Verdict: "Pass", Reason: "CheckPassed", Message: "fine", Final: true},
 		},
 		"one that will never tell": {
 			plugin.Answer{Verdict: "Inconclusive", Reason: "JobTimedOut", Message: "late", Final: true},

@@ -26,6 +26,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 // reply is the answer of a plug-in. Further fields are ignored.
@@ -44,7 +45,7 @@ func Parse(release *checks.Scene, body []byte) Answer {
 	}
 	answer, err := said.answer(release)
 	if err != nil {
-		return Broken(ReasonBadAnswer, printable("the answer of the plug-in: "+err.Error()))
+		return Broken(ReasonBadAnswer, oneline.Of("the answer of the plug-in: "+err.Error(), maxText))
 	}
 	return answer
 }
@@ -91,7 +92,7 @@ func failedPods(release *checks.Scene, named []appv1alpha1.ReportedPod, message 
 			continue
 		}
 		delete(own, pod.Name) // none counts twice
-		failed = append(failed, appv1alpha1.CheckedPod{Pod: pod.Name, UID: uid, Message: cmp.Or(printable(pod.Message), message)})
+		failed = append(failed, appv1alpha1.CheckedPod{Pod: pod.Name, UID: uid, Message: cmp.Or(oneline.Of(pod.Message, maxText), message)})
 	}
 	return failed, unknown
 }

@@ -24,6 +24,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
+	"github.com/traas-stack/altershield-operator/controllers/platform/oneline"
 )
 
 // IsAwaited reports whether a ChangeVerdict is the one that is awaited: of the same release, policy and check, and with the same owner. Anybody
@@ -45,7 +46,7 @@ func OfVerdict(release *checks.Scene, verdict *appv1alpha1.ChangeVerdict) Answer
 	if told := said(status.Reason, status.Message); told != "" {
 		message += ": " + told
 	}
-	answer := answerOf(appv1alpha1.CheckVerdict(status.Verdict), printable(message))
+	answer := answerOf(appv1alpha1.CheckVerdict(status.Verdict), oneline.Of(message, maxText))
 	answer.Final = true
 	answer.Pods, _ = failedPods(release, status.Pods, answer.Message) // a name that is mistyped must not let the release pass
 	return answer
