@@ -40,7 +40,7 @@ func TestChangeVerdictsAreReportedOnce(t *testing.T) {
 		"another reporter":         {reported, `{verdict: Fail, reason: Drift, message: psi, pods: [{name: web-1, message: drifts}, {name: web-2}], reporter: carol, reportedAt: "2026-11-21T10:00:00Z"}`, denied},
 		"no verdict any more":      {reported, "", denied},
 		"a message alone":          {"", `{message: soon, ` + by + `}`, "status.verdict: Required value"},
-		"a verdict of its own":     {"", `{verdict: Pending, ` + by + `}`, `status.verdict: Unsupported value: "Pending": supported values: "Fail", "Inconclusive", "Pass"`},
+		"a verdict of its own":     {"", `{verdict: Pending, ` + by + `}`, `status.verdict: Unsupported value: "Pending": supported values: "Pass", "Fail", "Inconclusive"`},
 		"nobody's":                 {"", `{verdict: Pass}`, "status.reporter: Required value"},
 		"a sentence as the reason": {"", `{verdict: Fail, reason: psi 0.31, ` + by + `}`, "status.reason in body should match"},
 		"pods that passed":         {"", `{verdict: Pass, pods: [{name: web-1}], ` + by + `}`, "pods are those that failed, and verdict isn't Fail"},

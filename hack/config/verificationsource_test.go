@@ -28,6 +28,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	ctrlyaml "sigs.k8s.io/yaml"
@@ -64,7 +65,7 @@ func judgeOf(t *testing.T, crd string) judge {
 // apply returns an object with its defaults, and the message of the API server if it is refused.
 func (j judge) apply(t *testing.T, text string) (object map[string]any, message string) {
 	t.Helper()
-	NewWithT(t).Expect(ctrlyaml.Unmarshal([]byte(text), &object)).To(Succeed())
+	object = parsed(t, text)
 	defaulting.Default(object, j.schema)
 	return object, j.judge(t, object, nil)
 }
@@ -72,10 +73,16 @@ func (j judge) apply(t *testing.T, text string) (object map[string]any, message 
 // update returns the message of the API server if it refuses to change an object.
 func (j judge) update(t *testing.T, before, after string) string {
 	t.Helper()
-	var old, object map[string]any
-	NewWithT(t).Expect(ctrlyaml.Unmarshal([]byte(before), &old)).To(Succeed())
-	NewWithT(t).Expect(ctrlyaml.Unmarshal([]byte(after), &object)).To(Succeed())
-	return j.judge(t, object, old)
+	return j.judge(t, parsed(t, after), parsed(t, before))
+}
+
+// parsed returns an object whose integers are none of other types, as the API server decodes it.
+func parsed(t *testing.T, text string) (object map[string]any) {
+	t.Helper()
+	encoded, err := ctrlyaml.YAMLToJSON([]byte(text))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(t).Expect(json.Unmarshal(encoded, &object)).To(Succeed())
+	return object
 }
 
 func (j judge) judge(t *testing.T, object, old map[string]any) string {
