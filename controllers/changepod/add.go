@@ -88,8 +88,8 @@ func (r *Reconciler) prepare() {
 }
 
 // SetupWithManager adds the reconciler to the manager. It watches ChangeWorkloads because they have the order of the release, whether its
-// check after the last step is due, verdicts that arrived before the id of their check was saved, and the pods that failed a check of a
-// VerificationPolicy.
+// check after the last step is due, verdicts that arrived before the id of their check was saved, the pods that failed a check of a
+// VerificationPolicy, and the checks that hold them.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("changepod").
@@ -108,7 +108,7 @@ func checkChanged() predicate.Predicate {
 			after, isNew := e.ObjectNew.(*appv1alpha1.ChangeWorkload)
 			return isOld && isNew && (!equality.Semantic.DeepEqual(before.Status.Order, after.Status.Order) ||
 				decide.AwaitsOrder(before) != decide.AwaitsOrder(after) || !equality.Semantic.DeepEqual(before.Status.Checks, after.Status.Checks) ||
-				!equality.Semantic.DeepEqual(before.Status.Verification, after.Status.Verification) ||
+				!equality.Semantic.DeepEqual(before.Status.Verification, after.Status.Verification) || decide.IsHeld(before) != decide.IsHeld(after) ||
 				!equality.Semantic.DeepEqual(before.Status.EarlyVerdicts, after.Status.EarlyVerdicts))
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },

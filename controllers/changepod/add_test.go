@@ -37,6 +37,12 @@ func TestOrderChangedPassesWhatABatchWaitsFor(t *testing.T) {
 	early.EarlyVerdicts = []appv1alpha1.EarlyVerdict{{ChangePodID: "node-1", Stage: "PRE", Verdict: "pass"}}
 	due := *open.DeepCopy()
 	due.Conditions = []metav1.Condition{{Type: "Verified", Status: "Unknown", Reason: "AwaitingOrder"}}
+	held := *open.DeepCopy()
+	held.Status, held.Verification = "Running", &appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{{}}}
+	held.Verification.Policies[0].Mode = "Enforce"
+	held.Verification.Policies[0].Checks = []appv1alpha1.VerificationCheck{{Name: "smoke", OnInconclusive: "Hold"}}
+	suspended := *held.DeepCopy()
+	suspended.Status = "Suspend"
 	counted := *open.DeepCopy()
 	counted.Counts.Passed = 1
 	for _, row := range []struct {
@@ -47,6 +53,7 @@ func TestOrderChangedPassesWhatABatchWaitsFor(t *testing.T) {
 		{"its order opens", appv1alpha1.ChangeWorkloadStatus{}, open, true},
 		{"a verdict came early", open, early, true},
 		{"the check of the order is due", open, due, true},
+		{"a suspension ends the hold of a check", held, suspended, true},
 		{"pods are counted", open, counted, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -27,7 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
-	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
 )
 
 // ChangeVerdictName returns <changeworkload>--x--<release>-<hash>, with a hash of what asks: a policy may be created again under its name. A long
@@ -68,9 +67,4 @@ func groupKindOf(record *appv1alpha1.ChangeWorkload) schema.GroupKind {
 // isAsynchronous reports whether the verdict of a check is awaited in a ChangeVerdict.
 func isAsynchronous(check *appv1alpha1.VerificationCheck) bool {
 	return check.HTTP != nil && check.HTTP.Answer == appv1alpha1.AnswerAsynchronous
-}
-
-// isReported reports whether the verdict of an asynchronous check is known. It is final, even if its ChangeVerdict is deleted.
-func isReported(result *appv1alpha1.CheckResult) bool {
-	return result.Verdict == appv1alpha1.CheckPass || result.Verdict == appv1alpha1.CheckFail || result.Reason == plugin.ReasonUndecided
 }

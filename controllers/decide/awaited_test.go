@@ -95,15 +95,20 @@ func TestQuestionsNameTheKindOfTheWorkload(t *testing.T) {
 func TestQuestionsAskNothingAfterAVerdict(t *testing.T) {
 	for name, row := range map[string]struct {
 		verdict, reason string
+		held            bool
 		asked           int
 	}{
-		"that is awaited": {"Pending", "", 1}, "Pass": {"Pass", "CheckPassed", 0}, "Fail": {"Fail", "CheckFailed", 0},
-		"Inconclusive": {"Inconclusive", "Undecided", 0}, "that nobody gave": {"Inconclusive", "NoVerdict", 1},
+		"that is awaited": {"Pending", "", false, 1}, "Pass": {"Pass", "CheckPassed", false, 0}, "Fail": {"Fail", "CheckFailed", false, 0},
+		"Inconclusive": {"Inconclusive", "Undecided", false, 0}, "that was not given": {"Inconclusive", "NoVerdict", false, 0},
+		"for which pods wait": {"Inconclusive", "NoVerdict", true, 1}, "for which pods waited": {"Inconclusive", "HoldTimeout", true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policy := checking("web", "Enforce", ofLaterDrift)
 			result := appv1alpha1.CheckResult{
 				Policy: "shop/web", Name: "drift", Type: "HTTP", Mode: "Enforce", Verdict: appv1alpha1.CheckVerdict(row.verdict), Reason: row.reason,
+			}
+			if row.held {
+				result.HeldUntil = &metav1.Time{Time: now}
 			}
 			record := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy), result))
 			NewWithT(t).Expect(decide.Questions(record, &checks.Scene{New: []checks.Pod{{}}}, now)).To(HaveLen(row.asked))

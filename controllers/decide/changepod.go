@@ -39,6 +39,8 @@ type CheckFacts struct {
 	Asked bool
 	// BakedUntil is until when VerificationPolicies check the pods before the batch may pass, zero where none does.
 	BakedUntil time.Time
+	// Awaited are their checks for which the batch waits after its bake.
+	Awaited []AwaitedCheck
 	// Failed are their checks that pods of the batch failed, and that its status doesn't show yet.
 	Failed []appv1alpha1.CheckResult
 	// Since is when this process began to reconcile batches. Earlier delays are not the verifier's.
@@ -49,6 +51,7 @@ type CheckFacts struct {
 func FactsOf(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod, of verifier.State) CheckFacts {
 	facts, own := CheckFacts{State: of, Due: AwaitsOrder(workload)}, changePod.Spec.Release
 	facts.BakedUntil, facts.Failed = bakedUntil(workload, changePod), ChecksFailed(workload, changePod)
+	facts.Awaited = awaitedChecks(workload, facts.BakedUntil)
 	facts.Configured = of.Configured && (of.ChecksOrders || !changePod.Spec.Order)
 	order, isCurrent := workload.Status.Order, workload.Spec.Release == own
 	switch {
@@ -88,7 +91,7 @@ func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time)
 			return call
 		}
 	case CallFinish:
-		if facts.bakes(now) {
+		if facts.bakes(now) || facts.awaits(now) != nil {
 			return CallNone
 		}
 		if expired && (facts.Asked || facts.SwitchedOff) {

@@ -48,6 +48,8 @@ func (a *advance) step() {
 		a.release(ways.unchecked)
 	case !a.facts.Configured && a.facts.bakes(a.now):
 		a.bake()
+	case !a.facts.Configured && a.facts.awaits(a.now) != nil:
+		a.awaitCheck(a.facts.awaits(a.now))
 	case !a.facts.Configured && !a.facts.BakedUntil.IsZero():
 		a.baked()
 	case !a.facts.Configured:
@@ -110,6 +112,8 @@ func (a *advance) finish(ways edges) {
 	switch {
 	case a.facts.bakes(a.now):
 		a.bake()
+	case a.facts.awaits(a.now) != nil:
+		a.awaitCheck(a.facts.awaits(a.now))
 	case a.facts.SwitchedOff:
 		a.switchedOff(ways)
 	case a.answer.Call == CallFinish && a.answer.Err == nil:

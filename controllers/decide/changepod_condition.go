@@ -113,7 +113,7 @@ func progressOf(changePod *appv1alpha1.ChangePod, known *metav1.Condition) (reas
 
 func isHeldUp(reason string) bool {
 	return reason == appv1alpha1.ReasonServerUnavailable || reason == appv1alpha1.ReasonUnauthorized || reason == appv1alpha1.ReasonAwaitingOrder ||
-		reason == appv1alpha1.ReasonBaking
+		reason == appv1alpha1.ReasonBaking || reason == appv1alpha1.ReasonAwaitingCheck
 }
 
 // explain records why a batch waits or was not checked.

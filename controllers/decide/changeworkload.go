@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -133,8 +134,8 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	concludeChecks(&status, now)
 	decision.Order = planOrder(workload, &status, seen)
 	decision.OpenOrderCheck = seen.Current && seen.OrderCheck == nil && awaitsOrderToGoOn(&status)
-	if workload.Status.ObservedRelease != workload.Spec.Release && bakeOf(status.Verification) > 0 {
-		decision.Batches = nil // a batch that doesn't find the policies in the status wouldn't bake
+	if workload.Status.ObservedRelease != workload.Spec.Release && delaysBatches(status.Verification) {
+		decision.Batches = nil // a batch that doesn't find the policies in the status would neither bake nor wait for a check
 	}
 	decision.finish(workload, status, now)
 	return decision
@@ -348,10 +349,11 @@ func (o *Observation) describeWait(status *appv1alpha1.ChangeWorkloadStatus, wor
 	case status.Status == appv1alpha1.ChangeWorkloadTimeOutPreThreshold:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonThresholdTimeout, tally.timeout(workload, o.Desired))
 	case isPaced(status):
-		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaced, "the release is rolled out in steps: see the condition Paced")
+		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonPaced,
+			cmp.Or(firstHold(status), "the release is rolled out in steps: see the condition Paced"))
 	default:
 		setVerified(status, metav1.ConditionUnknown, appv1alpha1.ReasonVerifying,
-			"waiting for pods or checking them: kubectl get changepods shows each batch")
+			cmp.Or(firstHold(status), "waiting for pods or checking them: kubectl get changepods shows each batch"))
 	}
 }
 

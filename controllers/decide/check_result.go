@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -82,7 +83,10 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 	if status.Verification == nil || len(status.Checks) == 0 && status.Verification.Progress == "" { // as none was ever made
 		return
 	}
-	passed, failed := 0, ""
+	if !isVerifying(status) {
+		endHolds(status.Checks)
+	}
+	passed, failed, held := 0, "", ""
 	for i := range status.Checks {
 		result := &status.Checks[i]
 		if result.Verdict == appv1alpha1.CheckPending && !hasLooks(result.Type) && wasVerified(status) {
@@ -96,8 +100,11 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 				failed = ", " + result.Name + " Fail"
 			}
 		}
+		if held == "" && isHolding(result) {
+			held = ", " + result.Name + " holds"
+		}
 	}
-	status.Verification.Progress = fmt.Sprintf("%d/%d%s", passed, len(status.Checks), failed)
+	status.Verification.Progress = fmt.Sprintf("%d/%d%s", passed, len(status.Checks), cmp.Or(failed, held))
 }
 
 // unpassed returns the pods that failed enforced checks and whose batches don't show it yet. They count at once.
@@ -126,8 +133,11 @@ func showsFailure(batch *appv1alpha1.ChangePod, failed *appv1alpha1.CheckResult,
 
 // HasVerdict reports whether a release had the verdict of a check before.
 func HasVerdict(before, after *appv1alpha1.ChangeWorkload, result *appv1alpha1.CheckResult) bool {
+	return hadResult(before, after, result, func(known *appv1alpha1.CheckResult) bool { return known.Verdict == result.Verdict })
+}
+
+// hadResult reports whether a release had such a result of a check before.
+func hadResult(before, after *appv1alpha1.ChangeWorkload, result *appv1alpha1.CheckResult, is func(*appv1alpha1.CheckResult) bool) bool {
 	return before.Status.ObservedRelease == after.Status.ObservedRelease &&
-		slices.ContainsFunc(before.Status.Checks, func(known appv1alpha1.CheckResult) bool {
-			return isSameCheck(&known, result) && known.Verdict == result.Verdict
-		})
+		slices.ContainsFunc(before.Status.Checks, func(known appv1alpha1.CheckResult) bool { return isSameCheck(&known, result) && is(&known) })
 }

@@ -35,14 +35,23 @@ type examination struct {
 	seen         Verification
 	// kind is that of the workload.
 	kind string
-	now  time.Time
+	// bakes are when the bakes of the batches end that may wait for a check.
+	bakes []time.Time
+	now   time.Time
 }
 
 // makeCheck makes one check, and merges what it finds with its result. Pods are added to those that failed.
 func (e *examination) makeCheck(
 	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck,
 ) (again time.Duration) {
-	mode, found := LowerMode(policy.Mode, check.Mode), e.find(policy, check)
+	due, next := e.isDue(result, policy, check)
+	mode, found := LowerMode(policy.Mode, check.Mode), e.find(policy, check, due)
+	if due {
+		found = e.await(result, policy, check, found)
+	} else {
+		endHold(result)
+	}
+	waits := due && found.Verdict == appv1alpha1.CheckInconclusive && result.HeldUntil != nil
 	if result.Verdict != appv1alpha1.CheckPass { // a source that is away later takes no verdict back
 		found = e.fallBack(check, found)
 	}
@@ -51,32 +60,36 @@ func (e *examination) makeCheck(
 		if found.Verdict == appv1alpha1.CheckFail && result.Mode == mode {
 			addPods(result, found.Pods)
 		}
+	case waits && result.Verdict == found.Verdict && result.Reason != found.Reason: // it can't tell for another reason, or its time is over
+		result.Reason, result.Message = found.Reason, Shorten(found.Message, maxCheckText)
 	case found.Verdict == appv1alpha1.CheckPass && !found.Final, found.Verdict == result.Verdict: // what was inconclusive stays so
 		result.Mode = mode
-	case hasLooks(check.Type) && result.Verdict == appv1alpha1.CheckPass && found.Verdict == appv1alpha1.CheckInconclusive: // a source is away
+	case !waits && hasLooks(check.Type) && result.Verdict == appv1alpha1.CheckPass && found.Verdict == appv1alpha1.CheckInconclusive: // a source is away
 		result.Mode = mode
 	default:
 		result.Mode, result.Verdict, result.Reason, result.Since = mode, found.Verdict, found.Reason, metav1.NewTime(e.now.Truncate(time.Second))
 		result.Message = Shorten(found.Message, maxCheckText)
 		addPods(result, found.Pods)
 	}
-	return found.Again
+	return Sooner(found.Again, next)
 }
 
 // fallBack returns what follows from what was found: a check without a verdict fails all pods if its policy wants that.
 func (e *examination) fallBack(check *appv1alpha1.VerificationCheck, found checks.Finding) checks.Finding {
-	fallback := check.OnInconclusive
+	fails := check.OnInconclusive == appv1alpha1.InconclusiveFail
 	if found.Broken {
-		fallback = check.OnError
+		fails = check.OnError == appv1alpha1.FallbackFail
 	}
-	if found.Verdict != appv1alpha1.CheckInconclusive || fallback != appv1alpha1.FallbackFail {
+	if found.Verdict != appv1alpha1.CheckInconclusive || !fails {
 		return found
 	}
 	return measure.Failed(e.seen.Pods, found.Reason, found.Message)
 }
 
-// find returns what a check finds of the pods of a release.
-func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck) checks.Finding {
+// find returns what a check finds of the pods of a release, with ended as if its time had ended.
+func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, ended bool) checks.Finding {
+	terms := termsOf(policy, &e.workload.Status, e.now)
+	terms.Ended = terms.Ended || ended
 	switch {
 	case e.seen.Pods == nil:
 		return checks.Finding{
@@ -85,37 +98,36 @@ func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1
 	case check.Rule != nil:
 		return e.seen.Rules.Judge(e.seen.Pods, check.Rule)
 	case check.HTTP != nil, check.Condition != nil, check.Job != nil:
-		return e.judgeAnswer(policy, check)
+		return e.judgeAnswer(policy, check, terms)
 	case hasLooks(check.Type):
-		return e.judgeMetrics(policy, check)
+		return e.judgeMetrics(policy, check, terms)
 	default:
 		return judgeHealth(check, e.seen.Pods, e.now)
 	}
 }
 
 // judgeMetrics judges the metrics of the pods. A check without an answer has nothing to judge before its end.
-func (e *examination) judgeMetrics(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck) checks.Finding {
+func (e *examination) judgeMetrics(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, terms measure.Terms) checks.Finding {
 	readings, asked := e.seen.Readings[CheckID{policy.Policy, check.Name}]
-	measured, terms := Measured(check), termsOf(policy, &e.workload.Status, e.now)
+	measured := Measured(check)
 	switch {
 	case measured == nil || !asked && !terms.Ended:
 		return checks.Passed(0)
 	case readings.Reason != "":
-		return measure.Broken(readings.Reason, readings.Message, unansweredTerms(readings.Reason, policy, &e.workload.Status, e.now))
+		return measure.Broken(readings.Reason, readings.Message, withoutAnswer(terms, readings.Reason, policy, &e.workload.Status, e.now))
 	}
 	terms.Share = shareOf(measured, budget(e.verification))
 	return measured.Judge(e.seen.Pods, readings, terms)
 }
 
 // judgeAnswer judges what others say of the pods. Nobody is asked about a release without any, or one that is suspended.
-func (e *examination) judgeAnswer(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck) checks.Finding {
+func (e *examination) judgeAnswer(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, terms measure.Terms) checks.Finding {
 	answer, asked := e.seen.Answers[CheckID{policy.Policy, check.Name}]
-	terms := termsOf(policy, &e.workload.Status, e.now)
 	if !asked && !terms.Ended {
 		return checks.Passed(0)
 	}
 	if answer.Broken {
-		terms = unansweredTerms(answer.Reason, policy, &e.workload.Status, e.now)
+		terms = withoutAnswer(terms, answer.Reason, policy, &e.workload.Status, e.now)
 	}
 	return plugin.Judge(e.seen.Pods, answer, terms)
 }

@@ -69,9 +69,6 @@ func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now tim
 			HTTP: check.HTTP, Condition: check.Condition, Job: check.Job, Run: runOf(workload, pods, policy, check),
 		}
 		if isAsynchronous(check) {
-			if known := storedResult(workload.Status.Checks, policy, check, now); isReported(&known) {
-				continue
-			}
 			question.ID = fmt.Sprintf("%s/%d/%s/%s", workload.UID, workload.Spec.Release, policy.UID, check.Name)
 			question.Verdict = awaited(workload, policy, check)
 		}
@@ -97,8 +94,14 @@ func runOf(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, policy *app
 	return run
 }
 
-// looking returns the checks of a release with these pods that look now. What failed isn't looked at again, nor is a Job with a verdict, a
-// release without finished pods, or one that is suspended.
+// isOver reports whether a check looks no more: it failed, or it has its only verdict. One for which pods wait, or waited for too long, has none.
+func isOver(check *appv1alpha1.VerificationCheck, result *appv1alpha1.CheckResult) bool {
+	decidesOnce := check.Job != nil || isAsynchronous(check)
+	return result.Verdict == appv1alpha1.CheckFail || decidesOnce && result.Verdict != appv1alpha1.CheckPending && result.HeldUntil == nil
+}
+
+// looking returns the checks of a release with these pods that look now, but none of a release without finished pods, or of one that is
+// suspended.
 func looking(
 	workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time,
 ) iter.Seq2[*appv1alpha1.AppliedPolicy, *appv1alpha1.VerificationCheck] {
@@ -111,9 +114,8 @@ func looking(
 			policy := &workload.Status.Verification.Policies[i]
 			for j := range policy.Checks {
 				check := &policy.Checks[j]
-				verdict := storedResult(workload.Status.Checks, policy, check, now).Verdict
-				isOver := verdict == appv1alpha1.CheckFail || check.Job != nil && verdict != appv1alpha1.CheckPending
-				if hasLooks(check.Type) && slices.Contains(watched, policy.UID) && !isOver && !yield(policy, check) {
+				result := storedResult(workload.Status.Checks, policy, check, now)
+				if hasLooks(check.Type) && slices.Contains(watched, policy.UID) && !isOver(check, &result) && !yield(policy, check) {
 					return
 				}
 			}
@@ -135,11 +137,12 @@ func termsOf(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorklo
 // longer than a source that was away isn't asked.
 const retryFor = time.Minute
 
-// unansweredTerms returns how a release is looked at where there was no answer, for a reason.
-func unansweredTerms(reason string, policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkloadStatus, now time.Time) measure.Terms {
-	terms := termsOf(policy, status, now)
+// withoutAnswer returns how a release that was verified is looked at where there was no answer, for a reason.
+func withoutAnswer(
+	terms measure.Terms, reason string, policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkloadStatus, now time.Time,
+) measure.Terms {
 	passes := reason == appv1alpha1.ReasonSourceUnavailable || reason == appv1alpha1.ReasonSourceThrottled
-	if left := watchEnd(policy, status).Add(retryFor).Sub(now); terms.Ended && passes && left > 0 {
+	if left := watchEnd(policy, status).Add(retryFor).Sub(now); terms.Ended && wasVerified(status) && passes && left > 0 {
 		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, now), left)
 	}
 	return terms

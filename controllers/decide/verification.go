@@ -75,7 +75,11 @@ func beginVerification(seen Observation) *appv1alpha1.ReleaseVerification {
 func verify(
 	status *appv1alpha1.ChangeWorkloadStatus, workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Time,
 ) (again time.Duration) {
-	if status.Verification == nil || !seen.Current || !seen.OptedIn {
+	if status.Verification == nil {
+		return 0
+	}
+	if !seen.Current || !seen.OptedIn {
+		endHolds(status.Checks)
 		return 0
 	}
 	watched, begun := WatchedPolicies(workload, now), workload.Status.ObservedRelease == workload.Spec.Release
@@ -83,7 +87,7 @@ func verify(
 		return 0
 	}
 	loosen(status.Verification, seen.Verification.Policies)
-	known, of := status.Checks, examination{workload, status.Verification, seen.Verification, seen.Kind, now}
+	known, of := status.Checks, examination{workload, status.Verification, seen.Verification, seen.Kind, bakesOf(status, seen.Batches), now}
 	status.Checks = nil
 	for i := range status.Verification.Policies {
 		policy, first := &status.Verification.Policies[i], len(status.Checks)

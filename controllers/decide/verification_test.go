@@ -346,10 +346,11 @@ func TestDecideFailsAReleaseOfWhichNothingIsKnownOnlyIfItsPolicyWantsThat(t *tes
 		seen.Verification.Readings = map[decide.CheckID]measure.Readings{{Policy: "shop/web", Name: "errors"}: {Moments: []time.Time{now}}}
 	}
 	for name, row := range map[string]struct {
-		onInconclusive, onError appv1alpha1.CheckFallback
-		entered                 time.Duration
-		seen                    seenOption
-		verdict                 string
+		onInconclusive appv1alpha1.InconclusiveFallback
+		onError        appv1alpha1.CheckFallback
+		entered        time.Duration
+		seen           seenOption
+		verdict        string
 	}{
 		"nothing is known":                    {"", "", time.Hour, silent, "Inconclusive NoData"},
 		"nothing is known, which fails":       {"Fail", "Pass", time.Hour, silent, "Fail NoData"},

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -28,11 +29,20 @@ import (
 
 // bakedUntil returns until when VerificationPolicies check the pods of a batch before it passes, zero where none does.
 func bakedUntil(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod) time.Time {
-	seconds := bakeOf(workload.Status.Verification)
-	if seconds == 0 || changePod.Spec.Order || workload.Status.ObservedRelease != changePod.Spec.Release {
+	if !delaysBatches(workload.Status.Verification) || changePod.Spec.Order || workload.Status.ObservedRelease != changePod.Spec.Release {
 		return time.Time{}
 	}
-	return time.Unix(changePod.Spec.CreateTimeUnix+int64(seconds), 0)
+	return bakeEnd(workload.Status.Verification, changePod)
+}
+
+// delaysBatches reports whether policies look at a batch before it passes.
+func delaysBatches(verification *appv1alpha1.ReleaseVerification) bool {
+	return bakeOf(verification) > 0 || mayHold(verification)
+}
+
+// bakeEnd returns when the bake of a batch ends.
+func bakeEnd(verification *appv1alpha1.ReleaseVerification, batch *appv1alpha1.ChangePod) time.Time {
+	return time.Unix(batch.Spec.CreateTimeUnix+int64(bakeOf(verification)), 0)
 }
 
 // bakeOf returns for how many seconds policies with an enforced check look at a batch before it passes.
@@ -120,6 +130,16 @@ func withFailed(
 // bakes reports whether VerificationPolicies check the batch before it may pass.
 func (f CheckFacts) bakes(now time.Time) bool { return now.Before(f.BakedUntil) }
 
+// awaits returns the first check for which the batch waits after its bake, nil if there is none. At the end of its hold the pods pass, or it
+// fails them.
+func (f CheckFacts) awaits(now time.Time) *AwaitedCheck {
+	at := slices.IndexFunc(f.Awaited, func(check AwaitedCheck) bool { return check.Until.IsZero() || check.Fails || now.Before(check.Until) })
+	if at < 0 {
+		return nil
+	}
+	return &f.Awaited[at]
+}
+
 // bake has a batch wait, before the check after it, until its pods have been checked for long enough.
 func (a *advance) bake() {
 	if a.status.Status != appv1alpha1.ChangePodPostWait {
@@ -130,10 +150,27 @@ func (a *advance) bake() {
 		"the pods are checked by VerificationPolicies until "+a.facts.BakedUntil.UTC().Format(time.RFC3339), a.now)
 }
 
-// endBake gives the verifier its full time to accept the check after the batch, which the deadline of the bake has used up.
+// awaitCheck has a batch wait after its bake until a check can tell. Nothing is written before the check was made at the end of the bake.
+func (a *advance) awaitCheck(check *AwaitedCheck) {
+	if check.Until.IsZero() {
+		return
+	}
+	if a.status.Status != appv1alpha1.ChangePodPostWait {
+		enter(&a.status, appv1alpha1.ChangePodPostWait, a.now)
+	}
+	a.status.Deadline = &metav1.Time{Time: check.Until}
+	explain(&a.status, appv1alpha1.ReasonAwaitingCheck, shortText(check.Message), a.now)
+}
+
+// endBake gives the verifier its full time to accept the check after the batch, once: the deadline was that of the bake, or of the hold of a check.
 func (a *advance) endBake() {
-	if deadline := a.status.Deadline; deadline != nil && deadline.Time.Equal(a.facts.BakedUntil) {
+	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
+	held := known != nil && known.Reason == appv1alpha1.ReasonAwaitingCheck
+	if deadline := a.status.Deadline; held || deadline != nil && deadline.Time.Equal(a.facts.BakedUntil) {
 		a.status.Deadline = afterSeconds(a.now, a.status.PostTimeoutThreshold)
+	}
+	if held {
+		explain(&a.status, appv1alpha1.ReasonVerifying, "", a.now)
 	}
 }
 

@@ -139,6 +139,8 @@ const (
 	ReasonCheckSwitchedOff = "CheckSwitchedOff"
 	// ReasonBaking means that VerificationPolicies check the pods for a while before the batch passes.
 	ReasonBaking = "Baking"
+	// ReasonAwaitingCheck means that the batch waits for a check of a VerificationPolicy that can't tell yet.
+	ReasonAwaitingCheck = "AwaitingCheck"
 	// ReasonAwaitingOrder means that the batch waits for the change order of its release. On a ChangeWorkload, also as a reason of ConditionPaced:
 	// the change order has yet to pass its check.
 	ReasonAwaitingOrder = "AwaitingOrder"
@@ -230,6 +232,10 @@ const (
 	EventStepDeadline = "StepDeadline"
 	// EventCheckFailed on a workload reports that its release failed a check of a VerificationPolicy that only warns.
 	EventCheckFailed = "CheckFailed"
+	// EventCheckHolds on a workload reports that the pods of its release wait for a check of a VerificationPolicy that can't tell.
+	EventCheckHolds = "CheckHolds"
+	// EventHoldTimeout on a workload reports that they waited for as long as the policy lets them, and what follows.
+	EventHoldTimeout = "HoldTimeout"
 	// EventStepsEnded on a workload reports that its release isn't rolled out in steps any more, and why.
 	EventStepsEnded = "StepsEnded"
 	// EventApprovalAwaited on a workload reports that the next step of its release needs approvals.

@@ -54,6 +54,8 @@ const (
 	ReasonEvaluationError = "EvaluationError"
 	// ReasonNoPods means that workloads of the kind have no pods that keep running.
 	ReasonNoPods = "NoPods"
+	// ReasonHoldTimeout means that the pods waited for the check for as long as its policy lets them, and that it still can't tell.
+	ReasonHoldTimeout = "HoldTimeout"
 )
 
 // Caps of lists in a status.
@@ -142,6 +144,19 @@ type CheckResult struct {
 	// +kubebuilder:validation:Format=date-time
 	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	Since metav1.Time `json:"since"`
+	// heldUntil is until when pods wait for a check that can't tell, with onInconclusive: Hold. One that is over stays: the check holds no
+	// further pods of the release.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	// +optional
+	HeldUntil *metav1.Time `json:"heldUntil,omitempty"`
+	// clearedTime is when a check with onInconclusive: Hold let pods pass last: those whose bake ended by then don't wait for it.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:Pattern=`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`
+	// +optional
+	ClearedTime *metav1.Time `json:"clearedTime,omitempty"`
 	// pods are the pods that failed, at most 100.
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=atomic

@@ -97,6 +97,18 @@ const (
 	FallbackFail CheckFallback = "Fail"
 )
 
+// InconclusiveFallback is what follows if a check can't tell whether a release failed.
+//
+// +kubebuilder:validation:Enum=Pass;Hold;Fail
+type InconclusiveFallback string
+
+const (
+	// InconclusiveHold has the pods wait until the check can tell, for a time.
+	InconclusiveHold InconclusiveFallback = "Hold"
+	// InconclusiveFail fails all new pods at the end of the check.
+	InconclusiveFail InconclusiveFallback = "Fail"
+)
+
 // VerificationCheck is one check of a policy.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.podHealth) || self.type == 'PodHealth'",message="podHealth is for type PodHealth only"
@@ -109,6 +121,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.http) == (self.type == 'HTTP')",message="http is needed for type HTTP, and for it only"
 // +kubebuilder:validation:XValidation:rule="has(self.condition) == (self.type == 'Condition')",message="condition is needed for type Condition, and for it only"
 // +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="job is needed for type Job, and for it only"
+// +kubebuilder:validation:XValidation:rule="has(self.timeoutSeconds) == (has(self.onInconclusive) && self.onInconclusive == 'Hold')",message="timeoutSeconds is needed with onInconclusive: Hold, and only with it"
+// +kubebuilder:validation:XValidation:rule="has(self.onTimeout) == (has(self.onInconclusive) && self.onInconclusive == 'Hold')",message="onTimeout is needed with onInconclusive: Hold, and only with it"
 type VerificationCheck struct {
 	// name identifies the check in its policy.
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
@@ -123,10 +137,20 @@ type VerificationCheck struct {
 	// +optional
 	Mode CheckMode `json:"mode,omitempty"`
 	// onInconclusive is what follows if the check can't tell whether the release failed: Pass by default, or Fail for a check that
-	// must have passed.
+	// must have passed. With Hold in the mode Enforce, no further pod passes after its bake until the check can tell; in other modes,
+	// Hold is Pass.
 	// +optional
-	OnInconclusive CheckFallback `json:"onInconclusive,omitempty"`
+	OnInconclusive InconclusiveFallback `json:"onInconclusive,omitempty"`
+	// timeoutSeconds is how long pods wait for a check that can't tell, with onInconclusive: Hold.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +optional
+	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+	// onTimeout is what follows then: Pass lets them pass, and those that come later too; Fail fails all new pods.
+	// +optional
+	OnTimeout CheckFallback `json:"onTimeout,omitempty"`
 	// onError is what follows if the check can't be made, such as that its source doesn't answer until its end: Pass by default, or Fail.
+	// Without it, onInconclusive: Hold holds then, too.
 	// +optional
 	OnError CheckFallback `json:"onError,omitempty"`
 	// podHealth configures a check of the type PodHealth.

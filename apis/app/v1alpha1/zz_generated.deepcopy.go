@@ -924,6 +924,14 @@ func (in *ChangeWorkloadStatus) DeepCopy() *ChangeWorkloadStatus {
 func (in *CheckResult) DeepCopyInto(out *CheckResult) {
 	*out = *in
 	in.Since.DeepCopyInto(&out.Since)
+	if in.HeldUntil != nil {
+		in, out := &in.HeldUntil, &out.HeldUntil
+		*out = (*in).DeepCopy()
+	}
+	if in.ClearedTime != nil {
+		in, out := &in.ClearedTime, &out.ClearedTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Pods != nil {
 		in, out := &in.Pods, &out.Pods
 		*out = make([]CheckedPod, len(*in))
