@@ -236,10 +236,16 @@ func troubleChanged(before, after client.Object) bool {
 	return ended != endedBefore || unready != wasUnready
 }
 
-// reportChecks writes an Event about each check of the mode Warn that failed, and counts the verdicts.
+// reportChecks writes an Event about each check of the mode Warn that failed, and about each one that holds pods, and counts the verdicts.
 func (r *Reconciler) reportChecks(before, after *appv1alpha1.ChangeWorkload, scene *scene) {
 	for i := range after.Status.Checks {
 		result := &after.Status.Checks[i]
+		switch {
+		case decide.BeganToHold(before, after, result):
+			r.Recorder.Record(events.CheckHolds(scene.owner, after, result))
+		case decide.HoldTimedOut(before, after, result):
+			r.Recorder.Record(events.HoldTimedOut(scene.owner, after, result))
+		}
 		if result.Verdict == appv1alpha1.CheckPending || decide.HasVerdict(before, after, result) {
 			continue
 		}

@@ -18,11 +18,13 @@ package changeworkload
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -134,4 +136,37 @@ func TestReconcileEndsALookAtMetricsThatCantBeRead(t *testing.T) {
 	g.Expect(found.Status.Checks).To(HaveLen(1))
 	g.Expect(string(found.Status.Checks[0].Verdict)).To(Equal("Inconclusive"))
 	g.Expect(found.Status.Checks[0].Reason).To(Equal("SourceMissing"))
+}
+
+func TestReconcileReportsAHoldAndItsTimeout(t *testing.T) {
+	g := NewWithT(t)
+	record, policy := recordAt(2, version, "Running", "Verifying"), judged()
+	record.Spec.CountThreshold = 5
+	policy.Spec.Mode, policy.Spec.IntervalSeconds = appv1alpha1.CheckEnforce, 15
+	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{
+		Name: "sees", Type: appv1alpha1.CheckRule, Rule: &appv1alpha1.RuleCheck{Expression: "oldPods[0].ready"},
+		OnInconclusive: "Hold", TimeoutSeconds: 60, OnTimeout: "Fail",
+	}}
+	record.Status.Verification = &appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{
+		{Policy: "default/own", UID: policy.UID, VerificationTerms: policy.Spec.VerificationTerms},
+	}}
+	waits := passedBatch(1)
+	waits.Status = appv1alpha1.ChangePodStatus{Status: "PostWait"}
+	p := newPlane(t, append(sleepOf(2), record, policy, finishedPod(1), waits), nil)
+	rules, err := rule.NewCompiler()
+	g.Expect(err).NotTo(HaveOccurred())
+	p.Rules = rules
+
+	g.Expect(p.reconcile().RequeueAfter).To(Equal(15 * time.Second))
+	g.Expect(p.recorded.Events).To(Receive(HavePrefix("Warning CheckHolds ")))
+	p.reconcile()
+	g.Expect(p.recorded.Events).NotTo(Receive())
+	p.Clock.(*clocktesting.FakePassiveClock).SetTime(time.Date(2026, 11, 21, 10, 1, 0, 0, time.UTC))
+	p.reconcile()
+	g.Expect(p.recorded.Events).To(Receive(HavePrefix("Warning ReleaseSuspended ")))
+	g.Expect(p.recorded.Events).To(Receive(HavePrefix("Warning HoldTimeout ")))
+	var found appv1alpha1.ChangeWorkload
+	g.Expect(p.api.Get(t.Context(), client.ObjectKeyFromObject(record), &found)).To(Succeed())
+	g.Expect(string(found.Status.Status)).To(Equal("Suspend"))
+	g.Expect(found.Status.Checks[0].Message).To(HavePrefix("it could not tell within 60 seconds: evaluating the expression: "))
 }

@@ -104,6 +104,9 @@ func advice(policy *appv1alpha1.VerificationPolicy, system string) (warnings []s
 		if decide.LowerMode(spec.Mode, check.Mode) != check.Mode && check.Mode != "" {
 			warnings = append(warnings, fmt.Sprintf("spec.checks[%d].mode has no effect: the mode of the policy, %s, is lower than %s", i, spec.Mode, check.Mode))
 		}
+		if mode := decide.LowerMode(spec.Mode, check.Mode); check.OnInconclusive == appv1alpha1.InconclusiveHold && mode != appv1alpha1.CheckEnforce {
+			warnings = append(warnings, fmt.Sprintf("spec.checks[%d] holds no pods: its mode is %s, not Enforce", i, mode))
+		}
 	}
 	return warnings
 }

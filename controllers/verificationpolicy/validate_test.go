@@ -106,6 +106,9 @@ func TestValidator(t *testing.T) {
 		{"a mode above that of the policy", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.Checks[0].Mode, spec.Checks[1].Mode = "Observe", "Enforce"
 		}), "", []string{"spec.checks[1].mode has no effect: the mode of the policy, Warn, is lower than Enforce"}},
+		{"a hold of a check that only warns", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Checks[0].OnInconclusive = "Hold"
+		}), "", []string{"spec.checks[0] holds no pods: its mode is Warn, not Enforce"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

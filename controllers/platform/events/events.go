@@ -229,6 +229,22 @@ func CheckFailed(workload client.Object, released *appv1alpha1.ChangeWorkload, f
 		fmt.Sprintf("check %s of VerificationPolicy %s failed, which only warns: %s", failed.Name, failed.Policy, failed.Message))
 }
 
+// CheckHolds reports that the pods of a release wait for a check that can't tell.
+func CheckHolds(workload client.Object, released *appv1alpha1.ChangeWorkload, held *appv1alpha1.CheckResult) Event {
+	return warning(workload, released, appv1alpha1.EventCheckHolds, fmt.Sprintf("its pods wait for check %s of VerificationPolicy %s until %s: %s",
+		held.Name, held.Policy, held.HeldUntil.UTC().Format(time.RFC3339), held.Message))
+}
+
+// HoldTimedOut reports that they waited for as long as its policy lets them.
+func HoldTimedOut(workload client.Object, released *appv1alpha1.ChangeWorkload, held *appv1alpha1.CheckResult) Event {
+	then := "its pods pass"
+	if held.Verdict == appv1alpha1.CheckFail {
+		then = "the check fails its pods"
+	}
+	return warning(workload, released, appv1alpha1.EventHoldTimeout, fmt.Sprintf("check %s of VerificationPolicy %s holds its pods no longer, %s: %s",
+		held.Name, held.Policy, then, held.Message))
+}
+
 // ApprovalAwaited reports that the next step of a release needs approvals.
 func ApprovalAwaited(workload client.Object, released *appv1alpha1.ChangeWorkload, message string) Event {
 	event := warning(workload, released, appv1alpha1.EventApprovalAwaited, message)

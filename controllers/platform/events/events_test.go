@@ -54,6 +54,9 @@ func TestEvent(t *testing.T) {
 	reference := &corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "sleep", UID: "d-1"}
 	ofVersion := &corev1.ObjectReference{APIVersion: "app.ops.cloud.alipay.com/v1alpha1", Kind: "ChangeWorkload", Namespace: "default", Name: "sleep--x--b"}
 	broken := errors.New("broken")
+	held := appv1alpha1.CheckResult{Policy: "shop/web", Name: "smoke", Verdict: "Inconclusive", Message: "Passed is Unknown", HeldUntil: &at}
+	failedHold := held
+	failedHold.Verdict = "Fail"
 	for _, row := range []struct {
 		event                      events.Event
 		regarding, related         runtime.Object
@@ -80,6 +83,12 @@ func TestEvent(t *testing.T) {
 		{events.StepBegun(workload, released, "step 2 of 3: 5 of 20 pods"), workload, released, "Normal", "StepBegun", "Verify", "release b: step 2 of 3: 5 of 20 pods"},
 		{events.StepLate(workload, released, "step 2 of 3: 4 of 5 pods passed"), workload, released, "Warning", "StepDeadline", "Verify",
 			"release b: step 2 of 3: 4 of 5 pods passed"},
+		{events.CheckHolds(workload, released, &held), workload, released, "Warning", "CheckHolds", "Verify",
+			"release b: its pods wait for check smoke of VerificationPolicy shop/web until 2026-11-21T10:00:00Z: Passed is Unknown"},
+		{events.HoldTimedOut(workload, released, &held), workload, released, "Warning", "HoldTimeout", "Verify",
+			"release b: check smoke of VerificationPolicy shop/web holds its pods no longer, its pods pass: Passed is Unknown"},
+		{events.HoldTimedOut(workload, released, &failedHold), workload, released, "Warning", "HoldTimeout", "Verify",
+			"release b: check smoke of VerificationPolicy shop/web holds its pods no longer, the check fails its pods: Passed is Unknown"},
 		{events.ApprovalAwaited(workload, released, "step 2 of 3 needs 1 approval"), workload, released, "Normal", "ApprovalAwaited", "Verify",
 			"release b: step 2 of 3 needs 1 approval"},
 		{events.StepsEnded(workload, released, &metav1.Condition{Reason: "AllSteps", Message: "all 3 steps are done"}), workload, released,
