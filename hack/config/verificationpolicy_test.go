@@ -57,6 +57,13 @@ func TestVerificationPoliciesAreRefused(t *testing.T) {
 		"with a job of a long script":    {`type: Job, job: {image: a, command: [` + strings.Repeat("a", 4096) + `, b]}`, "command has at most 4096 characters in all"},
 		"with a job of long arguments":   {`type: Job, job: {image: a, args: [` + strings.Repeat("a", 4096) + `, b]}`, "args have at most 4096 characters in all"},
 		"with an unknown fallback":       {`type: PodHealth, onError: Hold`, `Unsupported value: "Hold": supported values: "Pass", "Fail"`},
+		"with a hold":                    {`type: PodHealth, onInconclusive: Hold, timeoutSeconds: 86400, onTimeout: Fail`, ""},
+		"with a hold of no time":         {`type: PodHealth, onInconclusive: Hold, onTimeout: Pass`, "timeoutSeconds is needed with onInconclusive: Hold, and only with it"},
+		"with a hold without an end":     {`type: PodHealth, onInconclusive: Hold, timeoutSeconds: 60`, "onTimeout is needed with onInconclusive: Hold, and only with it"},
+		"with the time of no hold":       {`type: PodHealth, onInconclusive: Fail, timeoutSeconds: 60`, "timeoutSeconds is needed with onInconclusive: Hold, and only with it"},
+		"with the end of no hold":        {`type: PodHealth, onTimeout: Fail`, "onTimeout is needed with onInconclusive: Hold, and only with it"},
+		"with a hold for too long":       {`type: PodHealth, onInconclusive: Hold, timeoutSeconds: 86401, onTimeout: Pass`, "should be less than or equal to 86400"},
+		"with a hold that never ends":    {`type: PodHealth, onInconclusive: Hold, timeoutSeconds: 60, onTimeout: Hold`, `Unsupported value: "Hold": supported values: "Pass", "Fail"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, message := judge.apply(t, "spec: {checks: [{name: own, "+row.check+"}]}")
