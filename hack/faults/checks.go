@@ -36,6 +36,8 @@ import (
 const (
 	// bake is enough for two looks that count, and for one more if the source is away or the manager was killed.
 	bake, lookEvery = 40, 10
+	// warmup is enough for the first scrape of a pod: else it has no data at the first look, which are too few of the looks of a release.
+	warmup = 5
 	// away is how long the source is away: for one look that would have failed the release, at least.
 	away = 20 * time.Second
 )
@@ -114,7 +116,8 @@ func sourceAway(ctx context.Context, s *stage) error {
 // enforceChecks creates a VerificationPolicy that looks at the errors of the pods.
 func (s *stage) enforceChecks(ctx context.Context) error {
 	policy := &appv1alpha1.VerificationPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "slo"}}
-	policy.Spec.Mode, policy.Spec.BakeSeconds, policy.Spec.IntervalSeconds = appv1alpha1.CheckEnforce, bake, lookEvery
+	policy.Spec.Mode = appv1alpha1.CheckEnforce
+	policy.Spec.BakeSeconds, policy.Spec.IntervalSeconds, policy.Spec.WarmupSeconds = bake, lookEvery, warmup
 	policy.Spec.Checks = []appv1alpha1.VerificationCheck{
 		{Name: "pods", Type: appv1alpha1.CheckPodHealth},
 		{Name: "errors", Type: appv1alpha1.CheckRatio, Ratio: &appv1alpha1.RatioCheck{

@@ -94,8 +94,9 @@ func TestTroublePlansHaveEveryTroubleAndASampleTheFirstOfEachScenario(t *testing
 	g.Expect(names(1)).To(Equal([]string{
 		"walkthrough/trouble/past-records", "walkthrough/trouble/past-changepods",
 		"late/trouble/stale-pods", "late/trouble/apiserver-away", "late/trouble/manager-away", "held/trouble/unaware-client",
+		"checks/trouble/source-away",
 	}))
-	g.Expect(names(40)).To(Equal([]string{"walkthrough/trouble/past-records", "late/trouble/stale-pods", "held/trouble/unaware-client"}))
+	g.Expect(names(40)).To(Equal([]string{"walkthrough/trouble/past-records", "late/trouble/stale-pods", "held/trouble/unaware-client", "checks/trouble/source-away"}))
 }
 
 func TestSampleIsSpreadOverThePlans(t *testing.T) {
@@ -142,7 +143,7 @@ func TestChooseTakesTheNamedScenarios(t *testing.T) {
 		opts   options
 		chosen []string
 	}{
-		{options{}, []string{"daemonset", "declared", "first-nodes", "freeze", "held", "late", "park", "rollback", "statefulset", "steps", "steps-nodes", "steps-partition", "stuck", "undeclared", "walkthrough"}},
+		{options{}, []string{"checks", "checks-blind", "crash", "daemonset", "declared", "first-nodes", "freeze", "held", "late", "park", "rollback", "statefulset", "steps", "steps-nodes", "steps-partition", "stuck", "undeclared", "walkthrough"}},
 		{options{scenarios: "park,statefulset,server"}, []string{"park", "statefulset"}},
 		{options{only: "park/delete pods#1/500"}, []string{"park"}},
 	} {
