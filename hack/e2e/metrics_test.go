@@ -49,9 +49,7 @@ import (
 // reads from them.
 func comparesMetrics(ctx context.Context) {
 	kubectl(ctx, "apply", "-k", "config/gates")
-	program := filepath.Join(GinkgoT().TempDir(), "shop")
-	must(ctx, "env", "CGO_ENABLED=0", "go", "build", "-o", program, "./hack/e2e/shop")
-	push(ctx, registry.Image{Program: program, Paths: []string{"shop"}, References: []string{"library/shop:latest"}})
+	pushShop(ctx)
 	namespace := controlledNamespace(ctx, "metrics")
 	inSteps(ctx, namespace, appv1alpha1.ReleaseStep{Percent: 50})
 	object := slowly(namespace, "shop")
@@ -63,7 +61,7 @@ func comparesMetrics(ctx context.Context) {
 	visitShops(ctx, namespace)
 
 	By("asking a source at an address that is refused, and Prometheus")
-	address := scrapes(ctx, namespace)
+	address := scrapes(ctx, "1s", client.InNamespace(namespace))
 	DeferCleanup(func(ctx context.Context) {
 		kubectl(ctx, "delete", "vsrc", "prometheus", "-n", system, "--ignore-not-found")
 	})
@@ -92,6 +90,14 @@ func comparesMetrics(ctx context.Context) {
 	Expect(err).To(MatchError(ContainSubstring("deployment shop is suspended")))
 }
 
+// pushShop pushes the image of the application whose metrics are read.
+func pushShop(ctx context.Context) {
+	GinkgoHelper()
+	program := filepath.Join(GinkgoT().TempDir(), "shop")
+	must(ctx, "env", "CGO_ENABLED=0", "go", "build", "-o", program, "./hack/e2e/shop")
+	push(ctx, registry.Image{Program: program, Paths: []string{"shop"}, References: []string{"library/shop:latest"}})
+}
+
 // asks has the VerificationSource prometheus lead to an address, and waits until its condition is as expected.
 func asks(ctx context.Context, address, expected string) {
 	GinkgoHelper()
@@ -101,12 +107,12 @@ func asks(ctx context.Context, address, expected string) {
 	}).Should(Equal(expected))
 }
 
-// scrapes returns the address of a real Prometheus that reads the pods of a namespace. Debian's doesn't discover them at the API server.
-func scrapes(ctx context.Context, namespace string) string {
+// scrapes returns the address of a real Prometheus that reads some pods once in each interval. Debian's doesn't discover them at the API server.
+func scrapes(ctx context.Context, interval string, some ...client.ListOption) string {
 	GinkgoHelper()
 	discovery := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
 		var pods corev1.PodList
-		if err := kube.List(request.Context(), &pods, client.InNamespace(namespace)); err != nil {
+		if err := kube.List(request.Context(), &pods, some...); err != nil {
 			http.Error(writer, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -117,7 +123,7 @@ func scrapes(ctx context.Context, namespace string) string {
 		groups := []group{}
 		for _, pod := range pods.Items {
 			if pod.Status.PodIP != "" {
-				groups = append(groups, group{[]string{net.JoinHostPort(pod.Status.PodIP, "80")}, map[string]string{"namespace": namespace, "pod": pod.Name}})
+				groups = append(groups, group{[]string{net.JoinHostPort(pod.Status.PodIP, "80")}, map[string]string{"namespace": pod.Namespace, "pod": pod.Name}})
 			}
 		}
 		writer.Header().Set("Content-Type", "application/json")
@@ -129,7 +135,8 @@ func scrapes(ctx context.Context, namespace string) string {
 	dir := GinkgoT().TempDir()
 	file := filepath.Join(dir, "prometheus.yml")
 	Expect(os.WriteFile(file, fmt.Appendf(nil, `{scrape_configs: [{
-		job_name: pods, scrape_interval: 1s, scrape_timeout: 1s, http_sd_configs: [{url: %q, refresh_interval: 1s}]}]}`, discovery.URL), 0o600)).To(Succeed())
+		job_name: pods, scrape_interval: %[1]s, scrape_timeout: %[1]s, http_sd_configs: [{url: %[2]q, refresh_interval: %[1]s}]}]}`,
+		interval, discovery.URL), 0o600)).To(Succeed())
 	port, err := cluster.FreePort()
 	Expect(err).NotTo(HaveOccurred())
 	listen := net.JoinHostPort(os.Getenv("NODE_ADDRESS"), strconv.Itoa(port))

@@ -123,3 +123,10 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("has every permission that it needs, and none that it doesn't use", hasTheRightPermissions)
 	It("is removed, and leaves every workload running and deletable", isRemoved)
 })
+
+// Hundreds of releases are judged apart from that life, by an installation of their own.
+var _ = Describe("Checks of releases on real nodes", Label("judge"), Ordered, func() {
+	AfterAll(func(ctx context.Context) { tellWhatWasLeft(ctx) })
+
+	It("find bad releases among as many good ones", judgesReleases)
+})

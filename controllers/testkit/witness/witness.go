@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -53,6 +54,8 @@ type Witness struct {
 type Sighting struct {
 	Object client.Object
 	Event  watch.EventType
+	// At is when it was seen.
+	At time.Time
 
 	revision uint64
 }
@@ -111,7 +114,7 @@ func (w *Witness) note(version string, event watch.EventType, seen runtime.Objec
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.seen = append(w.seen, Sighting{object, event, revision})
+	w.seen = append(w.seen, Sighting{object, event, time.Now(), revision})
 	return nil
 }
 

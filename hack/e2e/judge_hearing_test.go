@@ -1,0 +1,150 @@
+//go:build e2e
+
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/testkit/witness"
+	"github.com/traas-stack/altershield-operator/hack/judge/report"
+)
+
+// hearing is what was seen of a release.
+type hearing struct {
+	*judged
+	seen    *witness.Witness
+	version string
+}
+
+// record returns the record of the release in what was seen, nil for other objects.
+func (h *hearing) record(of witness.Sighting) *appv1alpha1.ChangeWorkload {
+	if record, isRecord := of.Object.(*appv1alpha1.ChangeWorkload); isRecord && record.Spec.Reversion == h.version {
+		return record
+	}
+	return nil
+}
+
+// first returns the first sighting that something holds of, nil if there is none yet.
+func (h *hearing) first(holds func(witness.Sighting) bool) *witness.Sighting {
+	ordered := h.seen.Ordered()
+	if at := slices.IndexFunc(ordered, holds); at >= 0 {
+		return &ordered[at]
+	}
+	return nil
+}
+
+// end returns when the release was over: it was suspended, or its second step began; nil before.
+func (h *hearing) end() *witness.Sighting {
+	return h.first(func(of witness.Sighting) bool {
+		record := h.record(of)
+		return record != nil && (record.Status.Status == appv1alpha1.ChangeWorkloadSuspend || record.Status.Pace != nil && record.Status.Pace.Step >= 2)
+	})
+}
+
+// finished returns when the pod of the first step had finished.
+func (h *hearing) finished() (at time.Time) {
+	h.first(func(of witness.Sighting) bool {
+		batch, isBatch := of.Object.(*appv1alpha1.ChangePod)
+		found := isBatch && batch.Spec.Release > 1 && len(batch.Spec.PodInfos) > 0
+		if found {
+			at = time.Unix(batch.Spec.PodInfos[0].FinishTimeUnix, 0)
+		}
+		return found
+	})
+	return at
+}
+
+// troubled returns when the status of a new pod showed its trouble: it had been unready for 30 seconds, or a container had failed. It is zero
+// if there was none.
+func (h *hearing) troubled() time.Time {
+	wasReady := false
+	shown := h.first(func(of witness.Sighting) bool {
+		pod, isPod := of.Object.(*corev1.Pod)
+		if !isPod || pod.Labels[versionLabel] != h.version {
+			return false
+		}
+		wasReady = wasReady || readiness(pod) == corev1.ConditionTrue
+		if h.lane == "readiness" {
+			return wasReady && readiness(pod) == corev1.ConditionFalse
+		}
+		return slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {
+			return status.State.Terminated != nil || status.LastTerminationState.Terminated != nil
+		})
+	})
+	switch {
+	case shown == nil:
+		return time.Time{}
+	case h.lane == "readiness":
+		return shown.At.Add(30 * time.Second)
+	}
+	return shown.At
+}
+
+// result returns what was found.
+func (h *hearing) result() report.Release {
+	end := h.end()
+	record, finished := h.record(*end), h.finished()
+	Expect(record.Status.Verification).NotTo(BeNil())
+	Expect(record.Status.Verification.Policies).To(HaveLen(3), "%s is checked by builtin and both samples", h.namespace)
+	Expect(finished).NotTo(BeZero())
+	result := report.Release{Class: h.Class, Decided: end.At.Sub(finished).Round(time.Second)}
+	for _, name := range []string{podsCheck, errorsCheck, latencyCheck} {
+		check := report.Check{Name: name, Failed: failed(record, name)}
+		if check.Failed {
+			from := finished.Add(warmsUp)
+			if name == podsCheck {
+				from = h.troubled()
+			}
+			at := h.first(func(of witness.Sighting) bool { return h.record(of) != nil && failed(h.record(of), name) }).At
+			check.After = at.Sub(from).Round(100 * time.Millisecond)
+		}
+		result.Checks = append(result.Checks, check)
+	}
+	return result
+}
+
+// failed reports whether an enforced check of a release failed.
+func failed(record *appv1alpha1.ChangeWorkload, name string) bool {
+	return slices.ContainsFunc(record.Status.Checks, func(check appv1alpha1.CheckResult) bool {
+		return check.Name == name && check.Verdict == appv1alpha1.CheckFail && check.Enforced
+	})
+}
+
+// told returns the result in a line.
+func (h *hearing) told(result *report.Release) string {
+	record := h.record(*h.end())
+	text := fmt.Sprintf("  %s %s (%s), %s after the pod had finished:", h.namespace, record.Status.Status, result.Class.Name, result.Decided)
+	for i := range record.Status.Checks {
+		check := &record.Status.Checks[i]
+		text += fmt.Sprintf(" %s %s %s %s;", check.Name, check.Verdict, check.Reason, strings.TrimSuffix(check.Message, "."))
+	}
+	for _, check := range result.Checks {
+		if check.Failed {
+			text += fmt.Sprintf(" %s after %s", check.Name, check.After)
+		}
+	}
+	return text
+}
