@@ -18,7 +18,6 @@ package controllers_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -27,9 +26,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/traas-stack/altershield-operator/hack/prometheus"
+	"github.com/onsi/gomega/types"
 )
 
 var _ = Describe("A VerificationPolicy that looks at metrics", func() {
@@ -40,7 +37,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		namespace := pacedNamespace(ctx, `[{"replicas": 1}, {"percent": 100}]`, "")
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		old := verified(ctx, namespace, "sleep").Spec.Reversion
-		sourceOf(ctx, scraped(ctx, namespace))
+		sourceOf(ctx, scraped(ctx))
 		commands := strings.Join(blocks("verification.md", "Metrics")[:1], "")
 		bash(ctx, strings.ReplaceAll(commands, "-n default", "-n "+namespace))
 		output, err := kubectl(ctx, "-n", namespace, "patch", "vpol", "errors", "--type=merge", "-p", `{"spec":{"warmupSeconds":0,"intervalSeconds":10}}`)
@@ -53,6 +50,33 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		Eventually(labelsOf(ctx, namespace)).Should(HaveKey("altershield.defense.antgroup.com/suspend"))
 		Expect(podsAt(ctx, namespace, old)).To(HaveLen(4), "the first step has one new pod")
 	})
+
+	DescribeTable("judges a release by a real Prometheus, by the commands of docs/metrics.md:", slow,
+		func(ctx context.Context, section, name, patch, pods string, suspended types.GomegaMatcher, result string) {
+			namespace := pacedNamespace(ctx, `[{"replicas": 1}, {"percent": 100}]`, "")
+			Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+			verified(ctx, namespace, "sleep")
+			address := scraped(ctx)
+			sourceOf(ctx, address)
+			scrapedFor(ctx, address, 25*time.Second, 5)
+			bash(ctx, strings.ReplaceAll(blocks("metrics.md", section)[0], "-n default", "-n "+namespace))
+			output, err := kubectl(ctx, "-n", namespace, "patch", "vpol", name, "--type=merge", "-p", patch)
+			Expect(err).NotTo(HaveOccurred(), output)
+
+			output, err = release(ctx, namespace, pods)
+			Expect(err).NotTo(HaveOccurred(), output)
+			Eventually(func() string { return resultIn(ctx, namespace) }).Should(Equal(result))
+			Eventually(labelsOf(ctx, namespace)).Should(suspended)
+		},
+		Entry("Latency that fails in the first step", "Slow requests", "latency", `{"spec":{"warmupSeconds":0,"intervalSeconds":10}}`, "slow", HaveKey(suspendLabel),
+			"Suspend PodsFailed, Fail CheckFailed: slower than 0.5 s: 12% on 1 new pod (N events), 1% on 4 old pods (x12, tolerated x1.5)"),
+		Entry("Latency that passes", "Slow requests", "latency", `{"spec":{"warmupSeconds":0,"intervalSeconds":10,"bakeSeconds":60}}`, "fine", Not(HaveKey(suspendLabel)),
+			"Success AllPodsPassed, Pass PassedEarly: slower than 0.5 s: 1% on 1 new pod (N events), 1% on 4 old pods (x1, tolerated x1.5)"),
+		Entry("Gauge that fails", "Values of pods", "queue", `{"spec":{"warmupSeconds":0,"intervalSeconds":10,"bakeSeconds":0,"watchSeconds":20}}`, "queueing", HaveKey(suspendLabel),
+			"Suspend PodsFailed, Fail CheckFailed: work_queue_depth: 41 on 5 new pods, 12 on 5 old pods (medians; x3.42, tolerated x1.5)"),
+		Entry("Gauge that passes", "Values of pods", "queue", `{"spec":{"warmupSeconds":0,"intervalSeconds":10,"bakeSeconds":0,"watchSeconds":20}}`, "fine", Not(HaveKey(suspendLabel)),
+			"Success AllPodsPassed, Pass CheckPassed: work_queue_depth: 12 on 5 new pods, 12 on 5 old pods (medians; x1, tolerated x1.5), x1.83 would have been found"),
+	)
 
 	It("is inconclusive, and fails nothing, while its source doesn't answer", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
@@ -75,7 +99,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 
 	It("looks at queries, alerts and conditions, and says which would have failed", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
-		sourceOf(ctx, scraped(ctx, namespace))
+		sourceOf(ctx, scraped(ctx))
 		output, err := kubectl(ctx, "-n", system, "patch", "vsrc", "prometheus", "--type=merge", "-p", `{"spec":{"prometheus":{"enforceNamespace":true}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
 		output, err = kubectlWith(ctx, fmt.Sprintf(`{"apiVersion": "app.ops.cloud.alipay.com/v1alpha1", "kind": "VerificationPolicy",
@@ -134,33 +158,3 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 		Expect(output).To(ContainSubstring(`VerificationPolicy slo: spec.checks[0].ratio.bad.matchers[0]: "code=5.." is not one label matcher, such as code=~"5.."`))
 	})
 })
-
-// sourceOf has the VerificationSource prometheus lead to an address during a spec, and waits until the operator has asked it.
-func sourceOf(ctx context.Context, address string) {
-	GinkgoHelper()
-	apply := strings.ReplaceAll(strings.Join(blocks("sources.md", "A first source"), ""), "http://prometheus.monitoring:9090", address)
-	bash(ctx, apply)
-	DeferCleanup(func(ctx context.Context) {
-		bash(ctx, "kubectl delete -n "+system+" vsrc/prometheus --ignore-not-found")
-	})
-	Eventually(func() string {
-		output, _ := kubectl(ctx, "-n", system, "get", "vsrc", "prometheus", "-o", "jsonpath={.status.observedGeneration}{.metadata.generation}")
-		return output
-	}).Should(MatchRegexp(`^(\d+)\s*$`))
-}
-
-// scraped returns the address of a real Prometheus that scrapes the pods of a namespace.
-func scraped(ctx context.Context, namespace string) string {
-	GinkgoHelper()
-	metrics := httptest.NewServer(prometheus.Requests(kube, client.InNamespace(namespace)))
-	DeferCleanup(metrics.Close)
-	programs, err := prometheus.Ensure(ctx, GinkgoWriter)
-	if errors.Is(err, prometheus.ErrUnavailable) {
-		Skip(err.Error())
-	}
-	Expect(err).NotTo(HaveOccurred())
-	address, stop, err := programs.StartScraping(context.WithoutCancel(ctx), GinkgoT().TempDir(), strings.TrimPrefix(metrics.URL, "http://"))
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(stop)
-	return address
-}
