@@ -26,7 +26,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -105,7 +104,7 @@ var _ = Describe("A release that its source can't judge", func() {
 				"Success AllPodsPassed, Inconclusive NamespaceNotAllowed: VerificationSource reserved: spec.allowedNamespaces doesn't select namespace NAMESPACE", answers},
 		}
 		judgeAll(ctx, rows, 30, func() {
-			scrapedFor(ctx, address, 25*time.Second, 2*len(rows))
+			scrapedLong(ctx, address, 2*len(rows))
 			away.Close()
 			for _, proxy := range []*front{stuck, broken, busy} {
 				proxy.fails.Store(true)

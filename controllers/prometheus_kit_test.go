@@ -119,13 +119,13 @@ func manyOf(pod *corev1.Pod, series int) (text string) {
 	return text
 }
 
-// scrapedFor waits until a Prometheus has scraped so many pods for a time: old pods that are gone are known by their metrics from before a
-// release.
-func scrapedFor(ctx context.Context, address string, least time.Duration, pods int) {
+// scrapedLong waits until a Prometheus has scraped so many pods since more than two looks of ten seconds before the next one: old pods that
+// are gone are known by their metrics from before a release.
+func scrapedLong(ctx context.Context, address string, pods int) {
 	GinkgoHelper()
 	to, err := api.NewClient(api.Config{Address: address})
 	Expect(err).NotTo(HaveOccurred())
-	query := fmt.Sprintf("count(count_over_time(work_queue_depth[5m]) >= %.0f) >= bool %d", least.Seconds(), pods)
+	query := fmt.Sprintf("count(count_over_time(work_queue_depth[5m]) >= 35) >= bool %d", pods)
 	Eventually(func() (string, error) {
 		found, _, err := prometheusv1.NewAPI(to).Query(ctx, query, time.Now())
 		return fmt.Sprint(found), err

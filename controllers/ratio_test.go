@@ -58,7 +58,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 			verified(ctx, namespace, "sleep")
 			address := scraped(ctx)
 			sourceOf(ctx, address)
-			scrapedFor(ctx, address, 25*time.Second, 5)
+			scrapedLong(ctx, address, 5)
 			bash(ctx, strings.ReplaceAll(blocks("metrics.md", section)[0], "-n default", "-n "+namespace))
 			output, err := kubectl(ctx, "-n", namespace, "patch", "vpol", name, "--type=merge", "-p", patch)
 			Expect(err).NotTo(HaveOccurred(), output)
@@ -69,9 +69,9 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 			Eventually(labelsOf(ctx, namespace)).Should(suspended)
 		},
 		Entry("Latency that fails in the first step", "Slow requests", "latency", `{"spec":{"warmupSeconds":0,"intervalSeconds":10}}`, "slow", HaveKey(suspendLabel),
-			"Suspend PodsFailed, Fail CheckFailed: slower than 0.5 s: 12% on 1 new pod (N events), 1% on 4 old pods (x12, tolerated x1.5)"),
+			"Suspend PodsFailed, Fail CheckFailed: slower than 0.5 s: 12% on 1 new pod (N events), 1% on 5 old pods (x12, tolerated x1.5)"),
 		Entry("Latency that passes", "Slow requests", "latency", `{"spec":{"warmupSeconds":0,"intervalSeconds":10,"bakeSeconds":60}}`, "fine", Not(HaveKey(suspendLabel)),
-			"Success AllPodsPassed, Pass PassedEarly: slower than 0.5 s: 1% on 1 new pod (N events), 1% on 4 old pods (x1, tolerated x1.5)"),
+			"Success AllPodsPassed, Pass PassedEarly: slower than 0.5 s: 1% on 1 new pod (N events), 1% on 5 old pods (x1, tolerated x1.5)"),
 		Entry("Gauge that fails", "Values of pods", "queue", `{"spec":{"warmupSeconds":0,"intervalSeconds":10,"bakeSeconds":0,"watchSeconds":20}}`, "queueing", HaveKey(suspendLabel),
 			"Suspend PodsFailed, Fail CheckFailed: work_queue_depth: 41 on 5 new pods, 12 on 5 old pods (medians; x3.42, tolerated x1.5)"),
 		Entry("Gauge that passes", "Values of pods", "queue", `{"spec":{"warmupSeconds":0,"intervalSeconds":10,"bakeSeconds":0,"watchSeconds":20}}`, "fine", Not(HaveKey(suspendLabel)),
