@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view
+
+import (
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Outcome is how far the release is that somebody waits for.
+type Outcome struct {
+	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion"`
+	// Release is what is known of it.
+	Release Release `json:"release"`
+	// By is the release that took its place; 0 if none did.
+	By int64 `json:"by,omitempty"`
+	// Done reports whether it has ended.
+	Done bool `json:"done"`
+}
+
+// Awaited returns the release of a workload to wait for: the one made last. Where the operator went back by itself, it is the release that it
+// went back from: a pipeline that made a bad release must not see the success of its rollback.
+func Awaited(facts Facts) decide.Release {
+	present := decide.Release{}
+	if record := PresentOf(facts.Records); record != nil {
+		present = decide.Release{Version: record.Spec.Reversion, Number: record.Spec.Release}
+	}
+	if facts.Workload != nil && decide.ReleaseOf(facts.Workload).Version != "" {
+		present = decide.ReleaseOf(facts.Workload)
+	}
+	if back := decide.RollbackTo(rollbacksOf(facts), present.Number); back != nil && back.IsAutomatic() {
+		return decide.Release{Version: back.Version, Number: back.Release}
+	}
+	return present
+}
+
+// OutcomeOf returns how far a release of a workload is.
+func OutcomeOf(facts Facts, awaited decide.Release) Outcome {
+	outcome := Outcome{Kind: "ReleaseOutcome", APIVersion: APIVersion, Release: Release{
+		Namespace: facts.Namespace, Kind: facts.Reference.Kind, APIVersion: facts.Reference.APIVersion, Workload: facts.Reference.Name,
+		Number: awaited.Number, Version: awaited.Version, State: Pending,
+	}}
+	present := decide.Release{}
+	if facts.Workload != nil {
+		present = decide.ReleaseOf(facts.Workload)
+	}
+	for i := range facts.Records {
+		if record := &facts.Records[i]; record.Spec.Release == awaited.Number && (awaited.Version == "" || record.Spec.Reversion == awaited.Version) {
+			outcome.Release, awaited.Version = releaseOf(record), record.Spec.Reversion
+		}
+	}
+	back := decide.RollbackFrom(rollbacksOf(facts), awaited)
+	switch {
+	case facts.Workload != nil && awaited.Number == 0:
+		outcome.Release.State, outcome.Release.Reason = NotChecked, "NotControlled"
+	case back != nil:
+		outcome.Release.State, outcome.Release.Reason, outcome.By = RolledBack, string(back.Reason), back.ToRelease
+		if back.Message != "" {
+			outcome.Release.Why = back.Message
+		}
+	case present.Number > awaited.Number && !outcome.Release.State.IsFinal():
+		outcome.Release.State, outcome.Release.Reason = Superseded, appv1alpha1.ReasonSuperseded
+	}
+	if outcome.By == 0 && awaited.Number > 0 && present.Number > awaited.Number {
+		outcome.By = present.Number
+	}
+	outcome.Done = outcome.Release.State.IsFinal()
+	return outcome
+}

@@ -1,0 +1,248 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Facts are the objects of one workload.
+type Facts struct {
+	// Reference identifies the workload.
+	Namespace string
+	Reference appv1alpha1.WorkloadReference
+	// Workload is the workload itself; nil if it can't be read.
+	Workload *unstructured.Unstructured
+	// Records are its ChangeWorkloads.
+	Records []appv1alpha1.ChangeWorkload
+	// Batches are the ChangePods of its present release; nil if they aren't read.
+	Batches []appv1alpha1.ChangePod
+	// Kept are the versions whose contents are kept, newest first.
+	Kept []string
+	// Notes are what can't be read.
+	Notes []Note
+}
+
+// Status is the tree of a workload: its present release, and those before.
+type Status struct {
+	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion"`
+	// Present is the present release; nil if there is no record of it yet.
+	Present *Release `json:"present,omitempty"`
+	// From is the version before.
+	From     string    `json:"from,omitempty"`
+	Workload Workload  `json:"workload"`
+	Batches  []Batches `json:"batches,omitempty"`
+	// FailedPods are the pods that failed, at most 500.
+	FailedPods []FailedPod `json:"failedPods,omitempty"`
+	Checks     []Check     `json:"checks,omitempty"`
+	// Earlier are the releases before, newest first.
+	Earlier []Release `json:"earlier,omitempty"`
+	// Ways are the ways out of a suspension, or on for a release that waits.
+	Ways  []Way  `json:"ways,omitempty"`
+	Notes []Note `json:"notes,omitempty"`
+}
+
+// Workload is the workload itself.
+type Workload struct {
+	Namespace string `json:"namespace"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	// Known reports whether the workload could be read. Without it there are no numbers.
+	Known     bool   `json:"known"`
+	Release   int64  `json:"release,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Wanted    int64  `json:"wanted"`
+	Ready     int64  `json:"ready"`
+	Updated   int64  `json:"updated"`
+	Suspended bool   `json:"suspended"`
+	Held      bool   `json:"held"`
+	Paused    bool   `json:"paused"`
+}
+
+// FailedPod is a pod that failed its check.
+type FailedPod struct {
+	Pod     string `json:"pod"`
+	Message string `json:"message,omitempty"`
+}
+
+// Check is the result of a check of a VerificationPolicy.
+type Check struct {
+	Policy  string `json:"policy"`
+	Name    string `json:"name"`
+	Mode    string `json:"mode"`
+	Verdict string `json:"verdict"`
+	Message string `json:"message,omitempty"`
+}
+
+// StatusOf returns the status of a workload.
+func StatusOf(facts Facts, now time.Time) Status {
+	status := Status{Kind: "ReleaseStatus", APIVersion: APIVersion, Workload: workloadOf(facts), Notes: facts.Notes}
+	history := HistoryOf(facts, now).Items
+	if len(history) == 0 {
+		return status
+	}
+	present := history[0]
+	record := recordOf(facts.Records, present)
+	status.Present, status.Earlier = &present, history[1:]
+	if len(status.Earlier) > 0 {
+		status.From = status.Earlier[0].Version
+	}
+	if record.Status.ObservedRelease != record.Spec.Release {
+		return status
+	}
+	status.Batches = batchesOf(facts.Batches)
+	for _, pod := range record.Status.DefenseCheckFailPods {
+		status.FailedPods = append(status.FailedPods, FailedPod{Pod: pod.Pod, Message: pod.Message})
+	}
+	for _, check := range record.Status.Checks {
+		status.Checks = append(status.Checks, Check{
+			Policy: check.Policy, Name: check.Name, Mode: string(check.Mode), Verdict: string(check.Verdict), Message: check.Message,
+		})
+	}
+	status.Ways = waysOf(facts, present, now)
+	return status
+}
+
+// workloadOf reads a workload. The fields are those of Deployments, StatefulSets and DaemonSets; other kinds may lack them.
+func workloadOf(facts Facts) Workload {
+	read := Workload{Namespace: facts.Namespace, Kind: facts.Reference.Kind, Name: facts.Reference.Name}
+	if facts.Workload == nil {
+		return read
+	}
+	object := facts.Workload.Object
+	release := decide.ReleaseOf(facts.Workload)
+	read.Known, read.Release, read.Version = true, release.Number, release.Version
+	read.Wanted = first(object, []string{"spec", "replicas"}, []string{"status", "desiredNumberScheduled"}, []string{"spec", "parallelism"})
+	read.Ready = first(object, []string{"status", "readyReplicas"}, []string{"status", "numberReady"}, []string{"status", "ready"})
+	read.Updated = first(object, []string{"status", "updatedReplicas"}, []string{"status", "updatedNumberScheduled"})
+	read.Suspended = decide.IsSuspended(facts.Workload)
+	paused, isPausable, _ := unstructured.NestedBool(object, "spec", "paused")
+	read.Held = decide.HoldOf(facts.Workload, paused || !isPausable && read.Kind != "Deployment", release.Number).IsHeld()
+	read.Paused = paused && !read.Held
+	return read
+}
+
+// first returns the first number that an object has.
+func first(object map[string]any, paths ...[]string) int64 {
+	for _, path := range paths {
+		if number, found, err := unstructured.NestedInt64(object, path...); found && err == nil {
+			return number
+		}
+	}
+	return 0
+}
+
+func recordOf(records []appv1alpha1.ChangeWorkload, release Release) *appv1alpha1.ChangeWorkload {
+	for i := range records {
+		if records[i].Name == release.Record {
+			return &records[i]
+		}
+	}
+	return &appv1alpha1.ChangeWorkload{}
+}
+
+// HistoryOf returns the known releases of a workload, newest first: those with a record, and those that were rolled back and have none any
+// more.
+func HistoryOf(facts Facts, now time.Time) ReleaseList {
+	list := ReleaseList{Kind: "ReleaseList", APIVersion: APIVersion, Items: []Release{}, Counts: map[State]int{}, Notes: facts.Notes}
+	rollbacks := rollbacksOf(facts)
+	for i := range facts.Records {
+		release := releaseOf(&facts.Records[i])
+		release.Kept = slices.Contains(facts.Kept, release.Version)
+		if back := decide.RollbackFrom(rollbacks, decide.Release{Version: release.Version, Number: release.Number}); back != nil {
+			release.State, release.Reason = RolledBack, string(back.Reason)
+			if back.Message != "" {
+				release.Why = back.Message
+			}
+		}
+		if refused := decide.RefusalOf(rollbacks, release.Version, now); refused != nil {
+			release.RefusedUntil = refused.RefusedUntil
+		}
+		list.Items = append(list.Items, release)
+	}
+	for i := range rollbacks {
+		if !hasRelease(list.Items, rollbacks[i].Release) {
+			list.Items = append(list.Items, forgotten(facts, &rollbacks[i], now))
+		}
+	}
+	slices.SortStableFunc(list.Items, func(a, b Release) int { return cmp.Compare(b.Number, a.Number) })
+	for i := range list.Items {
+		list.Counts[list.Items[i].State]++
+		list.Items[i].Current = isCurrent(facts, list.Items[i], i)
+	}
+	return list
+}
+
+// forgotten returns a release that was rolled back and whose record is gone.
+func forgotten(facts Facts, back *appv1alpha1.Rollback, now time.Time) Release {
+	release := Release{
+		Namespace: facts.Namespace, Kind: facts.Reference.Kind, APIVersion: facts.Reference.APIVersion, Workload: facts.Reference.Name,
+		Number: back.Release, Version: back.Version, State: RolledBack, Reason: string(back.Reason), Why: back.Message, Since: back.Time.DeepCopy(),
+	}
+	if back.RefusedUntil != nil && now.Before(back.RefusedUntil.Time) {
+		release.RefusedUntil = back.RefusedUntil.DeepCopy()
+	}
+	return release
+}
+
+func hasRelease(releases []Release, number int64) bool {
+	return slices.ContainsFunc(releases, func(release Release) bool { return release.Number == number })
+}
+
+// isCurrent reports whether a workload is at a release. Without the workload it is taken to be at its newest one.
+func isCurrent(facts Facts, release Release, at int) bool {
+	if facts.Workload == nil || release.Observed {
+		return at == 0
+	}
+	return decide.ReleaseOf(facts.Workload) == decide.Release{Version: release.Version, Number: release.Number}
+}
+
+func rollbacksOf(facts Facts) []appv1alpha1.Rollback {
+	if facts.Workload == nil {
+		return nil
+	}
+	return appv1alpha1.RollbacksOf(facts.Workload.GetAnnotations())
+}
+
+// PresentOf returns the record of the present release of a workload; nil if there is none yet.
+func PresentOf(records []appv1alpha1.ChangeWorkload) *appv1alpha1.ChangeWorkload {
+	var present *appv1alpha1.ChangeWorkload
+	for i := range records {
+		if present == nil || isNewer(&records[i], present) {
+			present = &records[i]
+		}
+	}
+	return present
+}
+
+// timeOf returns a time of the API as UTC; nil if there is none.
+func timeOf(at time.Time) *metav1.Time {
+	if at.IsZero() {
+		return nil
+	}
+	utc := metav1.NewTime(at.UTC())
+	return &utc
+}

@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Way is something that a user can do about a release.
+type Way struct {
+	// Name is that of the verb: repair, rollback, withdraw.
+	Name WayName `json:"name"`
+	// Command does it.
+	Command string `json:"command"`
+	// To is the version that a rollback leads to, and Release its number, 0 if it isn't known any more.
+	To      string `json:"to,omitempty"`
+	Release int64  `json:"release,omitempty"`
+	// Needs is the right that it takes.
+	Needs Right `json:"needs"`
+	// May reports whether the user has it; nil if that isn't known.
+	May *bool `json:"may,omitempty"`
+}
+
+// WayName is the name of a way.
+type WayName string
+
+const (
+	// WayRepair releases a correction past the suspension.
+	WayRepair WayName = "repair"
+	// WayRollback goes back to a verified version.
+	WayRollback WayName = "rollback"
+	// WayWithdraw corrects a wrong verdict.
+	WayWithdraw WayName = "withdraw"
+)
+
+// Right is a permission of the API server.
+type Right struct {
+	Verb        string `json:"verb"`
+	Group       string `json:"group,omitempty"`
+	Resource    string `json:"resource"`
+	Subresource string `json:"subresource,omitempty"`
+	Namespace   string `json:"namespace,omitempty"`
+	Name        string `json:"name,omitempty"`
+}
+
+// String returns the right as a user would ask an administrator for it.
+func (r Right) String() string {
+	text := r.Verb + " " + r.Resource
+	if r.Group != "" {
+		text += "." + r.Group
+	}
+	if r.Subresource != "" {
+		text += "/" + r.Subresource
+	}
+	return text
+}
+
+// waysOf returns the ways out of a suspension. There are none while nothing is suspended.
+func waysOf(facts Facts, present Release, now time.Time) []Way {
+	if facts.Workload == nil || !decide.IsSuspended(facts.Workload) {
+		return nil
+	}
+	noun := Argument(facts.Reference)
+	change := Right{Verb: "patch", Group: facts.Workload.GroupVersionKind().Group, Resource: resourceOf(facts), Namespace: facts.Namespace, Name: facts.Reference.Name}
+	ways := []Way{{Name: WayRepair, Needs: change, Command: fmt.Sprintf("kubectl label -n %s %s %s=%s && kubectl apply -f FILE",
+		facts.Namespace, noun, appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue)}}
+	past := decide.Past{Release: decide.ReleaseOf(facts.Workload), Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: facts.Kept}
+	if targets := past.VerifiedTargets(now); len(targets) > 0 {
+		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts.Records, targets[0]), Command: fmt.Sprintf(
+			"kubectl annotate -n %s %s %s=%s", facts.Namespace, noun, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackNewest)})
+	}
+	if present.Pods.Failed > 0 {
+		ways = append(ways, Way{
+			Name:    WayWithdraw,
+			Needs:   Right{Verb: "patch", Group: appv1alpha1.GroupVersion.Group, Resource: "changepods", Subresource: "status", Namespace: facts.Namespace},
+			Command: fmt.Sprintf("kubectl edit changepod --subresource=status -n %s %s", facts.Namespace, failedBatch(facts, present)),
+		})
+	}
+	return ways
+}
+
+// failedBatch returns the name of the first batch that failed, or how to find it.
+func failedBatch(facts Facts, present Release) string {
+	for i := range facts.Batches {
+		if outcomeOf(&facts.Batches[i]) == BatchFailed {
+			return facts.Batches[i].Name
+		}
+	}
+	return present.Record + "--x--N"
+}
+
+func numberOf(records []appv1alpha1.ChangeWorkload, version string) int64 {
+	at := slices.IndexFunc(records, func(record appv1alpha1.ChangeWorkload) bool { return record.Spec.Reversion == version })
+	if at < 0 {
+		return 0
+	}
+	return records[at].Spec.Release
+}

@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view_test
+
+import (
+	"fmt"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+)
+
+func TestWhyNamesFailedPodsRefusedVersionsAndWays(t *testing.T) {
+	g := NewWithT(t)
+	var pods []string
+	for i := range 7 {
+		pods = append(pods, fmt.Sprintf("web-%d", i))
+	}
+	failing := record(7, "49", suspended, failedPods(pods...), counts(20, 4, 9))
+	why := view.WhyOf(facts(workload(7, "49", isSuspended, wentBack(rollback(6, 0, "ac"))), failing), now)
+	g.Expect(why.Kind).To(Equal("Why"))
+	g.Expect(why.Failures).To(HaveLen(5))
+	g.Expect(why.MoreFailures).To(Equal(4))
+	g.Expect(why.Refused).To(HaveLen(1))
+	g.Expect(why.Refused[0].Number).To(BeEquivalentTo(6))
+	g.Expect(why.Ways).NotTo(BeEmpty())
+}
+
+func TestTrialOfAnUpdate(t *testing.T) {
+	released := annotated("released-by", `{"user":"alice","time":"2026-11-22T16:41:52Z","version":"v","release":8,"changes":["image"]}`)
+	unstamped := workload(7, "49")
+	unstamped.SetLabels(nil)
+	for _, row := range []struct {
+		name           string
+		before, answer *unstructured.Unstructured
+		trial          view.Trial
+	}{
+		{"a release", workload(7, "49"), workload(8, "bb", released), view.Trial{Verdict: "Admitted", Release: 8, Version: version("bb"), Changes: []string{"image"}}},
+		{"a new workload", nil, workload(1, "bb"), view.Trial{Verdict: "Admitted", Release: 1, Version: version("bb")}},
+		{"the same content", workload(7, "49"), workload(7, "49"), view.Trial{Verdict: "NoRelease", Release: 7, Version: version("49")}},
+		{"without change control", unstamped, unstamped, view.Trial{Verdict: "NotControlled"}},
+		{"a frozen one", workload(7, "49"), workload(8, "bb", annotated("frozen", `{"release":8,"by":["shop/weekend"],"concurrent":1}`)),
+			view.Trial{Verdict: "Admitted", Release: 8, Version: version("bb"), Frozen: []string{"shop/weekend"}}},
+		{"a paced one", workload(7, "49"), workload(8, "bb", annotated("paced", `{"release":8,"policy":"shop/careful","lever":"Gates"}`)),
+			view.Trial{Verdict: "Admitted", Release: 8, Version: version("bb"), Paced: "shop/careful"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			NewWithT(t).Expect(view.TrialOf(row.before, row.answer)).To(Equal(row.trial))
+		})
+	}
+}
+
+func TestRejectedTellsADenialFromAMissingRight(t *testing.T) {
+	const right = `deployments.apps "web" is forbidden: User "bob" cannot patch resource "deployments" in API group "apps" in the namespace "shop"`
+	for _, row := range []struct {
+		code     int32
+		message  string
+		rejected bool
+	}{
+		{403, `admission webhook "vdeployment.kb.io" denied the request: deployment web is suspended`, true},
+		{403, `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`, true},
+		{403, right, false},
+		{422, "Deployment.apps \"web\" is invalid", true},
+		{409, "conflict", true},
+		{401, "Unauthorized", false},
+		{404, "not found", false},
+		{429, "too many", false},
+		{500, "internal", false},
+	} {
+		trial, rejected := view.Rejected(metav1.Status{Code: row.code, Message: row.message})
+		NewWithT(t).Expect(rejected).To(Equal(row.rejected), row.message)
+		if rejected {
+			NewWithT(t).Expect(trial).To(Equal(view.Trial{Verdict: "Denied", Sentence: row.message}))
+		}
+	}
+}
