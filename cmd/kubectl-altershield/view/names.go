@@ -135,15 +135,6 @@ func Selector(record metav1.Object) map[string]string {
 	return nil
 }
 
-// IsNamed reports whether a record may be of a workload that a user named, by its labels alone.
-func (n Name) IsNamed(record metav1.Object) bool {
-	if value, found := record.GetLabels()[appv1alpha1.LabelWorkload]; found {
-		resource, _, _ := strings.Cut(value, ".")
-		return value == decide.LabelValue(resource+"."+n.Name) && n.mayBe(resource)
-	}
-	return record.GetLabels()[appv1alpha1.LabelDeploymentName] == decide.LabelValue(n.Name) && n.mayBe("deployments")
-}
-
 // mayBe reports whether a resource is of the kind that a user named.
 func (n Name) mayBe(resource string) bool {
 	if n.Kind == "" {
@@ -158,13 +149,17 @@ func (n Name) mayBe(resource string) bool {
 	return word == resource || word+"s" == resource || word+"es" == resource || strings.TrimSuffix(word, "y")+"ies" == resource
 }
 
-// Of returns the records of a workload with a name, by workload. Labels are shortened, so the names of the spec decide.
+// Of returns the records of the workloads that a name may mean, by workload.
 func (n Name) Of(records []appv1alpha1.ChangeWorkload) map[appv1alpha1.WorkloadReference][]appv1alpha1.ChangeWorkload {
 	found := map[appv1alpha1.WorkloadReference][]appv1alpha1.ChangeWorkload{}
 	for i := range records {
 		reference := ReferenceOf(&records[i])
 		reference.UID = ""
-		if reference.Name == n.Name && n.IsNamed(&records[i]) {
+		resource, _, _ := strings.Cut(records[i].Labels[appv1alpha1.LabelWorkload], ".")
+		if resource == "" {
+			resource = "deployments"
+		}
+		if reference.Name == n.Name && (strings.EqualFold(n.Kind, reference.Kind) || n.mayBe(resource)) {
 			found[reference] = append(found[reference], records[i])
 		}
 	}

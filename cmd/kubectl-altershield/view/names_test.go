@@ -17,7 +17,6 @@ limitations under the License.
 package view_test
 
 import (
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -45,30 +44,31 @@ func TestParseName(t *testing.T) {
 }
 
 func TestNameIsOfARecord(t *testing.T) {
-	long := strings.Repeat("long-", 20) + "name"
-	labelled := func(label, value string) appv1alpha1.ChangeWorkload {
-		return record(1, "a1", func(record *appv1alpha1.ChangeWorkload) { record.Labels = map[string]string{label: value} })
+	labelled := func(kind, label, value string) appv1alpha1.ChangeWorkload {
+		return record(1, "a1", of("shop", kind, "web"), func(record *appv1alpha1.ChangeWorkload) { record.Labels = map[string]string{label: value} })
 	}
-	deployment, set := labelled("app.kubernetes.io/deployment-name", "web"), labelled("altershield.defense.antgroup.com/workload", "statefulsets.web")
-	proxy := labelled("altershield.defense.antgroup.com/workload", "proxies.web")
+	deployment := labelled("Deployment", "app.kubernetes.io/deployment-name", "web")
+	set := labelled("StatefulSet", "altershield.defense.antgroup.com/workload", "statefulsets.web")
+	proxy := labelled("Proxy", "altershield.defense.antgroup.com/workload", "proxies.web")
+	odd := labelled("Fish", "altershield.defense.antgroup.com/workload", "shoal.web")
 	for _, row := range []struct {
 		name  view.Name
-		known *appv1alpha1.ChangeWorkload
+		known appv1alpha1.ChangeWorkload
 		is    bool
 	}{
-		{view.Name{Name: "web"}, &deployment, true},
-		{view.Name{Name: "web"}, &set, true},
-		{view.Name{Name: "cart"}, &set, false},
-		{view.Name{Kind: "deploy", Name: "web"}, &deployment, true},
-		{view.Name{Kind: "deploy", Name: "web"}, &set, false},
-		{view.Name{Kind: "sts", Name: "web"}, &set, true},
-		{view.Name{Kind: "StatefulSet", Name: "web"}, &set, true},
-		{view.Name{Kind: "statefulsets.apps", Name: "web"}, &set, true},
-		{view.Name{Kind: "proxy", Name: "web"}, &proxy, true},
-		{view.Name{Kind: "proxy", Name: "web"}, &set, false},
-		{view.Name{Name: long}, &deployment, false},
+		{view.Name{Name: "web"}, deployment, true},
+		{view.Name{Name: "web"}, set, true},
+		{view.Name{Name: "cart"}, set, false},
+		{view.Name{Kind: "deploy", Name: "web"}, deployment, true},
+		{view.Name{Kind: "deploy", Name: "web"}, set, false},
+		{view.Name{Kind: "sts", Name: "web"}, set, true},
+		{view.Name{Kind: "StatefulSet", Name: "web"}, set, true},
+		{view.Name{Kind: "statefulsets.apps", Name: "web"}, set, true},
+		{view.Name{Kind: "proxy", Name: "web"}, proxy, true},
+		{view.Name{Kind: "proxy", Name: "web"}, set, false},
+		{view.Name{Kind: "fish", Name: "web"}, odd, true},
 	} {
-		NewWithT(t).Expect(row.name.IsNamed(row.known)).To(Equal(row.is), row.name.String())
+		NewWithT(t).Expect(row.name.Of([]appv1alpha1.ChangeWorkload{row.known})).To(HaveLen(map[bool]int{true: 1}[row.is]), row.name.String())
 	}
 }
 

@@ -68,6 +68,8 @@ type Trial struct {
 	// Release and Version are those that the update would have.
 	Release int64  `json:"release,omitempty"`
 	Version string `json:"version,omitempty"`
+	// From is the release that the workload is at.
+	From Side `json:"from,omitzero"`
 	// Changes are the changes of the content.
 	Changes []string `json:"changes,omitempty"`
 	// Frozen are the ChangeFreezes for whose end the release would wait, Paced the ReleasePolicy by whose steps it would be rolled out.
@@ -101,11 +103,16 @@ func TrialOf(before, answer *unstructured.Unstructured) Trial {
 	release := decide.ReleaseNumber(answer.GetAnnotations())
 	version := answer.GetLabels()[appv1alpha1.LabelVersion]
 	trial := Trial{Verdict: Admitted, Release: max(release, 1), Version: version}
+	if before != nil {
+		at := decide.ReleaseOf(before)
+		trial.From = Side{Release: at.Number, Version: at.Version}
+	}
 	switch {
 	case version == "":
 		return Trial{Verdict: NotControlled}
-	case before != nil && release == decide.ReleaseNumber(before.GetAnnotations()) && version == before.GetLabels()[appv1alpha1.LabelVersion]:
-		return Trial{Verdict: NoRelease, Release: trial.Release, Version: version}
+	case trial.From == Side{Release: trial.Release, Version: version}:
+		trial.Verdict = NoRelease
+		return trial
 	}
 	if record, found := appv1alpha1.ReleaseRecordOf(answer.GetAnnotations()); found && record.Release == trial.Release {
 		trial.Changes = record.Changes

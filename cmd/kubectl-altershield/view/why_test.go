@@ -52,14 +52,14 @@ func TestTrialOfAnUpdate(t *testing.T) {
 		before, answer *unstructured.Unstructured
 		trial          view.Trial
 	}{
-		{"a release", workload(7, "49"), workload(8, "bb", released), view.Trial{Verdict: "Admitted", Release: 8, Version: version("bb"), Changes: []string{"image"}}},
+		{"a release", workload(7, "49"), workload(8, "bb", released), view.Trial{Verdict: "Admitted", Release: 8, Version: version("bb"), From: view.Side{Release: 7, Version: version("49")}, Changes: []string{"image"}}},
 		{"a new workload", nil, workload(1, "bb"), view.Trial{Verdict: "Admitted", Release: 1, Version: version("bb")}},
-		{"the same content", workload(7, "49"), workload(7, "49"), view.Trial{Verdict: "NoRelease", Release: 7, Version: version("49")}},
+		{"the same content", workload(7, "49"), workload(7, "49"), view.Trial{Verdict: "NoRelease", Release: 7, Version: version("49"), From: view.Side{Release: 7, Version: version("49")}}},
 		{"without change control", unstamped, unstamped, view.Trial{Verdict: "NotControlled"}},
 		{"a frozen one", workload(7, "49"), workload(8, "bb", annotated("frozen", `{"release":8,"by":["shop/weekend"],"concurrent":1}`)),
-			view.Trial{Verdict: "Admitted", Release: 8, Version: version("bb"), Frozen: []string{"shop/weekend"}}},
+			view.Trial{Verdict: "Admitted", Release: 8, Version: version("bb"), From: view.Side{Release: 7, Version: version("49")}, Frozen: []string{"shop/weekend"}}},
 		{"a paced one", workload(7, "49"), workload(8, "bb", annotated("paced", `{"release":8,"policy":"shop/careful","lever":"Gates"}`)),
-			view.Trial{Verdict: "Admitted", Release: 8, Version: version("bb"), Paced: "shop/careful"}},
+			view.Trial{Verdict: "Admitted", Release: 8, Version: version("bb"), From: view.Side{Release: 7, Version: version("49")}, Paced: "shop/careful"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			NewWithT(t).Expect(view.TrialOf(row.before, row.answer)).To(Equal(row.trial))

@@ -1,0 +1,147 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package render_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+)
+
+var style = render.Style{Now: now}
+
+func TestColumns(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(render.Columns("web")).To(Equal(3))
+	g.Expect(render.Columns("错误率 5%")).To(Equal(9))
+	g.Expect(render.Columns("ＡＢ")).To(Equal(4))
+	g.Expect(render.Columns("e\u0301")).To(Equal(1))
+	g.Expect(render.Columns("✔→…")).To(Equal(3))
+}
+
+func TestLanguageOfTheFirstSetting(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(render.LanguageOf()).To(BeEquivalentTo("en"))
+	g.Expect(render.LanguageOf("", "", "zh_CN.UTF-8")).To(BeEquivalentTo("zh"))
+	g.Expect(render.LanguageOf("en", "zh")).To(BeEquivalentTo("en"))
+	g.Expect(render.LanguageOf("", "C.UTF-8", "zh_CN.UTF-8")).To(BeEquivalentTo("en"))
+}
+
+func TestListOfNothing(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(render.List(view.ReleaseList{}, style, "shop")).To(Equal("no releases under change control were found in namespace shop\n"))
+	g.Expect(render.List(view.ReleaseList{}, style, "")).To(Equal("no releases under change control were found\n"))
+	g.Expect(render.List(view.ReleaseList{Counts: map[view.State]int{"Success": 31}, Hidden: 31}, style, "")).To(Equal("31 verified (--all shows them)\n"))
+	g.Expect(render.List(view.ReleaseList{Counts: map[view.State]int{"Success": 31}}, style, "")).To(Equal("31 Success\n"))
+}
+
+func TestStatusWithoutARecord(t *testing.T) {
+	g := NewWithT(t)
+	workload := view.Workload{Namespace: "shop", Kind: "Deployment", Name: "web", Known: true, Version: version("a"), Paused: true}
+	g.Expect(render.Status(view.Status{Workload: workload}, style)).To(Equal("shop/web  no release is recorded yet\nDeployment web  0 wanted · 0 ready · paused by a user\n"))
+	workload.Version = ""
+	g.Expect(render.Status(view.Status{Workload: workload}, style)).To(ContainSubstring("not under change control"))
+	workload.Known = false
+	g.Expect(render.Status(view.Status{Workload: workload}, style)).To(ContainSubstring("Deployment web  not readable"))
+}
+
+func TestStatusNamesTheRollbackByItsVersionWhereTheReleaseIsForgotten(t *testing.T) {
+	shown := status()
+	shown.Ways[1].Release = 0
+	NewWithT(t).Expect(render.Status(shown, style)).To(ContainSubstring("(to version a15e8a3)"))
+}
+
+func TestStatusNamesFailedPodsWhereThereAreNoBatches(t *testing.T) {
+	shown := status()
+	shown.Batches = nil
+	NewWithT(t).Expect(render.Status(shown, style)).To(MatchRegexp(`failed pods +2\n.* web-85c4-b6lg8 +5xx\n`))
+}
+
+func TestStatusKeepsWhatCannotBeFolded(t *testing.T) {
+	NewWithT(t).Expect(strings.Count(render.Status(status(), render.Style{Now: now, Height: 1}), "\n")).To(BeNumerically("<", 14))
+}
+
+func TestHistoryOfNothing(t *testing.T) {
+	NewWithT(t).Expect(render.History(view.ReleaseList{}, style)).To(Equal("no release is recorded yet\n"))
+}
+
+func TestHistoryWideShowsVersionsAndAllChanges(t *testing.T) {
+	g := NewWithT(t)
+	list := view.ReleaseList{Items: []view.Release{suspended()}}
+	g.Expect(render.History(list, style)).NotTo(ContainSubstring("spec.volumes: reordered"))
+	g.Expect(render.History(list, render.Style{Now: now, Wide: true})).To(And(ContainSubstring("spec.volumes: reordered"), ContainSubstring(version("491e30c"))))
+}
+
+func TestWhyNothing(t *testing.T) {
+	present := view.Release{Namespace: "shop", Workload: "web", Number: 1, Version: version("a"), State: "Success"}
+	NewWithT(t).Expect(render.Why(view.Why{Present: &present, Workload: view.Workload{Namespace: "shop", Name: "web"}}, style)).To(ContainSubstring("nothing holds it back"))
+}
+
+func TestWhyOfTrials(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(render.Why(view.Why{Workload: status().Workload, Trial: &view.Trial{Verdict: "NoRelease"}}, style)).To(Equal("○ shop/web would be admitted and is no release: the content is the same\n"))
+	g.Expect(render.Why(view.Why{Workload: status().Workload, Trial: &view.Trial{Verdict: "NotControlled"}}, style)).To(Equal("○ shop/web would be admitted without change control\n"))
+}
+
+func TestOutcome(t *testing.T) {
+	for state, line := range map[view.State]string{
+		"Success":    "2026-11-22 16:41:52  shop/web  release 7  ✔ Success  4✔ 2✖ of 20  verified\n",
+		"Suspend":    "2026-11-22 16:41:52  shop/web  release 7  ✖ Suspend  4✔ 2✖ of 20  suspended: it failed\n",
+		"RolledBack": "2026-11-22 16:41:52  shop/web  release 7  ↩ RolledBack  4✔ 2✖ of 20  rolled back: PodsFailed: it failed\n",
+		"Superseded": "2026-11-22 16:41:52  shop/web  release 7  ○ Superseded  4✔ 2✖ of 20  superseded by release 8: it failed\n",
+		"NotChecked": "2026-11-22 16:41:52  shop/web  release 7  ○ NotChecked  4✔ 2✖ of 20  not checked: it failed\n",
+		"Pending":    "2026-11-22 16:41:52  shop/web  release 7  ◌ Pending  4✔ 2✖ of 20: it failed\n",
+	} {
+		release := suspended()
+		release.State, release.Why = state, "it failed"
+		NewWithT(t).Expect(render.Outcome(view.Outcome{Release: release, By: 8}, style)).To(Equal(line))
+	}
+	NewWithT(t).Expect(render.Outcome(view.Outcome{Release: view.Release{State: "Superseded"}}, style)).To(HaveSuffix("Superseded\n"))
+}
+
+func TestTimeoutAndFooter(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(render.Timeout("10m0s", style)).To(Equal("not decided within 10m0s"))
+	g.Expect(render.Footer(style)).To(Equal("2026-11-22 16:41:52 (Ctrl-C ends)"))
+}
+
+func TestAge(t *testing.T) {
+	for seconds, age := range map[int]string{
+		-5: "0s", 0: "0s", 119: "119s", 120: "2m", 125: "2m5s", 600: "10m", 7199: "119m", 7200: "2h", 9000: "2h30m", 28800: "8h", 172799: "47h", 172800: "2d",
+	} {
+		release := view.Release{Namespace: "shop", Workload: "web", State: "Running", Since: &metav1.Time{Time: now.Add(-time.Duration(seconds) * time.Second)}}
+		NewWithT(t).Expect(render.Status(view.Status{Present: &release, Workload: view.Workload{Namespace: "shop", Name: "web"}}, style)).To(ContainSubstring("Running for " + age + "  "))
+	}
+}
+
+func TestDifferenceOfNothing(t *testing.T) {
+	NewWithT(t).Expect(render.Difference(view.Difference{From: view.Side{Release: 1}, To: view.Side{Release: 2}}, style)).To(ContainSubstring("no differences"))
+}
+
+func TestDifferenceOfANewWorkload(t *testing.T) {
+	NewWithT(t).Expect(render.Difference(view.Difference{To: view.Side{File: "web.yaml"}}, style)).To(HavePrefix("a new workload → file web.yaml\n"))
+}
+
+func TestEventsOfNothing(t *testing.T) {
+	NewWithT(t).Expect(render.Events(view.EventList{}, style)).To(Equal("no Events; they are kept for an hour\n"))
+}
