@@ -40,7 +40,7 @@ TEST_ENV := $(if $(HAVE_CC),CGO_ENABLED=1,CGO_ENABLED=0)
 RACE := $(if $(HAVE_CC),-race)
 
 # What is shipped, and the suites that run the built manager on a control plane, in PROCS processes with a control plane each.
-SHIPPED := ./apis/... ./controllers/... ./routers/... ./runnable/... ./webhooks/...
+SHIPPED := ./apis/... ./cmd/... ./controllers/... ./routers/... ./runnable/... ./webhooks/...
 SYSTEM := ./controllers ./webhooks/servingcert
 without_system = $(filter-out $(SYSTEM:./%=\%/%),$(shell go list $(1)))
 PROCS ?= 2
@@ -153,6 +153,10 @@ coverage: assets ## Run the unit and component tests with the race detector, and
 build: ## Build the manager into bin/manager.
 	@CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "$(LDFLAGS)" -o bin/manager .
 
+.PHONY: build-plugin
+build-plugin: ## Build the kubectl plugin into bin/kubectl-altershield.
+	@CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w $(LDFLAGS)" -o bin/kubectl-altershield ./cmd/kubectl-altershield
+
 .PHONY: build-server
 build-server: ## Build the AlterShield test server into bin/altershield.
 	@CGO_ENABLED=0 go build -trimpath -o bin/altershield ./hack/altershield/cmd
@@ -244,8 +248,8 @@ GO_LICENSES = CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -tags=grpcnotrace" $(TOO
 
 # go-licenses copies neither the licence of the standard library nor the second one of a package with two.
 .PHONY: licenses
-licenses: ## Check the licences of the modules linked into the manager, and copy their texts and notices to bin/third-party-licenses.
-	@$(GO_LICENSES) check . --allowed_licenses=$(ALLOWED_LICENSES)
+licenses: ## Check the licences of the modules linked into the manager and the plugin, and copy the manager's texts and notices to bin/third-party-licenses.
+	@$(GO_LICENSES) check . ./cmd/kubectl-altershield --allowed_licenses=$(ALLOWED_LICENSES)
 	@$(GO_LICENSES) save . --force --save_path=bin/third-party-licenses
 	@mkdir bin/third-party-licenses/std && cp "$$(go env GOROOT)/LICENSE" bin/third-party-licenses/std
 	@cp "$$(go list -m -f '{{.Dir}}' go.yaml.in/yaml/v2)/LICENSE.libyaml" bin/third-party-licenses/go.yaml.in/yaml/v2

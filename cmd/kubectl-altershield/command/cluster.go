@@ -1,0 +1,309 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Scheme returns the types that the plugin knows. Those of built-in workloads are needed for strategic merge patches alone.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		appv1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, authorizationv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("registering types: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// Connect returns a client of an API server.
+func Connect(config *rest.Config) (client.Client, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	connected, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w", config.Host, err)
+	}
+	return connected, nil
+}
+
+// cluster reads the objects of a cluster.
+type cluster struct {
+	client.Client
+	// namespace is that of the flags or of the context.
+	namespace string
+}
+
+func (t *tool) connect() (*cluster, error) {
+	config, namespace, err := t.config()
+	if err != nil {
+		return nil, err
+	}
+	connected, err := t.Connect(config)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{Client: connected, namespace: namespace}, nil
+}
+
+// pageSize is how many objects one request lists.
+const pageSize = 500
+
+// records lists ChangeWorkloads, page by page.
+func (c *cluster) records(ctx context.Context, options ...client.ListOption) ([]appv1alpha1.ChangeWorkload, error) {
+	var all []appv1alpha1.ChangeWorkload
+	for next := ""; ; {
+		var page appv1alpha1.ChangeWorkloadList
+		if err := c.List(ctx, &page, append(slices.Clone(options), client.Limit(pageSize), client.Continue(next))...); err != nil {
+			return nil, fmt.Errorf("listing ChangeWorkloads: %w", err)
+		}
+		all = append(all, page.Items...)
+		if next = page.Continue; next == "" {
+			return all, nil
+		}
+	}
+}
+
+// find returns a workload that a user named, with its records. It is found by its records, or, before its first one, as a built-in workload.
+func (c *cluster) find(ctx context.Context, argument string) (view.Facts, error) {
+	names, err := view.ParseName(argument)
+	if err != nil {
+		return view.Facts{}, usageError(err)
+	}
+	for i := range names {
+		if names[i].Namespace == "" {
+			names[i].Namespace = c.namespace
+		}
+		facts, found, err := c.byRecords(ctx, names[i])
+		if err != nil || found {
+			return facts, err
+		}
+	}
+	for _, name := range names {
+		facts, found, err := c.byWorkload(ctx, name)
+		if err != nil || found {
+			return facts, err
+		}
+	}
+	last := names[len(names)-1]
+	return view.Facts{}, fmt.Errorf("there is no workload %s in namespace %s, or none under change control: kubectl altershield list -n %s --all shows those that are",
+		last, last.Namespace, last.Namespace)
+}
+
+// byRecords finds a workload by its records.
+func (c *cluster) byRecords(ctx context.Context, name view.Name) (view.Facts, bool, error) {
+	deployments, others := name.Labels()
+	var records []appv1alpha1.ChangeWorkload
+	for label, values := range map[string][]string{appv1alpha1.LabelDeploymentName: deployments, appv1alpha1.LabelWorkload: others} {
+		if len(values) == 0 {
+			continue
+		}
+		found, err := c.labelled(ctx, name.Namespace, label, selection.In, values)
+		if err != nil {
+			return view.Facts{}, false, err
+		}
+		records = append(records, found...)
+	}
+	if len(records) == 0 && len(view.BuiltIn(name.Kind)) != 1 { // it may be of a declared kind
+		found, err := c.labelled(ctx, name.Namespace, appv1alpha1.LabelWorkload, selection.Exists, nil)
+		if err != nil {
+			return view.Facts{}, false, err
+		}
+		records = found
+	}
+	byWorkload := name.Of(records)
+	if len(byWorkload) > 1 {
+		var arguments []string
+		for reference := range byWorkload {
+			arguments = append(arguments, view.Argument(reference))
+		}
+		slices.Sort(arguments)
+		return view.Facts{}, false, usageError(fmt.Errorf("%s may be %s: name the kind as well", name, strings.Join(arguments, " or ")))
+	}
+	for reference, found := range byWorkload {
+		facts := view.Facts{Namespace: name.Namespace, Reference: reference, Records: found}
+		return facts, true, c.addWorkload(ctx, &facts)
+	}
+	return view.Facts{}, false, nil
+}
+
+func (c *cluster) labelled(
+	ctx context.Context, namespace, label string, operator selection.Operator, values []string,
+) ([]appv1alpha1.ChangeWorkload, error) {
+	requirement, err := labels.NewRequirement(label, operator, values)
+	if err != nil {
+		return nil, fmt.Errorf("selecting by the label %s: %w", label, err)
+	}
+	return c.records(ctx, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*requirement)})
+}
+
+// addWorkload reads the workload itself. Without the right the facts have a note.
+func (c *cluster) addWorkload(ctx context.Context, facts *view.Facts) error {
+	live, err := c.workload(ctx, facts.Namespace, facts.Reference)
+	switch {
+	case apierrors.IsNotFound(err): // its records follow it
+		return nil
+	case lacksRight(err):
+		facts.Notes = append(facts.Notes, view.Note{
+			Verb: "get", Resource: strings.ToLower(facts.Reference.Kind) + "s", Namespace: facts.Namespace, Lacks: view.LacksWorkload,
+		})
+		return nil
+	case err != nil:
+		return err
+	}
+	facts.Workload = live
+	facts.Records = slices.DeleteFunc(facts.Records, func(record appv1alpha1.ChangeWorkload) bool {
+		of := record.Spec.WorkloadRef
+		return of != nil && of.UID != "" && of.UID != live.GetUID() // of a deleted one of the same name
+	})
+	return nil
+}
+
+func (c *cluster) workload(ctx context.Context, namespace string, reference appv1alpha1.WorkloadReference) (*unstructured.Unstructured, error) {
+	live := &unstructured.Unstructured{}
+	live.SetAPIVersion(reference.APIVersion)
+	live.SetKind(reference.Kind)
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: reference.Name}, live); err != nil {
+		return nil, fmt.Errorf("reading %s in namespace %s: %w", view.Argument(reference), namespace, err)
+	}
+	return live, nil
+}
+
+// byWorkload finds a workload of a built-in kind without records.
+func (c *cluster) byWorkload(ctx context.Context, name view.Name) (view.Facts, bool, error) {
+	for _, reference := range view.BuiltIn(name.Kind) {
+		reference.Name = name.Name
+		live, err := c.workload(ctx, name.Namespace, reference)
+		switch {
+		case apierrors.IsNotFound(err), meta.IsNoMatchError(err), lacksRight(err) && name.Kind == "":
+			continue
+		case err != nil:
+			return view.Facts{}, false, err
+		}
+		return view.Facts{Namespace: name.Namespace, Reference: reference, Workload: live}, true, nil
+	}
+	return view.Facts{}, false, nil
+}
+
+// refresh reads the records and the workload again.
+func (c *cluster) refresh(ctx context.Context, facts view.Facts) (view.Facts, error) {
+	fresh := view.Facts{Namespace: facts.Namespace, Reference: facts.Reference}
+	name := view.Name{Namespace: facts.Namespace, Kind: facts.Reference.Kind, Name: facts.Reference.Name}
+	options := []client.ListOption{client.InNamespace(facts.Namespace)}
+	if len(facts.Records) > 0 {
+		options = append(options, client.MatchingLabels(view.Selector(&facts.Records[0])))
+	} else if deployments, others := name.Labels(); len(deployments) > 0 {
+		options = append(options, client.MatchingLabels{appv1alpha1.LabelDeploymentName: deployments[0]})
+	} else if len(others) > 0 {
+		options = append(options, client.MatchingLabels{appv1alpha1.LabelWorkload: others[0]})
+	}
+	records, err := c.records(ctx, options...)
+	if err != nil {
+		return fresh, err
+	}
+	fresh.Records = view.Name{Name: name.Name}.Of(records)[appv1alpha1.WorkloadReference{
+		APIVersion: facts.Reference.APIVersion, Kind: facts.Reference.Kind, Name: facts.Reference.Name,
+	}]
+	return fresh, c.addWorkload(ctx, &fresh)
+}
+
+// maxBatches is how many batches are read one by one. Above it the counts of the release are shown.
+const maxBatches = 200
+
+// addBatches reads the batches of the present release, unless there are too many.
+func (c *cluster) addBatches(ctx context.Context, facts *view.Facts) error {
+	present := view.PresentOf(facts.Records)
+	if present == nil || present.Status.LastChangePod-max(present.Status.FirstChangePod, 1)+1 > maxBatches {
+		return nil
+	}
+	var list appv1alpha1.ChangePodList
+	err := c.List(ctx, &list, client.InNamespace(facts.Namespace),
+		client.MatchingLabels{appv1alpha1.LabelBatchOf: decide.BatchOfLabel(present.UID, present.Spec.Release)})
+	if lacksRight(err) {
+		facts.Notes = append(facts.Notes, view.Note{Verb: "list", Resource: "changepods", Namespace: facts.Namespace, Lacks: view.LacksBatches})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("listing the batches of %s: %w", present.Name, err)
+	}
+	facts.Batches = list.Items
+	return nil
+}
+
+// kept lists the contents that the operator keeps of a workload, newest release first.
+func (c *cluster) kept(ctx context.Context, facts *view.Facts) ([]unstructured.Unstructured, error) {
+	if len(facts.Records) == 0 {
+		return nil, nil
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevisionList"})
+	err := c.List(ctx, list, client.InNamespace(facts.Namespace), client.MatchingLabels(view.Selector(&facts.Records[0])))
+	if lacksRight(err) {
+		facts.Notes = append(facts.Notes, view.Note{Verb: "list", Resource: "controllerrevisions.apps", Namespace: facts.Namespace, Lacks: view.LacksKept})
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the kept contents of %s: %w", view.Argument(facts.Reference), err)
+	}
+	kept := slices.DeleteFunc(list.Items, func(revision unstructured.Unstructured) bool {
+		isOwner := func(owner metav1.OwnerReference) bool { return owner.UID == facts.Workload.GetUID() }
+		return revision.GetDeletionTimestamp() != nil || facts.Workload != nil && !slices.ContainsFunc(revision.GetOwnerReferences(), isOwner)
+	})
+	slices.SortFunc(kept, func(a, b unstructured.Unstructured) int { return int(numberOf(b) - numberOf(a)) })
+	return kept, nil
+}
+
+func numberOf(revision unstructured.Unstructured) int64 {
+	number, _, _ := unstructured.NestedInt64(revision.Object, "revision")
+	return number
+}
+
+// addKept adds the versions whose contents are kept.
+func (c *cluster) addKept(ctx context.Context, facts *view.Facts) error {
+	kept, err := c.kept(ctx, facts)
+	for _, revision := range kept {
+		facts.Kept = append(facts.Kept, revision.GetLabels()[appv1alpha1.LabelVersion])
+	}
+	return err
+}

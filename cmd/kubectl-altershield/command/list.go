@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+)
+
+func (t *tool) list() *cobra.Command {
+	var filter view.Filter
+	var since time.Duration
+	command := &cobra.Command{
+		Use: "list [NAME]", Short: "List workloads by the state of their present release",
+		Long:    "List workloads by the state of their present release, those that need a person first. Verified ones are counted; --all lists them.",
+		Example: "  kubectl altershield list -A\n  kubectl altershield list --suspended -o name",
+		Args:    atMost(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				filter.Name, filter.All = args[0], true
+			}
+			if since > 0 {
+				filter.Since = t.Clock.Now().Add(-since)
+			}
+			return t.runList(command.Context(), filter)
+		},
+		ValidArgsFunction: t.completeNames,
+	}
+	set := command.Flags()
+	set.BoolVarP(&t.flags.allNamespaces, "all-namespaces", "A", false, "List all namespaces.")
+	set.StringVarP(&t.flags.selector, "selector", "l", "", "Label selector of the records (ChangeWorkloads).")
+	set.BoolVar(&filter.All, "all", false, "List verified workloads as well.")
+	set.BoolVar(&filter.Suspended, "suspended", false, "List suspended workloads.")
+	set.BoolVar(&filter.Running, "running", false, "List workloads whose release goes on or waits.")
+	set.BoolVar(&filter.Failed, "failed", false, "List workloads whose release failed: suspended, rolled back or refused.")
+	set.DurationVar(&since, "since", 0, "List releases that began within this time.")
+	return command
+}
+
+func (t *tool) runList(ctx context.Context, filter view.Filter) error {
+	cluster, err := t.connect()
+	if err != nil {
+		return err
+	}
+	namespace := cluster.namespace
+	if t.flags.allNamespaces {
+		namespace = ""
+	}
+	selector, err := labels.Parse(t.flags.selector)
+	if err != nil {
+		return usageError(fmt.Errorf("--selector: %w", err))
+	}
+	records, err := cluster.records(ctx, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})
+	if err != nil {
+		return err
+	}
+	list := view.ListOf(records, filter)
+	return t.print(list, func() string { return render.List(list, t.style(), namespace) }, recordNames(list.Items))
+}
+
+// atMost asks for at most a number of arguments.
+func atMost(count int) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if err := cobra.MaximumNArgs(count)(command, args); err != nil {
+			return usageError(fmt.Errorf("%w: %s", err, command.UseLine()))
+		}
+		return nil
+	}
+}

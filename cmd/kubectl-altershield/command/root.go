@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package command wires the verbs of the plugin: it reads flags, asks the API server and prints what package render makes of package view.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Environment is what the plugin gets from its process.
+type Environment struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Getenv reads an environment variable.
+	Getenv func(string) string
+	// Terminal returns the size of the terminal that Out is; false if it is none.
+	Terminal func() (width, height int, is bool)
+	// Clock is the time, Location its zone for people.
+	Clock    clock.WithTicker
+	Location *time.Location
+	// Connect returns a client.
+	Connect func(*rest.Config) (client.Client, error)
+	// Version and Commit are those of the build.
+	Version, Commit string
+}
+
+// tool is the plugin with its flags.
+type tool struct {
+	Environment
+	flags flags
+	// warnings are those of the API server.
+	warnings warnings
+}
+
+// Run runs the plugin with its arguments and returns its exit code.
+func Run(ctx context.Context, args []string, environment Environment) Code {
+	t := &tool{Environment: environment}
+	root := t.root()
+	root.SetArgs(args)
+	root.SetIn(t.In)
+	root.SetOut(t.Out)
+	root.SetErr(t.Err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return OK
+	}
+	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return Interrupted
+	}
+	if !errors.Is(err, errTold) {
+		fmt.Fprintf(t.Err, "error: %v\n", explain(err))
+	}
+	return CodeOf(err)
+}
+
+const (
+	long = `See and steer the releases of Kubernetes workloads under the change control of AlterShield Operator.
+
+A workload is called NAME, KIND/NAME or NAMESPACE/NAME: web, statefulset/web, shop/web. Every kind under change control is known by
+its records. Reading takes the role view; what you may not read is named and left out.`
+
+	exitCodes = `Exit codes:
+  0 fine, 1 error, 2 wrong usage, 4 would be denied
+  wait: 0 verified, 10 suspended, 11 rolled back, 12 superseded, 13 not checked
+  124 time-out, 130 interrupted
+`
+)
+
+func (t *tool) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: "kubectl-altershield", Short: "See and steer releases under change control", Long: long,
+		SilenceErrors: true, SilenceUsage: true,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl altershield"},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError(fmt.Errorf("there is no verb %q; --help lists the verbs", args[0]))
+			}
+			return nil
+		},
+		RunE:              func(command *cobra.Command, _ []string) error { return command.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return t.flags.validate() },
+	}
+	t.flags.bind(root.PersistentFlags())
+	root.SetUsageTemplate(root.UsageTemplate() + "\n" + exitCodes)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
+	root.AddCommand(t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(), t.version(), t.completion())
+	return root
+}
+
+// exactly asks for a number of arguments.
+func exactly(count int) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if err := cobra.ExactArgs(count)(command, args); err != nil {
+			return usageError(fmt.Errorf("%w: %s", err, command.UseLine()))
+		}
+		return nil
+	}
+}

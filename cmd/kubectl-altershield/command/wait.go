@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/render"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// defaultWait is how long wait waits.
+const defaultWait = 10 * time.Minute
+
+func (t *tool) wait() *cobra.Command {
+	var timeout time.Duration
+	var number int64
+	command := &cobra.Command{
+		Use: "wait NAME", Short: "Wait until the release of a workload has ended; for pipelines",
+		Long: `Wait until the release that was made last has ended, and print a line for each change of its state. The exit code has the outcome:
+  0 verified, 10 suspended, 11 rolled back, 12 superseded, 13 not checked, 124 time-out
+Where the operator went back by itself, the release that it went back from counts: the success of a rollback is no success of the pipeline.`,
+		Example: "  kubectl apply -f web.yaml && kubectl altershield wait web --timeout=15m",
+		Args:    exactly(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if timeout <= 0 || number < 0 {
+				return usageError(errors.New("--timeout must be positive, and --release not negative"))
+			}
+			return t.runWait(command.Context(), args[0], timeout, number)
+		},
+		ValidArgsFunction: t.completeNames,
+	}
+	command.Flags().DurationVar(&timeout, "timeout", defaultWait, "How long to wait.")
+	command.Flags().Int64Var(&number, "release", 0, "Number of the release; by default the one made last.")
+	return command
+}
+
+func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, number int64) error {
+	cluster, err := t.connect()
+	if err != nil {
+		return err
+	}
+	facts, err := cluster.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	awaited := view.Awaited(facts)
+	if number > 0 && number != awaited.Number {
+		awaited = decide.Release{Number: number}
+	}
+	limit := t.Clock.NewTimer(timeout)
+	defer limit.Stop()
+	ticker := t.Clock.NewTicker(interval)
+	defer ticker.Stop()
+	shown := ""
+	for {
+		outcome := view.OutcomeOf(facts, awaited)
+		if shown, err = t.tellOutcome(outcome, shown); err != nil {
+			return err
+		}
+		if outcome.Done {
+			return t.endWait(outcome)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-limit.C():
+			return &ending{Timeout, errors.New(render.Timeout(timeout.String(), t.style()))}
+		case <-ticker.C():
+		}
+		fresh, err := cluster.refresh(ctx, facts)
+		switch {
+		case err == nil:
+			facts = fresh
+		case !passes(err):
+			return err
+		}
+	}
+}
+
+// tellOutcome prints a line if the state has changed.
+func (t *tool) tellOutcome(outcome view.Outcome, shown string) (string, error) {
+	now := fmt.Sprint(outcome.Release.State, outcome.Release.Reason, outcome.Release.Pods)
+	if t.flags.output != "table" && t.flags.output != "wide" || now == shown {
+		return now, nil
+	}
+	if _, err := fmt.Fprint(t.Out, render.Outcome(outcome, t.style())); err != nil {
+		return now, fmt.Errorf("writing the answer: %w", err)
+	}
+	return now, nil
+}
+
+func (t *tool) endWait(outcome view.Outcome) error {
+	nothing := func() string { return "" } // the line about the end is there already
+	if err := t.print(outcome, nothing, recordNames([]view.Release{outcome.Release})); err != nil {
+		return err
+	}
+	return told(codeOfState(outcome.Release.State))
+}

@@ -1,0 +1,164 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/command"
+)
+
+func wentBack(reason string) func(*appsv1.Deployment) {
+	text, _ := json.Marshal([]appv1alpha1.Rollback{{
+		Version: version("49"), Release: 7, To: version("a1"), ToRelease: 8, Reason: appv1alpha1.RollbackReason(reason), Message: "ImagePullBackOff", Time: metav1.NewTime(now),
+	}})
+	return func(deployment *appsv1.Deployment) {
+		deployment.Annotations["altershield.defense.antgroup.com/rollbacks"] = string(text)
+	}
+}
+
+func TestWaitEndsWithTheOutcomeOfTheRelease(t *testing.T) {
+	unstamped := func(deployment *appsv1.Deployment) { deployment.Labels = nil }
+	for _, row := range []struct {
+		name   string
+		object *appsv1.Deployment
+		record *appv1alpha1.ChangeWorkload
+		args   []string
+		code   int
+		says   string
+	}{
+		{"verified", web(7, "49"), verified(7, "49"), nil, 0, "release 7  ✔ Success  1✔ 1✖ of 4  verified\n"},
+		{"suspended", web(7, "49", suspendedLabel), failed(7, "49"), nil, 10, "✖ Suspend  1✔ 1✖ of 4  suspended: because of it\n"},
+		{"rolled back by itself", web(8, "a1", wentBack("PodsNotRunning")), verified(8, "a1"), nil, 11, "release 7  ↩ RolledBack  rolled back: PodsNotRunning: ImagePullBackOff\n"},
+		{"a rollback on request", web(8, "a1", wentBack("Requested")), verified(8, "a1"), nil, 0, "release 8  ✔ Success"},
+		{"superseded", web(7, "49"), record(7, "49", "Running", "Unknown", "Superseded"), nil, 12, "○ Superseded  1✔ 1✖ of 4: because of it\n"},
+		{"an earlier one", web(9, "bb"), record(7, "49", "Running", "Unknown", "Verifying"), []string{"--release=7"}, 12, "superseded by release 9"},
+		{"refused by the server", web(7, "49"), record(7, "49", "Failed", "Unknown", "OrderRefused"), nil, 13, "not checked: because of it"},
+		{"opted out", web(7, "49"), record(7, "49", "Running", "Unknown", "NamespaceOptedOut"), nil, 13, "not checked"},
+		{"without change control", web(7, "49", unstamped), verified(7, "49"), []string{"--release=7"}, 0, "verified"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			answer := newBench(t, row.object, row.record).run(append([]string{"wait", "web"}, row.args...)...)
+			g.Expect(int(answer.code)).To(Equal(row.code), answer.out+answer.err)
+			g.Expect(answer.out).To(ContainSubstring(row.says))
+			g.Expect(answer.err).To(BeEmpty())
+		})
+	}
+}
+
+func TestWaitOfAWorkloadThatIsNotUnderChangeControl(t *testing.T) {
+	g := NewWithT(t)
+	answer := newBench(t, web(1, "49", func(deployment *appsv1.Deployment) { deployment.Labels = nil })).run("wait", "web")
+	g.Expect(answer.code).To(Equal(command.NotChecked))
+	g.Expect(answer.out).To(ContainSubstring("NotControlled"))
+}
+
+func TestWaitPrintsEachChangeOnce(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, web(7, "49"))
+	b.tick(func(second int) {
+		switch second {
+		case 2:
+			g.Expect(b.kube.Create(context.Background(), record(7, "49", "Running", "Unknown", "Verifying"))).To(Succeed())
+		case 5:
+			g.Expect(b.kube.Update(context.Background(), newer(b, verified(7, "49")))).To(Succeed())
+		}
+	})
+	text := b.run("wait", "web").expects(g, command.OK)
+	g.Expect(text).To(MatchRegexp(`^.* ◌ Pending\n.* ◌ Running  1✔ 1✖ of 4\n.* ✔ Success  1✔ 1✖ of 4  verified\n$`))
+}
+
+func TestWaitEndsAtItsTimeout(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, web(7, "49"), record(7, "49", "Running", "Unknown", "Verifying"))
+	b.tick(func(int) {})
+	answer := b.run("wait", "web", "--timeout=5s")
+	g.Expect(answer.code).To(Equal(command.Timeout))
+	g.Expect(answer.err).To(Equal("error: not decided within 5s\n"))
+	g.Expect(b.clock.Since(now)).To(BeNumerically("<", 30*time.Second))
+}
+
+func TestWaitIsInterrupted(t *testing.T) {
+	g := NewWithT(t)
+	b := newBench(t, web(7, "49"), record(7, "49", "Running", "Unknown", "Verifying"))
+	ctx, cancel := context.WithCancel(t.Context())
+	b.tick(func(second int) {
+		if second == 2 {
+			cancel()
+		}
+	})
+	answer := b.runIn(ctx, "wait", "web")
+	g.Expect(answer.code).To(Equal(command.Interrupted))
+	g.Expect(answer.err).To(BeEmpty())
+}
+
+func TestWaitAsJSONPrintsTheOutcomeAlone(t *testing.T) {
+	g := NewWithT(t)
+	answer := newBench(t, web(7, "49"), failed(7, "49")).run("wait", "web", "-o", "json")
+	g.Expect(answer.code).To(Equal(command.Suspended))
+	g.Expect(answer.out).To(MatchJSON(answer.out))
+	g.Expect(answer.out).To(ContainSubstring(`"kind": "ReleaseOutcome"`))
+}
+
+func TestWaitOutlastsAnAPIServerThatIsAwayForAMoment(t *testing.T) {
+	g := NewWithT(t)
+	away := map[int]error{2: apierrors.NewServiceUnavailable("away"), 3: errors.New("connection refused"), 4: apierrors.NewTooManyRequests("busy", 1)}
+	calls := 0
+	b := newBenchWith(t, interceptor.Funcs{Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+		if _, isRecord := object.(*appv1alpha1.ChangeWorkload); !isRecord {
+			if calls++; away[calls] != nil {
+				return away[calls]
+			}
+		}
+		return kube.Get(ctx, key, object, options...)
+	}}, web(7, "49"), record(7, "49", "Running", "Unknown", "Verifying"))
+	b.tick(func(second int) {
+		if second == 5 {
+			g.Expect(b.kube.Update(context.Background(), newer(b, verified(7, "49")))).To(Succeed())
+		}
+	})
+	g.Expect(b.run("wait", "web").expects(g, command.OK)).To(HaveSuffix("verified\n"))
+	g.Expect(calls).To(BeNumerically(">", 4))
+}
+
+func TestWaitEndsWhereReadingIsNotAllowedAnyMore(t *testing.T) {
+	g := NewWithT(t)
+	lists := 0
+	b := newBenchWith(t, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if lists++; lists > 2 {
+			return forbidden("list", "g", "changeworkloads")
+		}
+		return kube.List(ctx, list, options...)
+	}}, web(7, "49"), record(7, "49", "Running", "Unknown", "Verifying"))
+	b.tick(func(int) {})
+	answer := b.run("wait", "web")
+	g.Expect(answer.code).To(Equal(command.Failed))
+	g.Expect(answer.err).To(ContainSubstring("you (bob) may not list changeworkloads.g"))
+}
