@@ -1,0 +1,152 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+)
+
+var _ = Describe("kubectl altershield", Ordered, func() {
+	// programs is a directory with the plugin.
+	var programs string
+
+	BeforeAll(func(ctx context.Context) {
+		programs = GinkgoT().TempDir()
+		install := exec.CommandContext(ctx, "go", "install", "./cmd/kubectl-altershield")
+		install.Dir = ".."
+		install.Env = append(os.Environ(), "GOBIN="+programs, "CGO_ENABLED=0")
+		output, err := install.CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), string(output))
+	})
+
+	// plugin runs the plugin through kubectl, and returns what it prints and its exit code.
+	plugin := func(ctx context.Context, in string, args ...string) (string, int) {
+		GinkgoHelper()
+		command := exec.CommandContext(ctx, plane.Kubectl(), append([]string{"altershield"}, args...)...)
+		command.Dir = ".."
+		command.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "PATH="+programs+":"+os.Getenv("PATH"), "LANG=C.UTF-8")
+		command.Stdin = strings.NewReader(in)
+		output, err := command.CombinedOutput()
+		if command.ProcessState == nil {
+			Fail(err.Error())
+		}
+		return string(output), command.ProcessState.ExitCode()
+	}
+	// succeeds runs the plugin, which must exit with 0.
+	succeeds := func(ctx context.Context, args ...string) string {
+		GinkgoHelper()
+		output, code := plugin(ctx, "", args...)
+		Expect(code).To(BeZero(), output)
+		return output
+	}
+
+	It("shows a verified and a suspended release, and what would be let in, by the documented commands", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		run := func(section string) string {
+			GinkgoHelper()
+			var commands string
+			for _, block := range blocks("plugin.md", section) {
+				commands += regexp.MustCompile(`\bshop\b`).ReplaceAllString(block, namespace)
+			}
+			return bash(ctx, "export LANG=C.UTF-8 PATH="+programs+":$PATH\n"+commands)
+		}
+		output := run("A release, and its wait")
+		Expect(output).To(ContainSubstring("release 1  ✔ Success  5✔ of 5  verified\n"))
+		Expect(output).To(MatchRegexp(`(?m)^Deployment sleep  5 wanted · 5 ready · 0 old · 5 new$`))
+		Expect(output).To(MatchRegexp(`release 1 c6c45d2 → file -\n  metadata.labels\[test\]: 123 -> test\n`))
+
+		output = run("A failure")
+		Expect(output).To(ContainSubstring("✖ Suspend"))
+		Expect(output).To(ContainSubstring("wait exits with 10\n"))
+		Expect(output).To(MatchRegexp(`batches 1 +✖ failed  sleep-\S+  find error`))
+		Expect(output).To(MatchRegexp(`ways out +repair \(you may\): kubectl label`))
+
+		before := get(ctx, namespace, "sleep")
+		output = run("Would this be let in?")
+		Expect(output).To(ContainSubstring("✖ " + namespace + "/sleep would be DENIED: admission webhook \"vdeployment.kb.io\" denied the request: deployment sleep is suspended\n"))
+		Expect(output).To(ContainSubstring("why exits with 4\n"))
+		Expect(get(ctx, namespace, "sleep")).To(Equal(before), "nothing has changed")
+		Expect(releases(ctx, namespace)()).To(HaveLen(1))
+		file, err := os.ReadFile(filepath.Join("..", "config", "samples", "sleep.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		applied, err := kubectlWith(ctx, strings.Replace(string(file), `"123"`, `"test"`, 1), "apply", "-n", namespace, "-f", "-")
+		Expect(err).To(HaveOccurred())
+		Expect(applied).To(ContainSubstring(`admission webhook "vdeployment.kb.io" denied the request: deployment sleep is suspended`), "the very sentence")
+
+		output = run("The past")
+		Expect(output).To(MatchRegexp(`(?m)^1 \* +c6c45d2 +✖ Suspend`))
+		Expect(output).To(ContainSubstring("ReleaseSuspended"))
+	})
+
+	It("shows a rolled-back release and a StatefulSet", func(ctx context.Context) {
+		web := statefulSet(controlledNamespace(ctx), "Parallel", 2)
+		web.create(ctx)
+		web.verified(ctx)
+		Expect(succeeds(ctx, "status", "sts/web", "-n", web.namespace)).To(ContainSubstring("StatefulSet web  2 wanted · 2 ready"))
+		Expect(succeeds(ctx, "wait", web.namespace+"/web")).To(ContainSubstring("✔ Success  2✔ of 2  verified"))
+
+		bad := goesBad(ctx, web.namespace, `{"metadata":{"annotations":{"altershield.defense.antgroup.com/stuck-after":"3s"}},
+			"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`)
+		output, code := plugin(ctx, "", "wait", "sleep", "-n", web.namespace)
+		Expect(code).To(Equal(11), output)
+		Expect(output).To(ContainSubstring("release 2  ↩ RolledBack"))
+		Eventually(released(ctx, web.namespace)).Should(Equal(firstVersion))
+		verified(ctx, web.namespace, "sleep")
+		Expect(succeeds(ctx, "history", "sleep", "-n", web.namespace)).To(MatchRegexp(`(?m)^2 +%s +↩ RolledBack`, bad[:7]))
+		Expect(succeeds(ctx, "why", "sleep", "-n", web.namespace)).To(ContainSubstring("refused until"))
+
+		var list struct {
+			Kind  string
+			Items []struct{ Kind, Workload, State string }
+		}
+		Expect(json.Unmarshal([]byte(succeeds(ctx, "list", "-n", web.namespace, "--all", "-o", "json")), &list)).To(Succeed())
+		Expect(list.Kind).To(Equal("ReleaseList"))
+		Expect(list.Items).To(ConsistOf(
+			struct{ Kind, Workload, State string }{"Deployment", "sleep", "RolledBack"}, struct{ Kind, Workload, State string }{"StatefulSet", "web", "Success"},
+		))
+	})
+
+	It("waits for what comes, and names the right that lacks", func(ctx context.Context) {
+		namespace := controlledNamespace(ctx)
+		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
+		verified(ctx, namespace, "sleep")
+		output, err := patchSleep(ctx, namespace, `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`)
+		Expect(err).NotTo(HaveOccurred(), output)
+		output, code := plugin(ctx, "", "wait", "sleep", "-n", namespace, "--timeout=3s")
+		Expect(code).To(Equal(124), output)
+		Expect(succeeds(ctx, "diff", "sleep", "-n", namespace)).To(MatchRegexp(`release 1 c6c45d2 → release 2 \S+\n  metadata.labels\[local.altershield.io/start\]: added`))
+		output, code = plugin(ctx, "", "list", "-n", namespace, "--as=nobody")
+		Expect(code).To(Equal(1))
+		Expect(output).To(Equal("error: you (nobody) may not list changeworkloads.app.ops.cloud.alipay.com in namespace " + namespace +
+			": ask an administrator for this right, or name another namespace with -n\n"))
+		var list appv1alpha1.ChangeWorkloadList
+		Expect(kube.List(ctx, &list, client.InNamespace(namespace))).To(Succeed())
+		Expect(list.Items).To(HaveLen(2))
+	})
+})
