@@ -154,18 +154,23 @@ func contentOf(facts view.Facts, kept []unstructured.Unstructured, number int64,
 		if numberOf(revision) != number {
 			continue
 		}
-		data, _, _ := unstructured.NestedMap(revision.Object, "data")
-		content, err := view.KeptContent(data)
-		if err != nil {
-			return nil, fmt.Errorf("reading ControllerRevision %s: %w", revision.GetName(), err)
-		}
-		return content, nil
+		return contentIn(revision)
 	}
 	if decide.ReleaseOf(facts.Workload).Number == number && like != nil {
 		return view.ContentOf(facts.Workload.Object, like), nil
 	}
 	return nil, fmt.Errorf("the content of release %d of %s isn't kept: kubectl altershield history %s marks those that are",
 		number, view.Argument(facts.Reference), facts.Reference.Name)
+}
+
+// contentIn returns the content that a ControllerRevision keeps.
+func contentIn(revision unstructured.Unstructured) (view.Content, error) {
+	data, _, _ := unstructured.NestedMap(revision.Object, "data")
+	content, err := view.KeptContent(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading ControllerRevision %s: %w", revision.GetName(), err)
+	}
+	return content, nil
 }
 
 func (t *tool) runDiffOfFile(ctx context.Context, file string) error {

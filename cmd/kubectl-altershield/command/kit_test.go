@@ -19,6 +19,7 @@ package command_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,7 +60,9 @@ type bench struct {
 	width, height int
 	in            string
 	config        *rest.Config
-	connect       func(*rest.Config) (client.Client, error)
+	// out takes what is printed; nil for what a run returns.
+	out     io.Writer
+	connect func(*rest.Config) (client.Client, error)
 }
 
 func newBench(t *testing.T, objects ...client.Object) *bench {
@@ -118,8 +121,12 @@ func (b *bench) runIn(ctx context.Context, args ...string) answer {
 		b.t.Fatal(err)
 	}
 	var out, errors strings.Builder
+	to := io.Writer(&out)
+	if b.out != nil {
+		to = b.out
+	}
 	code := command.Run(ctx, append([]string{"--kubeconfig", file}, args...), command.Environment{
-		In: strings.NewReader(b.in), Out: &out, Err: &errors, Getenv: func(name string) string { return b.env[name] },
+		In: strings.NewReader(b.in), Out: to, Err: &errors, Getenv: func(name string) string { return b.env[name] },
 		Terminal: func() (int, int, bool) { return b.width, b.height, b.width > 0 },
 		Clock:    b.clock, Location: time.UTC, Connect: b.connect, Version: "v1.2.3", Commit: "abc",
 	})

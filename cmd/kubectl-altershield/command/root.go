@@ -107,7 +107,7 @@ func (t *tool) root() *cobra.Command {
 	t.flags.bind(root.PersistentFlags())
 	root.SetUsageTemplate(root.UsageTemplate() + "\n" + exitCodes)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
-	root.AddCommand(t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(), t.version(), t.completion())
+	root.AddCommand(t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(), t.rollback(), t.version(), t.completion())
 	return root
 }
 

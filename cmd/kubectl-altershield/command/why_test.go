@@ -59,7 +59,7 @@ func TestWhyNamesWhatTheUserMayDo(t *testing.T) {
 	text := b.run("why", "web").expects(g, command.OK)
 	g.Expect(text).To(ContainSubstring("because of it"))
 	g.Expect(text).To(ContainSubstring("repair (you may): kubectl label -n shop deployment/web"))
-	g.Expect(text).To(ContainSubstring("rollback  (to release 5) (you may): kubectl annotate"))
+	g.Expect(text).To(ContainSubstring("rollback  (to release 5) (you may): kubectl altershield rollback deployment/web -n shop"))
 	g.Expect(text).To(ContainSubstring("withdraw the verdict (you may not: it needs patch changepods.app.ops.cloud.alipay.com/status): kubectl edit changepod"))
 }
 

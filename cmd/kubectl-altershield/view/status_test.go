@@ -109,7 +109,7 @@ func TestStatusNamesTheWaysOutOfASuspension(t *testing.T) {
 	g.Expect(ways[1].Name).To(BeEquivalentTo("rollback"))
 	g.Expect(ways[1].To).To(Equal(version("a1")))
 	g.Expect(ways[1].Release).To(BeEquivalentTo(5))
-	g.Expect(ways[1].Command).To(Equal("kubectl annotate -n shop deployment/web altershield.defense.antgroup.com/rollback=true"))
+	g.Expect(ways[1].Command).To(Equal("kubectl altershield rollback deployment/web -n shop"))
 	g.Expect(ways[2].Needs.String()).To(Equal("patch changepods.app.ops.cloud.alipay.com/status"))
 	g.Expect(ways[2].Command).To(HaveSuffix("web--x--" + version("49") + "--x--5"))
 }

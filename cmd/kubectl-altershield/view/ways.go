@@ -86,7 +86,7 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 	past := decide.Past{Release: decide.ReleaseOf(facts.Workload), Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: facts.Kept}
 	if targets := past.VerifiedTargets(now); len(targets) > 0 {
 		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts.Records, targets[0]), Command: fmt.Sprintf(
-			"kubectl annotate -n %s %s %s=%s", facts.Namespace, noun, appv1alpha1.AnnotationRollback, appv1alpha1.RollbackNewest)})
+			"kubectl altershield rollback %s -n %s", noun, facts.Namespace)})
 	}
 	if present.Pods.Failed > 0 {
 		ways = append(ways, Way{

@@ -1,0 +1,49 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package render
+
+import "github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+
+// Question prints what a request changes, and asks for it.
+func Question(request view.Request, style Style) string {
+	return join(style.request(request)) + style.text("ask")
+}
+
+// Request prints a request that was made.
+func Request(request view.Request, style Style) string {
+	last := style.text("asked", clean(request.Workload), request.Namespace)
+	if request.DryRun {
+		return join(append(style.request(request), style.text("not.asked")))
+	}
+	return join([]string{last})
+}
+
+func (s Style) request(request view.Request) []string {
+	lines := []string{s.text("goes.back", request.Namespace, clean(request.Workload), s.releaseSide(request.From), s.arrow(), s.releaseSide(request.To))}
+	for _, change := range request.Changes {
+		lines = append(lines, "  "+clean(change))
+	}
+	return lines
+}
+
+// releaseSide returns a release and its version; the version alone where the release isn't known any more.
+func (s Style) releaseSide(side view.Side) string {
+	if side.Release == 0 {
+		return shortVersion(side.Version)
+	}
+	return s.side(side)
+}

@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// Request is a request of a user to the operator.
+type Request struct {
+	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion"`
+	Namespace  string `json:"namespace"`
+	Workload   string `json:"workload"`
+	// From and To are the releases of a rollback; the number of To is 0 if it isn't known any more.
+	From Side `json:"from"`
+	To   Side `json:"to"`
+	// Changes are those of the content.
+	Changes []string `json:"changes,omitempty"`
+	// DryRun reports whether nothing was asked for.
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// leastVersion is how many digits of a version name it.
+const leastVersion = 4
+
+// RollbackOf returns the rollback of a workload to a release or version, to the newest verified version if none is named. The operator goes
+// back to verified versions alone, and not while a user has paused the workload.
+func RollbackOf(facts Facts, to string, now time.Time) (Request, error) {
+	argument := Argument(facts.Reference)
+	if facts.Workload == nil {
+		return Request{}, fmt.Errorf("%s can't be read, so it can't be rolled back", argument)
+	}
+	if workloadOf(facts).Paused {
+		return Request{}, fmt.Errorf("%s is paused by a user, so that the operator would drop the request: kubectl rollout resume %s", argument, argument)
+	}
+	present := decide.ReleaseOf(facts.Workload)
+	past := decide.Past{Release: present, Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: facts.Kept}
+	targets := past.VerifiedTargets(now)
+	if len(targets) == 0 {
+		return Request{}, fmt.Errorf("there is no verified version that %s may go back to: kubectl altershield history %s shows its releases", argument, argument)
+	}
+	version, err := target(facts.Records, targets, to)
+	if err != nil {
+		return Request{}, fmt.Errorf("%s can't go back to %s: %w", argument, to, err)
+	}
+	return Request{
+		Kind: "RollbackRequest", APIVersion: APIVersion, Namespace: facts.Namespace, Workload: facts.Reference.Name,
+		From: Side{Release: present.Number, Version: present.Version}, To: Side{Release: numberOf(facts.Records, version), Version: version},
+	}, nil
+}
+
+// target returns the version that a user names by a release or by its first digits, the first one if none is named.
+func target(records []appv1alpha1.ChangeWorkload, targets []string, to string) (string, error) {
+	if to == "" {
+		return targets[0], nil
+	}
+	var found []string
+	number, err := strconv.ParseInt(to, 10, 64)
+	for _, version := range targets {
+		isNumber := err == nil && numberOf(records, version) == number
+		if isNumber || len(to) >= leastVersion && strings.HasPrefix(version, to) {
+			found = append(found, version)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fmt.Errorf("it isn't among the verified versions, which are %s", strings.Join(namesOf(records, targets), ", "))
+	}
+	return "", errors.New("several versions begin like that")
+}
+
+func namesOf(records []appv1alpha1.ChangeWorkload, versions []string) []string {
+	names := slices.Clone(versions)
+	for i, version := range versions {
+		if number := numberOf(records, version); number > 0 {
+			names[i] = fmt.Sprintf("%s (release %d)", version, number)
+		}
+	}
+	return names
+}

@@ -1,0 +1,71 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+)
+
+func TestRollbackGoesToAVerifiedVersion(t *testing.T) {
+	known := facts(workload(7, "49", isSuspended), record(7, "49", suspended), record(5, "a1b2"), record(4, "b100", func(record *appv1alpha1.ChangeWorkload) {
+		record.Status.VerifiedVersions = []string{version("cafe")}
+	}))
+	for to, wanted := range map[string]view.Side{
+		"":            {Release: 5, Version: version("a1b2")},
+		"5":           {Release: 5, Version: version("a1b2")},
+		"4":           {Release: 4, Version: version("b100")},
+		"b100":        {Release: 4, Version: version("b100")},
+		"cafe0":       {Version: version("cafe")},
+		version("b1"): {},
+		"6":           {},
+		"7":           {},
+		"b1":          {},
+	} {
+		request, err := view.RollbackOf(known, to, now)
+		if wanted == (view.Side{}) {
+			NewWithT(t).Expect(err).To(MatchError("deployment/web can't go back to "+to+": it isn't among the verified versions, which are "+
+				version("a1b2")+" (release 5), "+version("b100")+" (release 4), "+version("cafe")), to)
+			continue
+		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), to)
+		NewWithT(t).Expect(request.To).To(Equal(wanted), to)
+		NewWithT(t).Expect(request.From).To(Equal(view.Side{Release: 7, Version: version("49")}))
+	}
+}
+
+func TestRollbackNamesWhatIsInItsWay(t *testing.T) {
+	paused := func(object *unstructured.Unstructured) { object.Object["spec"].(map[string]any)["paused"] = true }
+	twins := []appv1alpha1.ChangeWorkload{record(7, "49", suspended), record(5, "a1b2c"), record(4, "a1b2d")}
+	for name, row := range map[string]struct {
+		facts    view.Facts
+		to, says string
+	}{
+		"no workload":         {facts(nil, record(5, "a1")), "", "deployment/web can't be read"},
+		"a pause of a user":   {facts(workload(7, "49", paused), record(5, "a1")), "", "deployment/web is paused by a user, so that the operator would drop the request: kubectl rollout resume deployment/web"},
+		"no verified version": {facts(workload(7, "49"), record(7, "49", suspended)), "", "there is no verified version that deployment/web may go back to"},
+		"two versions":        {facts(workload(7, "49"), twins...), "a1b2", "several versions begin like that"},
+	} {
+		_, err := view.RollbackOf(row.facts, row.to, now)
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(row.says)), name)
+	}
+}
