@@ -36,7 +36,7 @@ func TestRollbackGoesToAVerifiedVersion(t *testing.T) {
 		"4":           {Release: 4, Version: version("b100")},
 		"b100":        {Release: 4, Version: version("b100")},
 		"cafe0":       {Version: version("cafe")},
-		version("b1"): {},
+		version("b2"): {},
 		"6":           {},
 		"7":           {},
 		"b1":          {},
