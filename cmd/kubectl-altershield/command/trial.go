@@ -130,7 +130,7 @@ func trialOf(before, answer *unstructured.Unstructured, err error) (view.Trial, 
 func (t *tool) explained(ctx context.Context, cluster *cluster, namespace string, reference appv1alpha1.WorkloadReference) (view.Why, error) {
 	facts, err := cluster.refresh(ctx, view.Facts{Namespace: namespace, Reference: reference})
 	if err == nil {
-		err = cluster.addKept(ctx, &facts)
+		err = errors.Join(cluster.addBatches(ctx, &facts), cluster.addKept(ctx, &facts))
 	}
 	if err != nil {
 		return view.Why{}, err

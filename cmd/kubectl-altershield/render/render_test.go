@@ -85,6 +85,19 @@ func TestHistoryOfNothing(t *testing.T) {
 	NewWithT(t).Expect(render.History(view.ReleaseList{}, style)).To(Equal("no release is recorded yet\n"))
 }
 
+func TestHistoryMarksVerifiedReleasesWhoseContentIsKept(t *testing.T) {
+	release := suspended()
+	release.Kept = true
+	NewWithT(t).Expect(render.History(view.ReleaseList{Items: []view.Release{release}}, style)).NotTo(ContainSubstring("*"), "there is no way back to a failed one")
+}
+
+func TestWhyNamesFailedPodsThatItsSentenceDoesNot(t *testing.T) {
+	present := suspended()
+	text := render.Why(view.Why{Present: &present, Failures: []view.FailedPod{{Pod: "web-85c4-b6lg8", Message: "5xx"}, {Pod: "web-85c4-zzzzz", Message: "5xx"}}}, style)
+	NewWithT(t).Expect(text).To(ContainSubstring("pod web-85c4-zzzzz: 5xx"))
+	NewWithT(t).Expect(text).NotTo(ContainSubstring("pod web-85c4-b6lg8: 5xx"))
+}
+
 func TestHistoryWideShowsVersionsAndAllChanges(t *testing.T) {
 	g := NewWithT(t)
 	list := view.ReleaseList{Items: []view.Release{suspended()}}

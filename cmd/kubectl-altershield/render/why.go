@@ -37,6 +37,9 @@ func Why(why view.Why, style Style) string {
 		}
 	}
 	for _, pod := range why.Failures {
+		if why.Present != nil && strings.Contains(whyShown(*why.Present), pod.Pod) {
+			continue // it is named above
+		}
 		lines = append(lines, style.labelled("", style.text("pod", pod.Pod, pod.Message), red)...)
 	}
 	if why.MoreFailures > 0 {
