@@ -159,7 +159,7 @@ func TestWebhooksCallTheServiceAndLeaveTheOperatorsNamespaceAlone(t *testing.T) 
 			find(t, objects, "MutatingWebhookConfiguration", "altershieldoperator-mutating-webhook-configuration")).Webhooks
 		validating := as[admissionv1.ValidatingWebhookConfiguration](t,
 			find(t, objects, "ValidatingWebhookConfiguration", "altershieldoperator-validating-webhook-configuration")).Webhooks
-		NewWithT(t).Expect(mutating).To(HaveLen(4))
+		NewWithT(t).Expect(mutating).To(HaveLen(5))
 		NewWithT(t).Expect(mutating[0].Name).To(Equal("mdeployment.kb.io"))
 		NewWithT(t).Expect(mutating[1].Name).To(Equal("mpod.kb.io"))
 		NewWithT(t).Expect(mutating[1].FailurePolicy).To(HaveValue(Equal(admissionv1.Ignore)), "pods come without a gate rather than not at all")
