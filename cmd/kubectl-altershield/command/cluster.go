@@ -299,11 +299,16 @@ func numberOf(revision unstructured.Unstructured) int64 {
 	return number
 }
 
-// addKept adds the versions whose contents are kept.
+// sideOf returns the release whose content a ControllerRevision keeps.
+func sideOf(revision unstructured.Unstructured) view.Side {
+	return view.Side{Release: numberOf(revision), Version: revision.GetLabels()[appv1alpha1.LabelVersion]}
+}
+
+// addKept adds the releases whose contents are kept.
 func (c *cluster) addKept(ctx context.Context, facts *view.Facts) error {
 	kept, err := c.kept(ctx, facts)
 	for _, revision := range kept {
-		facts.Kept = append(facts.Kept, revision.GetLabels()[appv1alpha1.LabelVersion])
+		facts.Kept = append(facts.Kept, sideOf(revision))
 	}
 	return err
 }

@@ -137,7 +137,7 @@ func side(facts view.Facts, kept []unstructured.Unstructured, number int64) view
 	}
 	for _, revision := range kept {
 		if numberOf(revision) == number {
-			return view.Side{Release: number, Version: revision.GetLabels()[appv1alpha1.LabelVersion]}
+			return sideOf(revision)
 		}
 	}
 	for i := range facts.Records {

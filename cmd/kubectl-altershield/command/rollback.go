@@ -105,7 +105,7 @@ func (t *tool) runRollback(ctx context.Context, name, to string, flags acting) e
 		return err
 	}
 	for _, revision := range kept {
-		facts.Kept = append(facts.Kept, revision.GetLabels()[appv1alpha1.LabelVersion])
+		facts.Kept = append(facts.Kept, sideOf(revision))
 	}
 	request, err := view.RollbackOf(facts, to, t.Clock.Now())
 	if err != nil {

@@ -24,7 +24,6 @@ import (
 	"strings"
 	"time"
 
-	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
@@ -57,30 +56,30 @@ func RollbackOf(facts Facts, to string, now time.Time) (Request, error) {
 		return Request{}, fmt.Errorf("%s is paused by a user, so that the operator would drop the request: kubectl rollout resume %s", argument, argument)
 	}
 	present := decide.ReleaseOf(facts.Workload)
-	past := decide.Past{Release: present, Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: facts.Kept}
+	past := decide.Past{Release: present, Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: versionsOf(facts.Kept)}
 	targets := past.VerifiedTargets(now)
 	if len(targets) == 0 {
 		return Request{}, fmt.Errorf("there is no verified version that %s may go back to: kubectl altershield history %s shows its releases", argument, argument)
 	}
-	version, err := target(facts.Records, targets, to)
+	version, err := target(facts, targets, to)
 	if err != nil {
 		return Request{}, fmt.Errorf("%s can't go back to %s: %w", argument, to, err)
 	}
 	return Request{
 		Kind: "RollbackRequest", APIVersion: APIVersion, Namespace: facts.Namespace, Workload: facts.Reference.Name,
-		From: Side{Release: present.Number, Version: present.Version}, To: Side{Release: numberOf(facts.Records, version), Version: version},
+		From: Side{Release: present.Number, Version: present.Version}, To: Side{Release: numberOf(facts, version), Version: version},
 	}, nil
 }
 
 // target returns the version that a user names by a release or by its first digits, the first one if none is named.
-func target(records []appv1alpha1.ChangeWorkload, targets []string, to string) (string, error) {
+func target(facts Facts, targets []string, to string) (string, error) {
 	if to == "" {
 		return targets[0], nil
 	}
 	var found []string
 	number, err := strconv.ParseInt(to, 10, 64)
 	for _, version := range targets {
-		isNumber := err == nil && numberOf(records, version) == number
+		isNumber := err == nil && numberOf(facts, version) == number
 		if isNumber || len(to) >= leastVersion && strings.HasPrefix(version, to) {
 			found = append(found, version)
 		}
@@ -89,15 +88,15 @@ func target(records []appv1alpha1.ChangeWorkload, targets []string, to string) (
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("it isn't among the verified versions, which are %s", strings.Join(namesOf(records, targets), ", "))
+		return "", fmt.Errorf("it isn't among the verified versions, which are %s", strings.Join(namesOf(facts, targets), ", "))
 	}
 	return "", errors.New("several versions begin like that")
 }
 
-func namesOf(records []appv1alpha1.ChangeWorkload, versions []string) []string {
+func namesOf(facts Facts, versions []string) []string {
 	names := slices.Clone(versions)
 	for i, version := range versions {
-		if number := numberOf(records, version); number > 0 {
+		if number := numberOf(facts, version); number > 0 {
 			names[i] = fmt.Sprintf("%s (release %d)", version, number)
 		}
 	}

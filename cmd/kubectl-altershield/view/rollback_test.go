@@ -30,12 +30,14 @@ func TestRollbackGoesToAVerifiedVersion(t *testing.T) {
 	known := facts(workload(7, "49", isSuspended), record(7, "49", suspended), record(5, "a1b2"), record(4, "b100", func(record *appv1alpha1.ChangeWorkload) {
 		record.Status.VerifiedVersions = []string{version("cafe")}
 	}))
+	known.Kept = []view.Side{{Release: 2, Version: version("cafe")}}
 	for to, wanted := range map[string]view.Side{
-		"":            {Release: 5, Version: version("a1b2")},
+		"":            {Release: 2, Version: version("cafe")},
 		"5":           {Release: 5, Version: version("a1b2")},
 		"4":           {Release: 4, Version: version("b100")},
 		"b100":        {Release: 4, Version: version("b100")},
-		"cafe0":       {Version: version("cafe")},
+		"cafe0":       {Release: 2, Version: version("cafe")},
+		"2":           {Release: 2, Version: version("cafe")},
 		version("b2"): {},
 		"6":           {},
 		"7":           {},
@@ -44,7 +46,7 @@ func TestRollbackGoesToAVerifiedVersion(t *testing.T) {
 		request, err := view.RollbackOf(known, to, now)
 		if wanted == (view.Side{}) {
 			NewWithT(t).Expect(err).To(MatchError("deployment/web can't go back to "+to+": it isn't among the verified versions, which are "+
-				version("a1b2")+" (release 5), "+version("b100")+" (release 4), "+version("cafe")), to)
+				version("cafe")+" (release 2), "+version("a1b2")+" (release 5), "+version("b100")+" (release 4)"), to)
 			continue
 		}
 		NewWithT(t).Expect(err).NotTo(HaveOccurred(), to)

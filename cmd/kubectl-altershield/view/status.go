@@ -39,8 +39,8 @@ type Facts struct {
 	Records []appv1alpha1.ChangeWorkload
 	// Batches are the ChangePods of its present release; nil if they aren't read.
 	Batches []appv1alpha1.ChangePod
-	// Kept are the versions whose contents are kept, newest first.
-	Kept []string
+	// Kept are the releases whose contents are kept, newest first.
+	Kept []Side
 	// Notes are what can't be read.
 	Notes []Note
 }
@@ -171,7 +171,7 @@ func HistoryOf(facts Facts, now time.Time) ReleaseList {
 	rollbacks := rollbacksOf(facts)
 	for i := range facts.Records {
 		release := releaseOf(&facts.Records[i])
-		release.Kept = slices.Contains(facts.Kept, release.Version)
+		release.Kept = slices.Contains(versionsOf(facts.Kept), release.Version)
 		if back := decide.RollbackFrom(rollbacks, decide.Release{Version: release.Version, Number: release.Number}); back != nil {
 			release.State, release.Reason = RolledBack, string(back.Reason)
 			if back.Message != "" {

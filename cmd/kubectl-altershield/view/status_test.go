@@ -63,7 +63,7 @@ func inPhase(phase string, due time.Time) func(*appv1alpha1.ChangePod) {
 func TestStatusOfASuspendedRelease(t *testing.T) {
 	g := NewWithT(t)
 	known := facts(workload(7, "49", isSuspended, wentBack(rollback(6, 0, "ac"))), record(7, "49", suspended), record(5, "a1"))
-	known.Kept = []string{version("a1")}
+	known.Kept = []view.Side{{Release: 5, Version: version("a1")}}
 	known.Batches = []appv1alpha1.ChangePod{
 		batch(5, "False", "PodsFailed", fails("web-5")), batch(6, "False", "PodsFailed", fails("web-6")), batch(10, "True", "CheckNotConfigured"),
 		batch(1, "True", "PodsPassed"), batch(2, "True", "PodsPassed"), batch(4, "True", "PodsPassed"),

@@ -83,9 +83,9 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 	change := Right{Verb: "patch", Group: facts.Workload.GroupVersionKind().Group, Resource: resourceOf(facts), Namespace: facts.Namespace, Name: facts.Reference.Name}
 	ways := []Way{{Name: WayRepair, Needs: change, Command: fmt.Sprintf("kubectl label -n %s %s %s=%s && kubectl apply -f FILE",
 		facts.Namespace, noun, appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue)}}
-	past := decide.Past{Release: decide.ReleaseOf(facts.Workload), Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: facts.Kept}
+	past := decide.Past{Release: decide.ReleaseOf(facts.Workload), Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: versionsOf(facts.Kept)}
 	if targets := past.VerifiedTargets(now); len(targets) > 0 {
-		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts.Records, targets[0]), Command: fmt.Sprintf(
+		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts, targets[0]), Command: fmt.Sprintf(
 			"kubectl altershield rollback %s -n %s", noun, facts.Namespace)})
 	}
 	if present.Pods.Failed > 0 {
@@ -108,10 +108,23 @@ func failedBatch(facts Facts, present Release) string {
 	return present.Record + "--x--N"
 }
 
-func numberOf(records []appv1alpha1.ChangeWorkload, version string) int64 {
-	at := slices.IndexFunc(records, func(record appv1alpha1.ChangeWorkload) bool { return record.Spec.Reversion == version })
-	if at < 0 {
-		return 0
+// numberOf returns the number of the last known release of a version, 0 if none is known any more.
+func numberOf(facts Facts, version string) int64 {
+	for i := range facts.Records {
+		if facts.Records[i].Spec.Reversion == version {
+			return facts.Records[i].Spec.Release
+		}
 	}
-	return records[at].Spec.Release
+	if at := slices.Index(versionsOf(facts.Kept), version); at >= 0 {
+		return facts.Kept[at].Release
+	}
+	return 0
+}
+
+func versionsOf(releases []Side) []string {
+	versions := make([]string, len(releases))
+	for i := range releases {
+		versions[i] = releases[i].Version
+	}
+	return versions
 }
