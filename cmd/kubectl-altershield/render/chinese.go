@@ -34,7 +34,7 @@ func chinese() map[key]string {
 		"old":              "旧 %d",
 		"new":              "新 %d",
 		"held":             "滚动已被 Operator 停住",
-		"paused":           "用户已暂停滚动",
+		"paused.user":      "用户已暂停滚动",
 		"suspended":        "已暂停：后续发布会被拦截",
 		"unknown.workload": "无法读取",
 		"passed":           "%d 通过",

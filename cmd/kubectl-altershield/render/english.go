@@ -34,7 +34,7 @@ func english() map[key]string {
 		"old":              "%d old",
 		"new":              "%d new",
 		"held":             "rollout held by the operator",
-		"paused":           "paused by a user",
+		"paused.user":      "paused by a user",
 		"suspended":        "suspended: further releases are denied",
 		"unknown.workload": "not readable",
 		"passed":           "%d passed",

@@ -147,7 +147,7 @@ func (s Style) workload(workload view.Workload) string {
 		parts = append(parts, s.text("held"))
 	}
 	if workload.Paused {
-		parts = append(parts, s.text("paused"))
+		parts = append(parts, s.text("paused.user"))
 	}
 	return strings.Join(parts, s.dot())
 }

@@ -26,6 +26,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
 )
 
 // Facts are the objects of one workload.
@@ -79,7 +80,7 @@ type Workload struct {
 	Updated   int64  `json:"updated"`
 	Suspended bool   `json:"suspended"`
 	Held      bool   `json:"held"`
-	Paused    bool   `json:"paused"`
+	Paused    bool   `json:"pausedByUser"`
 }
 
 // FailedPod is a pod that failed its check.
@@ -139,8 +140,9 @@ func workloadOf(facts Facts) Workload {
 	read.Ready = first(object, []string{"status", "readyReplicas"}, []string{"status", "numberReady"}, []string{"status", "ready"})
 	read.Updated = first(object, []string{"status", "updatedReplicas"}, []string{"status", "updatedNumberScheduled"})
 	read.Suspended = decide.IsSuspended(facts.Workload)
-	paused, isPausable, _ := unstructured.NestedBool(object, "spec", "paused")
-	read.Held = decide.HoldOf(facts.Workload, paused || !isPausable && read.Kind != "Deployment", release.Number).IsHeld()
+	isDeployment := read.Kind == "Deployment" // others are held otherwise, as their mark says
+	paused := isDeployment && deployment.Kind{}.Paused(facts.Workload)
+	read.Held = decide.HoldOf(facts.Workload, paused || !isDeployment, release.Number).IsHeld()
 	read.Paused = paused && !read.Held
 	return read
 }
