@@ -78,7 +78,7 @@ func runsScripts(ctx context.Context) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "smoke"},
 		Spec: appv1alpha1.VerificationPolicySpec{VerificationTerms: appv1alpha1.VerificationTerms{
 			Mode: "Enforce", BakeSeconds: 60, IntervalSeconds: 10, Checks: []appv1alpha1.VerificationCheck{{Name: "smoke", Type: "Job", Job: &appv1alpha1.JobCheck{
-				Image: "busybox", Command: []string{"/bin/sh", "-c", `id -u; test "$RELEASE" = 1 || { echo "release $RELEASE is bad"; exit 1; }`},
+				Image: "busybox", Command: []string{"/bin/sh", "-c", "echo release $(RELEASE) is good"},
 				Env: []appv1alpha1.JobVariable{{Name: "RELEASE", Value: "$release"}}, TimeoutSeconds: 60,
 			}}},
 		}},
@@ -92,10 +92,12 @@ func runsScripts(ctx context.Context) {
 	succeeds(ctx, namespace, good)
 	Expect(result(ctx, good)).To(MatchRegexp(`^Pass, CheckPassed, Job sleep-smoke-1-\w{10}: exit code 0$`))
 
+	kubectl(ctx, "patch", "vpol", "smoke", "-n", namespace, "--type=json", "-p",
+		`[{"op":"replace","path":"/spec/checks/0/job/command/2","value":"echo release $(RELEASE) is bad; exit 1"}]`)
 	bad, err := release(ctx, namespace, "sleep", "bad")
 	Expect(err).NotTo(HaveOccurred())
 	Eventually(ctx, outcome(namespace, bad)).Should(Equal("Suspend, PodsFailed"))
-	Expect(result(ctx, bad)).To(MatchRegexp(`^Fail, CheckFailed, Job sleep-smoke-2-\w{10}: exit code 1: 65532 release 2 is bad$`))
+	Expect(result(ctx, bad)).To(MatchRegexp(`^Fail, CheckFailed, Job sleep-smoke-2-\w{10}: exit code 1: release 2 is bad$`))
 	fmt.Print(kubectl(ctx, "get", "cw,jobs,pods", "-n", namespace))
 	Expect(kubectl(ctx, "get", "jobs", "-n", namespace, "-o", "jsonpath={.items[*].metadata.name}")).To(HavePrefix("sleep-smoke-2-"), "the Job of the release before is gone")
 }
