@@ -43,6 +43,9 @@ func (d *dispersion) add(counts []Count) {
 	if look.Bad == 0 {
 		return
 	}
+	if d.index == nil {
+		d.index, d.pods = make(map[string]int, len(counts)), make([]Count, 0, len(counts))
+	}
 	var weighted, pods float64
 	for _, c := range counts {
 		if c.usable() {
@@ -60,9 +63,6 @@ func (d *dispersion) add(counts []Count) {
 func (d *dispersion) pod(name string) *Count {
 	i, known := d.index[name]
 	if !known {
-		if d.index == nil {
-			d.index = map[string]int{}
-		}
 		i = len(d.pods)
 		d.index[name] = i
 		d.pods = append(d.pods, Count{})

@@ -111,15 +111,12 @@ func permutation(news, olds []float64) float64 {
 	for _, v := range chosen {
 		limit += sign * v
 	}
-	for _, v := range all {
+	for i, v := range all {
 		size += math.Abs(v)
+		all[i] = sign * v
 	}
 	limit -= 1e-12 * size // sums of the same values in another order differ
-	extreme := func(indices []int) float64 {
-		total := 0.0
-		for _, i := range indices {
-			total += sign * all[i]
-		}
+	extreme := func(total float64) float64 {
 		if total >= limit {
 			return 1
 		}
@@ -128,21 +125,23 @@ func permutation(news, olds []float64) float64 {
 	if count := combin.GeneralizedBinomial(float64(n), float64(k)); count <= maxArrangements {
 		hits, indices := 0.0, make([]int, k)
 		for g := combin.NewCombinationGenerator(n, k); g.Next(); {
-			hits += extreme(g.Combination(indices))
+			total := 0.0
+			for _, i := range g.Combination(indices) {
+				total += all[i]
+			}
+			hits += extreme(total)
 		}
 		return hits / math.Round(count)
 	}
-	random := rand.New(rand.NewPCG(1, 1))
-	hits, indices := 1.0, make([]int, n)
-	for i := range indices {
-		indices[i] = i
-	}
+	random, hits := rand.New(rand.NewPCG(1, 1)), 1.0
 	for range draws {
+		total := 0.0
 		for i := range k {
 			j := i + random.IntN(n-i)
-			indices[i], indices[j] = indices[j], indices[i]
+			all[i], all[j] = all[j], all[i]
+			total += all[i]
 		}
-		hits += extreme(indices[:k])
+		hits += extreme(total)
 	}
 	return hits / (draws + 1)
 }
@@ -196,15 +195,22 @@ func superiority(news, olds []float64) float64 {
 func medians(gauges []Gauge) (medians []float64) {
 	for _, g := range gauges {
 		if values := seen(g.Values); len(values) > 0 {
-			medians = append(medians, median(values))
+			slices.Sort(values)
+			medians = append(medians, middle(values))
 		}
 	}
 	return medians
 }
 
-// median returns the median, of an even number the mean of the two in the middle.
+// median returns the median.
 func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	return middle(sorted)
+}
+
+// middle returns the median of sorted values, of an even number the mean of the two in the middle.
+func middle(sorted []float64) float64 {
 	n := len(sorted)
 	return sorted[(n-1)/2]/2 + sorted[n/2]/2
 }
@@ -218,7 +224,7 @@ func until(gauges []Gauge, looks int) []Gauge {
 	return past
 }
 
-// seen returns the values that are some.
+// seen returns a copy of the values that are some.
 func seen(values []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !(math.Abs(v) <= maxCount) })
 }

@@ -17,9 +17,9 @@ limitations under the License.
 package statistics
 
 import (
-	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -57,12 +57,20 @@ func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
 	if len(moments) < 2 {
 		return nil
 	}
-	looks := make([]Look, len(moments)-1)
-	for _, s := range slices.SortedFunc(slices.Values(series), func(a, b Series) int { return cmp.Compare(a.Pod, b.Pod) }) {
-		counts := increases(&s, warmup == 0)
+	looks := emptyLooks(len(moments)-1, series)
+	series = slices.Clone(series)
+	slices.SortFunc(series, func(a, b Series) int { return strings.Compare(a.Pod, b.Pod) })
+	var counts []Count
+	for i := range series {
+		s := &series[i]
+		if s.Ready.IsZero() {
+			continue
+		}
+		counts = increases(counts[:0], s, warmup == 0)
+		warm := s.Ready.Add(warmup)
 		for t := range looks {
 			from, to := moments[t], moments[t+1]
-			if s.Ready.IsZero() || from.Before(s.Ready.Add(warmup)) || !s.Gone.IsZero() && s.Gone.Before(to) {
+			if from.Before(warm) || !s.Gone.IsZero() && s.Gone.Before(to) {
 				continue
 			}
 			pods, wanted := &looks[t].Old, &looks[t].OldPods
@@ -78,9 +86,23 @@ func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
 	return looks
 }
 
-// increases returns what the counters rose by at each moment since the one before, with the total NaN where that isn't known.
-func increases(s *Series, fromBirth bool) []Count {
-	counts := make([]Count, len(s.Total))
+// emptyLooks returns so many looks, with room for the counts of the series.
+func emptyLooks(count int, series []Series) []Look {
+	news := 0
+	for i := range series {
+		if series[i].New {
+			news++
+		}
+	}
+	looks := make([]Look, count)
+	for t := range looks {
+		looks[t].New, looks[t].Old = make([]Count, 0, news), make([]Count, 0, len(series)-news)
+	}
+	return looks
+}
+
+// increases appends what the counters rose by at each moment since the one before, with the total NaN where that isn't known.
+func increases(counts []Count, s *Series, fromBirth bool) []Count {
 	before := Count{Total: math.NaN()}
 	if s.Born && fromBirth {
 		before.Total = 0
@@ -96,10 +118,11 @@ func increases(s *Series, fromBirth bool) []Count {
 		if !isCount(total) {
 			now.Total = math.NaN()
 		}
-		counts[i] = Count{Pod: s.Pod, Bad: now.Bad - before.Bad, Total: now.Total - before.Total}
-		if counts[i].Bad < 0 {
-			counts[i].Bad = now.Bad
+		rise := Count{Pod: s.Pod, Bad: now.Bad - before.Bad, Total: now.Total - before.Total}
+		if rise.Bad < 0 {
+			rise.Bad = now.Bad
 		}
+		counts = append(counts, rise)
 		before = now
 	}
 	return counts

@@ -55,7 +55,7 @@ func (c Check) Queries(release *checks.Scene, names appv1alpha1.SourceLabels) ([
 // Judge judges a release by its buckets.
 func (c Check) Judge(release *checks.Scene, readings measure.Readings, terms measure.Terms) checks.Finding {
 	pods, counters := histogramsOf(release, &readings), ratio.Counters{Moments: readings.Moments}
-	if len(pods) == 0 { // what is missing on which pods is told like that of any counter
+	if len(pods.pods) == 0 { // what is missing on which pods is told like that of any counter
 		return ratio.Judge(release, &c.Spec.RatioObjective, counters, terms)
 	}
 	bound, undecided := c.bound(pods, terms)

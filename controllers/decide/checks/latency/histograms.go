@@ -17,38 +17,53 @@ limitations under the License.
 package latency
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/prometheus/common/model"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 )
 
-// histograms are the buckets of each pod: by its name and by the bound of the bucket, how many requests took no longer at each moment.
-type histograms map[string]map[float64][]float64
+// histograms are the buckets of each pod.
+type histograms struct {
+	// pods are those that have a bucket.
+	pods sets.Set[string]
+	// buckets have by their bound and by pod how many requests took no longer at each moment.
+	buckets map[float64]map[string][]float64
+}
 
-// histogramsOf returns the histograms of the pods of a workload that an answer has.
+// histogramsOf returns the histograms of the pods of a workload that an answer has. It changes none of its values.
 func histogramsOf(release *checks.Scene, readings *measure.Readings) histograms {
-	known := map[string]bool{}
-	for _, pod := range slices.Concat(release.New, release.Old) {
-		known[pod.Name] = true
+	known := make(sets.Set[string], len(release.New)+len(release.Old))
+	for i := range release.New {
+		known.Insert(release.New[i].Name)
+	}
+	for i := range release.Old {
+		known.Insert(release.Old[i].Name)
 	}
 	_, exact := measure.PodNames(release.Kind, release.Name)
-	all := histograms{}
+	all := histograms{make(sets.Set[string], len(known)), map[float64]map[string][]float64{}}
 	for _, series := range readings.Answer(0) {
 		pod := series.Labels[readings.PodLabel]
 		bound, err := strconv.ParseFloat(series.Labels[model.BucketLabel], 64)
-		if err != nil || !exact && !known[pod] {
+		if err != nil || !exact && !known.Has(pod) {
 			continue
 		}
-		if all[pod] == nil {
-			all[pod] = map[float64][]float64{}
+		all.pods.Insert(pod)
+		bucket := all.buckets[bound]
+		if bucket == nil {
+			bucket = make(map[string][]float64, len(known))
+			all.buckets[bound] = bucket
 		}
-		all[pod][bound] = sum(all[pod][bound], series.Values)
+		values := series.Values
+		if others, found := bucket[pod]; found {
+			values = sum(others, values)
+		}
+		bucket[pod] = values
 	}
 	return all
 }
@@ -68,23 +83,23 @@ func sum(a, b []float64) []float64 {
 }
 
 // bounds returns the finite bounds that all pods have, in order. A release may have changed them.
-func (h histograms) bounds() []float64 {
-	pods := map[float64]int{}
-	for _, buckets := range h {
-		for bound := range buckets {
-			pods[bound]++
+func (h histograms) bounds() (bounds []float64) {
+	for bound, bucket := range h.buckets {
+		if len(bucket) == len(h.pods) && !math.IsInf(bound, 0) {
+			bounds = append(bounds, bound)
 		}
 	}
-	maps.DeleteFunc(pods, func(bound float64, count int) bool { return count < len(h) || math.IsInf(bound, 0) })
-	return slices.Sorted(maps.Keys(pods))
+	slices.Sort(bounds)
+	return bounds
 }
 
 // slow returns the counters of the requests above a bound, and of all requests.
 func (h histograms) slow(bound float64) (bad, total map[string][]float64) {
-	bad, total = map[string][]float64{}, map[string][]float64{}
-	for pod, buckets := range h {
-		if all, fast := buckets[math.Inf(1)], buckets[bound]; all != nil && fast != nil {
-			bad[pod], total[pod] = less(all, fast)
+	all := h.buckets[math.Inf(1)]
+	bad, total = make(map[string][]float64, len(all)), make(map[string][]float64, len(all))
+	for pod, values := range all {
+		if fast := h.buckets[bound][pod]; values != nil && fast != nil {
+			bad[pod], total[pod] = less(values, fast)
 		}
 	}
 	return bad, total
@@ -111,23 +126,23 @@ func less(all, fast []float64) (slow, total []float64) {
 
 // isUsual reports whether 95% of the requests were below a bound before the release began. What comes later must not choose which are slow.
 func (h histograms) isUsual(bound float64) bool {
-	slow, all := h.slow(bound)
-	before := atFirst(all)
-	return before > 0 && 20*atFirst(slow) <= before
+	slow, all := h.before(bound)
+	return all > 0 && 20*slow <= all
 }
 
 // requestsBefore returns how many requests the pods had before the release began.
 func (h histograms) requestsBefore() float64 {
-	_, all := h.slow(math.Inf(1))
-	return atFirst(all)
+	_, all := h.before(math.Inf(1))
+	return all
 }
 
-// atFirst returns the sum of counters at the first moment.
-func atFirst(counters map[string][]float64) (sum float64) {
-	for _, values := range counters {
-		if !math.IsNaN(values[0]) {
-			sum += values[0]
+// before returns how many requests were above a bound at the first moment, and all requests until then.
+func (h histograms) before(bound float64) (slow, total float64) {
+	for pod, all := range h.buckets[math.Inf(1)] {
+		if fast := h.buckets[bound][pod]; all != nil && fast != nil && !math.IsNaN(all[0]-fast[0]) {
+			slow += max(0, all[0]-fast[0])
+			total += all[0]
 		}
 	}
-	return sum
+	return slow, total
 }

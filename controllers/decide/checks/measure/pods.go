@@ -39,7 +39,9 @@ type Pod struct {
 // Pods returns the pods of a release, and those that don't run it, with the values of a metric by their names. Old pods that are gone are
 // known by their name and by a value from before the release began; other pods that are gone are left out.
 func Pods(release *checks.Scene, moments []time.Time, values map[string][]float64) (pods []Pod) {
-	known := map[string]bool{}
+	count := len(release.New) + len(release.Old)
+	known := make(map[string]bool, count)
+	pods = make([]Pod, 0, count)
 	of := func(pod *checks.Pod) []float64 {
 		known[pod.Name] = true
 		if values, found := values[pod.Name]; found {

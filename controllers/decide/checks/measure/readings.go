@@ -49,8 +49,9 @@ func (r *Readings) Answer(query int) []Series {
 
 // ByPod returns the values of each pod in the answer to a query that sums by pod.
 func (r *Readings) ByPod(query int) map[string][]float64 {
-	values := map[string][]float64{}
-	for _, series := range r.Answer(query) {
+	answer := r.Answer(query)
+	values := make(map[string][]float64, len(answer))
+	for _, series := range answer {
 		values[series.Labels[r.PodLabel]] = series.Values
 	}
 	return values

@@ -33,8 +33,10 @@ type Counters struct {
 }
 
 // series returns the counters of the pods of a release, and of those that don't run it.
-func (c Counters) series(release *checks.Scene) (all []statistics.Series) {
-	for _, pod := range measure.Pods(release, c.Moments, c.Total) {
+func (c Counters) series(release *checks.Scene) []statistics.Series {
+	pods := measure.Pods(release, c.Moments, c.Total)
+	all := make([]statistics.Series, 0, len(pods))
+	for _, pod := range pods {
 		series := statistics.Series{Pod: pod.Name, New: pod.New, Ready: pod.Ready, Gone: pod.Gone, Bad: c.Bad[pod.Name], Total: pod.Values}
 		all = append(all, series)
 	}

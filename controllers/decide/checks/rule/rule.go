@@ -158,7 +158,8 @@ func variablesOf(release *checks.Scene) map[string]any {
 
 // podsOf returns pods in the order of their names, so that the same pods give the same verdict.
 func podsOf(pods []checks.Pod) []any {
-	sorted := slices.SortedFunc(slices.Values(pods), func(a, b checks.Pod) int { return strings.Compare(a.Name, b.Name) })
+	sorted := slices.Clone(pods)
+	slices.SortFunc(sorted, func(a, b checks.Pod) int { return strings.Compare(a.Name, b.Name) })
 	variables := make([]any, len(sorted))
 	for i := range sorted {
 		pod := &sorted[i]
