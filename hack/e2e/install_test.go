@@ -117,8 +117,11 @@ func takesBackACrashLoop(ctx context.Context) {
 	DeferCleanup(patience, "2m")
 	Eventually(ctx, func(ctx context.Context) string { return recordOf(theDeployment(ctx, namespace, "sleep")) }).Should(Equal(good))
 	succeeds(ctx, namespace, good)
-	warnings := kubectl(ctx, "events", "-n", namespace, "--for", "deployment/sleep", "--types=Warning")
-	Expect(warnings).To(ContainSubstring("ReleaseRolledBack"))
+	var warnings string
+	Eventually(ctx, func(ctx context.Context) string { // Events come after what they tell
+		warnings = kubectl(ctx, "events", "-n", namespace, "--for", "deployment/sleep", "--types=Warning")
+		return warnings
+	}).Should(ContainSubstring("ReleaseRolledBack"))
 	fmt.Print(warnings)
 
 	By("denying the same again and again")
