@@ -100,7 +100,7 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		Expect(applied).To(ContainSubstring(`admission webhook "vdeployment.kb.io" denied the request: deployment sleep is suspended`), "the very sentence")
 
 		output = run("The past")
-		Expect(output).To(MatchRegexp(`(?m)^1 \* +c6c45d2 +✖ Suspend`))
+		Expect(output).To(MatchRegexp(`(?m)^1 +c6c45d2 +✖ Suspend`))
 		Expect(output).To(ContainSubstring("ReleaseSuspended"))
 	})
 
