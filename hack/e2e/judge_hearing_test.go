@@ -77,30 +77,43 @@ func (h *hearing) finished() (at time.Time) {
 	return at
 }
 
-// troubled returns when the status of a new pod showed its trouble: it had been unready for 30 seconds, or a container had failed. It is zero
-// if there was none.
+// troubled returns when the status of a new pod showed its trouble: it had been unready for 30 seconds, or its container had ended often
+// enough. Without trouble, it returns when the pod had finished.
 func (h *hearing) troubled() time.Time {
 	wasReady := false
-	shown := h.first(func(of witness.Sighting) bool {
-		pod, isPod := of.Object.(*corev1.Pod)
-		if !isPod || pod.Labels[versionLabel] != h.version {
-			return false
+	unready := h.first(func(of witness.Sighting) bool {
+		state := corev1.ConditionUnknown
+		if pod := h.pod(of); pod != nil {
+			state = readiness(pod)
 		}
-		wasReady = wasReady || readiness(pod) == corev1.ConditionTrue
-		if h.lane == "readiness" {
-			return wasReady && readiness(pod) == corev1.ConditionFalse
-		}
-		return slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {
-			return status.State.Terminated != nil || status.LastTerminationState.Terminated != nil
+		wasReady = wasReady || state == corev1.ConditionTrue
+		return wasReady && state == corev1.ConditionFalse
+	})
+	ended := h.first(func(of witness.Sighting) bool {
+		pod := h.pod(of)
+		return pod != nil && slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {
+			ends := status.RestartCount
+			if status.State.Terminated != nil || status.State.Waiting != nil && status.LastTerminationState.Terminated != nil {
+				ends++
+			}
+			return ends >= h.ends
 		})
 	})
 	switch {
-	case shown == nil:
-		return time.Time{}
-	case h.lane == "readiness":
-		return shown.At.Add(30 * time.Second)
+	case h.ends > 0 && ended != nil:
+		return ended.At
+	case h.ends == 0 && unready != nil:
+		return unready.At.Add(30 * time.Second)
 	}
-	return shown.At
+	return h.finished()
+}
+
+// pod returns the new pod in what was seen, nil for other objects.
+func (h *hearing) pod(of witness.Sighting) *corev1.Pod {
+	if pod, isPod := of.Object.(*corev1.Pod); isPod && pod.Labels[versionLabel] == h.version {
+		return pod
+	}
+	return nil
 }
 
 // result returns what was found.

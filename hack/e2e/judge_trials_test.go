@@ -50,6 +50,8 @@ type trial struct {
 	both, flags []string
 	// restarted reports whether each old pod restarts before the release.
 	restarted bool
+	// ends is how many ends of a container show the fault: old pods of a few minutes can't tell that one is too many.
+	ends int32
 }
 
 // trials returns 60 bad and 60 good releases. 80 requests a second of which 1% fail give a pod 136 errors while it is checked: 170 s.
@@ -61,6 +63,10 @@ func trials() []trial {
 	good := func(name string, count int, both ...string) trial {
 		return trial{Class: report.Class{Name: name, Busy: true}, count: count, lane: "metrics", both: both}
 	}
+	crash := bad("crash after ready, twice", podsCheck, "restarts", 6, 0.99, soon, "--crash=30s")
+	crash.ends = 2
+	memory := bad("out of memory after ready", podsCheck, "restarts", 6, 0.99, soon, "--exhaust=40s")
+	memory.ends = 1
 	shocked := bad("errors x5, common shocks", errorsCheck, "metrics", 6, 0.95, 0, "--failed=0.05")
 	shocked.both = shocks
 	restarts := good("restarts as often as before", 3, "--crash=80s")
@@ -68,7 +74,7 @@ func trials() []trial {
 	silent := good("no metrics", 6, "--silent")
 	silent.Busy, silent.Silent = false, true
 	return []trial{
-		bad("crash after ready", podsCheck, "restarts", 6, 0.99, soon, "--crash=40s"),
+		crash,
 		good("unchanged", 21),
 		bad("readiness lost", podsCheck, "readiness", 12, 0.99, soon, "--unready=40s"),
 		good("unchanged, common shocks", 18, shocks...),
@@ -79,7 +85,7 @@ func trials() []trial {
 		good("pods differ by 35%", 12, "--differ=0.35"),
 		bad("slow requests x3", latencyCheck, "metrics", 12, 0.85, 0, "--slow=0.03"),
 		silent,
-		bad("out of memory after ready", podsCheck, "restarts", 6, 0.99, soon, "--exhaust=40s"),
+		memory,
 	}
 }
 
