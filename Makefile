@@ -217,7 +217,7 @@ judge: ## Judge 120 bad and 120 good releases, as series in a real Prometheus, a
 	@CGO_ENABLED=0 go run ./hack/judge
 
 .PHONY: judge-nodes
-judge-nodes: build-node modules ## Judge 60 bad and 60 good releases on real nodes, on Linux as root: docs/metrics.md. E2E_ARGS="-judge.part=60" for one of each class.
+judge-nodes: build-node modules ## Judge 60 bad and 60 good releases on real nodes, on Linux as root, and print how well that went. E2E_ARGS="-judge.part=60" for one of each class.
 	CGO_ENABLED=0 go test -c -tags e2e -o bin/e2e.test ./hack/e2e
 	E2E_ROOT=$(CURDIR) bin/node --nodes=2 -- bin/e2e.test -ginkgo.v -ginkgo.no-color -ginkgo.timeout=3h -ginkgo.label-filter=judge $(E2E_ARGS)
 

@@ -124,7 +124,7 @@ var _ = Describe("An operator on real nodes", Ordered, func() {
 	It("is removed, and leaves every workload running and deletable", isRemoved)
 })
 
-// Hundreds of releases are judged apart from that life, by an installation of their own.
+// A hundred releases are judged apart from that life, on a cluster of their own: make judge-nodes.
 var _ = Describe("Checks of releases on real nodes", Label("judge"), Ordered, func() {
 	AfterAll(func(ctx context.Context) { tellWhatWasLeft(ctx) })
 
