@@ -98,8 +98,7 @@ var _ = Describe("A release that its source can't judge", func() {
 				"Success AllPodsPassed, Inconclusive QueryNotAllowed: VerificationSource open: a check of the type Query could read series of every namespace: " +
 					"set spec.prometheus.enforceNamespace, or move the policy NAMESPACE/own to namespace altershieldoperator-system", answers},
 			{"missing", prometheusAt(address, ""), strings.ReplaceAll(fewErrors, "SOURCE", "absent"), "failing",
-				"Success AllPodsPassed, Inconclusive SourceMissing: VerificationSource absent: there is no such source in namespace altershieldoperator-system, " +
-					"or the operator hasn't looked at it yet", answers},
+				"Success AllPodsPassed, Inconclusive SourceMissing: VerificationSource absent: there is no such source in namespace altershieldoperator-system", answers},
 			{"reserved", prometheusAt(address, `, "allowedNamespaces": {"matchLabels": {"metrics": "shared"}}`), fewErrors, "failing",
 				"Success AllPodsPassed, Inconclusive NamespaceNotAllowed: VerificationSource reserved: spec.allowedNamespaces doesn't select namespace NAMESPACE", answers},
 		}

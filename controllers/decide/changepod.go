@@ -91,21 +91,26 @@ func NextCall(changePod *appv1alpha1.ChangePod, facts CheckFacts, now time.Time)
 			return call
 		}
 	case CallFinish:
-		if facts.bakes(now) || facts.awaits(now) != nil {
-			return CallNone
-		}
-		if expired && (facts.Asked || facts.SwitchedOff) {
-			return CallAskPost // the batch may have been reported and only the answer lost
-		}
-		if !facts.SwitchedOff {
-			return call
-		}
+		return facts.finishCall(expired, now)
 	case CallAskPre, CallAskPost:
 		if expired || !facts.Delivers {
 			return call
 		}
 	}
 	return CallNone
+}
+
+// finishCall returns the call to make for a batch whose pods are there.
+func (f CheckFacts) finishCall(expired bool, now time.Time) CheckCall {
+	switch {
+	case f.bakes(now) || f.awaits(now) != nil:
+		return CallNone
+	case expired && (f.Asked || f.SwitchedOff):
+		return CallAskPost // the batch may have been reported and only the answer lost
+	case f.SwitchedOff:
+		return CallNone
+	}
+	return CallFinish
 }
 
 func (f CheckFacts) mayBegin(changePod *appv1alpha1.ChangePod, now time.Time) bool {

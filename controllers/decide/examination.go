@@ -55,23 +55,39 @@ func (e *examination) makeCheck(
 	if result.Verdict != appv1alpha1.CheckPass { // a source that is away later takes no verdict back
 		found = e.fallBack(check, found)
 	}
+	isAway := hasLooks(check.Type) && result.Verdict == appv1alpha1.CheckPass && found.Verdict == appv1alpha1.CheckInconclusive
 	switch {
 	case result.Verdict == appv1alpha1.CheckFail:
 		if found.Verdict == appv1alpha1.CheckFail && result.Mode == mode {
 			addPods(result, found.Pods)
 		}
-	case waits && result.Verdict == found.Verdict && result.Reason != found.Reason: // it can't tell for another reason, or its time is over
-		result.Reason, result.Message = found.Reason, Shorten(found.Message, maxCheckText)
-	case found.Verdict == appv1alpha1.CheckPass && !found.Final, found.Verdict == result.Verdict: // what was inconclusive stays so
-		result.Mode = mode
-	case !waits && hasLooks(check.Type) && result.Verdict == appv1alpha1.CheckPass && found.Verdict == appv1alpha1.CheckInconclusive: // a source is away
+	case waits:
+		e.keepWaiting(result, mode, found)
+	case found.Verdict == appv1alpha1.CheckPass && !found.Final, found.Verdict == result.Verdict, isAway: // what was inconclusive stays so
 		result.Mode = mode
 	default:
-		result.Mode, result.Verdict, result.Reason, result.Since = mode, found.Verdict, found.Reason, metav1.NewTime(e.now.Truncate(time.Second))
-		result.Message = Shorten(found.Message, maxCheckText)
-		addPods(result, found.Pods)
+		e.conclude(result, mode, found)
 	}
 	return Sooner(found.Again, next)
+}
+
+// keepWaiting merges what a check for which pods wait found with its result: it can't tell yet, or for another reason, or its time is over.
+func (e *examination) keepWaiting(result *appv1alpha1.CheckResult, mode appv1alpha1.CheckMode, found checks.Finding) {
+	switch {
+	case result.Verdict != found.Verdict:
+		e.conclude(result, mode, found)
+	case result.Reason != found.Reason:
+		result.Reason, result.Message = found.Reason, Shorten(found.Message, maxCheckText)
+	default:
+		result.Mode = mode
+	}
+}
+
+// conclude gives a check the verdict that it found.
+func (e *examination) conclude(result *appv1alpha1.CheckResult, mode appv1alpha1.CheckMode, found checks.Finding) {
+	result.Mode, result.Verdict, result.Reason, result.Since = mode, found.Verdict, found.Reason, metav1.NewTime(e.now.Truncate(time.Second))
+	result.Message = Shorten(found.Message, maxCheckText)
+	addPods(result, found.Pods)
 }
 
 // fallBack returns what follows from what was found: a check without a verdict fails all pods if its policy wants that.

@@ -94,10 +94,12 @@ func (a *Asker) ensure(ctx context.Context, awaited *appv1alpha1.ChangeVerdict) 
 func (a *Asker) live(ctx context.Context, awaited *appv1alpha1.ChangeVerdict) (*appv1alpha1.ChangeVerdict, error) {
 	key, found := client.ObjectKeyFromObject(awaited), &appv1alpha1.ChangeVerdict{}
 	err := a.Live.Get(ctx, key, found)
-	if client.IgnoreNotFound(err) != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("reading ChangeVerdict %s: %w", key, err)
-	}
-	if err != nil || !plugin.IsAwaited(found, awaited) {
+	case !plugin.IsAwaited(found, awaited):
 		return nil, nil
 	}
 	return found, nil

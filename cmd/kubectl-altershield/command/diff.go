@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -174,7 +173,7 @@ func contentIn(revision unstructured.Unstructured) (view.Content, error) {
 }
 
 func (t *tool) runDiffOfFile(ctx context.Context, file string) error {
-	in := io.Reader(t.In)
+	in := t.In
 	if file != "-" {
 		opened, err := open(file)
 		if err != nil {

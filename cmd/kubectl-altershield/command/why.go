@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -76,7 +75,7 @@ func (t *tool) runWhy(ctx context.Context, name string) error {
 
 // runTrial asks what would become of the workloads in a file, one after another, and ends with Denied if one of them is.
 func (t *tool) runTrial(ctx context.Context, args []string, file string, serverSide bool) error {
-	in := io.Reader(t.In)
+	in := t.In
 	if file != "-" {
 		opened, err := open(file)
 		if err != nil {

@@ -60,7 +60,7 @@ func EventsOf(events []corev1.Event, records []string, notes []Note) EventList {
 		list.Items = append(list.Items, shown)
 	}
 	slices.SortStableFunc(list.Items, func(a, b Event) int {
-		return cmp.Or(a.Time.Time.Compare(b.Time.Time), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(a.Time.Compare(b.Time.Time), cmp.Compare(a.Reason, b.Reason))
 	})
 	return list
 }

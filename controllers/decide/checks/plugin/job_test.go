@@ -166,32 +166,32 @@ func TestOfJob(t *testing.T) {
 		pods     []corev1.Pod
 		expected string
 	}{
-		"that is complete":                {ran("Complete", ""), nil, "Pass CheckPassed false true Job smoke: exit code 0"},
-		"that failed":                     {failed, []corev1.Pod{ended(1, "Error", "healthz:\n\x1b[31m503\n")}, "Fail CheckFailed false true Job smoke: exit code 1: healthz:  [31m503"},
-		"that failed with a long message": {failed, []corev1.Pod{ended(2, "Error", strings.Repeat("é", 300))}, "Fail CheckFailed false true Job smoke: exit code 2: " + strings.Repeat("é", 229) + "..."},
-		"that failed without a message":   {failed, []corev1.Pod{foreign, ended(3, "Error", ""), later}, "Fail CheckFailed false true Job smoke: exit code 4"},
-		"out of memory":                   {failed, []corev1.Pod{ended(137, "OOMKilled", "")}, "Inconclusive JobInterrupted true true Job smoke: ran out of memory (OOMKilled)"},
-		"without its program":             {failed, []corev1.Pod{ended(128, "StartError", "exec: no such file")}, "Inconclusive JobNotStarted true true Job smoke: StartError: exec: no such file"},
-		"that was never started":          {failed, []corev1.Pod{unstarted}, "Inconclusive JobNotStarted true true Job smoke: ContainerCannotRun: no such file"},
+		"that is complete":                {ran("Complete", ""), nil, "Pass CheckPassed broken=false final=true Job smoke: exit code 0"},
+		"that failed":                     {failed, []corev1.Pod{ended(1, "Error", "healthz:\n\x1b[31m503\n")}, "Fail CheckFailed broken=false final=true Job smoke: exit code 1: healthz:  [31m503"},
+		"that failed with a long message": {failed, []corev1.Pod{ended(2, "Error", strings.Repeat("é", 300))}, "Fail CheckFailed broken=false final=true Job smoke: exit code 2: " + strings.Repeat("é", 229) + "..."},
+		"that failed without a message":   {failed, []corev1.Pod{foreign, ended(3, "Error", ""), later}, "Fail CheckFailed broken=false final=true Job smoke: exit code 4"},
+		"out of memory":                   {failed, []corev1.Pod{ended(137, "OOMKilled", "")}, "Inconclusive JobInterrupted broken=true final=true Job smoke: ran out of memory (OOMKilled)"},
+		"without its program":             {failed, []corev1.Pod{ended(128, "StartError", "exec: no such file")}, "Inconclusive JobNotStarted broken=true final=true Job smoke: StartError: exec: no such file"},
+		"that was never started":          {failed, []corev1.Pod{unstarted}, "Inconclusive JobNotStarted broken=true final=true Job smoke: ContainerCannotRun: no such file"},
 		"whose pod was evicted": {failed, []corev1.Pod{with(ended(1, "Error", ""), corev1.PodStatus{Reason: "Evicted", Message: "low on\nmemory"})},
-			"Inconclusive JobInterrupted true true Job smoke: its pod failed: Evicted: low on memory"},
-		"whose pod was preempted":       {failed, []corev1.Pod{with(ended(1, "Error", ""), disrupted)}, "Inconclusive JobInterrupted true true Job smoke: its pod was interrupted"},
-		"whose pod has no result":       {failed, []corev1.Pod{podOf(corev1.ContainerState{})}, "Inconclusive JobInterrupted true true Job smoke: its pod was interrupted"},
-		"whose pod has no statuses":     {failed, []corev1.Pod{{ObjectMeta: later.ObjectMeta}}, "Inconclusive JobInterrupted true true Job smoke: its pod was interrupted"},
-		"whose pod is gone":             {failed, []corev1.Pod{foreign}, "Inconclusive JobInterrupted true true Job smoke: its pod was deleted"},
-		"that took too long":            {ran("Failed", "DeadlineExceeded"), nil, "Inconclusive JobTimedOut false true Job smoke: not finished after 300 seconds"},
-		"that was just created":         {new, nil, "Inconclusive JobRunning false false Job smoke: not finished yet"},
-		"that runs":                     {ran("", ""), []corev1.Pod{podOf(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})}, "Inconclusive JobRunning false false Job smoke: not finished yet"},
-		"that begins":                   {ran("", ""), []corev1.Pod{waiting("ContainerCreating", "")}, "Inconclusive JobRunning false false Job smoke: not finished yet"},
-		"that is suspended":             {suspended, nil, "Inconclusive JobNotStarted true false Job smoke: suspended"},
-		"whose pods are denied":         {ran("", ""), nil, "Inconclusive JobNotStarted true false Job smoke: no pod could be created: see its Events"},
-		"whose pod can't be scheduled":  {ran("", ""), []corev1.Pod{with(waiting("", ""), unschedulable)}, "Inconclusive JobNotStarted true false Job smoke: its pod can't be scheduled: Unschedulable: 0/3 nodes are available"},
-		"whose image can't be pulled":   {ran("", ""), []corev1.Pod{waiting("ImagePullBackOff", "back-off\tpulling")}, "Inconclusive JobNotStarted true false Job smoke: its pod can't start: ImagePullBackOff: back-off pulling"},
-		"whose condition is no verdict": {ran("FailureTarget", "PodFailurePolicy"), []corev1.Pod{ended(1, "Error", "")}, "Inconclusive JobRunning false false Job smoke: not finished yet"},
+			"Inconclusive JobInterrupted broken=true final=true Job smoke: its pod failed: Evicted: low on memory"},
+		"whose pod was preempted":       {failed, []corev1.Pod{with(ended(1, "Error", ""), disrupted)}, "Inconclusive JobInterrupted broken=true final=true Job smoke: its pod was interrupted"},
+		"whose pod has no result":       {failed, []corev1.Pod{podOf(corev1.ContainerState{})}, "Inconclusive JobInterrupted broken=true final=true Job smoke: its pod was interrupted"},
+		"whose pod has no statuses":     {failed, []corev1.Pod{{ObjectMeta: later.ObjectMeta}}, "Inconclusive JobInterrupted broken=true final=true Job smoke: its pod was interrupted"},
+		"whose pod is gone":             {failed, []corev1.Pod{foreign}, "Inconclusive JobInterrupted broken=true final=true Job smoke: its pod was deleted"},
+		"that took too long":            {ran("Failed", "DeadlineExceeded"), nil, "Inconclusive JobTimedOut broken=false final=true Job smoke: not finished after 300 seconds"},
+		"that was just created":         {new, nil, "Inconclusive JobRunning broken=false final=false Job smoke: not finished yet"},
+		"that runs":                     {ran("", ""), []corev1.Pod{podOf(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})}, "Inconclusive JobRunning broken=false final=false Job smoke: not finished yet"},
+		"that begins":                   {ran("", ""), []corev1.Pod{waiting("ContainerCreating", "")}, "Inconclusive JobRunning broken=false final=false Job smoke: not finished yet"},
+		"that is suspended":             {suspended, nil, "Inconclusive JobNotStarted broken=true final=false Job smoke: suspended"},
+		"whose pods are denied":         {ran("", ""), nil, "Inconclusive JobNotStarted broken=true final=false Job smoke: no pod could be created: see its Events"},
+		"whose pod can't be scheduled":  {ran("", ""), []corev1.Pod{with(waiting("", ""), unschedulable)}, "Inconclusive JobNotStarted broken=true final=false Job smoke: its pod can't be scheduled: Unschedulable: 0/3 nodes are available"},
+		"whose image can't be pulled":   {ran("", ""), []corev1.Pod{waiting("ImagePullBackOff", "back-off\tpulling")}, "Inconclusive JobNotStarted broken=true final=false Job smoke: its pod can't start: ImagePullBackOff: back-off pulling"},
+		"whose condition is no verdict": {ran("FailureTarget", "PodFailurePolicy"), []corev1.Pod{ended(1, "Error", "")}, "Inconclusive JobRunning broken=false final=false Job smoke: not finished yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := plugin.OfJob(row.job, row.pods, began.Add(299*time.Second))
-			told := fmt.Sprintf("%s %s %t %t %s", answer.Verdict, answer.Reason, answer.Broken, answer.Final, answer.Message)
+			told := fmt.Sprintf("%s %s broken=%t final=%t %s", answer.Verdict, answer.Reason, answer.Broken, answer.Final, answer.Message)
 			NewWithT(t).Expect(told).To(Equal(row.expected))
 		})
 	}
