@@ -173,16 +173,7 @@ func contentIn(revision unstructured.Unstructured) (view.Content, error) {
 }
 
 func (t *tool) runDiffOfFile(ctx context.Context, file string) error {
-	in := t.In
-	if file != "-" {
-		opened, err := open(file)
-		if err != nil {
-			return err
-		}
-		defer opened.Close()
-		in = opened
-	}
-	objects, err := workloads(in, file)
+	objects, err := t.workloads(file)
 	if err != nil {
 		return err
 	}

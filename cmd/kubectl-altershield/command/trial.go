@@ -48,15 +48,20 @@ const (
 	serverSideApply = "kubectl"
 )
 
-func open(file string) (*os.File, error) {
+// workloads reads the objects of a file, or of the standard input if it is -, that may be workloads.
+func (t *tool) workloads(file string) ([]*unstructured.Unstructured, error) {
+	if file == "-" {
+		return workloads(t.In, file)
+	}
 	opened, err := os.Open(filepath.Clean(file))
 	if err != nil {
 		return nil, fmt.Errorf("reading the file: %w", err)
 	}
-	return opened, nil
+	defer opened.Close()
+	return workloads(opened, file)
 }
 
-// workloads reads the objects of a file that may be workloads. Those of the core group never are.
+// workloads reads objects that may be workloads. Those of the core group never are.
 func workloads(in io.Reader, file string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(in))

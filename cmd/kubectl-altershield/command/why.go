@@ -75,16 +75,7 @@ func (t *tool) runWhy(ctx context.Context, name string) error {
 
 // runTrial asks what would become of the workloads in a file, one after another, and ends with Denied if one of them is.
 func (t *tool) runTrial(ctx context.Context, args []string, file string, serverSide bool) error {
-	in := t.In
-	if file != "-" {
-		opened, err := open(file)
-		if err != nil {
-			return err
-		}
-		defer opened.Close()
-		in = opened
-	}
-	objects, err := workloads(in, file)
+	objects, err := t.workloads(file)
 	if err != nil {
 		return err
 	}
