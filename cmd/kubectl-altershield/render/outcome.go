@@ -18,7 +18,7 @@ package render
 
 import "github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 
-// Outcome prints one line about a release that somebody waits for.
+// Outcome prints one line about a release that a user waits for.
 func Outcome(outcome view.Outcome, style Style) string {
 	release := outcome.Release
 	line := style.moment(style.Now) + gap + release.Namespace + "/" + release.Workload + gap + style.text("release", release.Number) + gap

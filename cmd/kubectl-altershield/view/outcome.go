@@ -21,7 +21,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Outcome is how far the release is that somebody waits for.
+// Outcome is how far the release is that a user waits for.
 type Outcome struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`

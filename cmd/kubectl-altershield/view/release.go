@@ -56,7 +56,7 @@ const (
 	NotChecked State = "NotChecked"
 )
 
-// IsFinal reports whether a release stays in a state until somebody acts.
+// IsFinal reports whether a release stays in a state until a user acts.
 func (s State) IsFinal() bool { return s != Pending && s != Running && s != Waiting }
 
 // Release is one release of a workload.
