@@ -14,7 +14,6 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package plugin asks plug-ins about releases, and reads conditions of objects, for the checks of the types HTTP and Condition.
 package plugin
 
 import (

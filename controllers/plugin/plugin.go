@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package plugin asks plug-ins about releases, and reads conditions of objects, for the checks of the types HTTP and Condition.
+// Package plugin asks plug-ins about releases, awaits their verdicts, reads conditions of objects and runs Jobs, for the checks of the types HTTP,
+// Condition and Job.
 package plugin
 
 import (

@@ -32,7 +32,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// awaitsVerdicts has a plug-in check releases that only takes the questions: nobody reports a verdict on the first release, its service account
+// awaitsVerdicts has a plug-in check releases that only takes the questions: no verdict is reported on the first release, its service account
 // fails the second one, and the return to the first version removes the earlier ChangeVerdict of that.
 func awaitsVerdicts(ctx context.Context) {
 	namespace := controlledNamespace(ctx, "verdicts")

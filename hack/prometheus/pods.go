@@ -27,10 +27,10 @@ import (
 
 // Requests serves the metrics of pods that a client lists: a thousand requests a second each, of which two fail, or fifty where the label
 // test is failing.
-func Requests(kube client.Reader, of ...client.ListOption) http.Handler {
+func Requests(kube client.Reader) http.Handler {
 	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
 		var pods corev1.PodList
-		if err := kube.List(request.Context(), &pods, of...); err != nil {
+		if err := kube.List(request.Context(), &pods); err != nil {
 			http.Error(writer, err.Error(), http.StatusInternalServerError)
 			return
 		}

@@ -158,7 +158,7 @@ func (s *screen) show(status view.Status) error {
 // close restores the terminal and leaves what was shown last on it.
 func (s *screen) close() {
 	if s.isOpen {
-		fmt.Fprint(s.tool.Out, leaveScreen+s.shown+"\n") //nolint:errcheck // there is nobody left to tell
+		fmt.Fprint(s.tool.Out, leaveScreen+s.shown+"\n") //nolint:errcheck // the error can be told to no user any more
 	}
 }
 
