@@ -157,7 +157,7 @@ func TestReconcileReportsAHoldAndItsTimeout(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	p.Rules = rules
 
-	g.Expect(p.reconcile().RequeueAfter).To(Equal(15 * time.Second))
+	g.Expect(p.reconcile().RequeueAfter).To(Equal(11*time.Second), "the next look, 11 s after a multiple of 15 s by its UID")
 	g.Expect(p.recorded.Events).To(Receive(HavePrefix("Warning CheckHolds ")))
 	p.reconcile()
 	g.Expect(p.recorded.Events).NotTo(Receive())

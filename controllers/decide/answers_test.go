@@ -99,9 +99,9 @@ func TestQuestions(t *testing.T) {
 		pods     []checks.Pod
 		expected []string
 	}{
-		"at a look":                    {newWorkload(running, begun(policies(policy))), now, []checks.Pod{{}}, []string{"uid/1/web/drift/20 Enforce false", "uid/1/web/tested/20 Observe false"}},
-		"between two":                  {newWorkload(running, begun(policies(policy))), now.Add(14 * time.Second), []checks.Pod{{}}, []string{"uid/1/web/drift/20 Enforce false", "uid/1/web/tested/20 Observe false"}},
-		"at the next one":              {newWorkload(running, begun(policies(policy))), now.Add(15 * time.Second), []checks.Pod{{}}, []string{"uid/1/web/drift/21 Enforce false", "uid/1/web/tested/21 Observe false"}},
+		"at a look":                    {newWorkload(running, begun(policies(policy))), now.Add(10 * time.Second), []checks.Pod{{}}, []string{"uid/1/web/drift/21 Enforce false", "uid/1/web/tested/21 Observe false"}},
+		"between two":                  {newWorkload(running, begun(policies(policy))), now.Add(24 * time.Second), []checks.Pod{{}}, []string{"uid/1/web/drift/21 Enforce false", "uid/1/web/tested/21 Observe false"}},
+		"at the next one":              {newWorkload(running, begun(policies(policy))), now.Add(25 * time.Second), []checks.Pod{{}}, []string{"uid/1/web/drift/22 Enforce false", "uid/1/web/tested/22 Observe false"}},
 		"at the last one":              {newWorkload(success, entered(now), begun(policies(policy))), now, []checks.Pod{{}}, []string{"uid/1/web/drift/21 Enforce true", "uid/1/web/tested/21 Observe true"}},
 		"that passed":                  {newWorkload(success, entered(now), begun(policies(policy), passed)), now, []checks.Pod{{}}, nil},
 		"before a pod has finished":    {newWorkload(running, begun(policies(policy))), now, nil, nil},
@@ -119,7 +119,7 @@ func TestQuestions(t *testing.T) {
 				g.Expect(asked.Condition != nil).To(Equal(asked.Check == "tested"))
 				g.Expect(asked.Job).To(BeNil())
 				g.Expect(asked.Run).To(Equal(plugin.Run{}))
-				g.Expect(asked.Until).To(Equal(row.at.Truncate(15 * time.Second).Add(15 * time.Second)))
+				g.Expect(asked.Until).To(Equal(row.at.Add(-10*time.Second).Truncate(15*time.Second).Add(25*time.Second)), "10 s after a multiple of the interval, by its UID")
 			}
 			g.Expect(told).To(Equal(row.expected))
 		})

@@ -104,7 +104,7 @@ func (e *examination) fallBack(check *appv1alpha1.VerificationCheck, found check
 
 // find returns what a check finds of the pods of a release, with ended as if its time had ended.
 func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, ended bool) checks.Finding {
-	terms := termsOf(policy, &e.workload.Status, e.now)
+	terms := termsOf(policy, e.workload, e.now)
 	terms.Ended = terms.Ended || ended
 	switch {
 	case e.seen.Pods == nil:
@@ -130,7 +130,7 @@ func (e *examination) judgeMetrics(policy *appv1alpha1.AppliedPolicy, check *app
 	case measured == nil || !asked && !terms.Ended:
 		return checks.Passed(0)
 	case readings.Reason != "":
-		return measure.Broken(readings.Reason, readings.Message, withoutAnswer(terms, readings.Reason, policy, &e.workload.Status, e.now))
+		return measure.Broken(readings.Reason, readings.Message, withoutAnswer(terms, readings.Reason, policy, e.workload, e.now))
 	}
 	terms.Share = shareOf(measured, budget(e.verification))
 	return measured.Judge(e.seen.Pods, readings, terms)
@@ -143,7 +143,7 @@ func (e *examination) judgeAnswer(policy *appv1alpha1.AppliedPolicy, check *appv
 		return checks.Passed(0)
 	}
 	if answer.Broken {
-		terms = withoutAnswer(terms, answer.Reason, policy, &e.workload.Status, e.now)
+		terms = withoutAnswer(terms, answer.Reason, policy, e.workload, e.now)
 	}
 	return plugin.Judge(e.seen.Pods, answer, terms)
 }

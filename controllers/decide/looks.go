@@ -36,15 +36,15 @@ type CheckID struct{ Policy, Name string }
 type AskedCheck struct {
 	CheckID
 	measure.Check
-	// Interval is the time between two looks.
-	Interval time.Duration
+	// Schedule is when it looks.
+	Schedule
 }
 
 // AskedChecks returns the checks of a release with these pods that look at metrics now.
 func AskedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) (asked []AskedCheck) {
 	for policy, check := range looking(workload, pods, now) {
 		if measured := Measured(check); measured != nil {
-			asked = append(asked, AskedCheck{CheckID{policy.Policy, check.Name}, measured, intervalOf(policy)})
+			asked = append(asked, AskedCheck{CheckID{policy.Policy, check.Name}, measured, scheduleOf(policy, workload)})
 		}
 	}
 	return asked
@@ -57,9 +57,9 @@ func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now tim
 		if check.HTTP == nil && check.Condition == nil && check.Job == nil {
 			continue
 		}
-		interval, last := max(intervalOf(policy), time.Second), termsOf(policy, &workload.Status, now).Ended
-		at := now.Truncate(interval)
-		look := int64(at.Sub(began.Truncate(interval)) / interval)
+		schedule, last := scheduleOf(policy, workload), termsOf(policy, workload, now).Ended
+		at, interval := schedule.Last(now), schedule.Interval
+		look := int64(at.Sub(schedule.Last(began)) / interval)
 		if last {
 			look++ // else it could be the look before, which didn't see all pods
 		}
@@ -124,10 +124,10 @@ func looking(
 }
 
 // termsOf returns how a release is looked at.
-func termsOf(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkloadStatus, now time.Time) measure.Terms {
-	terms := measure.Terms{Warmup: time.Duration(policy.WarmupSeconds) * time.Second, Again: untilNextLook(policy, now)}
-	if wasVerified(status) {
-		end := watchEnd(policy, status)
+func termsOf(policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, now time.Time) measure.Terms {
+	terms := measure.Terms{Warmup: time.Duration(policy.WarmupSeconds) * time.Second, Again: untilNextLook(policy, workload, now)}
+	if wasVerified(&workload.Status) {
+		end := watchEnd(policy, &workload.Status)
 		terms.Ended, terms.Again = !now.Before(end), min(terms.Again, max(0, end.Sub(now)))
 	}
 	return terms
@@ -139,26 +139,23 @@ const retryFor = time.Minute
 
 // withoutAnswer returns how a release that was verified is looked at where there was no answer, for a reason.
 func withoutAnswer(
-	terms measure.Terms, reason string, policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkloadStatus, now time.Time,
+	terms measure.Terms, reason string, policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, now time.Time,
 ) measure.Terms {
+	status := &workload.Status
 	passes := reason == appv1alpha1.ReasonSourceUnavailable || reason == appv1alpha1.ReasonSourceThrottled
 	if left := watchEnd(policy, status).Add(retryFor).Sub(now); terms.Ended && wasVerified(status) && passes && left > 0 {
-		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, now), left)
+		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, workload, now), left)
 	}
 	return terms
 }
 
 // untilNextLook returns the time until the next look, 0 for a policy that never looks.
-func untilNextLook(policy *appv1alpha1.AppliedPolicy, now time.Time) time.Duration {
-	interval := intervalOf(policy)
-	if interval == 0 {
+func untilNextLook(policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWorkload, now time.Time) time.Duration {
+	if policy.IntervalSeconds == 0 {
 		return 0
 	}
-	return now.Truncate(interval).Add(interval).Sub(now)
-}
-
-func intervalOf(policy *appv1alpha1.AppliedPolicy) time.Duration {
-	return time.Duration(policy.IntervalSeconds) * time.Second
+	schedule := scheduleOf(policy, workload)
+	return schedule.Last(now).Add(schedule.Interval).Sub(now)
 }
 
 // budget divides the false alarms of a release among the tests of all policies.

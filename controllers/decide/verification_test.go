@@ -475,10 +475,29 @@ func TestAskedChecks(t *testing.T) {
 			g.Expect(asked).To(HaveLen(row.asked))
 			for _, check := range asked {
 				g.Expect(check.CheckID).To(Equal(decide.CheckID{Policy: "shop/web", Name: "errors"}))
-				g.Expect(check.Interval).To(Equal(15 * time.Second))
+				g.Expect(check.Schedule).To(Equal(decide.Schedule{Interval: 15 * time.Second}))
 			}
 		})
 	}
+}
+
+func TestAskedChecksAreSpreadOverTheInterval(t *testing.T) {
+	g, policy := NewWithT(t), checking("web", "Enforce", ofErrors)
+	looks := map[time.Duration]int{}
+	for i := range 150 {
+		workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)))
+		workload.UID = types.UID(fmt.Sprintf("5a6d0b5e-8c6c-4f0a-9b7e-%012d", i))
+		asked := decide.AskedChecks(workload, &checks.Scene{New: []checks.Pod{{Name: "sleep-1"}}}, now)
+		g.Expect(asked).To(HaveLen(1))
+		looks[asked[0].Offset]++
+		last := asked[0].Last(now)
+		g.Expect(now.Sub(last)).To(And(BeNumerically(">=", 0), BeNumerically("<", 15*time.Second)))
+		g.Expect(last.Add(-asked[0].Offset)).To(Equal(last.Truncate(15*time.Second)), "the present time is a multiple of 15 s")
+		seen := see(5, under(policy), ran(1, 2), reading(2), func(seen *decide.Observation) { seen.Verification.Pods.Began = now.Add(-5 * time.Minute) })
+		g.Expect(decide.Decide(workload, seen, now).Wait).To(Equal(last.Add(15*time.Second).Sub(now)), "the time of the next look")
+	}
+	g.Expect(looks).To(HaveLen(15))
+	g.Expect(looks).To(HaveEach(BeNumerically("<=", 20)), "releases that look in the same second, 10 on average")
 }
 
 func TestMayFailLooksForACauseOfTroubleOnlyWhereItCounts(t *testing.T) {

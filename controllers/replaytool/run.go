@@ -99,7 +99,7 @@ func (t *tool) past(ctx context.Context) (replay.Past, error) {
 		check := &t.policy.Spec.Checks[i]
 		asked := decide.AskedCheck{
 			CheckID: decide.CheckID{Policy: t.policy.Name, Name: check.Name}, Check: decide.Measured(check),
-			Interval: time.Duration(t.policy.Spec.IntervalSeconds) * time.Second,
+			Schedule: decide.Schedule{Interval: time.Duration(t.policy.Spec.IntervalSeconds) * time.Second},
 		}
 		if asked.Check == nil {
 			continue

@@ -56,6 +56,8 @@ type endpoint struct {
 	limiter *rate.Limiter
 	slots   *semaphore.Weighted
 	outage  atomic.Pointer[Error]
+	// limited is set if a query wasn't sent as it would have been beyond the limits.
+	limited atomic.Bool
 	flights singleflight.Group
 
 	mutex sync.Mutex
@@ -229,10 +231,12 @@ func (e *endpoint) admit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout())
 	defer cancel()
 	if err := e.slots.Acquire(ctx, 1); err != nil {
+		e.limited.Store(true)
 		return e.throttled(fmt.Sprintf("limits.concurrent, %d queries are unanswered", e.limits.Concurrent), e.timeout())
 	}
 	if err := e.limiter.Wait(ctx); err != nil {
 		e.slots.Release(1)
+		e.limited.Store(true)
 		return e.throttled(fmt.Sprintf("more than limits.queriesPerSecond, %d queries a second are asked", e.limits.QueriesPerSecond), e.timeout())
 	}
 	return nil

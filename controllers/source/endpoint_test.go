@@ -189,7 +189,7 @@ func TestEndpointPausesAsLongAsTheSourceWants(t *testing.T) {
 func TestEndpointSharesEqualQueries(t *testing.T) {
 	wired(t, unlimited, func(g *WithT, e *endpoint, w *wire) {
 		look := func(query string) error {
-			_, err := e.queryRange(context.Background(), query, Align(time.Now().Add(-5*time.Minute), time.Now(), 15*time.Second))
+			_, err := e.queryRange(context.Background(), query, Align(time.Now().Add(-5*time.Minute), time.Now(), 15*time.Second, 0))
 			return err
 		}
 		held := make(chan struct{})
@@ -305,7 +305,7 @@ func TestEndpointSpreadsTheLooksAtAHundredReleases(t *testing.T) {
 	const releases, workers = 100, 20
 	wired(t, func(*appv1alpha1.SourceLimits) {}, func(g *WithT, e *endpoint, w *wire) {
 		began := time.Now()
-		window := Align(began.Add(-5*time.Minute), began, 15*time.Second)
+		window := Align(began.Add(-5*time.Minute), began, 15*time.Second, 0)
 		queue, waits := make(chan int, releases), make(chan time.Duration, 2*releases)
 		for release := range releases {
 			queue <- release

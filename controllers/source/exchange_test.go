@@ -193,7 +193,7 @@ func TestReaderLeavesGapsOut(t *testing.T) {
 	asks := reader(t, newSources(t), define(serve(t, func(writer http.ResponseWriter, request *http.Request) {
 		says(200, answers[request.URL.Path])(writer, request)
 	})))
-	window := Align(at("2026-01-01T00:00:00Z"), at("2026-01-01T00:00:45Z"), 15*time.Second)
+	window := Align(at("2026-01-01T00:00:00Z"), at("2026-01-01T00:00:45Z"), 15*time.Second, 0)
 	g.Expect(asks.Range(t.Context(), "a", window)).To(Equal(Answer{
 		Series: []Series{
 			{Labels: map[string]string{"pod": "a"}, Samples: []Sample{{at("2026-01-01T00:00:00Z"), 1}, {at("2026-01-01T00:00:45Z"), -2.5}}},
@@ -246,7 +246,7 @@ func TestReaderConfinesQueriesToTheNamespace(t *testing.T) {
 	for _, ask := range []func(string) (Answer, error){
 		func(query string) (Answer, error) { return asks.Instant(t.Context(), query, now) },
 		func(query string) (Answer, error) {
-			return asks.Range(t.Context(), query, Align(now, now, 15*time.Second))
+			return asks.Range(t.Context(), query, Align(now, now, 15*time.Second, 0))
 		},
 	} {
 		queries = nil

@@ -140,7 +140,7 @@ func TestHoloInsightIsAskedAsItsAPIWantsIt(t *testing.T) {
 		{Labels: map[string]string{"pod": "a"}, Samples: []Sample{{at("2026-01-01T00:00:00Z"), 1}, {at("2026-01-01T00:00:15Z"), 2.5}}},
 		{Labels: map[string]string{"__name__": "up", "pod": "b"}, Samples: []Sample{}},
 	}}
-	g.Expect(asks.Range(t.Context(), "a # b", Align(at("2026-01-01T00:00:07Z"), at("2026-01-01T00:00:15Z"), 15*time.Second))).To(Equal(expected))
+	g.Expect(asks.Range(t.Context(), "a # b", Align(at("2026-01-01T00:00:07Z"), at("2026-01-01T00:00:15Z"), 15*time.Second, 0))).To(Equal(expected))
 	g.Expect(asks.Instant(t.Context(), "c", at("2026-01-01T00:00:00Z").Add(time.Second/2))).To(Equal(expected), "an instant query of its own would make one series of them")
 	var lines []string
 	for _, request := range h.asked {
@@ -178,7 +178,7 @@ func TestHoloInsightTakesNoSilenceForAnAnswer(t *testing.T) {
 	_, err := asks.Instant(t.Context(), "other_errors", now)
 	g.Expect(err).To(MatchError(silence))
 	g.Expect(kindOf(err)).To(BeEquivalentTo("SourceUnavailable"))
-	_, err = asks.Range(t.Context(), "errors", Align(now, now, 15*time.Second))
+	_, err = asks.Range(t.Context(), "errors", Align(now, now, 15*time.Second, 0))
 	g.Expect(err).To(MatchError(silence))
 	g.Expect(look(t, sources, object)).To(MatchError(silence))
 	g.Expect(isUp(sources.Metrics)).To(BeZero())

@@ -57,7 +57,7 @@ func TestReaderAsksARealPrometheus(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	defer stop()
 	now := at("2026-01-01T00:05:07Z")
-	window := Align(now.Add(-30*time.Second), now, 15*time.Second)
+	window := Align(now.Add(-30*time.Second), now, 15*time.Second, 0)
 	confined := func(s *appv1alpha1.VerificationSourceSpec) {
 		s.Prometheus = &appv1alpha1.PrometheusSource{Labels: appv1alpha1.SourceLabels{Pod: "pod", Namespace: "namespace"}, EnforceNamespace: true}
 	}
@@ -121,7 +121,7 @@ func TestHoloInsightAnswersAsTheRealPrometheusBehindIt(t *testing.T) {
 	sources, object := hubbed(t, h, confined)
 	behind, direct := reader(t, sources, object), reader(t, newSources(t), define(address, confined))
 	now := at("2026-01-01T00:05:07Z")
-	window := Align(now.Add(-30*time.Second), now, 15*time.Second)
+	window := Align(now.Add(-30*time.Second), now, 15*time.Second, 0)
 	for query, expected := range map[string]int{
 		`errors_total`: 2,
 		`errors_total{pod="web-1"} or rate(errors_total[1m])`: 2,

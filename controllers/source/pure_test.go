@@ -40,24 +40,27 @@ func TestAlign(t *testing.T) {
 	for name, row := range map[string]struct {
 		start, end string
 		step       time.Duration
+		offset     time.Duration
 		expected   string
 	}{
-		"both ends":              {"2026-01-01T00:00:07Z", "2026-01-01T00:05:29Z", 15 * time.Second, "00:00:00 00:05:15 15s"},
-		"what is aligned":        {"2026-01-01T00:00:15Z", "2026-01-01T00:00:30Z", 15 * time.Second, "00:00:15 00:00:30 15s"},
-		"less than a step":       {"2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z", 15 * time.Second, "00:00:00 00:00:00 15s"},
-		"sixty steps":            {"2026-01-01T00:00:00Z", "2026-01-01T00:15:00Z", 15 * time.Second, "00:00:00 00:15:00 15s"},
-		"more than sixty":        {"2026-01-01T00:00:00Z", "2026-01-01T00:15:15Z", 15 * time.Second, "00:00:00 00:15:00 30s"},
-		"a window of a day":      {"2026-01-01T00:00:00Z", "2026-01-01T23:59:59Z", 15 * time.Second, "00:00:00 23:36:00 24m0s"},
-		"sixty-one by the start": {"2026-01-01T00:00:14Z", "2026-01-01T00:15:16Z", 15 * time.Second, "00:00:00 00:15:00 30s"},
-		"parts of a second":      {"2026-01-01T00:00:07.9Z", "2026-01-01T00:00:09.9Z", 100 * time.Millisecond, "00:00:07 00:00:09 1s"},
-		"an end before a start":  {"2026-01-01T00:10:00Z", "2026-01-01T00:00:20Z", 15 * time.Second, "00:00:15 00:00:15 15s"},
+		"both ends":              {"2026-01-01T00:00:07Z", "2026-01-01T00:05:29Z", 15 * time.Second, 0, "00:00:00 00:05:15 15s"},
+		"what is aligned":        {"2026-01-01T00:00:15Z", "2026-01-01T00:00:30Z", 15 * time.Second, 0, "00:00:15 00:00:30 15s"},
+		"less than a step":       {"2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z", 15 * time.Second, 0, "00:00:00 00:00:00 15s"},
+		"sixty steps":            {"2026-01-01T00:00:00Z", "2026-01-01T00:15:00Z", 15 * time.Second, 0, "00:00:00 00:15:00 15s"},
+		"more than sixty":        {"2026-01-01T00:00:00Z", "2026-01-01T00:15:15Z", 15 * time.Second, 0, "00:00:00 00:15:00 30s"},
+		"a window of a day":      {"2026-01-01T00:00:00Z", "2026-01-01T23:59:59Z", 15 * time.Second, 0, "00:00:00 23:36:00 24m0s"},
+		"sixty-one by the start": {"2026-01-01T00:00:14Z", "2026-01-01T00:15:16Z", 15 * time.Second, 0, "00:00:00 00:15:00 30s"},
+		"parts of a second":      {"2026-01-01T00:00:07.9Z", "2026-01-01T00:00:09.9Z", 100 * time.Millisecond, 0, "00:00:07 00:00:09 1s"},
+		"with an offset":         {"2026-01-01T00:00:07Z", "2026-01-01T00:05:29Z", 15 * time.Second, 4 * time.Second, "00:00:04 00:05:19 15s"},
+		"before the offset":      {"2026-01-01T00:00:03Z", "2026-01-01T00:00:19Z", 15 * time.Second, 4 * time.Second, "23:59:49 00:00:19 15s"},
+		"more with an offset":    {"2026-01-01T00:00:04Z", "2026-01-01T00:15:19Z", 15 * time.Second, 4 * time.Second, "00:00:04 00:15:04 30s"},
+		"an end before a start":  {"2026-01-01T00:10:00Z", "2026-01-01T00:00:20Z", 15 * time.Second, 0, "00:00:15 00:00:15 15s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			window := Align(at(row.start), at(row.end), row.step)
+			window := Align(at(row.start), at(row.end), row.step, row.offset)
 			NewWithT(t).Expect(fmt.Sprintf("%s %s %s", window.Start.Format(time.TimeOnly), window.End.Format(time.TimeOnly), window.Step)).To(Equal(row.expected))
 		})
 	}
-	NewWithT(t).Expect(align(at("1969-12-31T23:59:50Z"), 15*time.Second)).To(BeTemporally("==", at("1969-12-31T23:59:45Z")), "before the epoch")
 }
 
 func TestGuardCheck(t *testing.T) {

@@ -20,7 +20,7 @@ limitations under the License.
 //
 //	reader, err := sources.Reader(ctx, "prometheus", "shop")
 //	...
-//	answer, err := reader.Range(ctx, `sum by (pod) (rate(errors_total[1m]))`, source.Align(began, now, 15*time.Second))
+//	answer, err := reader.Range(ctx, `sum by (pod) (rate(errors_total[1m]))`, source.Align(began, now, 15*time.Second, 0))
 //
 // Every failure of a source is an *Error, whose Kind is the reason that a check shows. None of them says anything about the release.
 package source

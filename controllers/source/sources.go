@@ -148,6 +148,12 @@ func (s *Sources) Look(ctx context.Context, object *appv1alpha1.VerificationSour
 	return failure, nil
 }
 
+// WasLimited reports whether a query of a source wasn't sent since the last call, as it would have been beyond the limits of the source.
+func (s *Sources) WasLimited(name string) bool {
+	source := s.find(name)
+	return source != nil && source.endpoint != nil && source.endpoint.limited.Swap(false)
+}
+
 // present returns a source as it is now. Its breaker and its answers are kept if it is as before.
 func (s *Sources) present(ctx context.Context, object *appv1alpha1.VerificationSource) (*known, error) {
 	found, versions, err := s.read(ctx, &object.Spec)

@@ -27,27 +27,18 @@ type Window struct {
 	Step       time.Duration
 }
 
-// Align returns the window from a time to another one whose steps are multiples of a duration of at least a second since the epoch, so that
-// all who look in the same step ask the same. It has at most 60 steps: the step is a multiple of the given one in a longer window.
-func Align(start, end time.Time, step time.Duration) Window {
+// Align returns the window from a time to another one whose steps are multiples of a duration of at least a second, each later by an offset,
+// so that all who look in the same step ask the same. It has at most 60 steps: the step is a multiple of the given one in a longer window.
+func Align(start, end time.Time, step, offset time.Duration) Window {
 	if end.Before(start) {
 		start = end
 	}
 	step = max(step.Truncate(time.Second), time.Second)
+	start, end = start.Add(-offset), end.Add(-offset)
 	for times := (end.Sub(start)-1)/(maxSteps*step) + 1; ; times++ {
-		window := Window{Start: align(start, times*step), End: align(end, times*step), Step: times * step}
+		window := Window{Start: start.Truncate(times * step).Add(offset), End: end.Truncate(times * step).Add(offset), Step: times * step}
 		if window.End.Sub(window.Start) <= maxSteps*window.Step {
 			return window
 		}
 	}
-}
-
-// align returns the last multiple of a step that isn't after a time.
-func align(at time.Time, step time.Duration) time.Time {
-	nanos := at.UnixNano()
-	rest := nanos % int64(step)
-	if rest < 0 {
-		rest += int64(step)
-	}
-	return time.Unix(0, nanos-rest).UTC()
 }

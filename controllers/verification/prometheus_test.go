@@ -119,7 +119,7 @@ func testRead(t *testing.T, programs server, err error) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			asked := decide.AskedCheck{CheckID: decide.CheckID{Policy: system + "/web"}, Check: decide.Measured(&row.check), Interval: 15 * time.Second}
+			asked := decide.AskedCheck{CheckID: decide.CheckID{Policy: system + "/web"}, Check: decide.Measured(&row.check), Schedule: decide.Schedule{Interval: 15 * time.Second}}
 			for sources, expected := range map[*source.Sources]string{everything: row.everything, own: row.shop} {
 				readings, err := verification.Read(t.Context(), sources, judged, asked, began.Add(time.Minute))
 				g.Expect(err).NotTo(HaveOccurred())

@@ -62,7 +62,7 @@ func read(ctx context.Context, sources *source.Sources, release *checks.Scene, a
 	if err != nil {
 		return measure.Readings{}, &source.Error{Source: asked.Source(), Kind: source.KindBadQuery, Message: err.Error()}
 	}
-	window := source.Align(release.Began.Add(-looksBefore*asked.Interval), now, asked.Interval)
+	window := source.Align(release.Began.Add(-looksBefore*asked.Interval), now, asked.Interval, asked.Offset)
 	readings := measure.Readings{Moments: momentsOf(window), PodLabel: reader.Labels.Pod, NamespaceLabel: reader.Labels.Namespace}
 	for _, text := range queries {
 		answer, err := reader.Range(ctx, text, window)

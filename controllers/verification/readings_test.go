@@ -89,7 +89,7 @@ func shop() client.Object { return &corev1.Namespace{ObjectMeta: metav1.ObjectMe
 
 func asked(matchers ...string) decide.AskedCheck {
 	return decide.AskedCheck{
-		CheckID: decide.CheckID{Policy: "shop/web", Name: "errors"}, Interval: 15 * time.Second,
+		CheckID: decide.CheckID{Policy: "shop/web", Name: "errors"}, Schedule: decide.Schedule{Interval: 15 * time.Second},
 		Check: ratio.Check{Spec: &appv1alpha1.RatioCheck{
 			SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}, Total: appv1alpha1.MetricSelector{Metric: "requests_total"},
 			Bad: appv1alpha1.MetricSelector{Metric: "errors_total", Matchers: matchers},
@@ -184,7 +184,7 @@ func TestReadRefusesQueriesThatNothingConfines(t *testing.T) {
 				answers(writer, request)
 			}
 			check := query.Check{Spec: &appv1alpha1.QueryCheck{SourceRef: appv1alpha1.SourceReference{Name: "prometheus"}, Query: `sum(up{job="$workload"})`}}
-			asked := decide.AskedCheck{CheckID: decide.CheckID{Policy: row.policy, Name: "own"}, Check: check, Interval: 15 * time.Second}
+			asked := decide.AskedCheck{CheckID: decide.CheckID{Policy: row.policy, Name: "own"}, Check: check, Schedule: decide.Schedule{Interval: 15 * time.Second}}
 			readings, err := verification.Read(t.Context(), sourcesOf(t, handler, testkit.NewFake(t, shop()), row.changes...), release(), asked, began)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(read).To(Equal(row.read))

@@ -76,7 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	before := object.DeepCopy()
 	if object.Namespace != r.Namespace {
-		object.Status = Status(&object, ineffective(r.Namespace), r.Clock.Now())
+		object.Status = Status(&object, r.Clock.Now(), ineffective(r.Namespace))
 		return ctrl.Result{}, statuspatch.Write(ctx, r.Client, before, &object)
 	}
 	failure, err := r.Sources.Look(ctx, &object)
@@ -87,18 +87,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if failure != nil {
 		wait = retry
 	}
-	object.Status = Status(&object, readiness(failure), r.Clock.Now())
+	object.Status = Status(&object, r.Clock.Now(), readiness(failure), headroom(&object, r.Sources.WasLimited(object.Name)))
 	if err := statuspatch.Write(ctx, r.Client, before, &object); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: wait}, nil
 }
 
-// Status returns the status of a source with a condition.
-func Status(object *appv1alpha1.VerificationSource, ready metav1.Condition, now time.Time) appv1alpha1.VerificationSourceStatus {
+// Status returns the status of a source with conditions.
+func Status(object *appv1alpha1.VerificationSource, now time.Time, conditions ...metav1.Condition) appv1alpha1.VerificationSourceStatus {
 	status := *object.Status.DeepCopy()
-	status.ObservedGeneration, ready.ObservedGeneration, ready.LastTransitionTime = object.Generation, object.Generation, metav1.NewTime(now)
-	meta.SetStatusCondition(&status.Conditions, ready)
+	status.ObservedGeneration = object.Generation
+	for _, condition := range conditions {
+		condition.ObservedGeneration, condition.LastTransitionTime = object.Generation, metav1.NewTime(now)
+		meta.SetStatusCondition(&status.Conditions, condition)
+	}
 	return status
 }
 
@@ -119,5 +122,21 @@ func readiness(failure *source.Error) metav1.Condition {
 	}
 	return metav1.Condition{
 		Type: appv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: string(failure.Kind), Message: failure.Message,
+	}
+}
+
+// headroom returns the condition of a source some of whose queries weren't sent, or all were. The message has no figures, which would change
+// the status at each look: the metrics have them.
+func headroom(object *appv1alpha1.VerificationSource, limited bool) metav1.Condition {
+	if !limited {
+		return metav1.Condition{
+			Type: appv1alpha1.ConditionWithinLimits, Status: metav1.ConditionTrue, Reason: appv1alpha1.ReasonWithinLimits,
+			Message: "no query was left out in the last minute",
+		}
+	}
+	return metav1.Condition{
+		Type: appv1alpha1.ConditionWithinLimits, Status: metav1.ConditionFalse, Reason: appv1alpha1.ReasonLimitsReached,
+		Message: fmt.Sprintf("looks come later than intervalSeconds, as more than limits.queriesPerSecond, %d, or limits.concurrent, %d, were wanted: "+
+			"raise them, or intervalSeconds of the policies", object.Spec.Limits.QueriesPerSecond, object.Spec.Limits.Concurrent),
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"testing"
 	"time"
 
@@ -69,10 +70,9 @@ func ready(t *testing.T, kube client.Client, namespace string) string {
 	t.Helper()
 	var object appv1alpha1.VerificationSource
 	NewWithT(t).Expect(kube.Get(t.Context(), request(namespace).NamespacedName, &object)).To(Succeed())
-	NewWithT(t).Expect(object.Status.Conditions).To(HaveLen(1))
 	NewWithT(t).Expect(object.Status.ObservedGeneration).To(BeEquivalentTo(2))
 	found := object.Status.Conditions[0]
-	NewWithT(t).Expect(found.ObservedGeneration).To(BeEquivalentTo(2))
+	NewWithT(t).Expect(object.Status.Conditions).To(HaveEach(HaveField("ObservedGeneration", BeEquivalentTo(2))))
 	return found.Type + " " + string(found.Status) + " " + found.Reason + ": " + found.Message
 }
 
@@ -112,6 +112,43 @@ func TestReconcileWritesWhetherASourceAnswersWhenItChanges(t *testing.T) {
 	g.Expect(look()).To(BeZero())
 	_, err = r.Sources.Reader(t.Context(), "prometheus", "shop")
 	g.Expect(err).To(MatchError(ContainSubstring("there is no such source")))
+}
+
+func TestReconcileShowsThatTheLimitsAreReached(t *testing.T) {
+	g := NewWithT(t)
+	server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) {
+		_, _ = writer.Write([]byte(`{"status":"success","data":{"resultType":"vector","result":[]}}`))
+	}))
+	t.Cleanup(server.Close)
+	object := define(system, server.URL)
+	object.Spec.Limits.QueriesPerSecond, object.Spec.Limits.Burst, object.Spec.Limits.TimeoutSeconds = 1, 2, 1
+	kube := testkit.NewFake(t, object)
+	r := newReconciler(t, kube)
+	limits := func() string {
+		_, err := r.Reconcile(t.Context(), request(system))
+		g.Expect(err).NotTo(HaveOccurred())
+		var object appv1alpha1.VerificationSource
+		g.Expect(kube.Get(t.Context(), request(system).NamespacedName, &object)).To(Succeed())
+		g.Expect(object.Status.Conditions).To(HaveLen(2))
+		found := object.Status.Conditions[1]
+		return found.Type + " " + string(found.Status) + " " + found.Reason + ": " + found.Message
+	}
+	g.Expect(limits()).To(Equal("WithinLimits True WithinLimits: no query was left out in the last minute"))
+	reader, err := r.Sources.Reader(t.Context(), "prometheus", "shop")
+	g.Expect(err).NotTo(HaveOccurred())
+	refused := make(chan error, 9)
+	for i := range cap(refused) {
+		go func() {
+			_, err := reader.Instant(context.Background(), "vector("+strconv.Itoa(i)+")", time.Now())
+			refused <- err
+		}()
+	}
+	for range cap(refused) {
+		<-refused
+	}
+	g.Expect(limits()).To(Equal("WithinLimits False LimitsReached: looks come later than intervalSeconds, as more than limits.queriesPerSecond, 1, " +
+		"or limits.concurrent, 4, were wanted: raise them, or intervalSeconds of the policies"))
+	g.Expect(limits()).To(HavePrefix("WithinLimits True"))
 }
 
 func TestReconcileIgnoresSourcesOfOtherNamespaces(t *testing.T) {

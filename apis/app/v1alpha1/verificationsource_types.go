@@ -32,6 +32,17 @@ const (
 	ReasonSourceInvalid = "Invalid"
 )
 
+// ConditionWithinLimits is the condition of a VerificationSource that says whether its limits had room for all queries.
+const ConditionWithinLimits = "WithinLimits"
+
+// Reasons of ConditionWithinLimits.
+const (
+	// ReasonWithinLimits means that no query was left out.
+	ReasonWithinLimits = "WithinLimits"
+	// ReasonLimitsReached means that looks come later than the interval of their policies.
+	ReasonLimitsReached = "LimitsReached"
+)
+
 // SourceType is the API of a source.
 //
 // +kubebuilder:validation:Enum=Prometheus;HoloInsight;HTTP
@@ -253,7 +264,7 @@ type VerificationSourceStatus struct {
 	// observedGeneration is the generation that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// conditions contains Ready.
+	// conditions contains Ready, and WithinLimits.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
