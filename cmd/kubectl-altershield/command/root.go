@@ -105,7 +105,15 @@ func (t *tool) root() *cobra.Command {
 		PersistentPreRunE: func(*cobra.Command, []string) error { return t.flags.validate() },
 	}
 	t.flags.bind(root.PersistentFlags())
-	root.SetUsageTemplate(root.UsageTemplate() + "\n" + exitCodes)
+	// Not by a template: package text/template would make the linker keep every method, nearly a third of the binary.
+	usage := root.UsageFunc()
+	root.SetUsageFunc(func(command *cobra.Command) error {
+		if err := usage(command); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(command.OutOrStderr(), "\n%s", exitCodes)
+		return err
+	})
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
 	root.AddCommand(t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(), t.rollback(), t.version(), t.completion())
 	return root
