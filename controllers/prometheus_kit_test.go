@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"time"
@@ -29,7 +28,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/api"
 	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/traas-stack/altershield-operator/hack/prometheus"
@@ -52,16 +50,7 @@ func sourceOf(ctx context.Context, address string) {
 // scraped returns the address of a real Prometheus that scrapes all pods with the label test.
 func scraped(ctx context.Context) string {
 	GinkgoHelper()
-	metrics := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
-		var pods corev1.PodList
-		if err := kube.List(request.Context(), &pods, client.HasLabels{"test"}); err != nil {
-			http.Error(writer, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		for i := range pods.Items {
-			fmt.Fprint(writer, metricsOf(&pods.Items[i]))
-		}
-	}))
+	metrics := httptest.NewServer(prometheus.Metrics(kube, client.HasLabels{"test"}))
 	DeferCleanup(metrics.Close)
 	programs, err := prometheus.Ensure(ctx, GinkgoWriter)
 	if errors.Is(err, prometheus.ErrUnavailable) {
@@ -72,51 +61,6 @@ func scraped(ctx context.Context) string {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(stop)
 	return address
-}
-
-// metricsOf returns the metrics of a pod: of a thousand requests a second two fail and ten are slow, and twelve are queued. The label test
-// has it do worse, or count otherwise.
-func metricsOf(pod *corev1.Pod) string {
-	failed, slow, queued, metric, namespace, value := 2, 10, 12, "http_requests_total", pod.Namespace, ""
-	switch pod.Labels["test"] {
-	case "failing":
-		failed = 50
-	case "slow":
-		slow = 120
-	case "queueing":
-		queued = 41
-	case "renamed":
-		failed, metric = 50, "http_server_requests_total"
-	case "elsewhere":
-		failed, namespace = 50, "elsewhere"
-	case "undefined":
-		value = "NaN"
-	case "many":
-		return manyOf(pod, 500)
-	}
-	text, seconds, of := "", int(time.Since(pod.CreationTimestamp.Time).Seconds()), fmt.Sprintf("namespace=%q,pod=%q", namespace, pod.Name)
-	add := func(metric, label string, number int) {
-		if value == "" {
-			text += fmt.Sprintf("%s{%s%s} %d\n", metric, of, label, number)
-		} else {
-			text += fmt.Sprintf("%s{%s%s} %s\n", metric, of, label, value)
-		}
-	}
-	add(metric, `,code="200"`, (1000-failed)*seconds)
-	add(metric, `,code="500"`, failed*seconds)
-	add("http_request_duration_seconds_bucket", `,le="0.5"`, (1000-slow)*seconds)
-	add("http_request_duration_seconds_bucket", `,le="+Inf"`, 1000*seconds)
-	add("idle_requests_total", `,code="500"`, 0)
-	add("work_queue_depth", "", queued)
-	return text
-}
-
-// manyOf returns so many series of requests of a pod that fail.
-func manyOf(pod *corev1.Pod, series int) (text string) {
-	for path := range series {
-		text += fmt.Sprintf("http_requests_total{namespace=%q,pod=%q,code=\"500\",path=\"/%d\"} 1\n", pod.Namespace, pod.Name, path)
-	}
-	return text
 }
 
 // scrapedLong waits until a Prometheus has scraped so many pods since more than two looks of ten seconds before the next one: old pods that

@@ -173,7 +173,7 @@ func (h *half) scrape(ctx context.Context) (address string, err error) {
 	if _, err := pods.GetInformer(ctx, &corev1.Pod{}); err != nil {
 		return "", fmt.Errorf("watching the pods that are scraped: %w", err)
 	}
-	metrics, err := serve(ctx, prometheus.Requests(pods), anyPort, "")
+	metrics, err := serve(ctx, prometheus.Metrics(pods), anyPort, "")
 	if err != nil {
 		return "", err
 	}
