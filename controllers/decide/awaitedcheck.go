@@ -148,7 +148,7 @@ func bakesOf(status *appv1alpha1.ChangeWorkloadStatus, batches []appv1alpha1.Cha
 	}
 	for i := range batches {
 		if batch := &batches[i]; batch.Status.Status != appv1alpha1.ChangePodExecuteDone && !batch.Spec.Order {
-			ends = append(ends, bakeEnd(status.Verification, batch))
+			ends = append(ends, bakeEnd(status, batch))
 		}
 	}
 	return ends

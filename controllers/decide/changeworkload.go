@@ -134,7 +134,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	concludeChecks(&status, now)
 	decision.Order = planOrder(workload, &status, seen)
 	decision.OpenOrderCheck = seen.Current && seen.OrderCheck == nil && awaitsOrderToGoOn(&status)
-	if workload.Status.ObservedRelease != workload.Spec.Release && delaysBatches(status.Verification) {
+	if workload.Status.ObservedRelease != workload.Spec.Release && delaysBatches(&status) {
 		decision.Batches = nil // a batch that doesn't find the policies in the status would neither bake nor wait for a check
 	}
 	decision.finish(workload, status, now)

@@ -770,6 +770,52 @@ func TestFactsOfBakeOnlyWhatIsEnforced(t *testing.T) {
 	}
 }
 
+func TestFactsOfBakeUntilAllEnforcedChecksPassedEarly(t *testing.T) {
+	passed := func(name, kind string) appv1alpha1.CheckResult {
+		return appv1alpha1.CheckResult{Policy: "shop/web", Name: name, Type: appv1alpha1.CheckType(kind), Mode: "Enforce", Verdict: "Pass"}
+	}
+	holding := func(policy *appv1alpha1.VerificationPolicy) { policy.Spec.Checks[0].OnInconclusive = "Hold" }
+	errors := checking("web", "Enforce", ofErrors)
+	both, warns, holds := checking("web", "Enforce", ofErrors), checking("web", "Enforce", ofErrors), checking("web", "Enforce", ofErrors, holding)
+	both.Spec.Checks = append(both.Spec.Checks, appv1alpha1.VerificationCheck{Name: "pods", Type: "PodHealth"})
+	warns.Spec.Checks = append(warns.Spec.Checks, appv1alpha1.VerificationCheck{Name: "pods", Type: "PodHealth", Mode: "Warn"})
+	other := checking("other", "Enforce", baking(30))
+	for name, row := range map[string]struct {
+		policies []appv1alpha1.VerificationPolicy
+		results  []appv1alpha1.CheckResult
+		baked    time.Time
+	}{
+		"none did":                       {policies(errors), nil, now.Add(2 * time.Minute)},
+		"the only one did":               {policies(errors), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, time.Time{}},
+		"one of two did":                 {policies(both), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, now.Add(2 * time.Minute)},
+		"the other only warns":           {policies(warns), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, time.Time{}},
+		"one of another policy did":      {policies(errors, other), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, now.Add(30 * time.Second)},
+		"each batch waits for it anyway": {policies(holds), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, now.Add(2 * time.Minute)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(row.policies, row.results...))
+			batch := newBatch(realPods(1, 2), openedAt(now))
+			NewWithT(t).Expect(decide.FactsOf(workload, &batch, aServer()).BakedUntil).To(BeTemporally("==", row.baked))
+		})
+	}
+}
+
+func TestAdvanceChangePodAsksTheServerWhenTheChecksPassedEarly(t *testing.T) {
+	g, policy := NewWithT(t), checking("web", "Enforce", ofErrors)
+	workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy)))
+	batch := newBatch(realPods(1, 2), openedAt(now), func(batch *appv1alpha1.ChangePod) {
+		batch.Status = appv1alpha1.ChangePodStatus{Status: "PostWait", ChangePodID: "7", Deadline: &metav1.Time{Time: now.Add(2 * time.Minute)}, PostTimeoutThreshold: 120}
+	})
+	batch.Status = decide.AdvanceChangePod(&batch, decide.FactsOf(workload, &batch, aServer()), decide.CheckAnswer{}, now)
+	g.Expect(told(batch.Status.Conditions, "Verified")).To(Equal("Verified is Unknown: Baking"))
+	workload.Status.Checks = []appv1alpha1.CheckResult{{Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Enforce", Verdict: "Pass"}}
+	facts, later := decide.FactsOf(workload, &batch, aServer()), now.Add(40*time.Second)
+	g.Expect(string(decide.NextCall(&batch, facts, later))).To(Equal("finish"))
+	batch.Status = decide.AdvanceChangePod(&batch, facts, decide.CheckAnswer{Call: "finish", Err: errors.New("connection refused")}, later)
+	g.Expect(told(batch.Status.Conditions, "Verified")).To(Equal("Verified is Unknown: ServerUnavailable"))
+	g.Expect(batch.Status.Deadline.Time).To(BeTemporally("==", later.Add(2*time.Minute)), "the server has its full time")
+}
+
 func TestDecideOpensNoBatchBeforeItsStatusHasThePolicies(t *testing.T) {
 	g := NewWithT(t)
 	bakes := see(5, under(checking("web", "Enforce", baking(30))), finished(realPods(1, 2)))

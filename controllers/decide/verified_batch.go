@@ -29,33 +29,35 @@ import (
 
 // bakedUntil returns until when VerificationPolicies check the pods of a batch before it passes, zero where none does.
 func bakedUntil(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod) time.Time {
-	if !delaysBatches(workload.Status.Verification) || changePod.Spec.Order || workload.Status.ObservedRelease != changePod.Spec.Release {
+	if !delaysBatches(&workload.Status) || changePod.Spec.Order || workload.Status.ObservedRelease != changePod.Spec.Release {
 		return time.Time{}
 	}
-	return bakeEnd(workload.Status.Verification, changePod)
+	return bakeEnd(&workload.Status, changePod)
 }
 
 // delaysBatches reports whether policies look at a batch before it passes.
-func delaysBatches(verification *appv1alpha1.ReleaseVerification) bool {
-	return bakeOf(verification) > 0 || mayHold(verification)
+func delaysBatches(status *appv1alpha1.ChangeWorkloadStatus) bool {
+	return bakeOf(status) > 0 || mayHold(status.Verification)
 }
 
 // bakeEnd returns when the bake of a batch ends.
-func bakeEnd(verification *appv1alpha1.ReleaseVerification, batch *appv1alpha1.ChangePod) time.Time {
-	return time.Unix(batch.Spec.CreateTimeUnix+int64(bakeOf(verification)), 0)
+func bakeEnd(status *appv1alpha1.ChangeWorkloadStatus, batch *appv1alpha1.ChangePod) time.Time {
+	return time.Unix(batch.Spec.CreateTimeUnix+int64(bakeOf(status)), 0)
 }
 
-// bakeOf returns for how many seconds policies with an enforced check look at a batch before it passes.
-func bakeOf(verification *appv1alpha1.ReleaseVerification) (seconds int32) {
-	if verification == nil {
+// bakeOf returns for how many seconds policies with an enforced check look at a batch before it passes. One whose enforced checks passed early
+// knows enough of the release, though it looks on: what they see of later batches can still fail the release.
+func bakeOf(status *appv1alpha1.ChangeWorkloadStatus) (seconds int32) {
+	if status.Verification == nil {
 		return 0
 	}
-	for i := range verification.Policies {
-		policy := &verification.Policies[i]
-		enforced := slices.ContainsFunc(policy.Checks, func(check appv1alpha1.VerificationCheck) bool {
-			return LowerMode(policy.Mode, check.Mode) == appv1alpha1.CheckEnforce
+	for i := range status.Verification.Policies {
+		policy := &status.Verification.Policies[i]
+		undecided := slices.ContainsFunc(policy.Checks, func(check appv1alpha1.VerificationCheck) bool {
+			enforced := LowerMode(policy.Mode, check.Mode) == appv1alpha1.CheckEnforce
+			return enforced && (holds(policy, &check) || storedResult(status.Checks, policy, &check, time.Time{}).Verdict != appv1alpha1.CheckPass)
 		})
-		if enforced {
+		if undecided {
 			seconds = max(seconds, policy.BakeSeconds)
 		}
 	}
@@ -165,11 +167,8 @@ func (a *advance) awaitCheck(check *AwaitedCheck) {
 // endBake gives the verifier its full time to accept the check after the batch, once: the deadline was that of the bake, or of the hold of a check.
 func (a *advance) endBake() {
 	known := meta.FindStatusCondition(a.status.Conditions, appv1alpha1.ConditionVerified)
-	held := known != nil && known.Reason == appv1alpha1.ReasonAwaitingCheck
-	if deadline := a.status.Deadline; held || deadline != nil && deadline.Time.Equal(a.facts.BakedUntil) {
+	if known != nil && (known.Reason == appv1alpha1.ReasonBaking || known.Reason == appv1alpha1.ReasonAwaitingCheck) {
 		a.status.Deadline = afterSeconds(a.now, a.status.PostTimeoutThreshold)
-	}
-	if held {
 		explain(&a.status, appv1alpha1.ReasonVerifying, "", a.now)
 	}
 }

@@ -38,8 +38,8 @@ type VerificationTerms struct {
 	// +kubebuilder:default=Observe
 	// +optional
 	Mode CheckMode `json:"mode,omitempty"`
-	// bakeSeconds is how long a batch of pods is checked before it passes, if the mode is Enforce. In other modes, metrics of a release are
-	// looked at for as long after it was verified.
+	// bakeSeconds is how long a batch of pods is checked before it passes, if the mode is Enforce; shorter if all enforced checks passed early.
+	// In other modes, metrics of a release are looked at for as long after it was verified.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
 	// +kubebuilder:default=300
