@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -84,6 +85,9 @@ func (s *APIServer) Config(t *testing.T) *rest.Config {
 	return rest.CopyConfig(s.config)
 }
 
+// startTimeout is for a machine with other work: the default of 20 seconds makes a test depend on its speed.
+const startTimeout = 5 * time.Minute
+
 func (s *APIServer) start(ctx context.Context) (*rest.Config, error) {
 	programs, err := assets.Ensure(context.WithoutCancel(ctx), os.Stderr)
 	if err != nil {
@@ -95,8 +99,11 @@ func (s *APIServer) start(ctx context.Context) (*rest.Config, error) {
 	}
 	s.environment = envtest.Environment{
 		BinaryAssetsDirectory: programs.Dir,
-		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd", "bases")},
-		ErrorIfCRDPathMissing: true,
+		CRDInstallOptions: envtest.CRDInstallOptions{
+			Paths: []string{filepath.Join(root, "config", "crd", "bases")}, ErrorIfPathMissing: true, MaxTime: startTimeout,
+		},
+		ControlPlaneStartTimeout: startTimeout,
+		ControlPlaneStopTimeout:  startTimeout,
 	}
 	return s.environment.Start()
 }
