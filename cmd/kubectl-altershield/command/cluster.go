@@ -87,6 +87,16 @@ func (t *tool) connect() (*cluster, error) {
 	return &cluster{Client: connected, namespace: namespace}, nil
 }
 
+// open connects, and finds the workload that a user named.
+func (t *tool) open(ctx context.Context, name string) (*cluster, view.Facts, error) {
+	cluster, err := t.connect()
+	if err != nil {
+		return nil, view.Facts{}, err
+	}
+	facts, err := cluster.find(ctx, name)
+	return cluster, facts, err
+}
+
 // pageSize is how many objects one request lists.
 const pageSize = 500
 

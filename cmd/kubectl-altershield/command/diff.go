@@ -62,11 +62,7 @@ func (t *tool) runDiff(ctx context.Context, args []string) error {
 			return usageError(err)
 		}
 	}
-	cluster, err := t.connect()
-	if err != nil {
-		return err
-	}
-	facts, err := cluster.find(ctx, args[0])
+	cluster, facts, err := t.open(ctx, args[0])
 	if err != nil {
 		return err
 	}

@@ -42,11 +42,7 @@ func (t *tool) events() *cobra.Command {
 }
 
 func (t *tool) runEvents(ctx context.Context, name string) error {
-	cluster, err := t.connect()
-	if err != nil {
-		return err
-	}
-	facts, err := cluster.find(ctx, name)
+	cluster, facts, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -40,11 +40,7 @@ more of them.`,
 }
 
 func (t *tool) runHistory(ctx context.Context, name string) error {
-	cluster, err := t.connect()
-	if err != nil {
-		return err
-	}
-	facts, err := cluster.find(ctx, name)
+	cluster, facts, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}

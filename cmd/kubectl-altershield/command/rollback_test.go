@@ -21,9 +21,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -33,11 +30,7 @@ import (
 // requested returns the request in the annotation of the Deployment web.
 func requested(t *testing.T, b *bench) string {
 	t.Helper()
-	var stored appsv1.Deployment
-	if err := b.kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "web"}, &stored); err != nil {
-		t.Fatal(err)
-	}
-	return stored.Annotations["altershield.defense.antgroup.com/rollback"]
+	return stored(t, b).Annotations["altershield.defense.antgroup.com/rollback"]
 }
 
 func rollbackBench(t *testing.T, funcs interceptor.Funcs) *bench {
@@ -53,7 +46,7 @@ func TestRollbackAsksTheUserAndThenTheOperator(t *testing.T) {
 		ran := b.run("rollback", "web")
 		g.Expect(ran.code).To(Equal(command.Failed))
 		g.Expect(ran.err).To(Equal("shop/web goes back: release 7 4900000 → release 5 a100000\n  spec.containers[web].image: web:1.9 -> web:1.8\n" +
-			"Ask the operator for it? [y/N] error: nothing was changed; -y answers yes\n"))
+			"Do you want this? [y/N] error: nothing was changed; -y answers yes\n"))
 		g.Expect(requested(t, b)).To(BeEmpty())
 	}
 	b.in = "Yes\n"
@@ -78,9 +71,9 @@ func TestRollbackDryRunsAskForNothing(t *testing.T) {
 		patched++
 		return nil
 	}})
-	g.Expect(b.run("rollback", "web", "--dry-run=client").expects(g, command.OK)).To(HaveSuffix("nothing was asked for: this was a dry run\n"))
+	g.Expect(b.run("rollback", "web", "--dry-run=client").expects(g, command.OK)).To(HaveSuffix("nothing was changed: this was a dry run\n"))
 	g.Expect(patched).To(BeZero())
-	g.Expect(b.run("rollback", "web", "--dry-run=server").expects(g, command.OK)).To(HaveSuffix("nothing was asked for: this was a dry run\n"))
+	g.Expect(b.run("rollback", "web", "--dry-run=server").expects(g, command.OK)).To(HaveSuffix("nothing was changed: this was a dry run\n"))
 	g.Expect(patched).To(Equal(1))
 	answer := b.run("rollback", "web", "--dry-run=maybe")
 	g.Expect(answer.code).To(Equal(command.Usage))
@@ -93,9 +86,9 @@ func TestRollbackSaysWhatIsInItsWay(t *testing.T) {
 		says    string
 	}{
 		"an unknown release": {nil, []string{"--to=6"}, "deployment/web can't go back to 6: it isn't among the verified versions"},
-		"a change meanwhile": {apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "web", nil), nil, "deployment/web has changed since it was read, so nothing was asked for: try again"},
+		"a change meanwhile": {conflict(), nil, "deployment/web has changed since it was read, so nothing was changed: try again"},
 		"a missing right":    {forbidden("patch", "apps", "deployments"), nil, "you (bob) may not patch deployments.apps in namespace shop"},
-		"a policy":           {denied(), nil, "asking for the rollback of deployment/web: " + denial},
+		"a policy":           {denied(), nil, "changing deployment/web in namespace shop: " + denial},
 	} {
 		b := rollbackBench(t, interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 			return row.failure

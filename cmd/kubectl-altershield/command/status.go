@@ -54,11 +54,7 @@ With -w it follows until Ctrl-C, or with --until=done until the release has ende
 }
 
 func (t *tool) runStatus(ctx context.Context, name string, watch, untilDone bool) error {
-	cluster, err := t.connect()
-	if err != nil {
-		return err
-	}
-	facts, err := cluster.find(ctx, name)
+	cluster, facts, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -56,11 +56,7 @@ Where the operator went back by itself, the release that it went back from count
 }
 
 func (t *tool) runWait(ctx context.Context, name string, timeout time.Duration, number int64) error {
-	cluster, err := t.connect()
-	if err != nil {
-		return err
-	}
-	facts, err := cluster.find(ctx, name)
+	cluster, facts, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -55,11 +55,7 @@ webhook and policy answers, and nothing changes. It exits with 4 if the file wou
 }
 
 func (t *tool) runWhy(ctx context.Context, name string) error {
-	cluster, err := t.connect()
-	if err != nil {
-		return err
-	}
-	facts, err := cluster.find(ctx, name)
+	cluster, facts, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}

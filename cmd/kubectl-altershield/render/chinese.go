@@ -99,10 +99,10 @@ func chinese() map[key]string {
 		"done.rolledback":  "已回滚",
 		"done.superseded":  "已被发布 %d 取代",
 		"done.unchecked":   "未检测",
-		"goes.back":        "%s/%s 将回滚：%s %s %s",
-		"ask":              "向 Operator 提出请求吗？[y/N] ",
+		"goes.back":        "%s 将回滚：%s %s %s",
+		"ask":              "确定吗？[y/N] ",
 		"asked":            "已向 Operator 提出请求；用 kubectl altershield wait %s -n %s 等待结果",
-		"not.asked":        "没有提出请求：这是 dry run",
+		"not.done":         "没有任何改动：这是 dry run",
 		"timeout":          "%s 内没有结论",
 	}
 }

@@ -99,10 +99,10 @@ func english() map[key]string {
 		"done.rolledback":  "rolled back",
 		"done.superseded":  "superseded by release %d",
 		"done.unchecked":   "not checked",
-		"goes.back":        "%s/%s goes back: %s %s %s",
-		"ask":              "Ask the operator for it? [y/N] ",
+		"goes.back":        "%s goes back: %s %s %s",
+		"ask":              "Do you want this? [y/N] ",
 		"asked":            "asked the operator; kubectl altershield wait %s -n %s follows",
-		"not.asked":        "nothing was asked for: this was a dry run",
+		"not.done":         "nothing was changed: this was a dry run",
 		"timeout":          "not decided within %s",
 	}
 }

@@ -164,8 +164,8 @@ func TestRequest(t *testing.T) {
 	request := view.Request{
 		Namespace: "shop", Workload: "web", From: view.Side{Release: 7, Version: version("491e30c")}, To: view.Side{Version: version("a15e8a3")}, Changes: []string{"image"},
 	}
-	g.Expect(render.Question(request, style)).To(Equal("shop/web goes back: release 7 491e30c → a15e8a3\n  image\nAsk the operator for it? [y/N] "))
+	g.Expect(render.Question(request, style)).To(Equal("shop/web goes back: release 7 491e30c → a15e8a3\n  image\nDo you want this? [y/N] "))
 	g.Expect(render.Request(request, style)).To(Equal("asked the operator; kubectl altershield wait web -n shop follows\n"))
 	request.DryRun, request.To.Release = true, 5
-	g.Expect(render.Request(request, style)).To(Equal("shop/web goes back: release 7 491e30c → release 5 a15e8a3\n  image\nnothing was asked for: this was a dry run\n"))
+	g.Expect(render.Request(request, style)).To(Equal("shop/web goes back: release 7 491e30c → release 5 a15e8a3\n  image\nnothing was changed: this was a dry run\n"))
 }

@@ -18,26 +18,44 @@ package render
 
 import "github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 
-// Question prints what a request changes, and asks for it.
+// Question prints what a request does, and asks for it.
 func Question(request view.Request, style Style) string {
 	return join(style.request(request)) + style.text("ask")
 }
 
-// Request prints a request that was made.
+// Request prints a request that was made. What it does was shown with the question.
 func Request(request view.Request, style Style) string {
-	last := style.text("asked", clean(request.Workload), request.Namespace)
+	var lines []string
 	if request.DryRun {
-		return join(append(style.request(request), style.text("not.asked")))
+		lines = style.request(request)
 	}
-	return join([]string{last})
+	for _, warning := range request.Warnings {
+		lines = append(lines, style.paragraph("warning", warning, yellow)...)
+	}
+	last := style.done(request)
+	if request.DryRun {
+		last = style.text("not.done")
+	}
+	return join(append(lines, last))
 }
 
+// request returns what a request does.
 func (s Style) request(request view.Request) []string {
-	lines := []string{s.text("goes.back", request.Namespace, clean(request.Workload), s.releaseSide(request.From), s.arrow(), s.releaseSide(request.To))}
+	lines := []string{s.does(request, request.Namespace+"/"+clean(request.Workload))}
 	for _, change := range request.Changes {
 		lines = append(lines, "  "+clean(change))
 	}
 	return lines
+}
+
+// does returns a sentence about what a request does.
+func (s Style) does(request view.Request, name string) string {
+	return s.text("goes.back", name, s.releaseSide(request.From), s.arrow(), s.releaseSide(request.To))
+}
+
+// done returns a sentence about what was done.
+func (s Style) done(request view.Request) string {
+	return s.text("asked", clean(request.Workload), request.Namespace)
 }
 
 // releaseSide returns a release and its version; the version alone where the release isn't known any more.

@@ -27,21 +27,6 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
-// Request is a request of a user to the operator.
-type Request struct {
-	Kind       string `json:"kind"`
-	APIVersion string `json:"apiVersion"`
-	Namespace  string `json:"namespace"`
-	Workload   string `json:"workload"`
-	// From and To are the releases of a rollback; the number of To is 0 if it isn't known any more.
-	From Side `json:"from"`
-	To   Side `json:"to"`
-	// Changes are those of the content.
-	Changes []string `json:"changes,omitempty"`
-	// DryRun reports whether nothing was asked for.
-	DryRun bool `json:"dryRun,omitempty"`
-}
-
 // leastVersion is how many digits of a version name it.
 const leastVersion = 4
 
@@ -65,10 +50,9 @@ func RollbackOf(facts Facts, to string, now time.Time) (Request, error) {
 	if err != nil {
 		return Request{}, fmt.Errorf("%s can't go back to %s: %w", argument, to, err)
 	}
-	return Request{
-		Kind: "RollbackRequest", APIVersion: APIVersion, Namespace: facts.Namespace, Workload: facts.Reference.Name,
-		From: Side{Release: present.Number, Version: present.Version}, To: Side{Release: numberOf(facts, version), Version: version},
-	}, nil
+	request := requestOf(RollbackRequest, facts)
+	request.To = Side{Release: numberOf(facts, version), Version: version}
+	return request, nil
 }
 
 // target returns the version that a user names by a release or by its first digits, the first one if none is named.
