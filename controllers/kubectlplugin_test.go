@@ -85,7 +85,7 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		Expect(output).To(ContainSubstring("✖ Suspend"))
 		Expect(output).To(ContainSubstring("wait exits with 10\n"))
 		Expect(output).To(MatchRegexp(`batches 1 +✖ failed  sleep-\S+  find error`))
-		Expect(output).To(MatchRegexp(`ways out +repair \(you may\): kubectl label`))
+		Expect(output).To(MatchRegexp(`ways out +repair \(you may\): kubectl altershield repair deployment/sleep`))
 
 		before := get(ctx, namespace, "sleep")
 		output = run("Would this be let in?")

@@ -148,6 +148,8 @@ const (
 	AnnotationGoOn = "altershield.defense.antgroup.com/go-on"
 	// AnnotationGoOnBy on a workload holds the name of the user who wrote AnnotationGoOn. Written by the mutating webhook.
 	AnnotationGoOnBy = "altershield.defense.antgroup.com/go-on-by"
+	// AnnotationReason on a Deployment is why a user has paused its rollout. Written by that user, removed by the one who resumes it.
+	AnnotationReason = "altershield.defense.antgroup.com/reason"
 	// AnnotationGateOpened on a pod holds the time at which its scheduling gate was removed, in Unix seconds. Written by the
 	// ChangeWorkload reconciler.
 	AnnotationGateOpened = "altershield.defense.antgroup.com/gate-opened"

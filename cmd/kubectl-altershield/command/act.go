@@ -42,6 +42,8 @@ const fieldOwner = "kubectl-altershield"
 type acting struct {
 	dryRun string
 	yes    bool
+	// reason is empty for verbs that have none: nothing keeps it.
+	reason string
 }
 
 // Values of --dry-run.
@@ -59,6 +61,18 @@ func (a *acting) bind(command *cobra.Command) {
 	command.RunE = func(command *cobra.Command, args []string) error {
 		if a.dryRun != dryRunNone && a.dryRun != dryRunClient && a.dryRun != dryRunServer {
 			return usageError(fmt.Errorf("--dry-run %q is none of none, client, server", a.dryRun))
+		}
+		return run(command, args)
+	}
+}
+
+// bindReason adds the flag for the reason, which must be given if it is needed.
+func (a *acting) bindReason(command *cobra.Command, usage string, needed bool) {
+	command.Flags().StringVar(&a.reason, "reason", "", usage)
+	run := command.RunE
+	command.RunE = func(command *cobra.Command, args []string) error {
+		if needed && a.reason == "" {
+			return usageError(errors.New("--reason is needed: it is kept"))
 		}
 		return run(command, args)
 	}
@@ -119,16 +133,23 @@ func (t *tool) confirm(question string) error {
 // attempts is how often a change is tried while the status of a workload keeps changing.
 const attempts = 5
 
-// change changes a workload, if it is still as it was shown to the user: its status may differ, as it does all the time during a rollout.
-func (c *cluster) change(ctx context.Context, writer client.Client, facts view.Facts, mutate func(*unstructured.Unstructured)) error {
-	shown, err := facts.Workload, error(nil)
-	for range attempts {
+// change changes a workload, if it is still as it was shown to the user.
+func (c *cluster) change(ctx context.Context, writer client.Client, facts view.Facts, mutate func(*unstructured.Unstructured) error) error {
+	return c.unlessChanged(ctx, facts, func(shown *unstructured.Unstructured) error {
 		changed := shown.DeepCopy()
-		mutate(changed)
-		err = writer.Patch(ctx, changed, client.MergeFromWithOptions(shown, client.MergeFromWithOptimisticLock{}))
-		if !apierrors.IsConflict(err) {
-			break
+		if err := mutate(changed); err != nil {
+			return err
 		}
+		return writer.Patch(ctx, changed, client.MergeFromWithOptions(shown, client.MergeFromWithOptimisticLock{}))
+	})
+}
+
+// unlessChanged tries to write a workload that was read. After a conflict it is tried again if the workload is still as it was shown to the
+// user: its status may differ, as it does all the time during a rollout.
+func (c *cluster) unlessChanged(ctx context.Context, facts view.Facts, try func(shown *unstructured.Unstructured) error) error {
+	shown := facts.Workload
+	err := try(shown)
+	for attempt := 1; apierrors.IsConflict(err) && attempt < attempts; attempt++ {
 		present, failure := c.workload(ctx, facts.Namespace, facts.Reference)
 		if failure != nil {
 			return failure
@@ -137,6 +158,7 @@ func (c *cluster) change(ctx context.Context, writer client.Client, facts view.F
 			break
 		}
 		shown = present
+		err = try(shown)
 	}
 	switch {
 	case apierrors.IsConflict(err):
@@ -151,17 +173,4 @@ func (c *cluster) change(ctx context.Context, writer client.Client, facts view.F
 func isAsShown(shown, present *unstructured.Unstructured) bool {
 	return shown.GetUID() == present.GetUID() && shown.GetGeneration() == present.GetGeneration() && decide.ReleaseOf(shown) == decide.ReleaseOf(present) &&
 		shown.GetAnnotations()[appv1alpha1.AnnotationHeld] == present.GetAnnotations()[appv1alpha1.AnnotationHeld]
-}
-
-// annotate sets an annotation, or removes it if the value is empty.
-func annotate(object *unstructured.Unstructured, key, value string) {
-	annotations := object.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[key] = value
-	if value == "" {
-		delete(annotations, key)
-	}
-	object.SetAnnotations(annotations)
 }

@@ -19,9 +19,11 @@ package command_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,10 +40,18 @@ func verbs() []string {
 	return []string{"list", "status web", "wait web", "why web", "why -f -", "history web", "diff web", "diff -f -", "events web"}
 }
 
+// actingVerbs are those that write, each with what it needs.
+func actingVerbs() []string {
+	return []string{
+		"rollback web -y", "repair web --image web=web:2.0 -y", "repair web -f - -y", "hold web -y", "resume web -y", "go-on web -y", "approve web -y", "deny web -y",
+		"verdict web--x--" + version("49") + "--x--1 pass --reason r -y",
+	}
+}
+
 func TestVerbsWithoutAKubeconfigAreASentence(t *testing.T) {
 	b := newBench(t)
 	b.in = file
-	for _, line := range verbs() {
+	for _, line := range append(verbs(), actingVerbs()...) {
 		answer := b.run(append(split(line), "--kubeconfig=/nonexistent")...)
 		NewWithT(t).Expect(answer.code).To(Equal(command.Failed), line)
 		NewWithT(t).Expect(answer.err).To(HavePrefix("error: reading the kubeconfig: "), line)
@@ -152,6 +162,59 @@ func TestWhyOfAFilePassesOnTheWarningsOfTheServer(t *testing.T) {
 	}), failed(7, "49"), web(7, "49", suspendedLabel))
 	b.in = file
 	g.Expect(b.run("why", "-f", "-").out).To(ContainSubstring("  warning   to let a repair through, set the label\n"))
+}
+
+func TestEachActingVerbWithoutItsRightIsASentence(t *testing.T) {
+	for line, row := range map[string]struct {
+		state  func(*appsv1.Deployment)
+		rights string
+	}{
+		"rollback web -y":                   {suspendedLabel, "patch deployments.apps"},
+		"repair web --image web=web:2.0 -y": {suspendedLabel, "patch deployments.apps"},
+		"repair web -f - -y":                {suspendedLabel, "patch deployments.apps"},
+		"hold web -y":                       {suspendedLabel, "patch deployments.apps"},
+		"resume web -y":                     {func(deployment *appsv1.Deployment) { deployment.Spec.Paused = true }, "patch deployments.apps"},
+		"go-on web -y":                      {paced, "patch deployments.apps"},
+		"approve web -y":                    {paced, "create changeapprovals.app.ops.cloud.alipay.com"},
+		"deny web -y":                       {paced, "create changeapprovals.app.ops.cloud.alipay.com"},
+		"verdict web--x--" + version("49") + "--x--1 pass --reason r -y": {suspendedLabel, "patch changepods.app.ops.cloud.alipay.com"},
+	} {
+		b := newBenchWith(t, readOnly(), failed(7, "49"), verified(5, "a1"), web(7, "49", row.state), kept(5, "a1", "web:1.8"), batchOf(failed(7, "49"), "web-1"))
+		b.in = file
+		answer := b.run(split(line)...)
+		NewWithT(t).Expect(answer.code).To(Equal(command.Failed), line)
+		NewWithT(t).Expect(answer.err).To(Equal("error: you (bob) may not "+row.rights+" in namespace shop: ask an administrator for this right, or name another namespace with -n\n"), line)
+	}
+}
+
+// readOnly refuses all writes.
+func readOnly() interceptor.Funcs {
+	refused := func(verb string, object client.Object) error {
+		group, resource := "app.ops.cloud.alipay.com", ""
+		switch object := object.(type) {
+		case *appv1alpha1.ChangeApproval:
+			resource = "changeapprovals"
+		case *appv1alpha1.ChangePod:
+			resource = "changepods"
+		default:
+			group, resource = "apps", strings.ToLower(object.GetObjectKind().GroupVersionKind().Kind)+"s"
+		}
+		return forbidden(verb, group, resource)
+	}
+	return interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+			return refused("create", object)
+		},
+		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			return refused("patch", object)
+		},
+		SubResourcePatch: func(_ context.Context, _ client.Client, _ string, object client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+			return refused("patch", object)
+		},
+		Delete: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.DeleteOption) error {
+			return refused("delete", object)
+		},
+	}
 }
 
 func TestThePluginAloneShowsItsHelp(t *testing.T) {

@@ -89,6 +89,7 @@ func newBenchWith(t *testing.T, funcs interceptor.Funcs, objects ...client.Objec
 		return kube.Create(ctx, object, options...)
 	}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).
+		WithStatusSubresource(&appv1alpha1.ChangePod{}).
 		WithIndex(&corev1.Event{}, "involvedObject.kind", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Kind} }).
 		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).
 		Build()

@@ -79,13 +79,3 @@ func (t *tool) runList(ctx context.Context, filter view.Filter) error {
 	list := view.ListOf(records, filter)
 	return t.print(list, func() string { return render.List(list, t.style(), namespace) }, recordNames(list.Items))
 }
-
-// atMost asks for at most a number of arguments.
-func atMost(count int) cobra.PositionalArgs {
-	return func(command *cobra.Command, args []string) error {
-		if err := cobra.MaximumNArgs(count)(command, args); err != nil {
-			return usageError(fmt.Errorf("%w: %s", err, command.UseLine()))
-		}
-		return nil
-	}
-}

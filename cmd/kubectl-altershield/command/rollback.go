@@ -66,8 +66,9 @@ func (t *tool) runRollback(ctx context.Context, name, to string, flags acting) e
 		return err
 	}
 	return t.act(cluster, flags, &request, func(writer client.Client) error {
-		return cluster.change(ctx, writer, facts, func(workload *unstructured.Unstructured) {
-			annotate(workload, appv1alpha1.AnnotationRollback, request.To.Version)
+		return cluster.change(ctx, writer, facts, func(workload *unstructured.Unstructured) error {
+			view.Annotate(workload, appv1alpha1.AnnotationRollback, request.To.Version)
+			return nil
 		})
 	})
 }

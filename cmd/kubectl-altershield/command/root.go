@@ -115,14 +115,23 @@ func (t *tool) root() *cobra.Command {
 		return err
 	})
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
-	root.AddCommand(t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(), t.rollback(), t.version(), t.completion())
+	root.AddCommand(
+		t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(),
+		t.rollback(), t.repair(), t.hold(), t.resume(), t.goOn(), t.approve(), t.deny(), t.verdict(), t.version(), t.completion(),
+	)
 	return root
 }
 
 // exactly asks for a number of arguments.
-func exactly(count int) cobra.PositionalArgs {
+func exactly(count int) cobra.PositionalArgs { return counted(cobra.ExactArgs(count)) }
+
+// atMost asks for at most a number of arguments.
+func atMost(count int) cobra.PositionalArgs { return counted(cobra.MaximumNArgs(count)) }
+
+// counted makes a wrong number of arguments an error of usage.
+func counted(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
-		if err := cobra.ExactArgs(count)(command, args); err != nil {
+		if err := check(command, args); err != nil {
 			return usageError(fmt.Errorf("%w: %s", err, command.UseLine()))
 		}
 		return nil

@@ -101,7 +101,7 @@ func (t *tool) try(ctx context.Context, cluster *cluster, object *unstructured.U
 		return view.Why{}, err
 	}
 	t.warnings.take()
-	answer, err := cluster.dryRun(ctx, before, object, serverSide)
+	answer, err := cluster.apply(ctx, client.NewDryRunClient(cluster), before, manifest{object: object, serverSide: serverSide})
 	trial, err := trialOf(before, answer, err)
 	if err != nil {
 		return view.Why{}, fmt.Errorf("trying %s in namespace %s: %w", view.Argument(reference), object.GetNamespace(), err)
@@ -144,13 +144,27 @@ func (t *tool) explained(ctx context.Context, cluster *cluster, namespace string
 	return why, cluster.review(ctx, &why)
 }
 
-// dryRun sends the request of kubectl apply as a dry run.
-func (c *cluster) dryRun(ctx context.Context, before, object *unstructured.Unstructured, serverSide bool) (*unstructured.Unstructured, error) {
-	answer := object.DeepCopy()
-	if serverSide {
-		return answer, c.Apply(ctx, client.ApplyConfigurationFromUnstructured(answer), client.DryRunAll, client.FieldOwner(serverSideApply))
+// manifest is an object of a file.
+type manifest struct {
+	object *unstructured.Unstructured
+	// serverSide reports whether it is sent as by kubectl apply --server-side.
+	serverSide bool
+	// repairs reports whether it passes a suspension. The label for that is in the request alone: it isn't part of what was applied last, and
+	// so never lands in the file.
+	repairs bool
+}
+
+// apply sends the request of kubectl apply. A repair concerns the object that was read before alone.
+func (c *cluster) apply(ctx context.Context, writer client.Client, before *unstructured.Unstructured, applied manifest) (*unstructured.Unstructured, error) {
+	answer := applied.object.DeepCopy()
+	if applied.serverSide {
+		if applied.repairs {
+			view.MarkRepair(answer)
+			answer.SetResourceVersion(before.GetResourceVersion())
+		}
+		return answer, writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(answer), client.FieldOwner(serverSideApply))
 	}
-	modified, err := withLastApplied(object)
+	modified, err := withLastApplied(applied.object)
 	if err != nil {
 		return nil, err
 	}
@@ -158,13 +172,43 @@ func (c *cluster) dryRun(ctx context.Context, before, object *unstructured.Unstr
 		if err := json.Unmarshal(modified, &answer.Object); err != nil {
 			return nil, err
 		}
-		return answer, c.Create(ctx, answer, client.DryRunAll, client.FieldOwner(clientSideApply))
+		return answer, writer.Create(ctx, answer, client.FieldOwner(clientSideApply))
+	}
+	if applied.repairs {
+		if modified, err = edited(modified, view.MarkRepair); err != nil {
+			return nil, err
+		}
 	}
 	patch, err := c.patch(before, modified)
 	if err != nil {
 		return nil, err
 	}
-	return answer, c.Patch(ctx, answer, patch, client.DryRunAll, client.FieldOwner(clientSideApply))
+	if applied.repairs {
+		if patch, err = locked(patch, before.GetResourceVersion()); err != nil {
+			return nil, err
+		}
+	}
+	return answer, writer.Patch(ctx, answer, patch, client.FieldOwner(clientSideApply))
+}
+
+// locked returns a patch that the API server rejects unless the object has this resourceVersion.
+func locked(patch client.Patch, resourceVersion string) (client.Patch, error) {
+	data, err := patch.Data(nil) // a raw patch doesn't depend on the object
+	if err != nil {
+		return nil, err
+	}
+	data, err = edited(data, func(object *unstructured.Unstructured) { object.SetResourceVersion(resourceVersion) })
+	return client.RawPatch(patch.Type(), data), err
+}
+
+// edited returns an object in JSON with a change.
+func edited(encoded []byte, change func(*unstructured.Unstructured)) ([]byte, error) {
+	object := &unstructured.Unstructured{}
+	if err := json.Unmarshal(encoded, &object.Object); err != nil {
+		return nil, fmt.Errorf("decoding the object: %w", err)
+	}
+	change(object)
+	return json.Marshal(object.Object)
 }
 
 // withLastApplied returns an object in JSON as kubectl apply sends it: with itself in an annotation.

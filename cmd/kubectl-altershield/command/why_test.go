@@ -58,9 +58,9 @@ func TestWhyNamesWhatTheUserMayDo(t *testing.T) {
 	b := newBench(t, release, batch(release), web(7, "49", suspendedLabel), verified(5, "a1"), kept(5, "a1", "web:1.8"))
 	text := b.run("why", "web").expects(g, command.OK)
 	g.Expect(text).To(ContainSubstring("because of it"))
-	g.Expect(text).To(ContainSubstring("repair (you may): kubectl label -n shop deployment/web"))
+	g.Expect(text).To(ContainSubstring("repair (you may): kubectl altershield repair deployment/web -n shop -f FILE"))
 	g.Expect(text).To(ContainSubstring("rollback  (to release 5) (you may): kubectl altershield rollback deployment/web -n shop"))
-	g.Expect(text).To(ContainSubstring("withdraw the verdict (you may not: it needs patch changepods.app.ops.cloud.alipay.com/status): kubectl edit changepod"))
+	g.Expect(text).To(ContainSubstring("withdraw the verdict (you may not: it needs patch changepods.app.ops.cloud.alipay.com/status): kubectl altershield verdict web--x--"))
 }
 
 // patches remembers the patches, and answers them.

@@ -97,9 +97,9 @@ func status() view.Status {
 func ways() []view.Way {
 	yes, no := true, false
 	return []view.Way{
-		{Name: "repair", Command: "kubectl label -n shop deployment/web altershield.defense.antgroup.com/ignored-suspend=true && kubectl apply -f FILE", May: &yes},
+		{Name: "repair", Command: "kubectl altershield repair deployment/web -n shop -f FILE", May: &yes},
 		{Name: "rollback", Command: "kubectl altershield rollback deployment/web -n shop", To: version("a15e8a3"), Release: 5, May: &yes},
-		{Name: "withdraw", Command: "kubectl edit changepod --subresource=status -n shop web--x--5", May: &no,
+		{Name: "withdraw", Command: "kubectl altershield verdict web--x--5 pass -n shop --reason WHY", May: &no,
 			Needs: view.Right{Verb: "patch", Group: "app.ops.cloud.alipay.com", Resource: "changepods", Subresource: "status"}},
 	}
 }

@@ -59,6 +59,8 @@ func TestStatusWithoutARecord(t *testing.T) {
 	g := NewWithT(t)
 	workload := view.Workload{Namespace: "shop", Kind: "Deployment", Name: "web", Known: true, Version: version("a"), Paused: true}
 	g.Expect(render.Status(view.Status{Workload: workload}, style)).To(Equal("shop/web  no release is recorded yet\nDeployment web  0 wanted · 0 ready · paused by a user\n"))
+	workload.PauseReason = "waits for\nthe database"
+	g.Expect(render.Status(view.Status{Workload: workload}, style)).To(HaveSuffix("0 ready · paused by a user: waits for the database\n"))
 	workload.Version = ""
 	g.Expect(render.Status(view.Status{Workload: workload}, style)).To(ContainSubstring("not under change control"))
 	workload.Known = false
@@ -168,4 +170,46 @@ func TestRequest(t *testing.T) {
 	g.Expect(render.Request(request, style)).To(Equal("asked the operator; kubectl altershield wait web -n shop follows\n"))
 	request.DryRun, request.To.Release = true, 5
 	g.Expect(render.Request(request, style)).To(Equal("shop/web goes back: release 7 491e30c → release 5 a15e8a3\n  image\nnothing was changed: this was a dry run\n"))
+}
+
+func TestEachRequestSaysWhatItDoesAndWhatWasDone(t *testing.T) {
+	at := view.Side{Release: 7, Version: version("491e30c")}
+	for name, row := range map[string]struct {
+		request             view.Request
+		does, done, chinese string
+	}{
+		"repair": {view.Request{Kind: "RepairRequest", Workload: "web", From: at, To: view.Side{Release: 8, Version: version("c0")}},
+			"shop/web is repaired: release 7 491e30c → release 8 c000000\n", "released the repair; kubectl altershield wait web -n shop follows\n",
+			"shop/web 将修复发布：发布 7 491e30c → 发布 8 c000000\n"},
+		"hold": {view.Request{Kind: "HoldRequest", Workload: "web", From: at, Reason: "waits for\nthe database"},
+			"shop/web is paused at release 7 491e30c\n  reason    waits for the database\n", "paused; kubectl altershield resume web -n shop lets it go on\n",
+			"shop/web 将暂停在发布 7 491e30c\n  理由      waits for the database\n"},
+		"resume": {view.Request{Kind: "ResumeRequest", Workload: "web", From: at},
+			"shop/web goes on at release 7 491e30c\n", "goes on; kubectl altershield wait web -n shop follows\n", "shop/web 将继续发布 7 491e30c\n"},
+		"go-on": {view.Request{Kind: "GoOnRequest", Workload: "web", From: at, Step: "2/3"},
+			"shop/web at release 7 491e30c goes on to step 2/3, whatever the checks of the steps before say\n", "asked the operator; kubectl altershield wait web -n shop follows\n",
+			"shop/web 的发布 7 491e30c 将继续到步骤 2/3，不再等待之前步骤的检测\n"},
+		"go-on all": {view.Request{Kind: "GoOnRequest", Workload: "web", From: at, Step: "all"},
+			"shop/web at release 7 491e30c goes on to all pods, without further steps\n", "asked the operator; kubectl altershield wait web -n shop follows\n",
+			"shop/web 的发布 7 491e30c 将继续到全部 Pod，不再分步\n"},
+		"approve": {view.Request{Kind: "ApproveRequest", Workload: "web", Object: "changeapproval/web-7x2kq", From: at, By: "alice"},
+			"shop/web at release 7 491e30c by alice is approved\n", "approved; kubectl delete changeapproval/web-7x2kq -n shop withdraws it until the step begins\n",
+			"批准 shop/web 的发布 7 491e30c（由 alice）\n"},
+		"deny": {view.Request{Kind: "DenyRequest", Workload: "web", Object: "changeapproval/web-7x2kq", From: at},
+			"shop/web at release 7 491e30c by ? is denied its next step that needs approvals\n", "denied; kubectl delete changeapproval/web-7x2kq -n shop withdraws it\n",
+			"拒绝 shop/web 的发布 7 491e30c（由 ?）进入下一个需要批准的步骤\n"},
+		"verdict": {view.Request{Kind: "VerdictRequest", Object: "changepod/web--x--1", Changes: []string{"web-1: unpass -> pass"}},
+			"changepod/web--x--1 in namespace shop gets these verdicts\n  web-1: unpass -> pass\n", "changed the verdicts of changepod/web--x--1 in namespace shop\n",
+			"changepod/web--x--1（命名空间 shop）将得到这些结论\n  web-1: unpass -> pass\n"},
+	} {
+		g := NewWithT(t)
+		row.request.Namespace = "shop"
+		g.Expect(render.Question(row.request, style)).To(Equal(row.does+"Do you want this? [y/N] "), name)
+		g.Expect(render.Question(row.request, render.Style{Now: now, Language: render.Chinese})).To(Equal(row.chinese+"确定吗？[y/N] "), name)
+		g.Expect(render.Request(row.request, style)).To(Equal(row.done), name)
+		row.request.Warnings = []string{"it has no effect"}
+		g.Expect(render.Request(row.request, style)).To(Equal("  warning   it has no effect\n"+row.done), name)
+		row.request.DryRun = true
+		g.Expect(render.Request(row.request, style)).To(Equal(row.does+"  warning   it has no effect\nnothing was changed: this was a dry run\n"), name)
+	}
 }

@@ -16,7 +16,11 @@ limitations under the License.
 
 package render
 
-import "github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+import (
+	"cmp"
+
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+)
 
 // Question prints what a request does, and asks for it.
 func Question(request view.Request, style Style) string {
@@ -41,21 +45,56 @@ func Request(request view.Request, style Style) string {
 
 // request returns what a request does.
 func (s Style) request(request view.Request) []string {
-	lines := []string{s.does(request, request.Namespace+"/"+clean(request.Workload))}
+	lines := []string{s.does(request)}
 	for _, change := range request.Changes {
 		lines = append(lines, "  "+clean(change))
 	}
-	return lines
+	return append(lines, s.paragraph("reason", request.Reason, plain)...)
 }
 
 // does returns a sentence about what a request does.
-func (s Style) does(request view.Request, name string) string {
-	return s.text("goes.back", name, s.releaseSide(request.From), s.arrow(), s.releaseSide(request.To))
+func (s Style) does(request view.Request) string {
+	name, at := request.Namespace+"/"+clean(request.Workload), s.releaseSide(request.From)
+	switch request.Kind {
+	case view.RepairRequest:
+		return s.text("is.repaired", name, at, s.arrow(), s.releaseSide(request.To))
+	case view.HoldRequest:
+		return s.text("pauses", name, at)
+	case view.ResumeRequest:
+		return s.text("resumes", name, at)
+	case view.GoOnRequest:
+		if request.Step == "all" {
+			return s.text("goes.on.all", name, at)
+		}
+		return s.text("goes.on", name, at, clean(request.Step))
+	case view.ApproveRequest:
+		return s.text("approves", name, at, cmp.Or(clean(request.By), "?"))
+	case view.DenyRequest:
+		return s.text("denies", name, at, cmp.Or(clean(request.By), "?"))
+	case view.VerdictRequest:
+		return s.text("judges", clean(request.Object), request.Namespace)
+	}
+	return s.text("goes.back", name, at, s.arrow(), s.releaseSide(request.To))
 }
 
 // done returns a sentence about what was done.
 func (s Style) done(request view.Request) string {
-	return s.text("asked", clean(request.Workload), request.Namespace)
+	workload := clean(request.Workload)
+	switch request.Kind {
+	case view.RepairRequest:
+		return s.text("repaired", workload, request.Namespace)
+	case view.HoldRequest:
+		return s.text("paused", workload, request.Namespace)
+	case view.ResumeRequest:
+		return s.text("resumed", workload, request.Namespace)
+	case view.ApproveRequest:
+		return s.text("approved", clean(request.Object), request.Namespace)
+	case view.DenyRequest:
+		return s.text("denied.release", clean(request.Object), request.Namespace)
+	case view.VerdictRequest:
+		return s.text("judged", clean(request.Object), request.Namespace)
+	}
+	return s.text("asked", workload, request.Namespace)
 }
 
 // releaseSide returns a release and its version; the version alone where the release isn't known any more.

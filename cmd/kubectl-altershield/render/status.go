@@ -146,7 +146,10 @@ func (s Style) workload(workload view.Workload) string {
 	if workload.Held {
 		parts = append(parts, s.text("held"))
 	}
-	if workload.Paused {
+	switch {
+	case workload.Paused && workload.PauseReason != "":
+		parts = append(parts, s.text("paused.user.why", clean(workload.PauseReason)))
+	case workload.Paused:
 		parts = append(parts, s.text("paused.user"))
 	}
 	return strings.Join(parts, s.dot())

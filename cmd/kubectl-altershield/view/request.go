@@ -24,14 +24,21 @@ type Request struct {
 	Kind       RequestKind `json:"kind"`
 	APIVersion string      `json:"apiVersion"`
 	Namespace  string      `json:"namespace"`
-	Workload   string      `json:"workload"`
+	// Workload is empty for what concerns several.
+	Workload string `json:"workload,omitempty"`
 	// Object is what is written, as an argument of kubectl: the workload, or an object about it.
 	Object string `json:"object"`
 	// From is the release that the workload is at, To the one that a rollback or a repair leads to. Its number is 0 if it isn't known any more.
 	From Side `json:"from,omitzero"`
 	To   Side `json:"to,omitzero"`
-	// Changes are those of the content.
+	// By is the author of the release.
+	By string `json:"by,omitempty"`
+	// Step is the step to go on to, or all.
+	Step string `json:"step,omitempty"`
+	// Changes are those of the content, or of the verdicts of pods.
 	Changes []string `json:"changes,omitempty"`
+	// Reason is that of the user.
+	Reason string `json:"reason,omitempty"`
 	// Warnings are those of the API server.
 	Warnings []string `json:"warnings,omitempty"`
 	// DryRun reports whether nothing was changed.
@@ -44,6 +51,18 @@ type RequestKind string
 const (
 	// RollbackRequest asks the operator to go back to a verified version.
 	RollbackRequest RequestKind = "RollbackRequest"
+	// RepairRequest releases a correction past a suspension or a quarantine.
+	RepairRequest RequestKind = "RepairRequest"
+	// HoldRequest pauses a rollout, ResumeRequest lets it go on.
+	HoldRequest   RequestKind = "HoldRequest"
+	ResumeRequest RequestKind = "ResumeRequest"
+	// GoOnRequest asks the operator to go on to a step.
+	GoOnRequest RequestKind = "GoOnRequest"
+	// ApproveRequest approves a release, DenyRequest denies it.
+	ApproveRequest RequestKind = "ApproveRequest"
+	DenyRequest    RequestKind = "DenyRequest"
+	// VerdictRequest sets the verdict of pods.
+	VerdictRequest RequestKind = "VerdictRequest"
 )
 
 // requestOf returns a request about a workload.

@@ -38,7 +38,7 @@ func RollbackOf(facts Facts, to string, now time.Time) (Request, error) {
 		return Request{}, fmt.Errorf("%s can't be read, so it can't be rolled back", argument)
 	}
 	if workloadOf(facts).Paused {
-		return Request{}, fmt.Errorf("%s is paused by a user, so that the operator would drop the request: kubectl rollout resume %s", argument, argument)
+		return Request{}, fmt.Errorf("%s is paused by a user, so that the operator would drop the request: kubectl altershield resume %s", argument, argument)
 	}
 	present := decide.ReleaseOf(facts.Workload)
 	past := decide.Past{Release: present, Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: versionsOf(facts.Kept)}

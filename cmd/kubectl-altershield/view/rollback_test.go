@@ -20,7 +20,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
@@ -56,14 +55,13 @@ func TestRollbackGoesToAVerifiedVersion(t *testing.T) {
 }
 
 func TestRollbackNamesWhatIsInItsWay(t *testing.T) {
-	paused := func(object *unstructured.Unstructured) { object.Object["spec"].(map[string]any)["paused"] = true }
 	twins := []appv1alpha1.ChangeWorkload{record(7, "49", suspended), record(5, "a1b2c"), record(4, "a1b2d")}
 	for name, row := range map[string]struct {
 		facts    view.Facts
 		to, says string
 	}{
 		"no workload":         {facts(nil, record(5, "a1")), "", "deployment/web can't be read"},
-		"a pause of a user":   {facts(workload(7, "49", paused), record(5, "a1")), "", "deployment/web is paused by a user, so that the operator would drop the request: kubectl rollout resume deployment/web"},
+		"a pause of a user":   {facts(workload(7, "49", paused), record(5, "a1")), "", "deployment/web is paused by a user, so that the operator would drop the request: kubectl altershield resume deployment/web"},
 		"no verified version": {facts(workload(7, "49"), record(7, "49", suspended)), "", "there is no verified version that deployment/web may go back to"},
 		"two versions":        {facts(workload(7, "49"), twins...), "a1b2", "several versions begin like that"},
 	} {

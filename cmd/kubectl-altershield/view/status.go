@@ -81,6 +81,8 @@ type Workload struct {
 	Suspended bool   `json:"suspended"`
 	Held      bool   `json:"held"`
 	Paused    bool   `json:"pausedByUser"`
+	// PauseReason is why the user paused it.
+	PauseReason string `json:"pauseReason,omitempty"`
 }
 
 // FailedPod is a pod that failed its check.
@@ -143,7 +145,9 @@ func workloadOf(facts Facts) Workload {
 	isDeployment := read.Kind == "Deployment" // others are held otherwise, as their mark says
 	paused := isDeployment && deployment.Kind{}.Paused(facts.Workload)
 	read.Held = decide.HoldOf(facts.Workload, paused || !isDeployment, release.Number).IsHeld()
-	read.Paused = paused && !read.Held
+	if read.Paused = paused && !read.Held; read.Paused {
+		read.PauseReason = facts.Workload.GetAnnotations()[appv1alpha1.AnnotationReason]
+	}
 	return read
 }
 

@@ -111,7 +111,7 @@ func TestStatusNamesTheWaysOutOfASuspension(t *testing.T) {
 	g.Expect(ways[1].Release).To(BeEquivalentTo(5))
 	g.Expect(ways[1].Command).To(Equal("kubectl altershield rollback deployment/web -n shop"))
 	g.Expect(ways[2].Needs.String()).To(Equal("patch changepods.app.ops.cloud.alipay.com/status"))
-	g.Expect(ways[2].Command).To(HaveSuffix("web--x--" + version("49") + "--x--5"))
+	g.Expect(ways[2].Command).To(Equal("kubectl altershield verdict web--x--" + version("49") + "--x--5 pass -n shop --reason WHY"))
 }
 
 func TestStatusNamesNoRollbackWithoutAVerifiedVersion(t *testing.T) {

@@ -81,8 +81,8 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 	}
 	noun := Argument(facts.Reference)
 	change := Right{Verb: "patch", Group: facts.Workload.GroupVersionKind().Group, Resource: resourceOf(facts), Namespace: facts.Namespace, Name: facts.Reference.Name}
-	ways := []Way{{Name: WayRepair, Needs: change, Command: fmt.Sprintf("kubectl label -n %s %s %s=%s && kubectl apply -f FILE",
-		facts.Namespace, noun, appv1alpha1.LabelIgnoredSuspend, appv1alpha1.IgnoredSuspendTrue)}}
+	ways := []Way{{Name: WayRepair, Needs: change, Command: fmt.Sprintf(
+		"kubectl altershield repair %s -n %s -f FILE", noun, facts.Namespace)}}
 	past := decide.Past{Release: decide.ReleaseOf(facts.Workload), Workloads: facts.Records, Rollbacks: rollbacksOf(facts), Kept: versionsOf(facts.Kept)}
 	if targets := past.VerifiedTargets(now); len(targets) > 0 {
 		ways = append(ways, Way{Name: WayRollback, Needs: change, To: targets[0], Release: numberOf(facts, targets[0]), Command: fmt.Sprintf(
@@ -92,7 +92,7 @@ func waysOf(facts Facts, present Release, now time.Time) []Way {
 		ways = append(ways, Way{
 			Name:    WayWithdraw,
 			Needs:   Right{Verb: "patch", Group: appv1alpha1.GroupVersion.Group, Resource: "changepods", Subresource: "status", Namespace: facts.Namespace},
-			Command: fmt.Sprintf("kubectl edit changepod --subresource=status -n %s %s", facts.Namespace, failedBatch(facts, present)),
+			Command: fmt.Sprintf("kubectl altershield verdict %s pass -n %s --reason WHY", failedBatch(facts, present), facts.Namespace),
 		})
 	}
 	return ways

@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
+)
+
+func (t *tool) verdict() *cobra.Command {
+	var flags acting
+	var pod string
+	command := &cobra.Command{
+		Use: "verdict CHANGEPOD pass|fail", Short: "Withdraw the failure of pods of a batch, or fail them",
+		Long: `Withdraw the failure of pods of a batch (ChangePod), or fail them, of all its pods or of one. A failure suspends the release; once the last one is
+withdrawn, its suspension ends. status and why show the batches.`,
+		Example: "  kubectl altershield verdict web--x--491e30c0--x--5 pass --reason 'the probe was wrong'",
+		Args:    exactly(2),
+		RunE: func(command *cobra.Command, args []string) error {
+			verdict, known := map[string]appv1alpha1.Verdict{"pass": appv1alpha1.VerdictPass, "fail": appv1alpha1.VerdictUnpass}[args[1]]
+			if !known {
+				return usageError(fmt.Errorf("%q is none of pass, fail", args[1]))
+			}
+			return t.runVerdict(command.Context(), strings.TrimPrefix(args[0], "changepod/"), verdict, pod, flags)
+		},
+	}
+	flags.bind(command)
+	flags.bindReason(command, "Why; it is the message of the verdict.", true)
+	command.Flags().StringVar(&pod, "pod", "", "Pod of the batch; by default all.")
+	return command
+}
+
+func (t *tool) runVerdict(ctx context.Context, name string, verdict appv1alpha1.Verdict, pod string, flags acting) error {
+	cluster, err := t.connect()
+	if err != nil {
+		return err
+	}
+	var batch appv1alpha1.ChangePod
+	if err := cluster.Get(ctx, client.ObjectKey{Namespace: cluster.namespace, Name: name}, &batch); err != nil {
+		return fmt.Errorf("reading changepod/%s in namespace %s: %w", name, cluster.namespace, err)
+	}
+	request, judged, err := view.VerdictOf(&batch, verdict, pod, flags.reason)
+	if err != nil {
+		return err
+	}
+	return t.act(cluster, flags, &request, func(writer client.Client) error {
+		// The list is replaced as a whole: a verdict of another user in between must not be lost.
+		err := writer.Status().Patch(ctx, judged, client.MergeFromWithOptions(&batch, client.MergeFromWithOptimisticLock{}))
+		switch {
+		case apierrors.IsConflict(err):
+			return fmt.Errorf("%s has changed since it was read, so nothing was changed: try again (%w)", request.Object, err)
+		case err != nil:
+			return fmt.Errorf("changing the verdicts of %s in namespace %s: %w", request.Object, request.Namespace, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package view
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/platform/jsonpointer"
+	"github.com/traas-stack/altershield-operator/controllers/workload"
+	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
+)
+
+// HoldOf returns the request to pause the rollout of a workload as a user. The operator never resumes it.
+func HoldOf(facts Facts, reason string) (Request, error) {
+	request := requestOf(HoldRequest, facts)
+	request.Reason = reason
+	if _, err := pauserOf(facts); err != nil {
+		return Request{}, err
+	}
+	switch holdOf(facts) {
+	case byOperator:
+		return Request{}, fmt.Errorf("the operator holds the rollout of %s already: kubectl altershield why %s shows for what", request.Object, facts.Reference.Name)
+	case byUser:
+		return Request{}, fmt.Errorf("the rollout of %s is paused by a user already", request.Object)
+	}
+	return request, nil
+}
+
+// ResumeOf returns the request to let a paused rollout go on. With override that is one that the operator holds.
+func ResumeOf(facts Facts, override bool) (Request, error) {
+	request := requestOf(ResumeRequest, facts)
+	if _, err := pauserOf(facts); err != nil {
+		return Request{}, err
+	}
+	switch by := holdOf(facts); {
+	case by == notPaused:
+		return Request{}, fmt.Errorf("the rollout of %s isn't paused", request.Object)
+	case by == byOperator && !override:
+		return Request{}, fmt.Errorf("the operator holds the rollout of %s, no user has paused it: kubectl altershield why %s shows for what; --override resumes it all the same",
+			request.Object, facts.Reference.Name)
+	}
+	return request, nil
+}
+
+// pausedBy is who paused a rollout.
+type pausedBy int
+
+const (
+	notPaused pausedBy = iota
+	byUser
+	byOperator
+)
+
+func holdOf(facts Facts) pausedBy {
+	switch read := workloadOf(facts); {
+	case read.Held:
+		return byOperator
+	case read.Paused:
+		return byUser
+	}
+	return notPaused
+}
+
+// pauserOf returns how a workload is paused, or why it can't be.
+func pauserOf(facts Facts) (workload.Pauser, error) {
+	argument := Argument(facts.Reference)
+	if facts.Workload == nil {
+		return nil, fmt.Errorf("%s can't be read, so that it isn't known whether it is paused", argument)
+	}
+	switch facts.Reference.Kind {
+	case "Deployment":
+		return deployment.Kind{}, nil
+	case "StatefulSet":
+		return nil, fmt.Errorf("%s has no pause: spec.updateStrategy.rollingUpdate.partition keeps pods from being replaced", argument)
+	case "DaemonSet":
+		return nil, fmt.Errorf("%s has no pause: spec.updateStrategy.type OnDelete keeps pods from being replaced", argument)
+	case "CronJob":
+		return nil, fmt.Errorf("%s has no rollout: spec.suspend keeps its Jobs from starting", argument)
+	}
+	return nil, fmt.Errorf("%s has no pause that is known here: only Deployments have", argument)
+}
+
+// SetPaused pauses a workload, with the reason of the user, or resumes it.
+func SetPaused(facts Facts, object *unstructured.Unstructured, paused bool, reason string) error {
+	pauser, err := pauserOf(facts)
+	if err != nil {
+		return err
+	}
+	Annotate(object, appv1alpha1.AnnotationReason, reason)
+	operations := pauser.Resume(object, "")
+	if paused {
+		operations = pauser.Pause(object)
+	}
+	for _, operation := range operations {
+		keys := jsonpointer.Keys(operation.Path)
+		if operation.Op == "remove" {
+			unstructured.RemoveNestedField(object.Object, keys...)
+			continue
+		}
+		if err := unstructured.SetNestedField(object.Object, operation.Value, keys...); err != nil {
+			return fmt.Errorf("setting %s of %s: %w", operation.Path, Argument(facts.Reference), err)
+		}
+	}
+	return nil
+}
+
+// Annotate sets an annotation, or removes it if the value is empty.
+func Annotate(object *unstructured.Unstructured, key, value string) {
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	if value == "" {
+		delete(annotations, key)
+	}
+	object.SetAnnotations(annotations)
+}
