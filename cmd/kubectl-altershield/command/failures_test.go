@@ -21,6 +21,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -37,7 +38,7 @@ import (
 
 // verbs are those that read a cluster, each with what it needs.
 func verbs() []string {
-	return []string{"list", "status web", "wait web", "why web", "why -f -", "history web", "diff web", "diff -f -", "events web"}
+	return []string{"list", "status web", "wait web", "why web", "why -f -", "history web", "diff web", "diff -f -", "events web", "freeze list"}
 }
 
 // actingVerbs are those that write, each with what it needs.
@@ -45,6 +46,7 @@ func actingVerbs() []string {
 	return []string{
 		"rollback web -y", "repair web --image web=web:2.0 -y", "repair web -f - -y", "hold web -y", "resume web -y", "go-on web -y", "approve web -y", "deny web -y",
 		"verdict web--x--" + version("49") + "--x--1 pass --reason r -y",
+		"freeze lock inc-99 --reason r -y", "freeze unlock inc-98 -y", "break-glass web --override=Freeze --reason r -y",
 	}
 }
 
@@ -117,6 +119,7 @@ func TestErrorsOfTheServerSayWhatFailed(t *testing.T) {
 		"why web":        {"ControllerRevision", "listing the kept contents of deployment/web"},
 		"history web":    {"ControllerRevision", "listing the kept contents of deployment/web"},
 		"diff web":       {"ControllerRevision", "listing the kept contents of deployment/web"},
+		"freeze list":    {"ChangeFreeze", "listing ChangeFreezes: Internal error occurred: disk full"},
 		"events web":     {"Event", "listing the Events of deployment/web"},
 		"wait web":       {"Deployment", "reading deployment/web in namespace shop"},
 		"why -f -":       {"Deployment", "reading deployment/web in namespace shop"},
@@ -178,8 +181,11 @@ func TestEachActingVerbWithoutItsRightIsASentence(t *testing.T) {
 		"approve web -y":                    {paced, "create changeapprovals.app.ops.cloud.alipay.com"},
 		"deny web -y":                       {paced, "create changeapprovals.app.ops.cloud.alipay.com"},
 		"verdict web--x--" + version("49") + "--x--1 pass --reason r -y": {suspendedLabel, "patch changepods.app.ops.cloud.alipay.com"},
+		"freeze lock inc-99 --reason r -y":                               {suspendedLabel, "create changefreezes.app.ops.cloud.alipay.com"},
+		"freeze unlock inc-98 -y":                                        {suspendedLabel, "delete changefreezes.app.ops.cloud.alipay.com"},
+		"break-glass web --override=Freeze --reason r -y":                {suspendedLabel, "create breakglasses.app.ops.cloud.alipay.com"},
 	} {
-		b := newBenchWith(t, readOnly(), failed(7, "49"), verified(5, "a1"), web(7, "49", row.state), kept(5, "a1", "web:1.8"), batchOf(failed(7, "49"), "web-1"))
+		b := newBenchWith(t, readOnly(), changeFreeze("shop", "inc-98", time.Hour), failed(7, "49"), verified(5, "a1"), web(7, "49", row.state), kept(5, "a1", "web:1.8"), batchOf(failed(7, "49"), "web-1"))
 		b.in = file
 		answer := b.run(split(line)...)
 		NewWithT(t).Expect(answer.code).To(Equal(command.Failed), line)
@@ -194,6 +200,10 @@ func readOnly() interceptor.Funcs {
 		switch object := object.(type) {
 		case *appv1alpha1.ChangeApproval:
 			resource = "changeapprovals"
+		case *appv1alpha1.ChangeFreeze:
+			resource = "changefreezes"
+		case *appv1alpha1.BreakGlass:
+			resource = "breakglasses"
 		case *appv1alpha1.ChangePod:
 			resource = "changepods"
 		default:

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -52,6 +53,19 @@ func (f *flags) bind(set *pflag.FlagSet) {
 	set.StringVarP(&f.output, "output", "o", "table", "Format: "+strings.Join(formats(), ", ")+".")
 	set.StringVar(&f.color, "color", "auto", "Colours: auto, always or never.")
 	set.StringVar(&f.lang, "lang", "", "Language: en or zh; by default that of ALTERSHIELD_LANG, LC_ALL or LANG.")
+}
+
+// bindAllNamespaces adds the flag that lists all namespaces.
+func (f *flags) bindAllNamespaces(command *cobra.Command) {
+	command.Flags().BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "List all namespaces.")
+}
+
+// listed returns the namespace that is listed, empty for all.
+func (f *flags) listed(cluster *cluster) string {
+	if f.allNamespaces {
+		return ""
+	}
+	return cluster.namespace
 }
 
 func formats() []string { return []string{"table", "wide", "json", "yaml", "name"} }

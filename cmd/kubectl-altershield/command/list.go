@@ -49,7 +49,7 @@ func (t *tool) list() *cobra.Command {
 		ValidArgsFunction: t.completeNames,
 	}
 	set := command.Flags()
-	set.BoolVarP(&t.flags.allNamespaces, "all-namespaces", "A", false, "List all namespaces.")
+	t.flags.bindAllNamespaces(command)
 	set.StringVarP(&t.flags.selector, "selector", "l", "", "Label selector of the records (ChangeWorkloads).")
 	set.BoolVar(&filter.All, "all", false, "List verified workloads as well.")
 	set.BoolVar(&filter.Suspended, "suspended", false, "List suspended workloads.")
@@ -64,10 +64,7 @@ func (t *tool) runList(ctx context.Context, filter view.Filter) error {
 	if err != nil {
 		return err
 	}
-	namespace := cluster.namespace
-	if t.flags.allNamespaces {
-		namespace = ""
-	}
+	namespace := t.flags.listed(cluster)
 	selector, err := labels.Parse(t.flags.selector)
 	if err != nil {
 		return usageError(fmt.Errorf("--selector: %w", err))

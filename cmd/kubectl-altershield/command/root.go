@@ -117,7 +117,8 @@ func (t *tool) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
 	root.AddCommand(
 		t.list(), t.status(), t.wait(), t.why(), t.history(), t.diff(), t.events(),
-		t.rollback(), t.repair(), t.hold(), t.resume(), t.goOn(), t.approve(), t.deny(), t.verdict(), t.version(), t.completion(),
+		t.rollback(), t.repair(), t.hold(), t.resume(), t.goOn(), t.approve(), t.deny(), t.verdict(),
+		t.freeze(), t.breakGlass(), t.version(), t.completion(),
 	)
 	return root
 }

@@ -119,6 +119,15 @@ func chinese() map[key]string {
 		"approved":         "已批准；步骤开始前可用 kubectl delete %s -n %s 撤回",
 		"denied.release":   "已拒绝；可用 kubectl delete %s -n %s 撤回",
 		"judged":           "已修改 %s（命名空间 %s）的结论",
+		"no.freezes":       "没有 ChangeFreeze",
+		"yes":              "是",
+		"no":               "否",
+		"locks":            "命名空间 %s 的发布从现在起冻结",
+		"locked":           "已冻结；用 kubectl altershield freeze unlock %s -n %s 结束",
+		"unlocks":          "%s（命名空间 %s）将结束",
+		"unlocked":         "%s（命名空间 %s）已结束；被它扣住的发布开始",
+		"breaks":           "命名空间 %s 中的发布可以越过阻拦",
+		"broken":           "已创建 %s（命名空间 %s）；其中保留谁为何使用了它",
 		"timeout":          "%s 内没有结论",
 	}
 }

@@ -119,6 +119,15 @@ func english() map[key]string {
 		"approved":         "approved; kubectl delete %s -n %s withdraws it until the step begins",
 		"denied.release":   "denied; kubectl delete %s -n %s withdraws it",
 		"judged":           "changed the verdicts of %s in namespace %s",
+		"no.freezes":       "no ChangeFreezes",
+		"yes":              "yes",
+		"no":               "no",
+		"locks":            "the releases of namespace %s are frozen from now on",
+		"locked":           "frozen; kubectl altershield freeze unlock %s -n %s ends it",
+		"unlocks":          "%s in namespace %s ends",
+		"unlocked":         "%s in namespace %s has ended; releases that it parked start",
+		"breaks":           "releases in namespace %s pass what would stop them",
+		"broken":           "created %s in namespace %s; it keeps who uses it for what",
 		"timeout":          "not decided within %s",
 	}
 }

@@ -198,6 +198,15 @@ func TestEachRequestSaysWhatItDoesAndWhatWasDone(t *testing.T) {
 		"deny": {view.Request{Kind: "DenyRequest", Workload: "web", Object: "changeapproval/web-7x2kq", From: at},
 			"shop/web at release 7 491e30c by ? is denied its next step that needs approvals\n", "denied; kubectl delete changeapproval/web-7x2kq -n shop withdraws it\n",
 			"拒绝 shop/web 的发布 7 491e30c（由 ?）进入下一个需要批准的步骤\n"},
+		"lock": {view.Request{Kind: "FreezeLockRequest", Object: "changefreeze/inc-99", Changes: []string{"workloads: all"}, Reason: "INC-99"},
+			"the releases of namespace shop are frozen from now on\n  workloads: all\n  reason    INC-99\n", "frozen; kubectl altershield freeze unlock inc-99 -n shop ends it\n",
+			"命名空间 shop 的发布从现在起冻结\n  workloads: all\n  理由      INC-99\n"},
+		"unlock": {view.Request{Kind: "FreezeUnlockRequest", Object: "changefreeze/inc-99"},
+			"changefreeze/inc-99 in namespace shop ends\n", "changefreeze/inc-99 in namespace shop has ended; releases that it parked start\n",
+			"changefreeze/inc-99（命名空间 shop）将结束\n"},
+		"break-glass": {view.Request{Kind: "BreakGlassRequest", Object: "breakglass/break-glass-x", Changes: []string{"uses: 1"}},
+			"releases in namespace shop pass what would stop them\n  uses: 1\n", "created breakglass/break-glass-x in namespace shop; it keeps who uses it for what\n",
+			"命名空间 shop 中的发布可以越过阻拦\n  uses: 1\n"},
 		"verdict": {view.Request{Kind: "VerdictRequest", Object: "changepod/web--x--1", Changes: []string{"web-1: unpass -> pass"}},
 			"changepod/web--x--1 in namespace shop gets these verdicts\n  web-1: unpass -> pass\n", "changed the verdicts of changepod/web--x--1 in namespace shop\n",
 			"changepod/web--x--1（命名空间 shop）将得到这些结论\n  web-1: unpass -> pass\n"},
@@ -212,4 +221,15 @@ func TestEachRequestSaysWhatItDoesAndWhatWasDone(t *testing.T) {
 		row.request.DryRun = true
 		g.Expect(render.Request(row.request, style)).To(Equal(row.does+"  warning   it has no effect\nnothing was changed: this was a dry run\n"), name)
 	}
+}
+
+func TestFreezes(t *testing.T) {
+	g := NewWithT(t)
+	at := metav1.NewTime(now.Add(time.Hour))
+	g.Expect(render.Freezes(view.FreezeList{}, style)).To(Equal("no ChangeFreezes\n"))
+	g.Expect(render.Freezes(view.FreezeList{Items: []view.Freeze{
+		{Namespace: "shop", Name: "inc-99", Action: "Deny", Active: true, Until: &at, Parked: 2, Reason: "checkout\nis down"}, {Namespace: "shop", Name: "friday", Action: "Park", Next: &at},
+	}}, style)).To(Equal("NAMESPACE  NAME    ACTION  ACTIVE  UNTIL                NEXT                 PARKED  REASON\n" +
+		"shop       inc-99  Deny    yes     2026-11-22 17:41:52                       2       checkout is down\n" +
+		"shop       friday  Park    no                           2026-11-22 17:41:52\n"))
 }

@@ -18,6 +18,7 @@ package render
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
@@ -71,6 +72,12 @@ func (s Style) does(request view.Request) string {
 		return s.text("approves", name, at, cmp.Or(clean(request.By), "?"))
 	case view.DenyRequest:
 		return s.text("denies", name, at, cmp.Or(clean(request.By), "?"))
+	case view.LockRequest:
+		return s.text("locks", request.Namespace)
+	case view.UnlockRequest:
+		return s.text("unlocks", clean(request.Object), request.Namespace)
+	case view.BreakGlassRequest:
+		return s.text("breaks", request.Namespace)
 	case view.VerdictRequest:
 		return s.text("judges", clean(request.Object), request.Namespace)
 	}
@@ -91,6 +98,12 @@ func (s Style) done(request view.Request) string {
 		return s.text("approved", clean(request.Object), request.Namespace)
 	case view.DenyRequest:
 		return s.text("denied.release", clean(request.Object), request.Namespace)
+	case view.LockRequest:
+		return s.text("locked", clean(strings.TrimPrefix(request.Object, "changefreeze/")), request.Namespace)
+	case view.UnlockRequest:
+		return s.text("unlocked", clean(request.Object), request.Namespace)
+	case view.BreakGlassRequest:
+		return s.text("broken", clean(request.Object), request.Namespace)
 	case view.VerdictRequest:
 		return s.text("judged", clean(request.Object), request.Namespace)
 	}

@@ -35,7 +35,7 @@ type Request struct {
 	By string `json:"by,omitempty"`
 	// Step is the step to go on to, or all.
 	Step string `json:"step,omitempty"`
-	// Changes are those of the content, or of the verdicts of pods.
+	// Changes are those of the content or of the verdicts of pods, or the fields of what is created.
 	Changes []string `json:"changes,omitempty"`
 	// Reason is that of the user.
 	Reason string `json:"reason,omitempty"`
@@ -61,6 +61,11 @@ const (
 	// ApproveRequest approves a release, DenyRequest denies it.
 	ApproveRequest RequestKind = "ApproveRequest"
 	DenyRequest    RequestKind = "DenyRequest"
+	// LockRequest freezes releases from now on, UnlockRequest ends that.
+	LockRequest   RequestKind = "FreezeLockRequest"
+	UnlockRequest RequestKind = "FreezeUnlockRequest"
+	// BreakGlassRequest lets releases pass what would stop them.
+	BreakGlassRequest RequestKind = "BreakGlassRequest"
 	// VerdictRequest sets the verdict of pods.
 	VerdictRequest RequestKind = "VerdictRequest"
 )
