@@ -30,22 +30,64 @@ import (
 )
 
 func (t *tool) events() *cobra.Command {
-	return &cobra.Command{
+	var watch bool
+	command := &cobra.Command{
 		Use: "events NAME", Short: "List the Events of a workload and of its records in one time line",
-		Example: "  kubectl altershield events web",
+		Long:    "List the Events of a workload and of its records in one time line. With -w it adds those that come, until Ctrl-C.",
+		Example: "  kubectl altershield events web -w",
 		Args:    exactly(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			return t.runEvents(command.Context(), args[0])
+			return t.runEvents(command.Context(), args[0], watch)
 		},
 		ValidArgsFunction: t.completeNames,
 	}
+	command.Flags().BoolVarP(&watch, "watch", "w", false, "Add those that come.")
+	return command
 }
 
-func (t *tool) runEvents(ctx context.Context, name string) error {
+func (t *tool) runEvents(ctx context.Context, name string, watch bool) error {
 	cluster, facts, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}
+	list, err := cluster.eventsOf(ctx, facts)
+	if err != nil {
+		return err
+	}
+	if err := t.print(list, func() string { return render.Events(list, t.style()) }, workloadName(facts.Reference)); err != nil || !watch {
+		return err
+	}
+	ticker := t.Clock.NewTicker(interval)
+	defer ticker.Stop()
+	for shown := list; ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C():
+		}
+		fresh, err := cluster.refresh(ctx, facts)
+		if err == nil {
+			facts = fresh
+			list, err = cluster.eventsOf(ctx, facts)
+		}
+		if err != nil {
+			if passes(err) {
+				continue
+			}
+			return err
+		}
+		added := view.EventsSince(list, shown)
+		if shown = list; len(added.Items) == 0 {
+			continue
+		}
+		if err := t.print(added, func() string { return render.MoreEvents(added, t.style()) }, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// eventsOf reads the Events of a workload and of its records.
+func (c *cluster) eventsOf(ctx context.Context, facts view.Facts) (view.EventList, error) {
 	var records []string
 	for i := range facts.Records {
 		records = append(records, facts.Records[i].Name)
@@ -55,11 +97,10 @@ func (t *tool) runEvents(ctx context.Context, name string) error {
 		{"involvedObject.kind": facts.Reference.Kind, "involvedObject.name": facts.Reference.Name}, {"involvedObject.kind": "ChangeWorkload"},
 	} {
 		var list corev1.EventList
-		if err := cluster.List(ctx, &list, client.InNamespace(facts.Namespace), client.MatchingFieldsSelector{Selector: of.AsSelector()}); err != nil {
-			return fmt.Errorf("listing the Events of %s: %w", view.Argument(facts.Reference), err)
+		if err := c.List(ctx, &list, client.InNamespace(facts.Namespace), client.MatchingFieldsSelector{Selector: of.AsSelector()}); err != nil {
+			return view.EventList{}, fmt.Errorf("listing the Events of %s: %w", view.Argument(facts.Reference), err)
 		}
 		events = append(events, list.Items...)
 	}
-	list := view.EventsOf(events, records, facts.Notes)
-	return t.print(list, func() string { return render.Events(list, t.style()) }, workloadName(facts.Reference))
+	return view.EventsOf(events, records, facts.Notes), nil
 }

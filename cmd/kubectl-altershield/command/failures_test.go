@@ -38,7 +38,7 @@ import (
 
 // verbs are those that read a cluster, each with what it needs.
 func verbs() []string {
-	return []string{"list", "status web", "wait web", "why web", "why -f -", "history web", "diff web", "diff -f -", "events web", "freeze list"}
+	return []string{"list", "status web", "wait web", "why web", "why -f -", "history web", "diff web", "diff -f -", "events web", "freeze list", "settings"}
 }
 
 // actingVerbs are those that write, each with what it needs.
@@ -47,6 +47,7 @@ func actingVerbs() []string {
 		"rollback web -y", "repair web --image web=web:2.0 -y", "repair web -f - -y", "hold web -y", "resume web -y", "go-on web -y", "approve web -y", "deny web -y",
 		"verdict web--x--" + version("49") + "--x--1 pass --reason r -y",
 		"freeze lock inc-99 --reason r -y", "freeze unlock inc-98 -y", "break-glass web --override=Freeze --reason r -y",
+		"settings branch on -y",
 	}
 }
 
@@ -184,8 +185,10 @@ func TestEachActingVerbWithoutItsRightIsASentence(t *testing.T) {
 		"freeze lock inc-99 --reason r -y":                               {suspendedLabel, "create changefreezes.app.ops.cloud.alipay.com"},
 		"freeze unlock inc-98 -y":                                        {suspendedLabel, "delete changefreezes.app.ops.cloud.alipay.com"},
 		"break-glass web --override=Freeze --reason r -y":                {suspendedLabel, "create breakglasses.app.ops.cloud.alipay.com"},
+		"settings park on -y":                                            {suspendedLabel, "create opsconfiginfoes.app.ops.cloud.alipay.com"},
+		"settings branch on -y":                                          {suspendedLabel, "patch opsconfiginfoes.app.ops.cloud.alipay.com"},
 	} {
-		b := newBenchWith(t, readOnly(), changeFreeze("shop", "inc-98", time.Hour), failed(7, "49"), verified(5, "a1"), web(7, "49", row.state), kept(5, "a1", "web:1.8"), batchOf(failed(7, "49"), "web-1"))
+		b := newBenchWith(t, readOnly(), branch(), changeFreeze("shop", "inc-98", time.Hour), failed(7, "49"), verified(5, "a1"), web(7, "49", row.state), kept(5, "a1", "web:1.8"), batchOf(failed(7, "49"), "web-1"))
 		b.in = file
 		answer := b.run(split(line)...)
 		NewWithT(t).Expect(answer.code).To(Equal(command.Failed), line)
@@ -202,6 +205,8 @@ func readOnly() interceptor.Funcs {
 			resource = "changeapprovals"
 		case *appv1alpha1.ChangeFreeze:
 			resource = "changefreezes"
+		case *appv1alpha1.OpsConfigInfo:
+			resource = "opsconfiginfoes"
 		case *appv1alpha1.BreakGlass:
 			resource = "breakglasses"
 		case *appv1alpha1.ChangePod:

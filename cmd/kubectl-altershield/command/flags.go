@@ -68,18 +68,35 @@ func (f *flags) listed(cluster *cluster) string {
 	return cluster.namespace
 }
 
-func formats() []string { return []string{"table", "wide", "json", "yaml", "name"} }
+// byPath is the format of a template.
+const byPath = "jsonpath="
+
+func formats() []string {
+	return []string{"table", "wide", "json", "yaml", "name", byPath + "TEMPLATE"}
+}
 
 func (f *flags) validate() error {
+	if err := f.validateOutput(); err != nil {
+		return usageError(err)
+	}
 	switch {
-	case !slices.Contains(formats(), f.output):
-		return usageError(fmt.Errorf("--output %q is none of %s", f.output, strings.Join(formats(), ", ")))
 	case !slices.Contains([]string{"auto", "always", "never"}, f.color):
 		return usageError(fmt.Errorf("--color %q is none of auto, always, never", f.color))
 	case !slices.Contains([]string{"", "en", "zh"}, f.lang):
 		return usageError(fmt.Errorf("--lang %q is none of en, zh", f.lang))
 	case f.requestTimeout < 0:
 		return usageError(fmt.Errorf("--request-timeout %s is negative", f.requestTimeout))
+	}
+	return nil
+}
+
+func (f *flags) validateOutput() error {
+	if strings.HasPrefix(f.output, byPath) {
+		_, err := template(f.output)
+		return err
+	}
+	if !slices.Contains(formats()[:len(formats())-1], f.output) {
+		return fmt.Errorf("--output %q is none of %s", f.output, strings.Join(formats(), ", "))
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -47,13 +48,53 @@ func (t *tool) print(model any, table func() string, names []string) error {
 		if len(names) > 0 {
 			text = strings.Join(names, "\n") + "\n"
 		}
-	default:
+	case "table", "wide":
 		text = table()
+	default:
+		filled, err := t.filled(model)
+		if err != nil {
+			return err
+		}
+		text = filled
 	}
 	if _, err := fmt.Fprint(t.Out, text); err != nil {
 		return fmt.Errorf("writing the answer: %w", err)
 	}
 	return nil
+}
+
+// filled returns the template of the flags with the fields of a model. Those that it lacks are empty.
+func (t *tool) filled(model any) (string, error) {
+	parsed, err := template(t.flags.output)
+	if err != nil {
+		return "", err
+	}
+	encoded, err := json.Marshal(model)
+	if err != nil {
+		return "", fmt.Errorf("encoding the answer: %w", err)
+	}
+	var fields any
+	if err := json.Unmarshal(encoded, &fields); err != nil {
+		return "", fmt.Errorf("decoding the answer: %w", err)
+	}
+	var text strings.Builder
+	if err := parsed.Execute(&text, fields); err != nil {
+		return "", fmt.Errorf("filling the template: %w", err)
+	}
+	return text.String(), nil
+}
+
+// template parses the template of a format. As kubectl does, it takes a path without braces, and without a dot before it.
+func template(format string) (*jsonpath.JSONPath, error) {
+	text := strings.TrimPrefix(format, byPath)
+	if text != "" && !strings.Contains(text, "{") {
+		text = "{." + strings.TrimPrefix(text, ".") + "}"
+	}
+	parsed := jsonpath.New("output").AllowMissingKeys(true)
+	if err := parsed.Parse(text); err != nil {
+		return nil, fmt.Errorf("the template %q can't be read: %w", text, err)
+	}
+	return parsed, nil
 }
 
 // recordNames returns the records of releases as kubectl takes them.

@@ -128,6 +128,8 @@ func chinese() map[key]string {
 		"unlocked":         "%s（命名空间 %s）已结束；被它扣住的发布开始",
 		"breaks":           "命名空间 %s 中的发布可以越过阻拦",
 		"broken":           "已创建 %s（命名空间 %s）；其中保留谁为何使用了它",
+		"sets":             "将修改 Operator 的 %s",
+		"set":              "已修改 %s；Operator 无需重启即可生效",
 		"timeout":          "%s 内没有结论",
 	}
 }

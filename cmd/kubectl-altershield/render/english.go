@@ -128,6 +128,8 @@ func english() map[key]string {
 		"unlocked":         "%s in namespace %s has ended; releases that it parked start",
 		"breaks":           "releases in namespace %s pass what would stop them",
 		"broken":           "created %s in namespace %s; it keeps who uses it for what",
+		"sets":             "%s of the operator is changed",
+		"set":              "changed %s; the operator takes it without a restart",
 		"timeout":          "not decided within %s",
 	}
 }

@@ -28,6 +28,14 @@ func Events(list view.EventList, style Style) string {
 	if len(list.Items) == 0 {
 		return join(append(lines, style.text("no.events")))
 	}
+	return join(append(lines, style.events(list)...))
+}
+
+// MoreEvents prints Events that follow others, without a header.
+func MoreEvents(list view.EventList, style Style) string { return join(style.events(list)[1:]) }
+
+// events returns a table of Events.
+func (s Style) events(list view.EventList) []string {
 	columns := []column{{title: "LAST SEEN"}, {title: "TYPE", drops: 1}, {title: "REASON"}, {title: "OBJECT", shrinks: true, drops: 2}, {title: "MESSAGE", shrinks: true}}
 	var rows [][]cell
 	for _, event := range list.Items {
@@ -35,11 +43,11 @@ func Events(list view.EventList, style Style) string {
 		if event.Type == "Warning" {
 			with = yellow
 		}
-		seen := style.since(event.Time.Time)
+		seen := s.since(event.Time.Time)
 		if event.Count > 1 {
 			seen = fmt.Sprintf("%s (x%d)", seen, event.Count)
 		}
 		rows = append(rows, []cell{{text: seen}, {event.Type, with}, {event.Reason, with}, {text: event.Object}, {text: event.Message}})
 	}
-	return join(append(lines, style.table(columns, rows)...))
+	return s.table(columns, rows)
 }

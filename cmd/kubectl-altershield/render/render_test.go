@@ -207,6 +207,9 @@ func TestEachRequestSaysWhatItDoesAndWhatWasDone(t *testing.T) {
 		"break-glass": {view.Request{Kind: "BreakGlassRequest", Object: "breakglass/break-glass-x", Changes: []string{"uses: 1"}},
 			"releases in namespace shop pass what would stop them\n  uses: 1\n", "created breakglass/break-glass-x in namespace shop; it keeps who uses it for what\n",
 			"命名空间 shop 中的发布可以越过阻拦\n  uses: 1\n"},
+		"settings": {view.Request{Kind: "SettingRequest", Object: "opsconfiginfo/branch", Changes: []string{"content: 10 -> 20"}},
+			"opsconfiginfo/branch of the operator is changed\n  content: 10 -> 20\n", "changed opsconfiginfo/branch; the operator takes it without a restart\n",
+			"将修改 Operator 的 opsconfiginfo/branch\n  content: 10 -> 20\n"},
 		"verdict": {view.Request{Kind: "VerdictRequest", Object: "changepod/web--x--1", Changes: []string{"web-1: unpass -> pass"}},
 			"changepod/web--x--1 in namespace shop gets these verdicts\n  web-1: unpass -> pass\n", "changed the verdicts of changepod/web--x--1 in namespace shop\n",
 			"changepod/web--x--1（命名空间 shop）将得到这些结论\n  web-1: unpass -> pass\n"},
@@ -232,4 +235,11 @@ func TestFreezes(t *testing.T) {
 	}}, style)).To(Equal("NAMESPACE  NAME    ACTION  ACTIVE  UNTIL                NEXT                 PARKED  REASON\n" +
 		"shop       inc-99  Deny    yes     2026-11-22 17:41:52                       2       checkout is down\n" +
 		"shop       friday  Park    no                           2026-11-22 17:41:52\n"))
+}
+
+func TestSettings(t *testing.T) {
+	NewWithT(t).Expect(render.Settings(view.SettingList{Items: []view.Setting{
+		{Name: "branch", Enable: true, Content: "20", Problem: "it must be\na number"}, {Name: "park", Default: true, Remark: "Park"},
+	}}, style)).To(Equal("SETTING  VALUE    DEFAULT  PROBLEM              REMARK\n" +
+		"branch   on (20)  no       it must be a number\npark     off      yes                           Park\n"))
 }

@@ -78,6 +78,8 @@ func (s Style) does(request view.Request) string {
 		return s.text("unlocks", clean(request.Object), request.Namespace)
 	case view.BreakGlassRequest:
 		return s.text("breaks", request.Namespace)
+	case view.SettingRequest:
+		return s.text("sets", clean(request.Object))
 	case view.VerdictRequest:
 		return s.text("judges", clean(request.Object), request.Namespace)
 	}
@@ -104,6 +106,8 @@ func (s Style) done(request view.Request) string {
 		return s.text("unlocked", clean(request.Object), request.Namespace)
 	case view.BreakGlassRequest:
 		return s.text("broken", clean(request.Object), request.Namespace)
+	case view.SettingRequest:
+		return s.text("set", clean(request.Object))
 	case view.VerdictRequest:
 		return s.text("judged", clean(request.Object), request.Namespace)
 	}

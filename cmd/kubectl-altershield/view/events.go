@@ -65,6 +65,27 @@ func EventsOf(events []corev1.Event, records []string, notes []Note) EventList {
 	return list
 }
 
+// EventsSince returns those of a list that an earlier one doesn't have, or has with another count.
+func EventsSince(list, earlier EventList) EventList {
+	known := map[eventKey]bool{}
+	for _, event := range earlier.Items {
+		known[keyOf(event)] = true
+	}
+	list.Items = slices.DeleteFunc(slices.Clone(list.Items), func(event Event) bool { return known[keyOf(event)] })
+	return list
+}
+
+// eventKey identifies an Event as it is shown.
+type eventKey struct {
+	seconds                       int64
+	kind, reason, object, message string
+	count                         int32
+}
+
+func keyOf(event Event) eventKey {
+	return eventKey{event.Time.Unix(), event.Type, event.Reason, event.Object, event.Message, event.Count}
+}
+
 // timeOfEvent returns when an Event was seen last: its fields depend on the library that wrote it.
 func timeOfEvent(event *corev1.Event) *metav1.Time {
 	switch {

@@ -57,3 +57,12 @@ func TestEventsAreOfTheWorkloadAndItsRecordsInTheOrderOfTheirTimes(t *testing.T)
 	}))
 	g.Expect(list.Kind).To(Equal("EventList"))
 }
+
+func TestEventsSinceAreThoseThatCameOrCameAgain(t *testing.T) {
+	at := metav1.NewTime(now)
+	known := view.Event{Time: &at, Reason: "A", Object: "Deployment/web", Message: "m", Count: 1}
+	again, other := known, known
+	again.Count, other.Reason = 2, "B"
+	since := view.EventsSince(view.EventList{Items: []view.Event{known, again, other}}, view.EventList{Items: []view.Event{known}})
+	NewWithT(t).Expect(since.Items).To(Equal([]view.Event{again, other}))
+}

@@ -66,6 +66,8 @@ const (
 	UnlockRequest RequestKind = "FreezeUnlockRequest"
 	// BreakGlassRequest lets releases pass what would stop them.
 	BreakGlassRequest RequestKind = "BreakGlassRequest"
+	// SettingRequest changes a setting of the operator.
+	SettingRequest RequestKind = "SettingRequest"
 	// VerdictRequest sets the verdict of pods.
 	VerdictRequest RequestKind = "VerdictRequest"
 )

@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/command"
+)
+
+func eventOf(name, reason string, at time.Time) *corev1.Event {
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, InvolvedObject: corev1.ObjectReference{Kind: "Deployment", Name: "web"},
+		Type: "Normal", Reason: reason, Message: "of " + reason, LastTimestamp: metav1.NewTime(at),
+	}
+}
+
+func TestEventsAreFollowed(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lists := 0
+	b := newBenchWith(t, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if _, isEvents := list.(*corev1.EventList); isEvents {
+			if lists++; lists == 5 {
+				return apierrors.NewServiceUnavailable("away")
+			}
+		}
+		return kube.List(ctx, list, options...)
+	}}, verified(7, "49"), web(7, "49"), eventOf("a", "First", now))
+	b.tick(func(second int) {
+		switch second {
+		case 2:
+			g.Expect(b.kube.Create(ctx, eventOf("b", "Second", now.Add(time.Second)))).To(Succeed())
+		case 6:
+			cancel()
+		}
+	})
+	answer := b.runIn(ctx, "events", "web", "-w")
+	g.Expect(answer.code).To(Equal(command.Interrupted))
+	g.Expect(strings.Count(answer.out, "LAST SEEN")).To(Equal(1), answer.out)
+	g.Expect(strings.Count(answer.out, "of First")).To(Equal(1), answer.out)
+	g.Expect(answer.out).To(MatchRegexp(`(?s)of First\n\d+s +Normal +Second +Deployment/web +of Second\n$`))
+}
+
+func TestEventsAreFollowedUntilAnErrorThatStays(t *testing.T) {
+	lists := 0
+	b := newBenchWith(t, interceptor.Funcs{List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if _, isEvents := list.(*corev1.EventList); isEvents {
+			if lists++; lists > 2 {
+				return forbidden("list", "", "events")
+			}
+		}
+		return kube.List(ctx, list, options...)
+	}}, verified(7, "49"), web(7, "49"))
+	b.tick(func(int) {})
+	answer := b.run("events", "web", "-w")
+	NewWithT(t).Expect(answer.code).To(Equal(command.Failed))
+	NewWithT(t).Expect(answer.err).To(ContainSubstring("may not list events"))
+}
