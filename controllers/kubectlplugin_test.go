@@ -20,7 +20,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -33,38 +32,9 @@ import (
 )
 
 var _ = Describe("kubectl altershield", Ordered, func() {
-	// programs is a directory with the plugin.
-	var programs string
+	var plugin installed
 
-	BeforeAll(func(ctx context.Context) {
-		programs = GinkgoT().TempDir()
-		install := exec.CommandContext(ctx, "go", "install", "./cmd/kubectl-altershield")
-		install.Dir = ".."
-		install.Env = append(os.Environ(), "GOBIN="+programs, "CGO_ENABLED=0")
-		output, err := install.CombinedOutput()
-		Expect(err).NotTo(HaveOccurred(), string(output))
-	})
-
-	// plugin runs the plugin through kubectl, and returns what it prints and its exit code.
-	plugin := func(ctx context.Context, in string, args ...string) (string, int) {
-		GinkgoHelper()
-		command := exec.CommandContext(ctx, plane.Kubectl(), append([]string{"altershield"}, args...)...)
-		command.Dir = ".."
-		command.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "PATH="+programs+":"+os.Getenv("PATH"), "LANG=C.UTF-8")
-		command.Stdin = strings.NewReader(in)
-		output, err := command.CombinedOutput()
-		if command.ProcessState == nil {
-			Fail(err.Error())
-		}
-		return string(output), command.ProcessState.ExitCode()
-	}
-	// succeeds runs the plugin, which must exit with 0.
-	succeeds := func(ctx context.Context, args ...string) string {
-		GinkgoHelper()
-		output, code := plugin(ctx, "", args...)
-		Expect(code).To(BeZero(), output)
-		return output
-	}
+	BeforeAll(func(ctx context.Context) { plugin = install(ctx) })
 
 	It("shows a verified and a suspended release, and what would be let in, by the documented commands", func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
@@ -74,7 +44,7 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 			for _, block := range blocks("plugin.md", section) {
 				commands += regexp.MustCompile(`\bshop\b`).ReplaceAllString(block, namespace)
 			}
-			return bash(ctx, "export LANG=C.UTF-8 PATH="+programs+":$PATH\n"+commands)
+			return bash(ctx, "export LANG=C.UTF-8 PATH="+plugin.programs+":$PATH\n"+commands)
 		}
 		output := run("A release, and its wait")
 		Expect(output).To(ContainSubstring("release 1  ✔ Success  5✔ of 5  verified\n"))
@@ -108,24 +78,24 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		web := statefulSet(controlledNamespace(ctx), "Parallel", 2)
 		web.create(ctx)
 		web.verified(ctx)
-		Expect(succeeds(ctx, "status", "sts/web", "-n", web.namespace)).To(ContainSubstring("StatefulSet web  2 wanted · 2 ready"))
-		Expect(succeeds(ctx, "wait", web.namespace+"/web")).To(ContainSubstring("✔ Success  2✔ of 2  verified"))
+		Expect(plugin.succeeds(ctx, "status", "sts/web", "-n", web.namespace)).To(ContainSubstring("StatefulSet web  2 wanted · 2 ready"))
+		Expect(plugin.succeeds(ctx, "wait", web.namespace+"/web")).To(ContainSubstring("✔ Success  2✔ of 2  verified"))
 
 		bad := goesBad(ctx, web.namespace, `{"metadata":{"annotations":{"altershield.defense.antgroup.com/stuck-after":"3s"}},
 			"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`)
-		output, code := plugin(ctx, "", "wait", "sleep", "-n", web.namespace)
+		output, code := plugin.run(ctx, "", "wait", "sleep", "-n", web.namespace)
 		Expect(code).To(Equal(11), output)
 		Expect(output).To(ContainSubstring("release 2  ↩ RolledBack"))
 		Eventually(released(ctx, web.namespace)).Should(Equal(firstVersion))
 		verified(ctx, web.namespace, "sleep")
-		Expect(succeeds(ctx, "history", "sleep", "-n", web.namespace)).To(MatchRegexp(`(?m)^2 +%s +↩ RolledBack`, bad[:7]))
-		Expect(succeeds(ctx, "why", "sleep", "-n", web.namespace)).To(ContainSubstring("refused until"))
+		Expect(plugin.succeeds(ctx, "history", "sleep", "-n", web.namespace)).To(MatchRegexp(`(?m)^2 +%s +↩ RolledBack`, bad[:7]))
+		Expect(plugin.succeeds(ctx, "why", "sleep", "-n", web.namespace)).To(ContainSubstring("refused until"))
 
 		var list struct {
 			Kind  string
 			Items []struct{ Kind, Workload, State string }
 		}
-		Expect(json.Unmarshal([]byte(succeeds(ctx, "list", "-n", web.namespace, "--all", "-o", "json")), &list)).To(Succeed())
+		Expect(json.Unmarshal([]byte(plugin.succeeds(ctx, "list", "-n", web.namespace, "--all", "-o", "json")), &list)).To(Succeed())
 		Expect(list.Kind).To(Equal("ReleaseList"))
 		Expect(list.Items).To(ConsistOf(
 			struct{ Kind, Workload, State string }{"Deployment", "sleep", "RolledBack"}, struct{ Kind, Workload, State string }{"StatefulSet", "web", "Success"},
@@ -138,10 +108,10 @@ var _ = Describe("kubectl altershield", Ordered, func() {
 		verified(ctx, namespace, "sleep")
 		output, err := patchSleep(ctx, namespace, `{"spec":{"template":{"metadata":{"labels":{"local.altershield.io/start":"never"}}}}}`)
 		Expect(err).NotTo(HaveOccurred(), output)
-		output, code := plugin(ctx, "", "wait", "sleep", "-n", namespace, "--timeout=3s")
+		output, code := plugin.run(ctx, "", "wait", "sleep", "-n", namespace, "--timeout=3s")
 		Expect(code).To(Equal(124), output)
-		Expect(succeeds(ctx, "diff", "sleep", "-n", namespace)).To(MatchRegexp(`release 1 c6c45d2 → release 2 \S+\n  metadata.labels\[local.altershield.io/start\]: added`))
-		output, code = plugin(ctx, "", "list", "-n", namespace, "--as=nobody")
+		Expect(plugin.succeeds(ctx, "diff", "sleep", "-n", namespace)).To(MatchRegexp(`release 1 c6c45d2 → release 2 \S+\n  metadata.labels\[local.altershield.io/start\]: added`))
+		output, code = plugin.run(ctx, "", "list", "-n", namespace, "--as=nobody")
 		Expect(code).To(Equal(1))
 		Expect(output).To(Equal("error: you (nobody) may not list changeworkloads.app.ops.cloud.alipay.com in namespace " + namespace +
 			": ask an administrator for this right, or name another namespace with -n\n"))
