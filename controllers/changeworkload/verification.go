@@ -20,11 +20,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -136,22 +136,22 @@ func (r *Reconciler) observeCauses(ctx context.Context, record *appv1alpha1.Chan
 	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency); err != nil {
 		return fmt.Errorf("listing the pods beside those of ChangeWorkload %s/%s: %w", record.Namespace, record.Name, err)
 	}
-	nodes, own := nodesOf(result.pods, pods.New), sets.Set[types.UID]{}
+	nodes, own := nodesOf(result.pods, pods.New), sets.Set[string]{}
 	for _, pod := range append(old, result.pods...) {
-		own.Insert(controllerOf(&pod))
+		own.Insert(workloadOf(&pod))
 	}
-	workloads := map[appv1alpha1.PodSignal]sets.Set[types.UID]{}
+	workloads := map[appv1alpha1.PodSignal]sets.Set[string]{}
 	for i := range all.Items {
 		pod := &all.Items[i]
 		beside := pod.Namespace == record.Namespace || nodes.Has(pod.Spec.NodeName)
-		if !beside || own.Has(controllerOf(pod)) {
+		if !beside || own.Has(workloadOf(pod)) {
 			continue
 		}
 		for _, signal := range decide.TroublesSince(pod, pods.Began) {
 			if workloads[signal] == nil {
-				workloads[signal] = sets.Set[types.UID]{}
+				workloads[signal] = sets.Set[string]{}
 			}
-			workloads[signal].Insert(controllerOf(pod))
+			workloads[signal].Insert(workloadOf(pod))
 		}
 	}
 	pods.Others = map[appv1alpha1.PodSignal]int{}
@@ -173,12 +173,23 @@ func nodesOf(pods []corev1.Pod, lives []checks.Pod) sets.Set[string] {
 	return nodes
 }
 
-// controllerOf returns the UID of the controller of a pod, or its own if it has none.
-func controllerOf(pod *corev1.Pod) types.UID {
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		return owner.UID
+// templateHash ends the labels that tell the pods of the ReplicaSets of a workload apart. The names of these ReplicaSets end with their values.
+const templateHash = "pod-template-hash"
+
+// workloadOf identifies the workload of a pod, by its controller, or the pod if it has none. The ReplicaSets of a workload count as one: while it
+// is rolled out, it has several.
+func workloadOf(pod *corev1.Pod) string {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
+		return string(pod.UID)
 	}
-	return pod.UID
+	name := owner.Name
+	for label, hash := range pod.Labels {
+		if strings.HasSuffix(label, templateHash) {
+			name = strings.TrimSuffix(name, "-"+hash)
+		}
+	}
+	return strings.Join([]string{pod.Namespace, owner.APIVersion, owner.Kind, name}, "/")
 }
 
 // oldPods lists the pods of a workload that don't run its present release.

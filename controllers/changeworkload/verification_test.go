@@ -24,6 +24,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -111,6 +112,56 @@ func TestReconcileSkipsTheChecksOfAKindWithoutPods(t *testing.T) {
 	g.Expect(found.Status.Checks).To(HaveLen(1))
 	g.Expect(found.Status.Checks[0].Reason).To(Equal("NoPods"))
 	g.Expect(found.Status.Checks[0].Enforced).To(BeFalse())
+}
+
+// troubledPod is a pod of another workload, which restarted a minute ago.
+func troubledPod(name, owner string, labels map[string]string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: labels}}
+	if owner != "" {
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: ptr.To(true)}}
+	}
+	pod.Status = corev1.PodStatus{Phase: "Running", ContainerStatuses: []corev1.ContainerStatus{{Name: "main", RestartCount: 1,
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: 1, FinishedAt: metav1.NewTime(time.Date(2026, 11, 21, 9, 59, 0, 0, time.UTC))}}}}}
+	return pod
+}
+
+func TestReconcileCountsOtherWorkloadsInTroubleEachOnce(t *testing.T) {
+	hash := func(label, value string) map[string]string { return map[string]string{label: value} }
+	for name, row := range map[string]struct {
+		others   []client.Object
+		expected int
+	}{
+		"a Deployment whose old and new pods restart": {[]client.Object{
+			troubledPod("web-5f9-a", "web-5f9", hash("pod-template-hash", "5f9")), troubledPod("web-68c-a", "web-68c", hash("pod-template-hash", "68c"))}, 1},
+		"a Rollout whose old and new pods restart": {[]client.Object{
+			troubledPod("web-5f9-a", "web-5f9", hash("rollouts-pod-template-hash", "5f9")),
+			troubledPod("web-68c-a", "web-68c", hash("rollouts-pod-template-hash", "68c"))}, 1},
+		"two Deployments": {[]client.Object{
+			troubledPod("web-5f9-a", "web-5f9", hash("pod-template-hash", "5f9")), troubledPod("api-5f9-a", "api-5f9", hash("pod-template-hash", "5f9"))}, 2},
+		"ReplicaSets and pods of their own": {[]client.Object{
+			troubledPod("a-1", "a", nil), troubledPod("b-1", "b", nil), troubledPod("b-2", "b", nil), troubledPod("c", "", nil), troubledPod("d", "", nil)}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			record, policy := recordAt(2, version, "Running", "Verifying"), judged()
+			record.Spec.CreateTimeUnix = time.Date(2026, 11, 21, 9, 50, 0, 0, time.UTC).Unix()
+			policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "pods", Type: appv1alpha1.CheckPodHealth}}
+			record.Status.Verification = &appv1alpha1.ReleaseVerification{Policies: []appv1alpha1.AppliedPolicy{
+				{Policy: "default/own", UID: policy.UID, VerificationTerms: policy.Spec.VerificationTerms},
+			}}
+			crashed := finishedPod(1)
+			crashed.UID, crashed.Status = "new-1", troubledPod("", "", nil).Status
+			crashed.Status.ContainerStatuses[0].RestartCount = 3
+			batch := passedBatch(1)
+			batch.Spec.PodInfos[0].UID = "new-1"
+			p := newPlane(t, append(append(sleepOf(1), record, policy, crashed, batch), row.others...), nil)
+			p.prepare()
+			seen, _, err := p.decide(t.Context(), record.DeepCopy())
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(seen.Verification.Pods.Others).To(Equal(map[appv1alpha1.PodSignal]int{"Restarts": row.expected}))
+		})
+	}
 }
 
 func TestReconcileEndsALookAtMetricsThatCantBeRead(t *testing.T) {
