@@ -115,7 +115,8 @@ func checkChanged() predicate.Predicate {
 	}
 }
 
-// concerned maps a ChangeWorkload to its batches that are not done, or whose pods failed a check that they don't show yet.
+// concerned maps a ChangeWorkload to its batches that are not done, whose pods failed a check that they don't show yet, or whose bad verdict of
+// the verifier no check judges any more.
 func (r *Reconciler) concerned(ctx context.Context, workload client.Object) []reconcile.Request {
 	record, ok := workload.(*appv1alpha1.ChangeWorkload)
 	if !ok {
@@ -128,8 +129,10 @@ func (r *Reconciler) concerned(ctx context.Context, workload client.Object) []re
 	}
 	var requests []reconcile.Request
 	for i := range changePods {
-		if changePods[i].Status.Status != appv1alpha1.ChangePodExecuteDone || len(decide.ChecksFailed(record, &changePods[i])) > 0 {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&changePods[i])})
+		changePod := &changePods[i]
+		if changePod.Status.Status != appv1alpha1.ChangePodExecuteDone || len(decide.ChecksFailed(record, changePod)) > 0 ||
+			decide.FailedAtServer(changePod) && decide.IsUnjudged(record, changePod) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(changePod)})
 		}
 	}
 	return requests

@@ -66,19 +66,22 @@ func TestOrderChangedPassesWhatABatchWaitsFor(t *testing.T) {
 	}
 }
 
-func TestConcernedListsTheBatchesThatAreCheckedOrFailedACheck(t *testing.T) {
+func TestConcernedListsTheBatchesThatAreCheckedOrHaveToShowAFailure(t *testing.T) {
 	g := NewWithT(t)
 	batch := func(name, workload, status string) client.Object {
 		changePod := &appv1alpha1.ChangePod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 		changePod.Spec.ChangeWorkloadID, changePod.Status.Status = workload, appv1alpha1.ChangePodPhase(status)
 		return changePod
 	}
-	reconciler := &Reconciler{Client: testkit.NewFake(t,
+	unjudged := batch("unjudged", "web", "ExecuteDone").(*appv1alpha1.ChangePod)
+	unjudged.Spec.ServerCheck, unjudged.Status.ServerResults = true, []appv1alpha1.PodSummary{{Pod: "web-1", Verdict: "unpass"}}
+	reconciler := &Reconciler{Client: testkit.NewFake(t, unjudged,
 		batch("new", "web", ""), batch("waiting", "web", "PostWait"), batch("done", "web", "ExecuteDone"), batch("other", "api", "PostWait"))}
 	workload := &appv1alpha1.ChangeWorkload{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 	g.Expect(reconciler.concerned(t.Context(), workload)).To(ConsistOf(
 		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "new"}},
 		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "waiting"}},
+		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "unjudged"}},
 	))
 	reconciler.Client = fake.NewClientBuilder().WithScheme(testkit.Scheme()).Build()
 	g.Expect(reconciler.concerned(t.Context(), workload)).To(BeEmpty(), "a cache without indexes can't be asked")

@@ -29,7 +29,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
-// scene is what a batch depends on besides itself. Of a batch that is done it has the checks only that its pods failed since.
+// scene is what a batch depends on besides itself. Of a batch that is done it has only what the checks of VerificationPolicies say since.
 type scene struct {
 	workload *appv1alpha1.ChangeWorkload
 	facts    decide.CheckFacts
@@ -44,7 +44,7 @@ func (r *Reconciler) observe(ctx context.Context, changePod *appv1alpha1.ChangeP
 	if changePod.Status.Status == appv1alpha1.ChangePodExecuteDone && (err == nil || apierrors.IsNotFound(err)) {
 		done := &scene{}
 		if metav1.IsControlledBy(changePod, workload) {
-			done.facts.Failed = decide.ChecksFailed(workload, changePod)
+			done.facts.Failed, done.facts.Unjudged = decide.ChecksFailed(workload, changePod), decide.IsUnjudged(workload, changePod)
 		}
 		return done, nil
 	}

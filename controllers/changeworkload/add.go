@@ -181,7 +181,8 @@ func verdictChanged() predicate.Predicate {
 			after, isNew := e.ObjectNew.(*appv1alpha1.ChangePod)
 			return isOld && isNew && (isDone(before) != isDone(after) ||
 				after.Spec.Order && before.Status.Status != after.Status.Status ||
-				!equality.Semantic.DeepEqual(before.Status.PodResults, after.Status.PodResults))
+				!equality.Semantic.DeepEqual(before.Status.PodResults, after.Status.PodResults) ||
+				!equality.Semantic.DeepEqual(before.Status.ServerResults, after.Status.ServerResults))
 		},
 	}
 }
@@ -189,7 +190,7 @@ func verdictChanged() predicate.Predicate {
 // hasFailed reports whether a ChangePod has a bad verdict, which must not be delayed.
 func hasFailed(object client.Object) bool {
 	changePod, ok := object.(*appv1alpha1.ChangePod)
-	return !ok || len(decide.Judge(changePod).Failed) > 0
+	return !ok || len(decide.Judge(changePod).Failed) > 0 || decide.FailedAtServer(changePod)
 }
 
 func isDone(changePod *appv1alpha1.ChangePod) bool {

@@ -38,6 +38,10 @@ func TestHasFailedIsTrueOfABatchWithABadVerdict(t *testing.T) {
 	g.Expect(hasFailed(changePod)).To(BeFalse(), "a batch that passed")
 	changePod.Status.PodResults[0].Verdict = "unpass"
 	g.Expect(hasFailed(changePod)).To(BeTrue())
+	judged := &appv1alpha1.ChangePod{Status: appv1alpha1.ChangePodStatus{ServerResults: changePod.Status.PodResults}}
+	g.Expect(hasFailed(judged)).To(BeTrue(), "a batch whose verdict a check judges")
+	g.Expect(verdictChanged().Update(event.UpdateEvent{ObjectOld: &appv1alpha1.ChangePod{}, ObjectNew: judged})).To(BeTrue())
+	g.Expect(verdictChanged().Update(event.UpdateEvent{ObjectOld: judged, ObjectNew: judged})).To(BeFalse())
 }
 
 func TestFinishChanged(t *testing.T) {

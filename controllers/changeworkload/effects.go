@@ -95,7 +95,7 @@ func (r *Reconciler) mayEnd(ctx context.Context, workload *appv1alpha1.ChangeWor
 
 func (r *Reconciler) reportSteering(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision decide.Decision) {
 	if decision.Suspend {
-		r.Metrics.suspended(scene.Batches, r.Clock.Now())
+		r.Metrics.suspended(&decision.Status, scene.Batches, r.Clock.Now())
 	}
 	r.reportHold(workload, scene, decision)
 	if decision.Lift {
@@ -161,7 +161,7 @@ func (r *Reconciler) openBatches(
 	number := decision.Status.LastChangePod
 	for _, pods := range checks[:min(len(checks), maxBatchesAtOnce)] {
 		number++
-		changePod, err := r.newChangePod(scene.kind, workload, number, pods)
+		changePod, err := r.newChangePod(scene.kind, workload, number, pods, decide.HasServerCheck(decision.Status.Verification))
 		if err != nil {
 			return opened, err
 		}
@@ -185,7 +185,7 @@ func (r *Reconciler) openBatches(
 }
 
 func (r *Reconciler) newChangePod(
-	kind workload.Kind, record *appv1alpha1.ChangeWorkload, number int64, pods []appv1alpha1.PodSummary,
+	kind workload.Kind, record *appv1alpha1.ChangeWorkload, number int64, pods []appv1alpha1.PodSummary, serverCheck bool,
 ) (*appv1alpha1.ChangePod, error) {
 	labels := workload.RecordLabels(kind, record.Spec.AppName, record.Spec.Reversion)
 	labels[appv1alpha1.LabelBatchOf] = decide.BatchOfLabel(record.UID, record.Spec.Release)
@@ -195,6 +195,7 @@ func (r *Reconciler) newChangePod(
 			ChangeWorkloadID: record.Name,
 			Release:          record.Spec.Release,
 			Order:            len(pods) == 0,
+			ServerCheck:      serverCheck,
 			PodInfos:         pods,
 		},
 	}

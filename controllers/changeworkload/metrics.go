@@ -76,9 +76,13 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	}
 	for _, mode := range []appv1alpha1.CheckMode{appv1alpha1.CheckObserve, appv1alpha1.CheckWarn, appv1alpha1.CheckEnforce} {
 		for checked, inconclusive := range inconclusiveReasons() {
+			skipped := appv1alpha1.ReasonNoPods
+			if checked == appv1alpha1.CheckServer {
+				skipped = appv1alpha1.ReasonCheckNotConfigured
+			}
 			for verdict, reason := range map[appv1alpha1.CheckVerdict]string{
 				appv1alpha1.CheckPass: appv1alpha1.ReasonCheckPassed, appv1alpha1.CheckFail: appv1alpha1.ReasonCheckFailed,
-				appv1alpha1.CheckInconclusive: inconclusive, appv1alpha1.CheckSkipped: appv1alpha1.ReasonNoPods,
+				appv1alpha1.CheckInconclusive: inconclusive, appv1alpha1.CheckSkipped: skipped,
 			} {
 				metrics.checks.WithLabelValues(string(checked), string(mode), string(verdict), reason)
 			}
@@ -94,7 +98,7 @@ func inconclusiveReasons() map[appv1alpha1.CheckType]string {
 		appv1alpha1.CheckPodHealth: appv1alpha1.ReasonCommonCause, appv1alpha1.CheckRule: appv1alpha1.ReasonEvaluationError,
 		appv1alpha1.CheckRatio: lowTraffic, appv1alpha1.CheckLatency: lowTraffic, appv1alpha1.CheckGauge: noData, appv1alpha1.CheckAlerts: noData,
 		appv1alpha1.CheckQuery: noData, appv1alpha1.CheckHTTP: plugin.ReasonUndecided, appv1alpha1.CheckCondition: plugin.ReasonConditionUnknown,
-		appv1alpha1.CheckJob: plugin.ReasonJobTimedOut,
+		appv1alpha1.CheckJob: plugin.ReasonJobTimedOut, appv1alpha1.CheckServer: appv1alpha1.ReasonServerUnavailable,
 	}
 }
 
@@ -109,8 +113,8 @@ func (m *Metrics) checked(result *appv1alpha1.CheckResult) {
 }
 
 // suspended measures a suspension after a verdict of the verifier; a verdict of a user has no time of arrival.
-func (m *Metrics) suspended(batches []appv1alpha1.ChangePod, now time.Time) {
-	if arrived := decide.FailureArrived(batches); !arrived.IsZero() {
+func (m *Metrics) suspended(status *appv1alpha1.ChangeWorkloadStatus, batches []appv1alpha1.ChangePod, now time.Time) {
+	if arrived := decide.FailureArrived(status, batches); !arrived.IsZero() {
 		m.suspension.Observe(max(now.Sub(arrived), 0).Seconds())
 	}
 }

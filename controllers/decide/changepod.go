@@ -43,6 +43,8 @@ type CheckFacts struct {
 	Awaited []AwaitedCheck
 	// Failed are their checks that pods of the batch failed, and that its status doesn't show yet.
 	Failed []appv1alpha1.CheckResult
+	// Unjudged reports whether no check decides any more what follows from the verdicts of the verifier.
+	Unjudged bool
 	// Since is when this process began to reconcile batches. Earlier delays are not the verifier's.
 	Since time.Time
 }
@@ -51,6 +53,7 @@ type CheckFacts struct {
 func FactsOf(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.ChangePod, of verifier.State) CheckFacts {
 	facts, own := CheckFacts{State: of, Due: AwaitsOrder(workload)}, changePod.Spec.Release
 	facts.BakedUntil, facts.Failed = bakedUntil(workload, changePod), ChecksFailed(workload, changePod)
+	facts.Unjudged = IsUnjudged(workload, changePod)
 	facts.Awaited = awaitedChecks(workload, facts.BakedUntil)
 	facts.Configured = of.Configured && (of.ChecksOrders || !changePod.Spec.Order)
 	order, isCurrent := workload.Status.Order, workload.Spec.Release == own
@@ -141,6 +144,7 @@ func AdvanceChangePod(changePod *appv1alpha1.ChangePod, facts CheckFacts, answer
 		next.step()
 	}
 	next.fail()
+	next.takeServerResults()
 	return concludeChangePod(changePod, next.status, now)
 }
 

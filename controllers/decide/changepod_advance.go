@@ -40,7 +40,7 @@ type advance struct {
 // step moves a batch that is not done along one of the edges of its phase, or leaves it in that phase.
 func (a *advance) step() {
 	ways := edgesOf(a.status.Status)
-	next := ways.after(a.answer.Verdict.Outcome)
+	next := ways.after(a.answer.Verdict.Outcome, a.batch.Spec.ServerCheck)
 	switch {
 	case ways.call == CallNone: // a user has written a final phase into the status
 		enter(&a.status, a.status.Status, a.now)
@@ -53,7 +53,7 @@ func (a *advance) step() {
 	case !a.facts.Configured && !a.facts.BakedUntil.IsZero():
 		a.baked()
 	case !a.facts.Configured:
-		a.excuse(ways.unchecked, appv1alpha1.ReasonCheckNotConfigured, "no AlterShield Server is configured: "+a.counted("passed"))
+		a.excuse(ways.unchecked, appv1alpha1.ReasonCheckNotConfigured, a.counted("no AlterShield Server is configured", "passed"))
 	case awaitsSteps(a.batch):
 		a.awaitSteps(ways)
 	case a.answer.Err == nil && next != "":
@@ -139,7 +139,7 @@ func (a *advance) await(ways edges) {
 }
 
 func (a *advance) switchedOff(ways edges) {
-	a.excuse(ways.unchecked, appv1alpha1.ReasonCheckSwitchedOff, a.facts.Name+" has switched its checks off: "+a.counted("passed"))
+	a.excuse(ways.unchecked, appv1alpha1.ReasonCheckSwitchedOff, a.counted(a.facts.Name+" has switched its checks off", "passed"))
 }
 
 // hold keeps a batch waiting for an unavailable verifier, and ends the check where the verifier refuses it.
@@ -185,12 +185,12 @@ func (a *advance) giveUp(last appv1alpha1.ChangePodPhase, reason, message string
 		a.release(last)
 		return
 	}
-	if !a.facts.FailClosed {
-		a.excuse(last, reason, message+": "+a.counted("passed"))
+	if !a.facts.FailClosed || a.isJudged() {
+		a.excuse(last, reason, a.counted(message, "passed"))
 		return
 	}
-	a.status.PodResults = resultsOf(a.batch, verifier.Verdict{Outcome: verifier.Fail, Reason: notCheckedByPolicy + message})
-	a.excuse(last, reason, message+": "+a.counted("failed"))
+	a.status.PodResults = resultsOf(a.batch, a.status.PodResults, verifier.Verdict{Outcome: verifier.Fail, Reason: notCheckedByPolicy + message})
+	a.excuse(last, reason, a.counted(message, "failed"))
 }
 
 // release ends the check of a batch whose release has ended.
@@ -204,13 +204,19 @@ func (a *advance) excuse(last appv1alpha1.ChangePodPhase, reason, message string
 	enter(&a.status, last, a.now)
 }
 
-// counted returns how a check that could not be made counts.
-func (a *advance) counted(how string) string {
-	if a.batch.Spec.Order {
-		return "the change order counts as " + how
+// counted returns why a check could not be made, and how it counts where no check of a VerificationPolicy decides that.
+func (a *advance) counted(why, how string) string {
+	switch {
+	case a.isJudged():
+		return why
+	case a.batch.Spec.Order:
+		return why + ": the change order counts as " + how
 	}
-	return "the pods count as " + how
+	return why + ": the pods count as " + how
 }
+
+// isJudged reports whether checks of VerificationPolicies decide what follows from the verdict of the verifier.
+func (a *advance) isJudged() bool { return a.batch.Spec.ServerCheck && !a.facts.Unjudged }
 
 func hasEnded(state appv1alpha1.OrderState) bool {
 	return state == appv1alpha1.OrderSuccess || state == appv1alpha1.OrderRollback || state == appv1alpha1.OrderCancel

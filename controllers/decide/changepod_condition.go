@@ -61,7 +61,10 @@ func changePodVerified(changePod *appv1alpha1.ChangePod) metav1.Condition {
 		verified.Reason, verified.Message = progressOf(changePod, known)
 	case changePod.Status.Message == string(appv1alpha1.ChangePodPostFinish):
 		verified.Reason, verified.Message = appv1alpha1.ReasonPodsPassed, "no pod failed"
-		if changePod.Spec.Order {
+		switch {
+		case FailedAtServer(changePod):
+			verified.Message = "a bad verdict of AlterShield Server, in serverResults, fails nothing by the checks of VerificationPolicies"
+		case changePod.Spec.Order:
 			verified.Message = "the " + changeOrder + " passed"
 		}
 	case known != nil && known.Status != metav1.ConditionFalse:

@@ -93,7 +93,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	status.LastChangePod = max(status.LastChangePod, seen.LastNumber)
 	var decision Decision
 	checkAgain := verify(&status, workload, seen, now)
-	tally := count(seen, unpassed(&status, seen.Batches))
+	tally := count(seen, unpassed(&status, seen.checked()))
 	seen.Fault = faultOf(&status, seen)
 	failed := len(tally.failed) > 0 || seen.Fault != ""
 	if seen.Freeze.Pass != nil {

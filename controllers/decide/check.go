@@ -46,16 +46,23 @@ func nextPhase(changePod *appv1alpha1.ChangePod, delivery verifier.Delivery) app
 	if delivery.CheckID == "" || delivery.CheckID != changePod.Status.ChangePodID || delivery.Stage != ways.stage {
 		return ""
 	}
-	return ways.after(delivery.Verdict.Outcome)
+	return ways.after(delivery.Verdict.Outcome, changePod.Spec.ServerCheck)
 }
 
-// conclude moves the status of a batch to the phase next after a verdict. At the end of the check the pods get the verdict. That of an order
-// waits for the last step between its stages, without a deadline.
+// conclude moves the status of a batch to the phase next after a verdict. At the end of the check the pods get the verdict; a bad one that is
+// left to checks is kept at once, and fails none of them. That of an order waits for the last step between its stages, without a deadline.
 func conclude(
 	status *appv1alpha1.ChangePodStatus, batch *appv1alpha1.ChangePod, verdict verifier.Verdict, next appv1alpha1.ChangePodPhase, now time.Time,
 ) {
-	if edgesOf(next).call == CallNone {
-		status.PodResults = resultsOf(batch, verdict)
+	isOver := edgesOf(next).call == CallNone
+	if batch.Spec.ServerCheck {
+		if isOver || verdict.Outcome == verifier.Fail {
+			status.ServerResults = resultsOf(batch, status.ServerResults, verdict)
+		}
+		verdict = verifier.Verdict{Outcome: verifier.Pass}
+	}
+	if isOver {
+		status.PodResults = resultsOf(batch, status.PodResults, verdict)
 	}
 	enter(status, next, now)
 	if batch.Spec.Order {
@@ -89,13 +96,14 @@ func Awaits(changePod *appv1alpha1.ChangePod, stage appv1alpha1.CheckStage) bool
 // notCheckedByPolicy is the start of the message of a pod that failed because it was not checked.
 const notCheckedByPolicy = "not checked, and the failure policy is fail: "
 
-// resultsOf returns the results of the pods of a batch after a verdict. A pod that a user failed meanwhile stays failed.
-func resultsOf(changePod *appv1alpha1.ChangePod, verdict verifier.Verdict) []appv1alpha1.PodSummary {
+// resultsOf returns the results of the pods of a batch after a verdict, given those that are known. A pod that failed stays failed, such as by
+// a user meanwhile.
+func resultsOf(changePod *appv1alpha1.ChangePod, known []appv1alpha1.PodSummary, verdict verifier.Verdict) []appv1alpha1.PodSummary {
 	own, byHand := map[string]appv1alpha1.PodSummary{}, map[string]appv1alpha1.PodSummary{}
 	for _, pod := range verdict.Pods {
 		own[pod.Pod] = pod
 	}
-	for _, result := range changePod.Status.PodResults {
+	for _, result := range known {
 		if result.Verdict == appv1alpha1.VerdictUnpass && !strings.HasPrefix(result.Message, notCheckedByPolicy) {
 			byHand[result.Pod] = result
 		}
@@ -107,7 +115,7 @@ func resultsOf(changePod *appv1alpha1.ChangePod, verdict verifier.Verdict) []app
 		if verdict.Outcome == verifier.Fail {
 			pod.Verdict, pod.Message = appv1alpha1.VerdictUnpass, shortText(verdict.Reason)
 		}
-		if result, known := own[pod.Pod]; known {
+		if result, found := own[pod.Pod]; found {
 			pod.Verdict, pod.Message = result.Verdict, shortText(result.Message)
 		}
 		if result, failed := byHand[pod.Pod]; failed {
@@ -116,7 +124,7 @@ func resultsOf(changePod *appv1alpha1.ChangePod, verdict verifier.Verdict) []app
 		}
 		results = append(results, pod)
 	}
-	for _, result := range changePod.Status.PodResults {
+	for _, result := range known {
 		if _, unknown := byHand[result.Pod]; unknown && len(results) < appv1alpha1.MaxStatusPods {
 			results = append(results, result)
 			delete(byHand, result.Pod)

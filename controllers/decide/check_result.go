@@ -19,6 +19,7 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -108,7 +109,7 @@ func concludeChecks(status *appv1alpha1.ChangeWorkloadStatus, now time.Time) {
 }
 
 // unpassed returns the pods that failed enforced checks and whose batches don't show it yet. They count at once.
-func unpassed(status *appv1alpha1.ChangeWorkloadStatus, batches []appv1alpha1.ChangePod) []appv1alpha1.CheckedPod {
+func unpassed(status *appv1alpha1.ChangeWorkloadStatus, checked iter.Seq[*appv1alpha1.ChangePod]) []appv1alpha1.CheckedPod {
 	var pods []appv1alpha1.CheckedPod
 	for i := range status.Checks {
 		result := &status.Checks[i]
@@ -116,7 +117,11 @@ func unpassed(status *appv1alpha1.ChangeWorkloadStatus, batches []appv1alpha1.Ch
 			continue
 		}
 		for _, pod := range result.Pods {
-			if !slices.ContainsFunc(batches, func(batch appv1alpha1.ChangePod) bool { return showsFailure(&batch, result, pod.UID) }) {
+			shown := false
+			for batch := range checked {
+				shown = shown || showsFailure(batch, result, pod.UID)
+			}
+			if !shown {
 				pods = append(pods, pod)
 			}
 		}

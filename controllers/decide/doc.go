@@ -36,5 +36,7 @@ limitations under the License.
 // accepted the call, the verdict of the stage is known, or the check ended without one because it is not wanted, the verifier refused
 // it, or the deadline has passed. A call that is not accepted leaves the batch in its phase until the deadline.
 //
+// With spec.serverCheck, checks of VerificationPolicies decide what follows from a fail: it is in status.serverResults, and that of PRE leads to PostWait.
+//
 // The check of an order, of a release in steps as a whole, is a ChangePod without pods. It waits in PostWait for the last step, without a deadline.
 package decide

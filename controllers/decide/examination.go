@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"iter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/podhealth"
+	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
 // examination makes the checks of a release at a time.
@@ -37,7 +39,10 @@ type examination struct {
 	kind string
 	// bakes are when the bakes of the batches end that may wait for a check.
 	bakes []time.Time
-	now   time.Time
+	// checked are the batches of the release and the check of its order, server is the state of their verifier.
+	checked iter.Seq[*appv1alpha1.ChangePod]
+	server  verifier.State
+	now     time.Time
 }
 
 // makeCheck makes one check, and merges what it finds with its result. Pods are added to those that failed.
@@ -55,7 +60,8 @@ func (e *examination) makeCheck(
 	if result.Verdict != appv1alpha1.CheckPass { // a source that is away later takes no verdict back
 		found = e.fallBack(check, found)
 	}
-	isAway := hasLooks(check.Type) && result.Verdict == appv1alpha1.CheckPass && found.Verdict == appv1alpha1.CheckInconclusive
+	isAway := hasLooks(check.Type) && result.Verdict == appv1alpha1.CheckPass && found.Verdict == appv1alpha1.CheckInconclusive ||
+		found.Verdict == appv1alpha1.CheckSkipped && result.Verdict != appv1alpha1.CheckPending
 	switch {
 	case result.Verdict == appv1alpha1.CheckFail:
 		if found.Verdict == appv1alpha1.CheckFail && result.Mode == mode {
@@ -96,7 +102,7 @@ func (e *examination) fallBack(check *appv1alpha1.VerificationCheck, found check
 	if found.Broken {
 		fails = check.OnError == appv1alpha1.FallbackFail
 	}
-	if found.Verdict != appv1alpha1.CheckInconclusive || !fails {
+	if found.Verdict != appv1alpha1.CheckInconclusive || !fails || check.Type == appv1alpha1.CheckServer { // which fails the pods of its batches
 		return found
 	}
 	return measure.Failed(e.seen.Pods, found.Reason, found.Message)
@@ -107,6 +113,8 @@ func (e *examination) find(policy *appv1alpha1.AppliedPolicy, check *appv1alpha1
 	terms := termsOf(policy, e.workload, e.now)
 	terms.Ended = terms.Ended || ended
 	switch {
+	case check.Type == appv1alpha1.CheckServer: // which checks workloads without such pods, too
+		return e.judgeServer(check)
 	case e.seen.Pods == nil:
 		return checks.Finding{
 			Verdict: appv1alpha1.CheckSkipped, Reason: appv1alpha1.ReasonNoPods, Message: "a " + e.kind + " has no pods that keep running",

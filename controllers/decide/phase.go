@@ -82,12 +82,13 @@ func edgesOf(phase appv1alpha1.ChangePodPhase) edges {
 	return edges{}
 }
 
-// after returns the phase that a verdict of the stage leads to.
-func (e edges) after(outcome verifier.Outcome) appv1alpha1.ChangePodPhase {
-	switch outcome {
-	case verifier.Pass:
+// after returns the phase that a verdict of the stage leads to. A fail before the batch doesn't end its check where checks of VerificationPolicies
+// decide what follows from it.
+func (e edges) after(outcome verifier.Outcome, serverCheck bool) appv1alpha1.ChangePodPhase {
+	switch {
+	case outcome == verifier.Pass, outcome == verifier.Fail && serverCheck && e.call == CallAskPre:
 		return e.pass
-	case verifier.Fail:
+	case outcome == verifier.Fail:
 		return e.fail
 	}
 	return ""

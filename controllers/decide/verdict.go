@@ -71,11 +71,12 @@ func Judge(changePod *appv1alpha1.ChangePod) Judgement {
 	return judgement
 }
 
-// FailureArrived returns the arrival of the last verdict that failed one of these batches, zero where no verifier gave one.
-func FailureArrived(batches []appv1alpha1.ChangePod) time.Time {
+// FailureArrived returns the arrival of the last verdict that failed one of these batches of a release, zero where no verifier gave one.
+func FailureArrived(status *appv1alpha1.ChangeWorkloadStatus, batches []appv1alpha1.ChangePod) time.Time {
 	var arrived time.Time
 	for i := range batches {
-		if at := batches[i].Status.VerdictTime; at != nil && at.After(arrived) && len(Judge(&batches[i]).Failed) > 0 {
+		batch := &batches[i]
+		if at := batch.Status.VerdictTime; at != nil && at.After(arrived) && (len(Judge(batch).Failed) > 0 || failedByServer(status, batch)) {
 			arrived = at.Time
 		}
 	}

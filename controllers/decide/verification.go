@@ -87,7 +87,10 @@ func verify(
 		return 0
 	}
 	loosen(status.Verification, seen.Verification.Policies)
-	known, of := status.Checks, examination{workload, status.Verification, seen.Verification, seen.Kind, bakesOf(status, seen.Batches), now}
+	known, of := status.Checks, examination{
+		workload: workload, verification: status.Verification, seen: seen.Verification, kind: seen.Kind, bakes: bakesOf(status, seen.Batches),
+		checked: seen.checked(), server: seen.Verifier, now: now,
+	}
 	status.Checks = nil
 	for i := range status.Verification.Policies {
 		policy, first := &status.Verification.Policies[i], len(status.Checks)

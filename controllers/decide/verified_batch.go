@@ -54,8 +54,10 @@ func bakeOf(status *appv1alpha1.ChangeWorkloadStatus) (seconds int32) {
 	for i := range status.Verification.Policies {
 		policy := &status.Verification.Policies[i]
 		undecided := slices.ContainsFunc(policy.Checks, func(check appv1alpha1.VerificationCheck) bool {
-			enforced := LowerMode(policy.Mode, check.Mode) == appv1alpha1.CheckEnforce
-			return enforced && (holds(policy, &check) || storedResult(status.Checks, policy, &check, time.Time{}).Verdict != appv1alpha1.CheckPass)
+			if LowerMode(policy.Mode, check.Mode) != appv1alpha1.CheckEnforce || check.Type == appv1alpha1.CheckServer { // which has its own time
+				return false
+			}
+			return holds(policy, &check) || storedResult(status.Checks, policy, &check, time.Time{}).Verdict != appv1alpha1.CheckPass
 		})
 		if undecided {
 			seconds = max(seconds, policy.BakeSeconds)
@@ -87,7 +89,7 @@ func ChecksFailed(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.C
 }
 
 func inBatch(changePod *appv1alpha1.ChangePod, pod appv1alpha1.CheckedPod) bool {
-	return slices.ContainsFunc(changePod.Spec.PodInfos, func(summary appv1alpha1.PodSummary) bool {
+	return slices.ContainsFunc(CheckedBy(changePod), func(summary appv1alpha1.PodSummary) bool {
 		return summary.Pod == pod.Pod && summary.UID == pod.UID
 	})
 }
@@ -120,13 +122,10 @@ func (a *advance) show(failed appv1alpha1.CheckResult) {
 func withFailed(
 	results []appv1alpha1.PodSummary, batch *appv1alpha1.ChangePod, pod appv1alpha1.CheckedPod, by string,
 ) []appv1alpha1.PodSummary {
-	at := slices.IndexFunc(results, func(result appv1alpha1.PodSummary) bool { return result.Pod == pod.Pod && isSame(result.UID, pod.UID) })
-	if at < 0 {
-		own := slices.IndexFunc(batch.Spec.PodInfos, func(summary appv1alpha1.PodSummary) bool { return summary.UID == pod.UID })
-		results, at = append(results, batch.Spec.PodInfos[own]), len(results)
-	}
-	results[at].Verdict, results[at].Message = appv1alpha1.VerdictUnpass, shortText(pod.Message+" (VerificationPolicy "+by+")")
-	return results
+	own := CheckedBy(batch)
+	failed := own[slices.IndexFunc(own, func(summary appv1alpha1.PodSummary) bool { return summary.UID == pod.UID })]
+	failed.Verdict, failed.Message = appv1alpha1.VerdictUnpass, shortText(pod.Message+" (VerificationPolicy "+by+")")
+	return withUnpassed(results, failed)
 }
 
 // bakes reports whether VerificationPolicies check the batch before it may pass.
@@ -175,5 +174,6 @@ func (a *advance) endBake() {
 
 // baked ends the check of a batch that is checked by VerificationPolicies alone.
 func (a *advance) baked() {
-	conclude(&a.status, a.batch, verifier.Verdict{Outcome: verifier.Pass}, appv1alpha1.ChangePodPostFinish, a.now)
+	a.status.PodResults = resultsOf(a.batch, a.status.PodResults, verifier.Verdict{Outcome: verifier.Pass})
+	enter(&a.status, appv1alpha1.ChangePodPostFinish, a.now)
 }

@@ -58,11 +58,10 @@ func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object
 		})
 		for i := range list.Items {
 			policy := &list.Items[i]
-			selection := Selection(policy)
-			if len(selection.Problems(r.Namespace)) > 0 || !freeze.Selects(policy.Spec.Workloads, kind, object) {
+			if len(Problems(policy, r.Namespace)) > 0 || !freeze.Selects(policy.Spec.Workloads, kind, object) {
 				continue
 			}
-			concerned, err := selection.HasNamespace(ctx, r.Client, own)
+			concerned, err := Selection(policy).HasNamespace(ctx, r.Client, own)
 			if err != nil {
 				return nil, err
 			}
@@ -72,6 +71,21 @@ func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object
 		}
 	}
 	return found, nil
+}
+
+// Problems returns why a policy concerns no workload, each with its place; none if it is usable.
+func Problems(policy *appv1alpha1.VerificationPolicy, operatorNamespace string) []string {
+	problems := Selection(policy).Problems(operatorNamespace)
+	if policy.Namespace == operatorNamespace {
+		return problems
+	}
+	for i := range policy.Spec.Checks {
+		// Without such a check every bad verdict counts, so that one in a lower mode would loosen what the platform has set up.
+		if policy.Spec.Checks[i].Type == appv1alpha1.CheckServer {
+			problems = append(problems, fmt.Sprintf("spec.checks[%d].type: only a VerificationPolicy in namespace %s may have checks of the type Server", i, operatorNamespace))
+		}
+	}
+	return problems
 }
 
 // Selection returns how a policy selects workloads.

@@ -157,7 +157,7 @@ func Status(
 		Message:            "the checks of the policy are made",
 		ObservedGeneration: policy.Generation, LastTransitionTime: metav1.NewTime(now),
 	}
-	if unusable := verification.Selection(policy).Problems(operatorNamespace); len(unusable) > 0 {
+	if unusable := verification.Problems(policy, operatorNamespace); len(unusable) > 0 {
 		ready.Status, ready.Reason = metav1.ConditionFalse, appv1alpha1.ReasonPolicyInvalid
 		ready.Message = "the policy concerns no workload: " + strings.Join(unusable, "; ")
 	} else if len(problems) > 0 {

@@ -49,7 +49,7 @@ func (v *Validator) Handle(_ context.Context, request review.Request) review.Res
 	}
 	policy.Namespace = request.Namespace
 	selection := verification.Selection(&policy)
-	if problems := append(selection.Problems(v.Namespace), problems(&policy, v.Rules)...); len(problems) > 0 {
+	if problems := append(verification.Problems(&policy, v.Namespace), problems(&policy, v.Rules)...); len(problems) > 0 {
 		return review.Denied(fmt.Sprintf("VerificationPolicy %s: %s", policy.Name, strings.Join(problems, "; ")))
 	}
 	return review.Allowed("").WithWarnings(append(selection.Advice(policy.Name, v.Namespace, v.Kinds.Snapshot()), advice(&policy, v.Namespace)...)...)

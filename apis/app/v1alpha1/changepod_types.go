@@ -37,6 +37,10 @@ type ChangePodSpec struct {
 	// order indicates that the check is of the whole release: its stage PRE comes before the first pod, its stage POST after the last step.
 	// +optional
 	Order bool `json:"order,omitempty"`
+	// serverCheck indicates that checks of VerificationPolicies, of the type Server, decide what follows from the verdicts of AlterShield Server:
+	// these come into status.serverResults.
+	// +optional
+	ServerCheck bool `json:"serverCheck,omitempty"`
 	// podInfos are the pods of the batch. That of an order has none.
 	// +kubebuilder:validation:MaxItems=500
 	// +listType=atomic
@@ -60,6 +64,12 @@ type ChangePodStatus struct {
 	// +listType=atomic
 	// +optional
 	PodResults []PodSummary `json:"podResults,omitempty"`
+	// serverResults lists the verdict of AlterShield Server on each pod, or on the "change order", where spec.serverCheck is true. A pod that failed
+	// stays failed. It counts as podResults show it.
+	// +kubebuilder:validation:MaxItems=500
+	// +listType=atomic
+	// +optional
+	ServerResults []PodSummary `json:"serverResults,omitempty"`
 	// checks are the checks of VerificationPolicies that pods of the batch failed, at most 8. Each pod fails once: a verdict in podResults
 	// that a user sets to pass afterwards stands.
 	// +kubebuilder:validation:MaxItems=8

@@ -18,7 +18,7 @@ package v1alpha1
 
 // CheckType is what a check looks at.
 //
-// +kubebuilder:validation:Enum=PodHealth;Rule;Ratio;Latency;Gauge;Alerts;Query;HTTP;Condition;Job
+// +kubebuilder:validation:Enum=PodHealth;Rule;Ratio;Latency;Gauge;Alerts;Query;HTTP;Condition;Job;Server
 type CheckType string
 
 const (
@@ -42,6 +42,8 @@ const (
 	CheckCondition CheckType = "Condition"
 	// CheckJob runs a script.
 	CheckJob CheckType = "Job"
+	// CheckServer takes the verdicts of AlterShield Server.
+	CheckServer CheckType = "Server"
 )
 
 // PodSignal is a trouble that the status of a pod shows.
@@ -123,6 +125,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.job) == (self.type == 'Job')",message="job is needed for type Job, and for it only"
 // +kubebuilder:validation:XValidation:rule="has(self.timeoutSeconds) == (has(self.onInconclusive) && self.onInconclusive == 'Hold')",message="timeoutSeconds is needed with onInconclusive: Hold, and only with it"
 // +kubebuilder:validation:XValidation:rule="has(self.onTimeout) == (has(self.onInconclusive) && self.onInconclusive == 'Hold')",message="onTimeout is needed with onInconclusive: Hold, and only with it"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Server' || !has(self.onInconclusive) || self.onInconclusive != 'Hold'",message="onInconclusive: Hold isn't for type Server: each batch waits for the server anyway"
 type VerificationCheck struct {
 	// name identifies the check in its policy.
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
@@ -130,7 +133,8 @@ type VerificationCheck struct {
 	Name string `json:"name"`
 	// type is what the check looks at: PodHealth for the status of the pods, Rule for an expression over them, Ratio for counters, Latency for
 	// the time of requests, Gauge for a value of each pod, Alerts for those that fire, Query for one of PromQL,
-	// HTTP for a plug-in, Condition for a condition of an object, Job for a script.
+	// HTTP for a plug-in, Condition for a condition of an object, Job for a script, Server for the verdicts of AlterShield Server on the batches.
+	// A policy with a check of the type Server has to be in the namespace of the operator.
 	Type CheckType `json:"type"`
 	// mode is what follows if the check fails. It may be lower than that of the policy, in the order Observe, Warn, Enforce; a higher
 	// one has no effect.
@@ -150,7 +154,7 @@ type VerificationCheck struct {
 	// +optional
 	OnTimeout CheckFallback `json:"onTimeout,omitempty"`
 	// onError is what follows if the check can't be made, such as that its source doesn't answer until its end: Pass by default, or Fail.
-	// Without it, onInconclusive: Hold holds then, too.
+	// Without it, onInconclusive: Hold holds then, too, and for a check of the type Server the flag --altershield-failure-policy decides.
 	// +optional
 	OnError CheckFallback `json:"onError,omitempty"`
 	// podHealth configures a check of the type PodHealth.

@@ -596,6 +596,11 @@ func (in *ChangePodStatus) DeepCopyInto(out *ChangePodStatus) {
 		*out = make([]PodSummary, len(*in))
 		copy(*out, *in)
 	}
+	if in.ServerResults != nil {
+		in, out := &in.ServerResults, &out.ServerResults
+		*out = make([]PodSummary, len(*in))
+		copy(*out, *in)
+	}
 	if in.Checks != nil {
 		in, out := &in.Checks, &out.Checks
 		*out = make([]CheckResult, len(*in))

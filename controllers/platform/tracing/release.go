@@ -72,7 +72,7 @@ func Outcome(workload *appv1alpha1.ChangeWorkload) string {
 func StatusSpans(before, after *appv1alpha1.ChangeWorkload, annotations map[string]string, batches []appv1alpha1.ChangePod, now time.Time) []Span {
 	spans := decidedSpans(before, after, now)
 	if isSuspended(after) && !isSuspended(before) {
-		spans = append(spans, suspension(ReleaseOf(after), batches, now))
+		spans = append(spans, suspension(after, batches, now))
 	}
 	if outcome := Outcome(after); outcome != "" && Outcome(before) == "" {
 		spans = append(spans, root(after, outcome, admittedAt(after, annotations), now))
@@ -171,8 +171,8 @@ func RecordSpan(release Release, annotations map[string]string, now time.Time) [
 }
 
 // suspension returns the span of a suspension, which begins when the failing verdict arrived. A verdict set by hand has no time.
-func suspension(release Release, batches []appv1alpha1.ChangePod, now time.Time) Span {
-	start := decide.FailureArrived(batches)
+func suspension(workload *appv1alpha1.ChangeWorkload, batches []appv1alpha1.ChangePod, now time.Time) Span {
+	release, start := ReleaseOf(workload), decide.FailureArrived(&workload.Status, batches)
 	if start.IsZero() {
 		start = now
 	}
