@@ -33,16 +33,17 @@ func TestChecksAreCountedFromZero(t *testing.T) {
 	metrics, err := NewMetrics(prometheus.NewRegistry())
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, mode := range []string{"Observe", "Warn", "Enforce"} {
-		for verdict, reason := range map[string]string{
-			"Pass": "CheckPassed", "Fail": "CheckFailed", "Inconclusive": "CommonCause", "Skipped": "NoPods",
+		for _, row := range []struct{ check, verdict, reason string }{
+			{"PodHealth", "Pass", "CheckPassed"}, {"PodHealth", "Fail", "CheckFailed"}, {"PodHealth", "Inconclusive", "CommonCause"}, {"PodHealth", "Skipped", "NoPods"},
+			{"Server", "Pass", "CheckPassed"}, {"Server", "Fail", "CheckFailed"}, {"Server", "Inconclusive", "ServerUnavailable"}, {"Server", "Skipped", "CheckNotConfigured"},
 		} {
-			t.Run(fmt.Sprintf("%s %s", mode, verdict), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %s %s", row.check, mode, row.verdict), func(t *testing.T) {
 				g, before := NewWithT(t), testutil.CollectAndCount(metrics.checks)
-				counter := metrics.checks.With(prometheus.Labels{"type": "PodHealth", "mode": mode, "verdict": verdict, "reason": reason})
+				counter := metrics.checks.With(prometheus.Labels{"type": row.check, "mode": mode, "verdict": row.verdict, "reason": row.reason})
 				g.Expect(testutil.CollectAndCount(metrics.checks)).To(Equal(before), "the counter was there")
 				g.Expect(testutil.ToFloat64(counter)).To(BeZero())
 				metrics.checked(&appv1alpha1.CheckResult{
-					Type: "PodHealth", Mode: appv1alpha1.CheckMode(mode), Verdict: appv1alpha1.CheckVerdict(verdict), Reason: reason,
+					Type: appv1alpha1.CheckType(row.check), Mode: appv1alpha1.CheckMode(mode), Verdict: appv1alpha1.CheckVerdict(row.verdict), Reason: row.reason,
 				})
 				g.Expect(testutil.ToFloat64(counter)).To(Equal(1.0))
 			})

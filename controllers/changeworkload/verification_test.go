@@ -189,6 +189,36 @@ func TestReconcileEndsALookAtMetricsThatCantBeRead(t *testing.T) {
 	g.Expect(found.Status.Checks[0].Reason).To(Equal("SourceMissing"))
 }
 
+func TestReconcileOpensBatchesForACheckOfTheServer(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(*appv1alpha1.VerificationPolicy)
+		judged bool
+	}{
+		"of the platform": {func(policy *appv1alpha1.VerificationPolicy) {
+			policy.Namespace, policy.Spec.NamespaceSelector = "altershieldoperator-system", &metav1.LabelSelector{}
+		}, true},
+		"that the namespace may not have": {func(*appv1alpha1.VerificationPolicy) {}, false},
+		"of another type": {func(policy *appv1alpha1.VerificationPolicy) {
+			policy.Spec.Checks[0].Type = appv1alpha1.CheckPodHealth
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			record, policy := recordAt(2, version, "", ""), judged()
+			record.Status.ObservedRelease = 0
+			policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "server", Type: appv1alpha1.CheckServer}}
+			row.change(policy)
+			p := newPlane(t, append(sleepOf(2), record, policy, finishedPod(1)), nil)
+			p.reconcile()
+			p.reconcile()
+			var batches appv1alpha1.ChangePodList
+			g.Expect(p.api.List(t.Context(), &batches)).To(Succeed())
+			g.Expect(batches.Items).To(HaveLen(1))
+			g.Expect(batches.Items[0].Spec.ServerCheck).To(Equal(row.judged))
+		})
+	}
+}
+
 func TestReconcileReportsAHoldAndItsTimeout(t *testing.T) {
 	g := NewWithT(t)
 	record, policy := recordAt(2, version, "Running", "Verifying"), judged()

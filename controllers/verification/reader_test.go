@@ -59,6 +59,11 @@ func created(seconds int64) option {
 	}
 }
 
+// ofServer has a policy judge the verdicts of the server.
+func ofServer(policy *appv1alpha1.VerificationPolicy) {
+	policy.Spec.Checks = []appv1alpha1.VerificationCheck{{Name: "pods", Type: "PodHealth"}, {Name: "server", Type: "Server"}}
+}
+
 // web is the workload of the tests.
 var web = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: map[string]string{"app": "web"}}}
 
@@ -67,14 +72,16 @@ func TestReaderFindsEveryPolicyOfAWorkload(t *testing.T) {
 		policies []client.Object
 		found    []string
 	}{
-		"none":                          {},
-		"one of all workloads":          {[]client.Object{policy("shop", "a")}, []string{"shop/a"}},
-		"none of another namespace":     {[]client.Object{policy("bar", "a")}, nil},
-		"none of the operator's own":    {[]client.Object{policy("system", "a")}, nil},
-		"the platform's":                {[]client.Object{policy("system", "a", across("prod"))}, []string{"system/a"}},
-		"none of other namespaces":      {[]client.Object{policy("system", "a", across("dev"))}, nil},
-		"none that may not select some": {[]client.Object{policy("shop", "a", across("prod"))}, nil},
-		"none of other workloads":       {[]client.Object{policy("shop", "a", of(appv1alpha1.WorkloadSelector{Kind: "Deployment.apps", Name: "api"}))}, nil},
+		"none":                                          {},
+		"one of all workloads":                          {[]client.Object{policy("shop", "a")}, []string{"shop/a"}},
+		"none of another namespace":                     {[]client.Object{policy("bar", "a")}, nil},
+		"none of the operator's own":                    {[]client.Object{policy("system", "a")}, nil},
+		"the platform's":                                {[]client.Object{policy("system", "a", across("prod"))}, []string{"system/a"}},
+		"none of other namespaces":                      {[]client.Object{policy("system", "a", across("dev"))}, nil},
+		"none that may not select some":                 {[]client.Object{policy("shop", "a", across("prod"))}, nil},
+		"none of other workloads":                       {[]client.Object{policy("shop", "a", of(appv1alpha1.WorkloadSelector{Kind: "Deployment.apps", Name: "api"}))}, nil},
+		"none that may not loosen what the server says": {[]client.Object{policy("shop", "a", ofServer)}, nil},
+		"the platform's of what the server says":        {[]client.Object{policy("system", "a", across("prod"), ofServer)}, []string{"system/a"}},
 		"the platform's first, then the oldest": {
 			[]client.Object{policy("shop", "a", created(3)), policy("shop", "b", created(2)), policy("system", "c", created(4), across("prod"))},
 			[]string{"system/c", "shop/b", "shop/a"},

@@ -91,6 +91,11 @@ func TestValidator(t *testing.T) {
 			query(&spec.Checks[0])
 			spec.NamespaceSelector = &metav1.LabelSelector{}
 		}), "", nil},
+		{"the server", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) { spec.Checks[0].Type = "Server" }),
+			"VerificationPolicy careful: spec.checks[0].type: only a VerificationPolicy in namespace altershieldoperator-system may have checks of the type Server", nil},
+		{"the server of the platform", system, with(func(spec *appv1alpha1.VerificationPolicySpec) {
+			spec.Checks[0].Type, spec.NamespaceSelector = "Server", &metav1.LabelSelector{}
+		}), "", nil},
 		{"a failWhen", "shop", with(func(spec *appv1alpha1.VerificationPolicySpec) {
 			spec.FailWhen = "checks.pods == 'Fail' && checks.own != 'Pass'"
 		}), "", nil},

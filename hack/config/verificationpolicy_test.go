@@ -56,6 +56,8 @@ func TestVerificationPoliciesAreRefused(t *testing.T) {
 		"with a job of odd variables":    {`type: Job, job: {image: a, env: [{name: "A=B"}]}`, "name in body should match"},
 		"with a job of a long script":    {`type: Job, job: {image: a, command: [` + strings.Repeat("a", 4096) + `, b]}`, "command has at most 4096 characters in all"},
 		"with a job of long arguments":   {`type: Job, job: {image: a, args: [` + strings.Repeat("a", 4096) + `, b]}`, "args have at most 4096 characters in all"},
+		"with the server":                {`type: Server, onError: Fail, onInconclusive: Fail`, ""},
+		"with a hold for the server":     {`type: Server, onInconclusive: Hold, timeoutSeconds: 60, onTimeout: Pass`, "onInconclusive: Hold isn't for type Server: each batch waits for the server anyway"},
 		"with an unknown fallback":       {`type: PodHealth, onError: Hold`, `Unsupported value: "Hold": supported values: "Pass", "Fail"`},
 		"with a hold":                    {`type: PodHealth, onInconclusive: Hold, timeoutSeconds: 86400, onTimeout: Fail`, ""},
 		"with a hold of no time":         {`type: PodHealth, onInconclusive: Hold, onTimeout: Pass`, "timeoutSeconds is needed with onInconclusive: Hold, and only with it"},

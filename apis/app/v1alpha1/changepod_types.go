@@ -65,7 +65,7 @@ type ChangePodStatus struct {
 	// +optional
 	PodResults []PodSummary `json:"podResults,omitempty"`
 	// serverResults lists the verdict of AlterShield Server on each pod, or on the "change order", where spec.serverCheck is true. A pod that failed
-	// stays failed. It counts as podResults show it.
+	// stays failed. What counts is in podResults.
 	// +kubebuilder:validation:MaxItems=500
 	// +listType=atomic
 	// +optional

@@ -69,6 +69,8 @@ func checkSpan(release Release, after *appv1alpha1.ChangePod, stage appv1alpha1.
 func verdictOf(batch *appv1alpha1.ChangePod) string {
 	failed := len(decide.Judge(batch).Failed) > 0
 	switch message := appv1alpha1.ChangePodPhase(batch.Status.Message); {
+	case decide.FailedAtServer(batch): // whatever follows from it
+		return string(appv1alpha1.VerdictUnpass)
 	case batch.Status.Status == appv1alpha1.ChangePodPostWait, message == appv1alpha1.ChangePodPostFinish && !failed:
 		return string(appv1alpha1.VerdictPass)
 	case message == appv1alpha1.ChangePodPostFinish, message == appv1alpha1.ChangePodPreFailed:

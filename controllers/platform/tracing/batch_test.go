@@ -50,6 +50,11 @@ func TestBatchSpansAreOneForTheBatchAndOneForEachWait(t *testing.T) {
 		{"PRE fails", preSubmitted, batch("", done("PreFailed", "PodsFailed"), failed), []string{
 			"check PRE 10:00:03 10:00:09.5 altershield.verdict=unpass ERROR the check failed",
 			bad + "PreFailed altershield.batch.reason=PodsFailed ERROR pods failed their check"}},
+		{"PRE fails, which a check judges", preSubmitted, batch("PostWait", atServer), []string{
+			"check PRE 10:00:03 10:00:09.5 altershield.verdict=unpass ERROR the check failed"}},
+		{"POST fails, which a check judges", postSubmitted, batch("", done("PostFinish", "PodsPassed"), atServer), []string{
+			"check POST 10:00:06 10:00:09.5 altershield.verdict=unpass ERROR the check failed",
+			passed + "PostFinish altershield.batch.reason=PodsPassed"}},
 		{"PRE gives no verdict", preSubmitted, batch("", done("PreTimeout", "CheckTimeout")), []string{
 			"check PRE 10:00:03 10:00:09.5 altershield.verdict=none",
 			passed + "PreTimeout altershield.batch.reason=CheckTimeout"}},

@@ -100,6 +100,11 @@ func failed(changePod *appv1alpha1.ChangePod) {
 	changePod.Status.PodResults = []appv1alpha1.PodSummary{{Pod: "sleep-2", Verdict: "unpass", Message: "password: secret"}}
 }
 
+// atServer has the server fail a pod, which a check judges.
+func atServer(changePod *appv1alpha1.ChangePod) {
+	changePod.Status.ServerResults = []appv1alpha1.PodSummary{{Pod: "web-1", Verdict: "unpass"}}
+}
+
 func verdictAt(clock string) func(*appv1alpha1.ChangePod) {
 	return func(changePod *appv1alpha1.ChangePod) {
 		changePod.Status.VerdictTime = ptr.To(metav1.NewMicroTime(at(clock)))

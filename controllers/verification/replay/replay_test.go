@@ -147,6 +147,7 @@ func policy(edit func(*appv1alpha1.VerificationPolicySpec)) *appv1alpha1.Verific
 				RatioObjective: appv1alpha1.RatioObjective{Comparison: &appv1alpha1.RatioComparison{Tolerance: "1.5", MinDelta: "0.5%", MinEvents: 5}},
 			}},
 			{Name: "tests", Type: "Condition", Condition: &appv1alpha1.ConditionCheck{}},
+			{Name: "server", Type: "Server"},
 		},
 	}
 	if edit != nil {
@@ -255,6 +256,7 @@ func TestPastRun(t *testing.T) {
 			g.Expect(report.Checks[1:]).To(Equal([]replay.Check{
 				{Name: "pods", Type: "PodHealth", Verdict: "Skipped", Reason: "NotStored", Message: "the past status of pods is not stored"},
 				{Name: "tests", Type: "Condition", Verdict: "Skipped", Reason: "NotStored", Message: "it asks others, who answer of the present"},
+				{Name: "server", Type: "Server", Verdict: "Skipped", Reason: "NotStored", Message: "it asks others, who answer of the present"},
 			}))
 		})
 	}
