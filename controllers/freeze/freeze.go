@@ -56,7 +56,7 @@ type Found struct {
 
 // Of returns the ChangeFreezes that concern a workload, the strictest first: Deny, Park, Warn, and of those the one that ends last. One
 // with an unusable spec concerns none. They are shared with the cache and must not be changed.
-func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object, now time.Time) ([]Found, error) {
+func (r Reader) Of(ctx context.Context, kind workload.Typed, object client.Object, now time.Time) ([]Found, error) {
 	of := targetOf(kind, object)
 	var found []Found
 	for _, namespace := range slices.Compact([]string{of.namespace, r.Namespace}) {
@@ -110,12 +110,12 @@ type target struct {
 	labels, namespaceLabels labels.Set
 }
 
-func targetOf(kind workload.Kind, object client.Object) target {
+func targetOf(kind workload.Typed, object client.Object) target {
 	return target{kind: kind.GroupVersionKind().GroupKind(), name: object.GetName(), labels: object.GetLabels(), namespace: object.GetNamespace()}
 }
 
 // Selects reports whether selectors select a workload. No selectors select all.
-func Selects(selectors []appv1alpha1.WorkloadSelector, kind workload.Kind, object client.Object) bool {
+func Selects(selectors []appv1alpha1.WorkloadSelector, kind workload.Typed, object client.Object) bool {
 	return targetOf(kind, object).isOneOf(selectors)
 }
 

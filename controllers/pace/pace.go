@@ -45,7 +45,7 @@ type Reader struct {
 // Of returns the ReleasePolicy that concerns a workload, nil if there is none: one in the namespace of the workload rather than one in that
 // of the operator, and of those the one that selects the workload most specifically, or else the oldest. One with an unusable spec concerns
 // none. It is shared with the cache and must not be changed.
-func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object) (*appv1alpha1.ReleasePolicy, error) {
+func (r Reader) Of(ctx context.Context, kind workload.Typed, object client.Object) (*appv1alpha1.ReleasePolicy, error) {
 	own := object.GetNamespace()
 	var found []*appv1alpha1.ReleasePolicy
 	for _, namespace := range slices.Compact([]string{own, r.Namespace}) {
@@ -102,7 +102,7 @@ const (
 )
 
 // specificity returns how specifically a policy selects a workload, negative if it doesn't.
-func specificity(policy *appv1alpha1.ReleasePolicy, kind workload.Kind, object client.Object) int {
+func specificity(policy *appv1alpha1.ReleasePolicy, kind workload.Typed, object client.Object) int {
 	if len(policy.Spec.Workloads) == 0 {
 		return byNothing
 	}

@@ -44,7 +44,7 @@ type Reader struct {
 
 // Of returns the VerificationPolicies that concern a workload: those in the namespace of the operator first, and the oldest first. One with
 // an unusable spec concerns none.
-func (r Reader) Of(ctx context.Context, kind workload.Kind, object client.Object) ([]appv1alpha1.VerificationPolicy, error) {
+func (r Reader) Of(ctx context.Context, kind workload.Typed, object client.Object) ([]appv1alpha1.VerificationPolicy, error) {
 	own := object.GetNamespace()
 	var found []appv1alpha1.VerificationPolicy
 	for _, namespace := range slices.Compact([]string{r.Namespace, own}) {

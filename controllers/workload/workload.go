@@ -59,6 +59,11 @@ type Kind interface {
 	Cache(stamped labels.Selector) map[client.Object]cache.ByObject
 }
 
+// Typed has the type of an object: a Kind, or an untyped object.
+type Typed interface {
+	GroupVersionKind() schema.GroupVersionKind
+}
+
 // Owner is the workload of a pod.
 type Owner struct {
 	Kind Kind

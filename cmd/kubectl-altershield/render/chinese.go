@@ -130,6 +130,8 @@ func chinese() map[key]string {
 		"broken":           "已创建 %s（命名空间 %s）；其中保留谁为何使用了它",
 		"sets":             "将修改 Operator 的 %s",
 		"set":              "已修改 %s；Operator 无需重启即可生效",
+		"no.policies":      "没有策略，也没有冻结",
+		"lack.policies":    "部分策略未显示",
 		"timeout":          "%s 内没有结论",
 	}
 }

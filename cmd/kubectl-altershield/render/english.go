@@ -130,6 +130,8 @@ func english() map[key]string {
 		"broken":           "created %s in namespace %s; it keeps who uses it for what",
 		"sets":             "%s of the operator is changed",
 		"set":              "changed %s; the operator takes it without a restart",
+		"no.policies":      "no policies and no freezes",
+		"lack.policies":    "some policies are not shown",
 		"timeout":          "not decided within %s",
 	}
 }

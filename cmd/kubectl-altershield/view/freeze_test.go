@@ -27,7 +27,7 @@ import (
 	"github.com/traas-stack/altershield-operator/cmd/kubectl-altershield/view"
 )
 
-func freeze(namespace, name string, active bool) appv1alpha1.ChangeFreeze {
+func changeFreeze(namespace, name string, active bool) appv1alpha1.ChangeFreeze {
 	return appv1alpha1.ChangeFreeze{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       appv1alpha1.ChangeFreezeSpec{Action: "Park", Reason: "holidays"},
@@ -37,9 +37,9 @@ func freeze(namespace, name string, active bool) appv1alpha1.ChangeFreeze {
 
 func TestFreezesThatAreOnComeFirst(t *testing.T) {
 	g := NewWithT(t)
-	lock := freeze("shop", "lock", true)
+	lock := changeFreeze("shop", "lock", true)
 	lock.Spec.Expires = &metav1.Duration{Duration: time.Hour}
-	list := view.FreezesOf([]appv1alpha1.ChangeFreeze{freeze("shop", "b", false), freeze("shop", "a", false), freeze("pay", "c", false), lock})
+	list := view.FreezesOf([]appv1alpha1.ChangeFreeze{changeFreeze("shop", "b", false), changeFreeze("shop", "a", false), changeFreeze("pay", "c", false), lock})
 	var names []string
 	for _, item := range list.Items {
 		names = append(names, item.Namespace+"/"+item.Name)
@@ -68,7 +68,7 @@ func TestLockIsAChangeFreezeThatExpires(t *testing.T) {
 
 func TestUnlockEndsALockAndNoCalendar(t *testing.T) {
 	g := NewWithT(t)
-	calendar := freeze("shop", "friday", true)
+	calendar := changeFreeze("shop", "friday", true)
 	_, err := view.UnlockOf(&calendar)
 	g.Expect(err).To(MatchError("changefreeze/friday is a calendar and no lock: kubectl delete changefreeze/friday -n shop ends it for good"))
 	calendar.Spec.Expires = &metav1.Duration{Duration: time.Hour}

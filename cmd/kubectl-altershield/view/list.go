@@ -69,6 +69,8 @@ const (
 	LacksEvents Lack = "events"
 	// LacksReviews means that it isn't shown what the user may do.
 	LacksReviews Lack = "reviews"
+	// LacksPolicies means that some policies are missing.
+	LacksPolicies Lack = "policies"
 )
 
 // ListOf returns the present release of each workload with a record, those that need a person first.
