@@ -66,7 +66,7 @@ var _ = Describe("A check of the type Server", Ordered, ContinueOnFailure, func(
 		output, err = release(ctx, namespace, "denied")
 		Expect(err).To(HaveOccurred(), output)
 		Expect(output).To(ContainSubstring("change freeze: until Monday"))
-		Eventually(func() string { return shownPolicy(ctx, system, namespace) }).Should(MatchRegexp(`^` + namespace + ` Enforce 300 0 1 [1-9] True$`))
+		Eventually(func() string { return shownPolicy(ctx, system, namespace) }).Should(MatchRegexp(`^` + namespace + ` Enforce 300 1 [1-9] True$`))
 	})
 
 	It("has bad verdicts count at once when its policy is deleted", func(ctx context.Context) {
@@ -76,7 +76,7 @@ var _ = Describe("A check of the type Server", Ordered, ContinueOnFailure, func(
 		server.SetFault(altershield.Fault{Kind: altershield.FaultCallbackLost, Actions: []string{altershield.ActionFinishBatch}})
 		Expect(kube.Create(ctx, sleep(namespace, replicas(1)))).To(Succeed())
 		Eventually(func() []string { return failedAtServer(ctx, namespace) }).Should(HaveLen(1))
-		Eventually(steps(ctx, namespace)).Should(HaveExactElements("PostSubmitted"))
+		Eventually(steps(ctx, namespace)).Should(HaveExactElements("PostSubmitted "))
 		Expect(labelsOf(ctx, namespace)()).NotTo(HaveKey("altershield.defense.antgroup.com/suspend"))
 
 		output, err := kubectl(ctx, "-n", system, "delete", "vpol", namespace)
