@@ -80,20 +80,3 @@ func known(p float64) float64 {
 	}
 	return p
 }
-
-// Discoveries reports for a list of e-values which are discoveries if at most the share of them may be false, by e-BH (Wang and Ramdas,
-// arXiv 2009.02824). It is for reports over many releases; it holds whatever the e-values have to do with each other.
-func Discoveries(evidence []float64, share float64) []bool {
-	sorted := slices.Sorted(slices.Values(evidence))
-	slices.Reverse(sorted)
-	found := make([]bool, len(evidence))
-	for k := len(sorted); k > 0; k-- {
-		if limit := float64(len(sorted)) / (share * float64(k)); sorted[k-1] >= limit {
-			for i, e := range evidence {
-				found[i] = e >= limit
-			}
-			break
-		}
-	}
-	return found
-}

@@ -77,24 +77,6 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-func TestDiscoveries(t *testing.T) {
-	for _, c := range []struct {
-		evidence []float64
-		want     []bool
-	}{
-		{nil, []bool{}},
-		{[]float64{19}, []bool{false}},
-		{[]float64{20}, []bool{true}},
-		{[]float64{1, 40, 2}, []bool{false, false, false}}, // 60 would be needed of one
-		{[]float64{30, 40, 2}, []bool{true, true, false}},  // 30 of two
-		{[]float64{20, 20, 20}, []bool{true, true, true}},
-	} {
-		if got := statistics.Discoveries(c.evidence, 0.05); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%v: %v, want %v", c.evidence, got, c.want)
-		}
-	}
-}
-
 func TestThreshold(t *testing.T) {
 	looks := func(bad ...float64) []statistics.Look { return pair(bad, make([]float64, len(bad)), 100) }
 	idle := looks(5, 5)

@@ -74,7 +74,7 @@ func TestGauges(t *testing.T) {
 	if f.New != 31 || f.Old != 13 || f.Superiority != 1 || f.MinimumDetectable < 1.2 || f.MinimumDetectable > 2.5 {
 		t.Errorf("the numbers are %+v", f)
 	}
-	if f := statistics.Gauges(steady(10, 12), steady(10, 11, 12, 13, 14), statistics.UsageDefaults(), 0.01, true); f.Superiority != 0.3 {
+	if f := statistics.Gauges(steady(10, 12), steady(10, 11, 12, 13, 14), statistics.GaugeSettings{Tolerance: 1.5}, 0.01, true); f.Superiority != 0.3 {
 		t.Errorf("12 is greater than two of five and equal to one, 10 equal to one: %+v", f)
 	}
 }
