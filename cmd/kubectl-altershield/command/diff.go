@@ -32,29 +32,38 @@ import (
 
 func (t *tool) diff() *cobra.Command {
 	var file string
+	var show full
 	command := &cobra.Command{
 		Use: "diff NAME [REL[..REL]] | diff -f FILE", Short: "Compare the contents of releases, or of a file with the present one",
 		Long: `Compare the present content of a workload with that of an earlier release, by default the newest verified one before, or two releases.
-Contents of verified releases are kept; of others only what they changed is known. Values that may be secret are not shown.
+Contents of verified releases are kept; of others only what they changed is known. Values that may be secret are not shown,
+unless you ask for the lines of YAML that differ with --full.
 With -f it asks the API server, by a dry run, what that file would change; it exits with 4 if the file would be denied.`,
 		Example: "  kubectl altershield diff web\n  kubectl altershield diff web 5..7\n  kubectl altershield diff -f web.yaml",
 		Args:    atMost(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			switch {
-			case file != "" && len(args) == 0:
+			case file != "" && len(args) == 0 && !show.wanted:
 				return t.runDiffOfFile(command.Context(), file)
+			case file != "" && show.wanted:
+				return usageError(errors.New("--full compares releases, not files: kubectl diff -f shows what a file changes"))
 			case file != "" || len(args) == 0:
 				return usageError(errors.New("name a workload, or a file with -f"))
 			}
-			return t.runDiff(command.Context(), args)
+			return t.runDiff(command.Context(), args, show)
 		},
 		ValidArgsFunction: t.completeNames,
 	}
 	command.Flags().StringVarP(&file, "filename", "f", "", "File with the workload, - for the standard input.")
+	command.Flags().BoolVar(&show.wanted, "full", false, "Show the lines of YAML that differ, with values that may be secret.")
+	command.Flags().BoolVarP(&show.yes, "yes", "y", false, "With --full: don't ask.")
 	return command
 }
 
-func (t *tool) runDiff(ctx context.Context, args []string) error {
+// full is how --full is given.
+type full struct{ wanted, yes bool }
+
+func (t *tool) runDiff(ctx context.Context, args []string, show full) error {
 	var from, to int64
 	var err error
 	if len(args) == 2 {
@@ -70,7 +79,12 @@ func (t *tool) runDiff(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	difference, err := compare(facts, kept, from, to)
+	if show.wanted && !show.yes {
+		if err := t.confirm(render.AskSecrets(t.style())); err != nil {
+			return err
+		}
+	}
+	difference, err := compare(facts, kept, from, to, show.wanted)
 	if err != nil {
 		return err
 	}
@@ -78,7 +92,7 @@ func (t *tool) runDiff(ctx context.Context, args []string) error {
 }
 
 // compare compares two releases of a workload; 0 stands for the newest kept one before the present one, and for the present one.
-func compare(facts view.Facts, kept []unstructured.Unstructured, from, to int64) (view.Difference, error) {
+func compare(facts view.Facts, kept []unstructured.Unstructured, from, to int64, full bool) (view.Difference, error) {
 	if facts.Workload == nil {
 		return view.Difference{}, fmt.Errorf("%s can't be read, so its releases can't be compared", view.Argument(facts.Reference))
 	}
@@ -100,15 +114,20 @@ func compare(facts view.Facts, kept []unstructured.Unstructured, from, to int64)
 	}
 	difference.From = side(facts, kept, from)
 	before, err := contentOf(facts, kept, from, nil)
-	if err != nil {
-		return recorded(facts, difference, err)
+	var after view.Content
+	if err == nil {
+		after, err = contentOf(facts, kept, to, before)
 	}
-	after, err := contentOf(facts, kept, to, before)
-	if err != nil {
+	switch {
+	case err != nil && full:
+		return view.Difference{}, err
+	case err != nil:
 		return recorded(facts, difference, err)
+	case full:
+		difference.Full, err = view.FullChangesOf(before, after)
 	}
 	difference.Changes = view.ChangesOf(before, after)
-	return difference, nil
+	return difference, err
 }
 
 // recorded returns what the record of a release has of its changes, if the other side is the release before. cause is why the contents can't

@@ -25,8 +25,11 @@ import (
 // Difference prints what two contents differ in.
 func Difference(difference view.Difference, style Style) string {
 	lines := []string{style.paint(bold, style.side(difference.From)+" "+style.arrow()+" "+style.side(difference.To))}
-	if len(difference.Changes) == 0 {
+	if len(difference.Changes)+len(difference.Full) == 0 {
 		lines = append(lines, "  "+style.text("same"))
+	}
+	if len(difference.Full) > 0 {
+		return join(append(lines, style.full(difference.Full)...))
 	}
 	for _, change := range difference.Changes {
 		with := plain
@@ -39,6 +42,25 @@ func Difference(difference view.Difference, style Style) string {
 		lines = append(lines, "  "+style.paint(with, clean(change)))
 	}
 	return join(lines)
+}
+
+// AskSecrets asks whether to print values that may be secret.
+func AskSecrets(style Style) string { return style.text("ask.secrets") }
+
+// full returns lines that differ.
+func (s Style) full(lines []string) []string {
+	var painted []string
+	for _, line := range lines {
+		with := plain
+		switch line[0] {
+		case '+':
+			with = green
+		case '-':
+			with = red
+		}
+		painted = append(painted, s.paint(with, clean(line)))
+	}
+	return painted
 }
 
 func (s Style) side(side view.Side) string {

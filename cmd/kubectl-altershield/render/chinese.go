@@ -132,6 +132,7 @@ func chinese() map[key]string {
 		"set":              "已修改 %s；Operator 无需重启即可生效",
 		"no.policies":      "没有策略，也没有冻结",
 		"lack.policies":    "部分策略未显示",
+		"ask.secrets":      "其中的值可能是机密。显示吗？[y/N] ",
 		"timeout":          "%s 内没有结论",
 	}
 }

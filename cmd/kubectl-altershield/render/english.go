@@ -132,6 +132,7 @@ func english() map[key]string {
 		"set":              "changed %s; the operator takes it without a restart",
 		"no.policies":      "no policies and no freezes",
 		"lack.policies":    "some policies are not shown",
+		"ask.secrets":      "Values may be secret. Show them? [y/N] ",
 		"timeout":          "not decided within %s",
 	}
 }

@@ -243,3 +243,35 @@ func TestSettings(t *testing.T) {
 	}}, style)).To(Equal("SETTING  VALUE    DEFAULT  PROBLEM              REMARK\n" +
 		"branch   on (20)  no       it must be a number\npark     off      yes                           Park\n"))
 }
+
+func TestPolicies(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(render.Policies(view.PolicyList{}, style)).To(Equal("no policies and no freezes\n"))
+	g.Expect(render.Policies(view.PolicyList{
+		Items: []view.Policy{{Kind: "ReleasePolicy", Namespace: "shop", Name: "careful", Does: "steps: 1, 100%", Because: "all workloads in namespace shop"}},
+		Notes: []view.Note{{Verb: "list", Resource: "changefreezes", Namespace: "system", Lacks: view.LacksPolicies}},
+	}, style)).To(Equal("! you may not list changefreezes in namespace system: some policies are not shown\n" +
+		"KIND           NAMESPACE  NAME     DOES            SELECTS\nReleasePolicy  shop       careful  steps: 1, 100%  all workloads in namespace shop\n"))
+}
+
+func TestMoreEventsHaveNoHeader(t *testing.T) {
+	at := metav1.NewTime(now.Add(-time.Minute))
+	NewWithT(t).Expect(render.MoreEvents(view.EventList{Items: []view.Event{
+		{Time: &at, Type: "Warning", Reason: "ReleaseSuspended", Object: "Deployment/web", Message: "a pod failed", Count: 2},
+	}}, style)).To(Equal("60s (x2)   Warning  ReleaseSuspended  Deployment/web  a pod failed\n"))
+}
+
+func TestFullDifferencesAreColouredBySide(t *testing.T) {
+	g := NewWithT(t)
+	difference := view.Difference{From: view.Side{Release: 5}, To: view.Side{Release: 7}, Changes: []string{"image"}, Full: []string{"  a", "- b", "+ c\x1b[31m", "..."}}
+	g.Expect(render.Difference(difference, style)).To(Equal("release 5  → release 7 \n  a\n- b\n+ c[31m\n...\n"))
+	g.Expect(render.Difference(difference, render.Style{Now: now, Colour: true})).To(HaveSuffix("  a\n\x1b[31m- b\x1b[0m\n\x1b[32m+ c[31m\x1b[0m\n...\n"))
+	g.Expect(render.AskSecrets(style)).To(Equal("Values may be secret. Show them? [y/N] "))
+}
+
+func TestWordsLongerThanALineAreSplit(t *testing.T) {
+	narrow := style
+	narrow.Width = 32
+	text := render.Question(view.Request{Kind: "HoldRequest", Namespace: "shop", Workload: "web", Reason: "see " + strings.Repeat("x", 30) + " 数据库数据库数据库数据库"}, narrow)
+	NewWithT(t).Expect(text).To(ContainSubstring("  reason    see\n            " + strings.Repeat("x", 20) + "\n            xxxxxxxxxx\n            数据库数据库数据库数\n            据库\n"))
+}

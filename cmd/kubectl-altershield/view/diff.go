@@ -40,6 +40,8 @@ type Difference struct {
 	To   Side `json:"to"`
 	// Changes are the differences; values that may be secret are not shown.
 	Changes []string `json:"changes"`
+	// Full are the lines of both contents that differ, with values that may be secret; only where a user asks for them.
+	Full []string `json:"full,omitempty"`
 }
 
 // Side is one side of a difference: a release, or a file.
