@@ -33,6 +33,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/hack/local/cluster"
 	"github.com/traas-stack/altershield-operator/hack/local/operator"
 )
@@ -100,7 +101,7 @@ func installPolicies(ctx context.Context, namespace string) {
 		Expect(err).NotTo(HaveOccurred(), output)
 		Eventually(policiesInForce(ctx, namespace)).Should(BeEmpty())
 	})
-	Eventually(policiesInForce(ctx, namespace)).Should(ConsistOf("suspension", "deployment-keys", "pod-keys"))
+	Eventually(policiesInForce(ctx, namespace)).Should(ConsistOf("suspension", "deployment-keys", "pod-keys", "records"))
 }
 
 // policiesInForce reports whether each policy denies a dry run that nothing else denies, on the suspended Deployment sleep of a
@@ -117,6 +118,7 @@ func policiesInForce(ctx context.Context, namespace string) func() []string {
 			as(dev).Update(ctx, labelled, client.DryRunAll),
 			kube.Status().Update(ctx, forged, client.DryRunAll),
 			kube.Create(ctx, pod, client.DryRunAll),
+			kube.Create(ctx, recordByHand(namespace), client.DryRunAll),
 		} {
 			if denied == nil {
 				continue
@@ -129,6 +131,19 @@ func policiesInForce(ctx context.Context, namespace string) func() []string {
 			names = append(names, name)
 		}
 		return names
+	}
+}
+
+// recordByHand returns a ChangeRecord as an administrator might forge it.
+func recordByHand(namespace string) *appv1alpha1.ChangeRecord {
+	now := metav1.Now()
+	return &appv1alpha1.ChangeRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "by-hand"},
+		Spec: appv1alpha1.ChangeRecordSpec{
+			Workload: appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "sleep", UID: "1"},
+			Release:  1, Version: "6a8ff823a5011291b0f02a1d83c2222d", Type: appv1alpha1.TypeRelease, StartedAt: now, EndedAt: now,
+			Outcome: appv1alpha1.OutcomeVerified, TraceID: "0af7651916cd43dd8448eb211c80319c",
+		},
 	}
 }
 

@@ -135,7 +135,7 @@ var _ = Describe("With the policies", Ordered, func() {
 	})
 
 	It("the API server finds nothing wrong with them", func(ctx context.Context) {
-		for _, name := range []string{"suspension", "deployment-keys", "pod-keys"} {
+		for _, name := range []string{"suspension", "deployment-keys", "pod-keys", "records"} {
 			var policy admissionregistrationv1.ValidatingAdmissionPolicy
 			Eventually(func(g Gomega) {
 				g.Expect(kube.Get(ctx, client.ObjectKey{Name: "altershieldoperator-" + name}, &policy)).To(Succeed())

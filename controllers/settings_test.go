@@ -74,6 +74,8 @@ var _ = Describe("Settings", func() {
 			"refusal":            {Type: "isRefusal", Enable: true, Content: "24h", Remark: "Refuse versions that were rolled back for this long"},
 			"template-history":   {Type: "isTemplateHistory", Enable: true, Content: "10", Remark: "Keep this many verified pod templates of each Deployment"},
 			"release-history":    {Type: "isReleaseHistory", Enable: false, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each Deployment"},
+			"change-records":     {Type: "isChangeRecords", Enable: true, Content: "100", Remark: "Write ChangeRecords, and keep this many of each workload"},
+			"record-days":        {Type: "isRecordDays", Enable: true, Content: "90", Remark: "Keep ChangeRecords for this many days"},
 			"finished-label":     {Type: "isFinishedLabel", Enable: true, Remark: "Label finished pods"},
 		} {
 			var setting appv1alpha1.OpsConfigInfo
@@ -110,6 +112,8 @@ var _ = Describe("Settings", func() {
 		Entry("of refusal that is no time", "refusal", "content must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h", "", "0h", "forever"),
 		Entry("of template-history that is no number", "template-history", "content must be a whole number from 1 to 100", "", "0", "101", "ten"),
 		Entry("of release-history that is no number", "release-history", "content must be a whole number from 1 to 100", "", "0", "101", "ten"),
+		Entry("of change-records that is no number", "change-records", "content must be a whole number from 1 to 1000", "", "0", "1001", "ten"),
+		Entry("of record-days that is no number", "record-days", "content must be a whole number from 1 to 400", "", "0", "401", "90d"),
 	)
 
 	It("say why an object has no effect, and leave it there", slow, func(ctx context.Context) {

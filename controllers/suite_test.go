@@ -94,7 +94,7 @@ var _ = SynchronizedBeforeSuite(func(ctx context.Context) []byte {
 	Expect(appv1alpha1.AddToScheme(scheme)).To(Succeed())
 	kube, err = client.NewWithWatch(plane.Config(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	for _, setting := range []string{"blocking", "branch", "stuck-rollback", "suspended-rollback", "park", "unstick", "refusal", "template-history", "release-history", "finished-label"} {
+	for _, setting := range []string{"blocking", "branch", "stuck-rollback", "suspended-rollback", "park", "unstick", "refusal", "template-history", "release-history", "change-records", "record-days", "finished-label"} {
 		Eventually(func() string { return settingReason(ctx, setting) }).Should(Equal("InEffect"))
 	}
 })

@@ -109,6 +109,8 @@ func TestReconcileCreatesMissingSettingsWithTheDocumentedDefaults(t *testing.T) 
 		"unstick":            {Type: "isUnstick", Enable: false, Remark: "Delete pods that keep a StatefulSet from going on to another version"},
 		"refusal":            {Type: "isRefusal", Enable: true, Content: "24h", Remark: "Refuse versions that were rolled back for this long"},
 		"template-history":   {Type: "isTemplateHistory", Enable: true, Content: "10", Remark: "Keep this many verified pod templates of each Deployment"},
+		"change-records":     {Type: "isChangeRecords", Enable: true, Content: "100", Remark: "Write ChangeRecords, and keep this many of each workload"},
+		"record-days":        {Type: "isRecordDays", Enable: true, Content: "90", Remark: "Keep ChangeRecords for this many days"},
 		"finished-label":     {Type: "isFinishedLabel", Enable: true, Remark: "Label finished pods"},
 		"release-history":    {Type: "isReleaseHistory", Enable: false, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each Deployment"},
 	} {
@@ -242,6 +244,8 @@ func TestOpsConfigInfoRefusesContentsThatCanNotBeUsed(t *testing.T) {
 		{"isRefusal", duration, []string{"", "0h", "forever"}},
 		{"isTemplateHistory", number, []string{"", "0", "101", "ten"}},
 		{"isReleaseHistory", number, []string{"", "0", "101", "ten"}},
+		{"isChangeRecords", "content must be a whole number from 1 to 1000", []string{"", "0", "1001", "ten"}},
+		{"isRecordDays", "content must be a whole number from 1 to 400", []string{"", "0", "401", "90d"}},
 	} {
 		for _, content := range row.contents {
 			setting := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: b.reconciler.Namespace, GenerateName: "setting-"}}

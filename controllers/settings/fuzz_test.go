@@ -31,6 +31,8 @@ var (
 	admittedBatch   = regexp.MustCompile(`^([1-9]|[1-9][0-9]|[1-4][0-9][0-9]|500)$`)
 	admittedPeriod  = regexp.MustCompile(`^[1-9][0-9]{0,4}[smh]$`)
 	admittedHistory = regexp.MustCompile(`^([1-9]|[1-9][0-9]|100)$`)
+	admittedRecords = regexp.MustCompile(`^([1-9][0-9]{0,2}|1000)$`)
+	admittedDays    = regexp.MustCompile(`^([1-9]|[1-9][0-9]|[1-3][0-9][0-9]|400)$`)
 )
 
 // For any OpsConfigInfo and status, the value in effect is within its limits, and the message about an invalid spec names the field.
@@ -93,7 +95,7 @@ func checkLimits(t *testing.T, value appv1alpha1.ConfigValue) {
 	if duration := period(value); duration < 0 || duration > 99_999*time.Hour || !value.Enable && duration != 0 {
 		t.Errorf("%+v is a time of %s", value, duration)
 	}
-	if kept := retention(value); kept < 0 || kept > 100 || !value.Enable && kept != 0 {
+	if kept := retention(value, 100); kept < 0 || kept > 100 || !value.Enable && kept != 0 {
 		t.Errorf("%+v keeps %d", value, kept)
 	}
 }
@@ -107,7 +109,11 @@ func lacks(name string, value appv1alpha1.ConfigValue) bool {
 	case "stuck-rollback", "refusal":
 		return period(value) <= 0
 	case "template-history", "release-history":
-		return retention(value) < 1
+		return retention(value, 100) < 1
+	case "change-records":
+		return retention(value, 1000) < 1
+	case "record-days":
+		return retention(value, 400) < 1
 	}
 	return false
 }
@@ -124,6 +130,10 @@ func isAdmitted(name string, spec appv1alpha1.OpsConfigInfoSpec) bool {
 		return admittedPeriod.MatchString(spec.Content)
 	case "isTemplateHistory", "isReleaseHistory":
 		return admittedHistory.MatchString(spec.Content)
+	case "isChangeRecords":
+		return admittedRecords.MatchString(spec.Content)
+	case "isRecordDays":
+		return admittedDays.MatchString(spec.Content)
 	}
 	return true
 }

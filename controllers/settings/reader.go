@@ -81,13 +81,28 @@ func (r Reader) Quarantine(ctx context.Context) (time.Duration, error) {
 // Templates returns how many verified pod templates of a workload are kept, from 0 to 100.
 func (r Reader) Templates(ctx context.Context) (int, error) {
 	value, err := r.read(ctx, appv1alpha1.ConfigTemplateHistory)
-	return retention(value), err
+	return retention(value, maxHistory), err
 }
 
 // Records returns how many ChangeWorkloads of past releases of a workload are kept, from 0 to 100.
 func (r Reader) Records(ctx context.Context) (int, error) {
 	value, err := r.read(ctx, appv1alpha1.ConfigReleaseHistory)
-	return retention(value), err
+	return retention(value, maxHistory), err
+}
+
+// ChangeRecords returns how many ChangeRecords of a workload are kept, from 0 to 1000. At 0 none are written.
+func (r Reader) ChangeRecords(ctx context.Context) (int, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigChangeRecords)
+	return retention(value, maxChangeRecords), err
+}
+
+// RecordDays returns for how many days ChangeRecords are kept, from 1 to 400.
+func (r Reader) RecordDays(ctx context.Context) (int, error) {
+	value, err := r.read(ctx, appv1alpha1.ConfigRecordDays)
+	if days := retention(value, maxRecordDays); days > 0 {
+		return days, err
+	}
+	return maxRecordDays, err
 }
 
 // LabelsFinished reports whether pods that completed their release get the Finished label.

@@ -59,6 +59,8 @@ func TestReaderReadsEachSettingInItsNamespace(t *testing.T) {
 		"refusal":            {Type: "isRefusal", Enable: true, Content: "2h"},
 		"template-history":   {Type: "isTemplateHistory", Enable: true, Content: "3"},
 		"release-history":    {Type: "isReleaseHistory", Enable: true, Content: "7"},
+		"change-records":     {Type: "isChangeRecords", Enable: true, Content: "250"},
+		"record-days":        {Type: "isRecordDays", Enable: true, Content: "30"},
 		"finished-label":     {Type: "isFinishedLabel"},
 	} {
 		objects = append(objects, setting(name, spec.Type, spec.Enable, spec.Content))
@@ -73,6 +75,8 @@ func TestReaderReadsEachSettingInItsNamespace(t *testing.T) {
 	g.Expect(reader.Quarantine(ctx)).To(Equal(2 * time.Hour))
 	g.Expect(reader.Templates(ctx)).To(Equal(3))
 	g.Expect(reader.Records(ctx)).To(Equal(7))
+	g.Expect(reader.ChangeRecords(ctx)).To(Equal(250))
+	g.Expect(reader.RecordDays(ctx)).To(Equal(30))
 	g.Expect(reader.LabelsFinished(ctx)).To(BeFalse())
 }
 
@@ -85,7 +89,15 @@ func TestReaderFallsBackToTheDefaults(t *testing.T) {
 	g.Expect(reader.Quarantine(ctx)).To(Equal(24 * time.Hour))
 	g.Expect(reader.Templates(ctx)).To(Equal(10))
 	g.Expect(reader.Records(ctx)).To(Equal(0))
+	g.Expect(reader.ChangeRecords(ctx)).To(Equal(100))
+	g.Expect(reader.RecordDays(ctx)).To(Equal(90))
 	g.Expect(reader.LabelsFinished(ctx)).To(BeTrue())
+}
+
+func TestReaderKeepsChangeRecordsFor400DaysAtMost(t *testing.T) {
+	reader := readerOf(t, interceptor.Funcs{}, setting("record-days", "isRecordDays", false, "30"), setting("change-records", "isChangeRecords", false, "30"))
+	NewWithT(t).Expect(reader.RecordDays(t.Context())).To(Equal(400))
+	NewWithT(t).Expect(reader.ChangeRecords(t.Context())).To(BeZero())
 }
 
 func TestReaderNamesTheObjectThatItCannotRead(t *testing.T) {

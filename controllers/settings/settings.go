@@ -28,8 +28,11 @@ import (
 // maxBatchSize is the most pods in a ChangePod. It keeps the object well below etcd's limit of 1.5 MB.
 const maxBatchSize = 500
 
-// maxHistory is the most templates or records kept of a workload.
+// maxHistory is the most templates or ChangeWorkloads kept of a workload.
 const maxHistory = 100
+
+// maxChangeRecords is the most ChangeRecords kept of a workload, maxRecordDays the most days for which they are kept.
+const maxChangeRecords, maxRecordDays = 1000, 400
 
 // Defaults returns the documented OpsConfigInfo specs, by name. The operator creates those that are missing.
 func Defaults() map[string]appv1alpha1.OpsConfigInfoSpec {
@@ -61,6 +64,12 @@ func Defaults() map[string]appv1alpha1.OpsConfigInfoSpec {
 		appv1alpha1.ConfigReleaseHistory: {
 			Type: appv1alpha1.TypeReleaseHistory, Content: "5", Remark: "Keep this many ChangeWorkloads of past releases of each Deployment",
 		},
+		appv1alpha1.ConfigChangeRecords: {
+			Type: appv1alpha1.TypeChangeRecords, Enable: true, Content: "100", Remark: "Write ChangeRecords, and keep this many of each workload",
+		},
+		appv1alpha1.ConfigRecordDays: {
+			Type: appv1alpha1.TypeRecordDays, Enable: true, Content: "90", Remark: "Keep ChangeRecords for this many days",
+		},
 		appv1alpha1.ConfigFinishedLabel: {
 			Type: appv1alpha1.TypeFinishedLabel, Enable: true, Remark: "Label finished pods",
 		},
@@ -81,6 +90,10 @@ func Check(name string, spec appv1alpha1.OpsConfigInfoSpec) error {
 		return checkCount(name, spec.Content, maxBatchSize)
 	case appv1alpha1.ConfigTemplateHistory, appv1alpha1.ConfigReleaseHistory:
 		return checkCount(name, spec.Content, maxHistory)
+	case appv1alpha1.ConfigChangeRecords:
+		return checkCount(name, spec.Content, maxChangeRecords)
+	case appv1alpha1.ConfigRecordDays:
+		return checkCount(name, spec.Content, maxRecordDays)
 	case appv1alpha1.ConfigStuckRollback, appv1alpha1.ConfigRefusal:
 		if _, err := parsePeriod(spec.Content); err != nil {
 			return fmt.Errorf("spec.content of %q must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h, not %q", name, spec.Content)
@@ -142,11 +155,11 @@ func period(value appv1alpha1.ConfigValue) time.Duration {
 	return duration
 }
 
-// retention returns the number of templates or records in the value of "template-history" or "release-history", 0 while it is off.
-func retention(value appv1alpha1.ConfigValue) int {
+// retention returns the number in the value of a setting that keeps at most limit things, 0 while it is off.
+func retention(value appv1alpha1.ConfigValue, limit int) int {
 	count, err := strconv.Atoi(value.Content)
 	if !value.Enable || err != nil {
 		return 0
 	}
-	return min(max(count, 0), maxHistory)
+	return min(max(count, 0), limit)
 }

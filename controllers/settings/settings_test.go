@@ -56,6 +56,8 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			Remark: "Keep this many verified pod templates of each Deployment"},
 		"release-history": {Type: "isReleaseHistory", Enable: false, Content: "5",
 			Remark: "Keep this many ChangeWorkloads of past releases of each Deployment"},
+		"change-records": {Type: "isChangeRecords", Enable: true, Content: "100", Remark: "Write ChangeRecords, and keep this many of each workload"},
+		"record-days":    {Type: "isRecordDays", Enable: true, Content: "90", Remark: "Keep ChangeRecords for this many days"},
 		"finished-label": {Type: "isFinishedLabel", Enable: true, Remark: "Label finished pods"},
 	}))
 	for name, spec := range Defaults() {
@@ -203,7 +205,7 @@ func TestInEffectOfHistories(t *testing.T) {
 			g := NewWithT(t)
 			value := InEffect(row.setting, row.object)
 			g.Expect(value).To(Equal(appv1alpha1.ConfigValue{Enable: row.enable, Content: row.content}))
-			g.Expect(retention(value)).To(Equal(row.kept))
+			g.Expect(retention(value, 100)).To(Equal(row.kept))
 		})
 	}
 }
@@ -221,9 +223,34 @@ func TestCheckTakesHistoriesFrom1To100(t *testing.T) {
 	}
 }
 
+func TestCheckTakesChangeRecordsFrom1To1000AndDaysFrom1To400(t *testing.T) {
+	for _, row := range []struct {
+		name, kind, content string
+		limit               int
+		fine                bool
+	}{
+		{"change-records", "isChangeRecords", "1", 1000, true},
+		{"change-records", "isChangeRecords", "1000", 1000, true},
+		{"change-records", "isChangeRecords", "1001", 1000, false},
+		{"change-records", "isChangeRecords", "0", 1000, false},
+		{"record-days", "isRecordDays", "400", 400, true},
+		{"record-days", "isRecordDays", "401", 400, false},
+		{"record-days", "isRecordDays", "90d", 400, false},
+	} {
+		t.Run(row.name+" "+row.content, func(t *testing.T) {
+			err := Check(row.name, setting(row.name, row.kind, true, row.content).Spec)
+			if row.fine {
+				NewWithT(t).Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			NewWithT(t).Expect(err).To(MatchError(fmt.Sprintf("spec.content of %q must be a whole number from 1 to %d, not %q", row.name, row.limit, row.content)))
+		})
+	}
+}
+
 func TestRetentionIsNeverOutOfBounds(t *testing.T) {
 	for content, kept := range map[string]int{"0": 0, "-1": 0, "abc": 0, "": 0, "101": 100, "99999999999999999999": 0} {
-		NewWithT(t).Expect(retention(appv1alpha1.ConfigValue{Enable: true, Content: content})).To(Equal(kept), content)
+		NewWithT(t).Expect(retention(appv1alpha1.ConfigValue{Enable: true, Content: content}, 100)).To(Equal(kept), content)
 	}
 }
 
@@ -256,7 +283,7 @@ func TestAssessSetsTheConditionEffective(t *testing.T) {
 			"False", "OtherNamespace", "no effect: the operator reads its settings in namespace altershieldoperator-system", nil},
 		{"one of another name has the known names", setting("brunch", "isBranch", true, "20"),
 			"False", "UnknownName", `no effect: unknown setting "brunch"; the settings are ` +
-				"blocking, branch, finished-label, park, refusal, release-history, stuck-rollback, suspended-rollback, template-history, unstick", nil},
+				"blocking, branch, change-records, finished-label, park, record-days, refusal, release-history, stuck-rollback, suspended-rollback, template-history, unstick", nil},
 		{"one with invalid content has what stays in effect", lastGood(setting("branch", "isBranch", true, "abc"), true, "7"),
 			"False", "UnusableSpec",
 			`spec.content of "branch" must be a whole number from 1 to 500, not "abc"; enable: true, content: "7" stays in effect`,

@@ -79,6 +79,7 @@ func TestChartIsInstalledUpgradedAndUninstalled(t *testing.T) {
 		"CustomResourceDefinition <none> changeapprovals.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> changefreezes.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> changepods.app.ops.cloud.alipay.com",
+		"CustomResourceDefinition <none> changerecords.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> changeverdicts.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> changeworkloads.app.ops.cloud.alipay.com",
 		"CustomResourceDefinition <none> controlledkinds.app.ops.cloud.alipay.com",

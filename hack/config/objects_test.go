@@ -64,6 +64,7 @@ func TestObjectsHaveTheDocumentedNames(t *testing.T) {
 		"releasegates.app.ops.cloud.alipay.com":                      {"CustomResourceDefinition"},
 		"changeapprovals.app.ops.cloud.alipay.com":                   {"CustomResourceDefinition"},
 		"changeverdicts.app.ops.cloud.alipay.com":                    {"CustomResourceDefinition"},
+		"changerecords.app.ops.cloud.alipay.com":                     {"CustomResourceDefinition"},
 		"webhook-server-cert":                                        {"Secret"},
 	} {
 		for _, kind := range kinds {

@@ -210,6 +210,9 @@ type ChangeWorkloadStatus struct {
 	// +listType=atomic
 	// +optional
 	Checks []CheckResult `json:"checks,omitempty"`
+	// recorded is what the ChangeRecord of the release has; absent until the release has an outcome, and where no ChangeRecords are written.
+	// +optional
+	Recorded *RecordedOutcome `json:"recorded,omitempty"`
 	// conditions are Verified, Suspended, Ordered, RolledBack, Parked, Frozen, FirstNodes and Paced.
 	// +listType=map
 	// +listMapKey=type

@@ -38,6 +38,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ReleaseGate{}, &ReleaseGateList{},
 		&ChangeApproval{}, &ChangeApprovalList{},
 		&ChangeVerdict{}, &ChangeVerdictList{},
+		&ChangeRecord{}, &ChangeRecordList{},
 		&VerificationPolicy{}, &VerificationPolicyList{},
 		&VerificationSource{}, &VerificationSourceList{},
 	)

@@ -56,6 +56,14 @@ const (
 	ConfigReleaseHistory = "release-history"
 	// TypeReleaseHistory is the type of ConfigReleaseHistory.
 	TypeReleaseHistory = "isReleaseHistory"
+	// ConfigChangeRecords decides whether ChangeRecords are written, and how many are kept of each workload.
+	ConfigChangeRecords = "change-records"
+	// TypeChangeRecords is the type of ConfigChangeRecords.
+	TypeChangeRecords = "isChangeRecords"
+	// ConfigRecordDays decides for how many days ChangeRecords are kept.
+	ConfigRecordDays = "record-days"
+	// TypeRecordDays is the type of ConfigRecordDays.
+	TypeRecordDays = "isRecordDays"
 	// ConfigFinishedLabel decides whether finished pods are labelled. Otherwise their condition Ready decides alone.
 	ConfigFinishedLabel = "finished-label"
 	// TypeFinishedLabel is the type of ConfigFinishedLabel.
@@ -67,9 +75,11 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(self.type == 'isBranch' && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|[1-4][0-9][0-9]|500)$'))",message="content must be a whole number from 1 to 500 while isBranch is enabled: the number of pods in a batch"
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['isStuckRollback', 'isRefusal'] && self.enable) || (has(self.content) && self.content.matches('^[1-9][0-9]{0,4}[smh]$'))",message="content must be a whole number of seconds, minutes or hours such as 90s, 2m or 24h while isStuckRollback or isRefusal is enabled"
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['isTemplateHistory', 'isReleaseHistory'] && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|100)$'))",message="content must be a whole number from 1 to 100 while isTemplateHistory or isReleaseHistory is enabled: how many are kept of each Deployment"
+// +kubebuilder:validation:XValidation:rule="!(self.type == 'isChangeRecords' && self.enable) || (has(self.content) && self.content.matches('^([1-9][0-9]{0,2}|1000)$'))",message="content must be a whole number from 1 to 1000 while isChangeRecords is enabled: how many ChangeRecords are kept of each workload"
+// +kubebuilder:validation:XValidation:rule="!(self.type == 'isRecordDays' && self.enable) || (has(self.content) && self.content.matches('^([1-9]|[1-9][0-9]|[1-3][0-9][0-9]|400)$'))",message="content must be a whole number from 1 to 400 while isRecordDays is enabled: for how many days ChangeRecords are kept"
 type OpsConfigInfoSpec struct {
 	// type identifies the setting: isBlockingUp, isBranch, isStuckRollback, isSuspendedRollback, isPark, isUnstick,
-	// isRefusal, isTemplateHistory, isReleaseHistory or isFinishedLabel.
+	// isRefusal, isTemplateHistory, isReleaseHistory, isChangeRecords, isRecordDays or isFinishedLabel.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Type string `json:"type"`
@@ -77,7 +87,8 @@ type OpsConfigInfoSpec struct {
 	// +optional
 	Enable bool `json:"enable"`
 	// content is the value of the setting, if it has one: the number of pods in a batch for isBranch, a duration such as 2m
-	// for isStuckRollback and isRefusal, the number kept of each Deployment for isTemplateHistory and isReleaseHistory.
+	// for isStuckRollback and isRefusal, the number kept of each Deployment for isTemplateHistory, isReleaseHistory and isChangeRecords, a number
+	// of days for isRecordDays.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Content string `json:"content,omitempty"`

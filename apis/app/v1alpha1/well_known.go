@@ -66,6 +66,10 @@ const (
 	// that one request deletes the batches of a release. Written by the ChangeWorkload reconciler when it opens a batch.
 	LabelBatchOf = "altershield.defense.antgroup.com/batch-of"
 
+	// LabelRecordOf on a ChangeRecord identifies its workload by a hash of its UID, so that the records of a workload are found. Written by
+	// the operator when it creates the ChangeRecord.
+	LabelRecordOf = "altershield.defense.antgroup.com/record-of"
+
 	// LabelCheck on a Job and on its pod names the check of a VerificationPolicy, of the type Job. Written by the ChangeWorkload reconciler when
 	// it creates the Job.
 	LabelCheck = "altershield.defense.antgroup.com/check"
