@@ -220,6 +220,15 @@ func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alph
 	d.lookIn(due.Sub(now))
 }
 
+// NoteRecord adds what the ChangeRecord of the release has to the status, which is then written. It has no effect if the status has it already.
+func (d *Decision) NoteRecord(recorded *appv1alpha1.RecordedOutcome, now time.Time) {
+	if recorded == nil || d.Status.Recorded != nil && *d.Status.Recorded == *recorded {
+		return
+	}
+	d.Status.Recorded, d.WriteStatus = recorded, true
+	d.Status.UpdateTime, d.Status.UpdateTimeUnix = Stamp(now)
+}
+
 // lookIn limits the wait for the next decision.
 func (d *Decision) lookIn(left time.Duration) {
 	if d.Wait == 0 || left < d.Wait {

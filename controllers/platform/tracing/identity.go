@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 )
 
 // Release identifies the release of a trace.
@@ -52,12 +53,8 @@ func ReleaseOf(workload *appv1alpha1.ChangeWorkload) Release {
 	return release
 }
 
-// TraceID returns the ID of the trace. It is the same on every replica and after a restart, so that all add to one trace.
-// docs/tracing.md describes how to compute it.
-func (r Release) TraceID() trace.TraceID {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", r.Workload, r.Number))
-	return trace.TraceID(sum[:16])
-}
+// TraceID returns the ID of the trace.
+func (r Release) TraceID() trace.TraceID { return decide.TraceID(r.Workload, r.Number) }
 
 // SpanID returns the ID of a part of the release. A span that is sent twice keeps its ID.
 func (r Release) SpanID(part string) trace.SpanID {
