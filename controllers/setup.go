@@ -31,6 +31,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/changeapproval"
 	"github.com/traas-stack/altershield-operator/controllers/changefreeze"
 	"github.com/traas-stack/altershield-operator/controllers/changepod"
+	"github.com/traas-stack/altershield-operator/controllers/changerecord"
 	"github.com/traas-stack/altershield-operator/controllers/changeworkload"
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
@@ -126,10 +127,11 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	sources := &source.Sources{
 		Client: kube, Secrets: live, Namespace: options.Namespace, Guard: options.SourceGuard, Clock: options.Clock, Metrics: sourceMetrics,
 	}
+	records := &changerecord.Writer{Client: kube, Live: live, Settings: reader, Clock: options.Clock}
 	reconcilers := map[string]interface{ SetupWithManager(mgr ctrl.Manager) error }{
 		"Pod": &pod.Reconciler{Kinds: options.Kinds, Declared: options.Declared, Client: kube, Clock: options.Clock, Settings: reader},
 		"ChangeWorkload": &changeworkload.Reconciler{
-			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Metrics: releases,
+			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Records: records, Metrics: releases,
 			Clock: options.Clock, Tracer: options.Tracer, Settings: reader, Rules: options.Rules, Sources: sources,
 			Asker:    &plugin.Asker{Sources: sources, Client: kube, Live: live, Jobs: direct, Clock: options.Clock},
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
@@ -156,13 +158,14 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 		"ChangeApproval": &changeapproval.Reconciler{Client: kube, Clock: options.Clock},
 		"ChangeFreeze":   &changefreeze.Reconciler{Client: kube, Clock: options.Clock, Namespace: options.Namespace},
 		"BreakGlass":     &breakglass.Reconciler{Client: kube, Clock: options.Clock},
+		"ChangeRecord":   &changerecord.Retention{Client: kube, Live: live, Settings: reader, Clock: options.Clock},
 		"OpsConfigInfo":  &opsconfiginfo.Reconciler{Client: kube, Recorder: recorder, Clock: options.Clock, Namespace: options.Namespace},
 	}
 	recorded := func(name string, kinds bykind.Kinds) *record.Controller {
 		return &record.Controller{Name: name, Kinds: kinds, Client: kube, Reconciler: func(kind workload.Kind) reconcile.Reconciler {
 			return &record.Reconciler{
 				Kind: kind, Kinds: options.Kinds, Client: kube, Live: live, Recorder: recorder, Clock: options.Clock, Tracer: options.Tracer,
-				Settings: reader, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
+				Settings: reader, Records: records, Ordered: verifier.StateOf(options.Verifier, options.FailClosed).Announced,
 			}
 		}}
 	}

@@ -38,6 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/changerecord"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/history"
@@ -94,6 +95,8 @@ type Reconciler struct {
 	Recorder events.Recorder
 	// History keeps the templates of verified releases.
 	History *history.Keeper
+	// Records writes the ChangeRecords of releases; nil where none are written.
+	Records *changerecord.Writer
 	Metrics *Metrics
 	Clock   clock.PassiveClock
 	// Tracer sends spans of what was written; nil where nothing is traced.

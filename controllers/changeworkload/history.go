@@ -37,8 +37,12 @@ func (r *Reconciler) save(ctx context.Context, workload *appv1alpha1.ChangeWorkl
 	if notKept != nil && !errors.Is(notKept, history.ErrNotKept) {
 		return notKept
 	}
+	notRecorded := r.record(ctx, workload, scene, &decision)
 	if err := r.writeStatus(ctx, workload, scene, decision); err != nil {
 		return err
+	}
+	if notRecorded != nil {
+		r.Recorder.Record(events.RecordNotWritten(scene.owner, workload, notRecorded))
 	}
 	if notKept != nil {
 		r.Recorder.Record(events.HistoryNotKept(scene.owner, workload, notKept))

@@ -81,6 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if opened < len(decision.Checks()) {
 		return ctrl.Result{RequeueAfter: retryWait}, nil
 	}
+	retry = decide.Sooner(retry, recordWait(&workload))
 	return ctrl.Result{RequeueAfter: decide.Sooner(scene.finishing, decide.Sooner(decision.Wait, retry))}, nil
 }
 

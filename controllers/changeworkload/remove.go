@@ -57,7 +57,7 @@ func (r *Reconciler) forget(ctx context.Context, workload *appv1alpha1.ChangeWor
 	if err := r.forgetVerdicts(ctx, workload); err != nil {
 		return err
 	}
-	if err := r.prune(ctx, decision.Prune); err != nil || !decision.Clear {
+	if err := r.prune(ctx, r.recorded(ctx, scene, decision.Prune)); err != nil || !decision.Clear {
 		return err
 	}
 	return r.clear(ctx, workload, scene.earlier)

@@ -218,6 +218,9 @@ func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workl
 	if err != nil {
 		return err
 	}
+	if err := r.recordEarlier(ctx, owner, workload, release); err != nil {
+		return err
+	}
 	before := workload.DeepCopy()
 	workload.Spec.Earlier = decide.Unaccounted(before)
 	workload.Spec.Release = release.Number
@@ -231,6 +234,27 @@ func (r *Reconciler) recordAgain(ctx context.Context, owner client.Object, workl
 		return fmt.Errorf("recording release %d in ChangeWorkload %s/%s: %w", release.Number, workload.Namespace, workload.Name, err)
 	}
 	r.Tracer.Superseded(before, r.Clock.Now())
+	return nil
+}
+
+// recordPatience is how long after its admission a release waits for the ChangeRecord of the earlier release of its version.
+const recordPatience = time.Minute
+
+// recordEarlier writes the ChangeRecord of the earlier release of a version, if that is not written yet: its author and its changes are about
+// to be overwritten.
+func (r *Reconciler) recordEarlier(ctx context.Context, owner client.Object, earlier *appv1alpha1.ChangeWorkload, release entry) error {
+	rollbacks := appv1alpha1.RollbacksOf(owner.GetAnnotations())
+	_, err := r.Records.Record(ctx, earlier, &earlier.Status, decide.RecordFacts{End: decide.Ending{
+		Superseded: true, RolledBack: decide.RollbackFrom(rollbacks, decide.Release{Version: earlier.Spec.Reversion, Number: earlier.Spec.Release}),
+	}})
+	if err == nil {
+		return nil
+	}
+	admitted, found := decide.ReleaseRecordOf(owner.GetAnnotations(), release.Release)
+	if found && !scope.IsDenied(err) && r.Clock.Since(admitted.Time.Time) < recordPatience {
+		return err
+	}
+	r.Recorder.Record(events.RecordNotWritten(owner, earlier, err)) // a release waits no longer for the record of another one
 	return nil
 }
 

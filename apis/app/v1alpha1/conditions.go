@@ -210,6 +210,8 @@ const (
 	EventReleaseRefused = "ReleaseRefused"
 	// EventHistoryNotKept on a Deployment reports that the template of a verified release could not be kept.
 	EventHistoryNotKept = "HistoryNotKept"
+	// EventRecordNotWritten on a workload reports that the ChangeRecord of a release could not be written.
+	EventRecordNotWritten = "RecordNotWritten"
 	// EventReleaseSucceeded on a Deployment reports that the release is verified.
 	EventReleaseSucceeded = "ReleaseSucceeded"
 	// EventReleaseSuspended on a Deployment reports that a pod failed and further releases are denied.

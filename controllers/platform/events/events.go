@@ -292,6 +292,13 @@ func HistoryNotKept(workload client.Object, released *appv1alpha1.ChangeWorkload
 	return event
 }
 
+// RecordNotWritten reports that the ChangeRecord of a release could not be written.
+func RecordNotWritten(workload client.Object, released *appv1alpha1.ChangeWorkload, err error) Event {
+	event := warning(workload, released, appv1alpha1.EventRecordNotWritten, err.Error())
+	event.Action = actionKeep
+	return event
+}
+
 // warning returns a warning about the checks of a release.
 func warning(workload client.Object, released *appv1alpha1.ChangeWorkload, reason, note string) Event {
 	return Event{

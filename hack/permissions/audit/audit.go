@@ -131,6 +131,10 @@ func Exceptions() []Exception {
 			grant.Permission{Group: ownGroup, Resource: "changepods", Verb: "delete"},
 			"It is used when a ChangePod left by a deleted release is in the way, and is neither deleted yet nor in the cache.",
 		},
+		{
+			grant.Permission{Group: ownGroup, Resource: "changerecords", Verb: "delete"},
+			"It is used when a workload has had more than 100 releases, or after 90 days.",
+		},
 	}
 }
 

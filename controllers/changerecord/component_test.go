@@ -1,0 +1,307 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package changerecord_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/changerecord"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/settings"
+	"github.com/traas-stack/altershield-operator/controllers/testkit"
+)
+
+var apiServer testkit.APIServer
+
+func TestMain(m *testing.M) { os.Exit(apiServer.Run(m)) }
+
+// bench is a Writer and what it writes in a namespace of its own.
+type bench struct {
+	t         *testing.T
+	kube      client.WithWatch
+	namespace string
+	clock     *clocktesting.FakePassiveClock
+	// fails is the call that fails, answered whether it takes effect before.
+	fails    string
+	answered bool
+	writer   *changerecord.Writer
+}
+
+var errLost = errors.New("the API server is away")
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, kube: apiServer.Client(t), clock: clocktesting.NewFakePassiveClock(testkit.Now())}
+	b.namespace = testkit.Namespace(t, b.kube, false)
+	through := interceptor.NewClient(b.kube, interceptor.Funcs{
+		List: func(ctx context.Context, kube client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if _, pods := list.(*corev1.PodList); pods && b.fails == "list pods" || !pods && b.fails == "list" {
+				return errLost
+			}
+			return kube.List(ctx, list, options...)
+		},
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if _, record := object.(*unstructured.Unstructured); record && b.fails == "get" {
+				return errLost
+			}
+			return kube.Get(ctx, key, object, options...)
+		},
+		Create: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			if b.fails != "create" {
+				return kube.Create(ctx, object, options...)
+			}
+			if b.answered {
+				NewWithT(t).Expect(kube.Create(ctx, object, options...)).To(Succeed())
+			}
+			return errLost
+		},
+		Delete: func(ctx context.Context, kube client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+			if b.fails == "delete" {
+				return errLost
+			}
+			return kube.Delete(ctx, object, options...)
+		},
+	})
+	reader := settings.Reader{Client: b.kube, Namespace: b.namespace}
+	b.writer = &changerecord.Writer{Client: through, Live: through, Settings: reader, Clock: b.clock}
+	return b
+}
+
+// release returns a release of the workload web and its status.
+func (b *bench) release(number int64, phase appv1alpha1.ChangeWorkloadPhase, reason string) (*appv1alpha1.ChangeWorkload, *appv1alpha1.ChangeWorkloadStatus) {
+	workload := &appv1alpha1.ChangeWorkload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "web--x--" + testkit.Version},
+		Spec: appv1alpha1.ChangeWorkloadSpec{
+			AppName: "web", Reversion: testkit.Version, Release: number, CreateTimeUnix: testkit.Now().Unix(),
+			WorkloadRef: &appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d-1"},
+		},
+	}
+	return workload, &appv1alpha1.ChangeWorkloadStatus{
+		Status: phase, ObservedRelease: number, Conditions: []metav1.Condition{{Type: "Verified", Reason: reason}},
+		DefenseCheckPassPods: []appv1alpha1.PodSummary{{Pod: "web-1"}},
+	}
+}
+
+func (b *bench) record(number int64, phase appv1alpha1.ChangeWorkloadPhase, reason string, known *appv1alpha1.RecordedOutcome) (*appv1alpha1.RecordedOutcome, error) {
+	workload, next := b.release(number, phase, reason)
+	next.Recorded = known
+	return b.writer.Record(b.t.Context(), workload, next, decide.RecordFacts{})
+}
+
+// outcomes returns the records as <place> <outcome> after <previous>, in the order of their names, and checks their chain.
+func (b *bench) outcomes() []string {
+	b.t.Helper()
+	g := NewWithT(b.t)
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(appv1alpha1.GroupVersion.WithKind("ChangeRecordList"))
+	g.Expect(b.kube.List(b.t.Context(), list, client.InNamespace(b.namespace))).To(Succeed())
+	var links []decide.RecordLink
+	var outcomes []string
+	for _, item := range list.Items {
+		hash, err := decide.RecordHash(item.GetNamespace(), item.GetName(), item.Object["spec"])
+		g.Expect(err).NotTo(HaveOccurred())
+		var record appv1alpha1.ChangeRecord
+		g.Expect(b.kube.Get(b.t.Context(), client.ObjectKeyFromObject(&item), &record)).To(Succeed())
+		links = append(links, decide.RecordLink{Namespace: item.GetNamespace(), Name: item.GetName(), Hash: hash, Previous: record.Spec.Previous})
+		text := strings.TrimPrefix(record.Name, decide.RecordKey("d-1")+"-") + " " + string(record.Spec.Outcome)
+		if record.Spec.Previous != nil {
+			text += " after " + strings.TrimPrefix(record.Spec.Previous.Name, decide.RecordKey("d-1")+"-")
+		}
+		outcomes = append(outcomes, text)
+	}
+	g.Expect(decide.VerifyRecords(links)).To(BeEmpty())
+	return outcomes
+}
+
+func TestRecordWritesOneRecordARelease(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	g.Expect(b.record(1, "Running", "Verifying", nil)).To(BeNil())
+	g.Expect(b.outcomes()).To(BeEmpty())
+	verified := &appv1alpha1.RecordedOutcome{Outcome: "Verified"}
+	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).To(Equal(verified))
+	g.Expect(b.record(1, "Success", "AllPodsPassed", verified)).To(BeNil())
+	g.Expect(b.record(2, "Suspend", "PodsFailed", nil)).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Failed"}))
+	g.Expect(b.outcomes()).To(Equal([]string{"1 Verified", "2 Failed after 1"}))
+}
+
+func TestRecordAddsARecordForALateVerdict(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	verified, err := b.record(1, "Success", "AllPodsPassed", nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	failed, err := b.record(1, "Suspend", "PodsFailed", verified)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(failed).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Failed", Corrections: 1}))
+	g.Expect(b.record(2, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
+	g.Expect(b.outcomes()).To(ConsistOf("1 Verified", "1-1 Failed after 1", "2 Verified after 1-1"))
+}
+
+func TestRecordHasTheImagesOfAPod(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "web-1"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "nginx:2"}}},
+	}
+	g.Expect(b.kube.Create(t.Context(), pod)).To(Succeed())
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "web", Image: "nginx:2", ImageID: "docker.io/library/nginx@sha256:9f86"}}
+	g.Expect(b.kube.Status().Update(t.Context(), pod)).To(Succeed())
+	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
+	var record appv1alpha1.ChangeRecord
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Namespace: b.namespace, Name: decide.ChangeRecordName("d-1", 1, 0)}, &record)).To(Succeed())
+	g.Expect(record.Spec.Images).To(Equal([]appv1alpha1.RecordedImage{{Container: "web", Image: "nginx:2", Digest: "sha256:9f86"}}))
+}
+
+// The operator may crash between the record and the status, and the answer to the creation may get lost. The next leader finds the record.
+func TestRecordAfterACrashFindsTheRecord(t *testing.T) {
+	for _, call := range []string{"list", "get", "list pods", "create"} {
+		for _, answered := range []bool{false, true} {
+			t.Run(call+" "+strconv.FormatBool(answered), func(t *testing.T) {
+				g, b := NewWithT(t), newBench(t)
+				g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
+				b.fails, b.answered = call, answered
+				owed, err := b.record(2, "Suspend", "PodsFailed", nil)
+				g.Expect(err).To(MatchError(errLost))
+				g.Expect(err).To(MatchError(HavePrefix("writing the ChangeRecord of release 2 of " + b.namespace + "/web: ")))
+				g.Expect(owed).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Failed", Owed: err.Error()}))
+				b.fails = ""
+				b.clock.SetTime(testkit.Now().Add(time.Minute))
+				failed := &appv1alpha1.RecordedOutcome{Outcome: "Failed"}
+				g.Expect(b.record(2, "Suspend", "PodsFailed", owed)).To(Equal(failed), "after the error")
+				g.Expect(b.record(2, "Suspend", "PodsFailed", nil)).To(Equal(failed), "after a crash before the status")
+				g.Expect(b.outcomes()).To(Equal([]string{"1 Verified", "2 Failed after 1"}))
+			})
+		}
+	}
+}
+
+func TestRecordAfterACrashCorrectsAnotherOutcome(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
+	g.Expect(b.record(1, "Suspend", "PodsFailed", nil)).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Failed", Corrections: 1}))
+	g.Expect(b.outcomes()).To(ConsistOf("1 Verified", "1-1 Failed after 1"))
+}
+
+func TestRecordOfTwoLeadersIsOne(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() { _, _ = b.record(1, "Success", "AllPodsPassed", nil) })
+	}
+	group.Wait()
+	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Verified"}))
+	g.Expect(b.outcomes()).To(Equal([]string{"1 Verified"}))
+}
+
+func TestRecordWritesNothingWhereItIsOff(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	off := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "change-records"}, Spec: appv1alpha1.OpsConfigInfoSpec{Type: "isChangeRecords"}}
+	g.Expect(b.kube.Create(t.Context(), off)).To(Succeed())
+	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).To(BeNil())
+	b.writer = nil
+	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).To(BeNil())
+	g.Expect(b.outcomes()).To(BeEmpty())
+}
+
+func TestRecordGivesUpInANamespaceThatIsDeleted(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	g.Expect(b.kube.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.namespace}})).To(Succeed())
+	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).To(BeNil())
+}
+
+func (b *bench) sweep() error {
+	retention := &changerecord.Retention{Client: b.writer.Client, Live: b.writer.Live, Settings: b.writer.Settings, Clock: b.clock}
+	result, err := retention.Reconcile(b.t.Context(), ctrl.Request{})
+	if err == nil {
+		NewWithT(b.t).Expect(result).To(Equal(ctrl.Result{RequeueAfter: time.Hour}))
+	}
+	return err
+}
+
+func TestRetentionRemovesByNumberAndAge(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	b.clock.SetTime(time.Now())
+	for release := range int64(4) {
+		g.Expect(b.record(release+1, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
+	}
+	g.Expect(b.sweep()).To(Succeed())
+	g.Expect(b.outcomes()).To(HaveLen(4))
+	limit := &appv1alpha1.OpsConfigInfo{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "change-records"},
+		Spec:       appv1alpha1.OpsConfigInfoSpec{Type: "isChangeRecords", Enable: true, Content: "2"},
+	}
+	g.Expect(b.kube.Create(t.Context(), limit)).To(Succeed())
+	b.fails = "delete"
+	g.Expect(b.sweep()).To(MatchError("removing ChangeRecord " + b.namespace + "/" + decide.ChangeRecordName("d-1", 1, 0) + ": the API server is away"))
+	b.fails = "list"
+	g.Expect(b.sweep()).To(MatchError("listing ChangeRecords: the API server is away"))
+	b.fails = ""
+	g.Expect(b.sweep()).To(Succeed())
+	g.Expect(b.outcomes()).To(Equal([]string{"3 Verified after 2", "4 Verified after 3"}))
+	b.clock.SetTime(time.Now().Add(90*24*time.Hour - time.Hour))
+	g.Expect(b.sweep()).To(Succeed())
+	g.Expect(b.outcomes()).To(HaveLen(2))
+	b.clock.SetTime(time.Now().Add(91 * 24 * time.Hour))
+	g.Expect(b.sweep()).To(Succeed())
+	g.Expect(b.outcomes()).To(BeEmpty())
+}
+
+func TestRetentionKeepsWhatOthersMade(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
+	var record appv1alpha1.ChangeRecord
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Namespace: b.namespace, Name: decide.ChangeRecordName("d-1", 1, 0)}, &record)).To(Succeed())
+	byHand := &appv1alpha1.ChangeRecord{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "by-hand"}, Spec: record.Spec}
+	g.Expect(b.kube.Create(t.Context(), byHand)).To(Succeed())
+	b.clock.SetTime(time.Now().Add(91 * 24 * time.Hour))
+	g.Expect(b.sweep()).To(Succeed())
+	g.Expect(b.outcomes()).To(Equal([]string{"by-hand Verified"}))
+}
+
+func TestSettingsThatCannotBeReadAreErrors(t *testing.T) {
+	for _, setting := range []string{"change-records", "record-days"} {
+		g, b := NewWithT(t), newBench(t)
+		b.writer.Settings.Client = interceptor.NewClient(b.kube, interceptor.Funcs{
+			Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+				if key.Name == setting {
+					return errLost
+				}
+				return kube.Get(ctx, key, object, options...)
+			},
+		})
+		g.Expect(b.sweep()).To(MatchError(errLost))
+		if setting == "change-records" {
+			_, err := b.record(1, "Success", "AllPodsPassed", nil)
+			g.Expect(err).To(MatchError(errLost))
+		}
+	}
+}
