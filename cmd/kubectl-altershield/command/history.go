@@ -28,8 +28,7 @@ import (
 func (t *tool) history() *cobra.Command {
 	return &cobra.Command{
 		Use: "history NAME", Short: "List the releases of a workload: outcome, author, time and changes",
-		Long: `List the known releases of a workload, newest first, also those that were rolled back. The setting release-history keeps the records of
-more of them.`,
+		Long:    `List the known releases of a workload, newest first, also those whose ChangeWorkload is gone: ChangeRecords have them for 90 days.`,
 		Example: "  kubectl altershield history web -o wide",
 		Args:    exactly(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -45,6 +44,9 @@ func (t *tool) runHistory(ctx context.Context, name string) error {
 		return err
 	}
 	if err := cluster.addKept(ctx, &facts); err != nil {
+		return err
+	}
+	if err := cluster.addRecorded(ctx, &facts); err != nil {
 		return err
 	}
 	list := view.HistoryOf(facts, t.Clock.Now())

@@ -65,6 +65,8 @@ const (
 	LacksBatches Lack = "batches"
 	// LacksKept means that it isn't shown which contents are kept.
 	LacksKept Lack = "kept"
+	// LacksRecorded means that releases are missing that ChangeRecords alone know.
+	LacksRecorded Lack = "recorded"
 	// LacksEvents means that some Events aren't shown.
 	LacksEvents Lack = "events"
 	// LacksReviews means that it isn't shown what the user may do.

@@ -42,6 +42,8 @@ type Facts struct {
 	Batches []appv1alpha1.ChangePod
 	// Kept are the releases whose contents are kept, newest first.
 	Kept []Side
+	// Recorded are its ChangeRecords, those of a deleted workload of the same name among them.
+	Recorded []StoredRecord
 	// Notes are what can't be read.
 	Notes []Note
 }
@@ -170,8 +172,8 @@ func recordOf(records []appv1alpha1.ChangeWorkload, release Release) *appv1alpha
 	return &appv1alpha1.ChangeWorkload{}
 }
 
-// HistoryOf returns the known releases of a workload, newest first: those with a record, and those that were rolled back and have none any
-// more.
+// HistoryOf returns the known releases of a workload, newest first: those with a ChangeWorkload, those that ChangeRecords know, and those that
+// were rolled back and have neither any more.
 func HistoryOf(facts Facts, now time.Time) ReleaseList {
 	list := ReleaseList{Kind: "ReleaseList", APIVersion: APIVersion, Items: []Release{}, Counts: map[State]int{}, Notes: facts.Notes}
 	rollbacks := rollbacksOf(facts)
@@ -189,6 +191,7 @@ func HistoryOf(facts Facts, now time.Time) ReleaseList {
 		}
 		list.Items = append(list.Items, release)
 	}
+	list.Items = addRecorded(list.Items, facts)
 	for i := range rollbacks {
 		if !hasRelease(list.Items, rollbacks[i].Release) {
 			list.Items = append(list.Items, forgotten(facts, &rollbacks[i], now))
