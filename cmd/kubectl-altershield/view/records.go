@@ -85,7 +85,7 @@ func ExportOf(records []StoredRecord, namespace string, period Period, verify bo
 		}
 		export.Counts[record.Spec.Outcome]++
 		export.Items = append(export.Items, ExportedRelease{
-			Namespace: record.Namespace, Record: record.Name, SHA256: record.Hash, ChangeRecordSpec: record.Spec, RolledBackBy: rollbacks[keyOf(record)],
+			Namespace: record.Namespace, Record: record.Name, SHA256: record.Hash, ChangeRecordSpec: record.Spec, RolledBackBy: rollbacks[releaseKeyOf(record)],
 		})
 	}
 	return export
@@ -98,7 +98,7 @@ type releaseKey struct {
 	number    int64
 }
 
-func keyOf(record *StoredRecord) releaseKey {
+func releaseKeyOf(record *StoredRecord) releaseKey {
 	return releaseKey{record.Namespace, record.Spec.Workload, record.Spec.Release}
 }
 
@@ -107,8 +107,8 @@ func newestOf(records []StoredRecord) []*StoredRecord {
 	byRelease := map[releaseKey]*StoredRecord{}
 	for i := range records {
 		record := &records[i]
-		if known := byRelease[keyOf(record)]; known == nil || known.Spec.Correction < record.Spec.Correction {
-			byRelease[keyOf(record)] = record
+		if known := byRelease[releaseKeyOf(record)]; known == nil || known.Spec.Correction < record.Spec.Correction {
+			byRelease[releaseKeyOf(record)] = record
 		}
 	}
 	newest := make([]*StoredRecord, 0, len(byRelease))
