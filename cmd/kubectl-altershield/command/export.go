@@ -107,7 +107,7 @@ func (t *tool) exported(export view.Export, format string) (string, error) {
 	case "csv":
 		return render.ExportCSV(export)
 	case "html":
-		return render.ExportHTML(export, t.style())
+		return render.ExportHTML(export, t.style()), nil
 	}
 	encoded, err := json.MarshalIndent(export, "", "  ")
 	if err != nil {

@@ -31,7 +31,7 @@ func usedKeys(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile(`(?:text|paragraph|key)[( ]"([a-z.]+)"|, "(passed|failed|checking|waiting|left)"\}|name(?:, of)? = "([a-z.]+)"`)
+	named := regexp.MustCompile(`(?:text|paragraph|key)\("([a-z.]+)"|, "(passed|failed|checking|waiting|left)"\}|name(?:, of)? = "([a-z.]+)"`)
 	used := []string{
 		"lack.workload", "lack.batches", "lack.kept", "lack.events", "lack.reviews", "lack.policies", "lack.recorded", "way.repair", "way.rollback", "way.withdraw", // by their values
 	}
