@@ -119,5 +119,6 @@ func TestUnusedTakesAnExceptionThatIsGranted(t *testing.T) {
 		"update cronjobs.batch/finalizers is an exception and is not granted",
 		"update jobs.batch/finalizers is an exception and is not granted",
 		"update changeworkloads.app.ops.cloud.alipay.com/finalizers is an exception and is not granted",
-		"delete changepods.app.ops.cloud.alipay.com is an exception and is not granted"))
+		"delete changepods.app.ops.cloud.alipay.com is an exception and is not granted",
+		"delete changerecords.app.ops.cloud.alipay.com is an exception and is not granted"))
 }
