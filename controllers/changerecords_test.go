@@ -98,7 +98,7 @@ var _ = Describe("ChangeRecords", func() {
 		run := "export LANG=C.UTF-8 PATH=" + programs + ":$PATH\ncd " + dir + "\n"
 		output = bash(ctx, run+commands)
 		Expect(output).To(ContainSubstring("No ChangeRecord is missing or was edited.\n"))
-		Expect(output).To(MatchRegexp(`(?m)^4 +\S+ +✔ Success`), "history")
+		Expect(output).To(MatchRegexp(`(?m)^4( \*)? +\S+ +✔ Success`), "history")
 		exported, err := os.ReadFile(filepath.Join(dir, "releases.csv"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(strings.Count(string(exported), "\r\n")).To(Equal(11), "a header and ten releases")

@@ -77,13 +77,18 @@ func PlanRecord(workload *appv1alpha1.ChangeWorkload, next *appv1alpha1.ChangeWo
 	return &RecordPlan{outcome, known.Corrections + 1}
 }
 
-// corrects reports whether an outcome is worth a further record of a release. Whether one was checked that another took the place of isn't: it
-// changes when its namespace leaves change control.
+// corrects reports whether an outcome is worth a further record of a release: a verdict that differs, or a rollback of one without a verdict. A
+// release whose failed pods are forgotten only seems superseded: its batches are removed before its ChangeWorkload. Whether one was checked
+// that another took the place of changes when its namespace leaves change control.
 func corrects(recorded, outcome appv1alpha1.ReleaseOutcome) bool {
-	isIdle := func(outcome appv1alpha1.ReleaseOutcome) bool {
-		return outcome == appv1alpha1.OutcomeSuperseded || outcome == appv1alpha1.OutcomeUnchecked
+	hasVerdict := recorded == appv1alpha1.OutcomeVerified || recorded == appv1alpha1.OutcomeFailed
+	switch outcome {
+	case appv1alpha1.OutcomeVerified, appv1alpha1.OutcomeFailed:
+		return recorded != outcome
+	case appv1alpha1.OutcomeRolledBack:
+		return recorded != outcome && !hasVerdict
 	}
-	return recorded != outcome && !(isIdle(recorded) && isIdle(outcome))
+	return false
 }
 
 // outcomeOf returns the outcome of a release, empty while it has none. Failed pods count more than the rollback from them: the record of the

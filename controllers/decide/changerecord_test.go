@@ -107,6 +107,10 @@ func TestPlanRecordOfWhatIsKnown(t *testing.T) {
 		"no tenth correction":                           {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Failed", Corrections: 9}, ended("Success", "AllPodsPassed").Status, Ending{}, nil},
 		"none when a superseded one leaves control":     {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Superseded"}, ended("Running", "NamespaceOptedOut").Status, Ending{Superseded: true}, nil},
 		"none when it comes back":                       {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Unchecked"}, ended("Running", "Superseded").Status, Ending{Superseded: true}, nil},
+		"none when the failed pods are forgotten":       {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Failed"}, ended("Running", "Superseded").Status, Ending{Superseded: true}, nil},
+		"none for the rollback of a failed one":         {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Failed"}, ended("Running", "Superseded").Status, Ending{true, rolledBack}, nil},
+		"the rollback of a superseded one":              {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Superseded"}, ended("Running", "Superseded").Status, Ending{true, rolledBack}, &RecordPlan{"RolledBack", 1}},
+		"a late failure of a superseded one":            {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Superseded"}, ended("Suspend", "PodsFailed").Status, Ending{Superseded: true}, &RecordPlan{"Failed", 1}},
 		"what is owed":                                  {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Failed", Corrections: 1, Owed: "quota"}, ended("Suspend", "PodsFailed").Status, Ending{}, &RecordPlan{"Failed", 1}},
 		"what is owed by now":                           {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Failed", Owed: "quota"}, ended("Success", "AllPodsPassed").Status, Ending{}, &RecordPlan{"Verified", 0}},
 	} {
