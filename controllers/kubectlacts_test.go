@@ -176,7 +176,7 @@ var _ = Describe("The verbs of kubectl altershield that write", Ordered, Continu
 			"go-on web -y":                    "patch deployments.apps",
 			"approve web -y":                  "create changeapprovals.app.ops.cloud.alipay.com",
 			"deny web -y":                     "create changeapprovals.app.ops.cloud.alipay.com",
-			"verdict " + first + "--x--1 fail --reason r -y": "patch changepods.app.ops.cloud.alipay.com",
+			"verdict " + first + "--x--1 fail --reason r -y": "patch changepods.app.ops.cloud.alipay.com/status",
 			"freeze lock x --reason r -y":                    "create changefreezes.app.ops.cloud.alipay.com",
 			"break-glass web --override=Pace --reason r -y":  "create breakglasses.app.ops.cloud.alipay.com",
 		} {

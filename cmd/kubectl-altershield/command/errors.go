@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -98,7 +99,8 @@ func missingRight(message string) string {
 	if found == nil {
 		return message
 	}
-	right := view.Right{Verb: found[2], Resource: found[3], Group: found[4]}
+	resource, subresource, _ := strings.Cut(found[3], "/")
+	right := view.Right{Verb: found[2], Resource: resource, Subresource: subresource, Group: found[4]}
 	where := "in all namespaces"
 	if found[5] != "" {
 		where = "in namespace " + found[5]

@@ -181,7 +181,7 @@ func TestEachActingVerbWithoutItsRightIsASentence(t *testing.T) {
 		"go-on web -y":                      {paced, "patch deployments.apps"},
 		"approve web -y":                    {paced, "create changeapprovals.app.ops.cloud.alipay.com"},
 		"deny web -y":                       {paced, "create changeapprovals.app.ops.cloud.alipay.com"},
-		"verdict web--x--" + version("49") + "--x--1 pass --reason r -y": {suspendedLabel, "patch changepods.app.ops.cloud.alipay.com"},
+		"verdict web--x--" + version("49") + "--x--1 pass --reason r -y": {suspendedLabel, "patch changepods.app.ops.cloud.alipay.com/status"},
 		"freeze lock inc-99 --reason r -y":                               {suspendedLabel, "create changefreezes.app.ops.cloud.alipay.com"},
 		"freeze unlock inc-98 -y":                                        {suspendedLabel, "delete changefreezes.app.ops.cloud.alipay.com"},
 		"break-glass web --override=Freeze --reason r -y":                {suspendedLabel, "create breakglasses.app.ops.cloud.alipay.com"},
@@ -210,7 +210,7 @@ func readOnly() interceptor.Funcs {
 		case *appv1alpha1.BreakGlass:
 			resource = "breakglasses"
 		case *appv1alpha1.ChangePod:
-			resource = "changepods"
+			resource = "changepods/status"
 		default:
 			group, resource = "apps", strings.ToLower(object.GetObjectKind().GroupVersionKind().Kind)+"s"
 		}
