@@ -114,7 +114,7 @@ func chinese() map[key]string {
 		"denies":            "拒绝 %s 的%s（由 %s）进入下一个需要批准的步骤",
 		"judges":            "%s（命名空间 %s）将得到这些结论",
 		"repaired":          "已发布修复；用 kubectl altershield wait %s -n %s 等待结果",
-		"paused":            "已暂停；用 kubectl altershield resume %s -n %s 继续",
+		"is.paused":         "已暂停；用 kubectl altershield resume %s -n %s 继续",
 		"resumed":           "已继续；用 kubectl altershield wait %s -n %s 等待结果",
 		"approved":          "已批准；步骤开始前可用 kubectl delete %s -n %s 撤回",
 		"denied.release":    "已拒绝；可用 kubectl delete %s -n %s 撤回",

@@ -114,7 +114,7 @@ func english() map[key]string {
 		"denies":            "%s at %s by %s is denied its next step that needs approvals",
 		"judges":            "%s in namespace %s gets these verdicts",
 		"repaired":          "released the repair; kubectl altershield wait %s -n %s follows",
-		"paused":            "paused; kubectl altershield resume %s -n %s lets it go on",
+		"is.paused":         "paused; kubectl altershield resume %s -n %s lets it go on",
 		"resumed":           "goes on; kubectl altershield wait %s -n %s follows",
 		"approved":          "approved; kubectl delete %s -n %s withdraws it until the step begins",
 		"denied.release":    "denied; kubectl delete %s -n %s withdraws it",

@@ -93,7 +93,7 @@ func (s Style) done(request view.Request) string {
 	case view.RepairRequest:
 		return s.text("repaired", workload, request.Namespace)
 	case view.HoldRequest:
-		return s.text("paused", workload, request.Namespace)
+		return s.text("is.paused", workload, request.Namespace)
 	case view.ResumeRequest:
 		return s.text("resumed", workload, request.Namespace)
 	case view.ApproveRequest:
