@@ -43,7 +43,7 @@ func TestSettingsShowTheValueInEffect(t *testing.T) {
 	elsewhere.Status.Conditions = []metav1.Condition{{Type: "Effective", Status: "False", Message: "no effect: the operator reads its settings in namespace system"}}
 	list, err := view.SettingsOf([]appv1alpha1.OpsConfigInfo{setting("blocking", "isBlockingUp", false, ""), unusable, old, elsewhere}, "")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(list.Items).To(HaveLen(10))
+	g.Expect(list.Items).To(HaveLen(12))
 	g.Expect(list.Items[:2]).To(Equal([]view.Setting{
 		{Name: "blocking", Remark: "mine"},
 		{Name: "branch", Enable: true, Content: "20", Problem: `spec.content of "branch" must be a whole number from 1 to 500, not "many"`, Remark: "mine"},
