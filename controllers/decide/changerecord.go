@@ -271,7 +271,7 @@ func ImagesOf(pod *corev1.Pod) []appv1alpha1.RecordedImage {
 		image := appv1alpha1.RecordedImage{
 			Container: containers[i].Name, Image: Shorten(containers[i].Image, appv1alpha1.MaxRecordedText),
 		}
-		if _, digest, found := cutLast(ran[image.Container], "@"); found && len(digest) <= maxDigest {
+		if digest, found := afterLast(ran[image.Container], "@"); found && len(digest) <= maxDigest {
 			image.Digest = digest
 		}
 		images = append(images, image)

@@ -49,7 +49,7 @@ func ChangePodName(changeWorkload string, number int64) string {
 
 // ChangePodNumber returns the number in the name of a ChangePod, 0 where it has none.
 func ChangePodNumber(name string) int64 {
-	_, digits, found := cutLast(name, separator)
+	digits, found := afterLast(name, separator)
 	number, err := strconv.ParseInt(digits, 10, 64)
 	if !found || err != nil || number < 0 {
 		return 0
@@ -90,10 +90,10 @@ func ShortName(name string, room int) string {
 	return strings.TrimRight(name[:room-hashLength-1], ".-") + "-" + hash
 }
 
-func cutLast(s, separator string) (before, after string, found bool) {
+func afterLast(s, separator string) (after string, found bool) {
 	at := strings.LastIndex(s, separator)
 	if at < 0 {
-		return s, "", false
+		return "", false
 	}
-	return s[:at], s[at+len(separator):], true
+	return s[at+len(separator):], true
 }

@@ -338,7 +338,7 @@ func TestBatchesDontBakeForTheServerAlone(t *testing.T) {
 			}
 			g.Expect(facts.BakedUntil).To(Equal(row.baked))
 			status := decide.AdvanceChangePod(&batch, facts, decide.CheckAnswer{}, row.baked)
-			g.Expect(string(status.Message)).To(Equal("PostFinish"))
+			g.Expect(status.Message).To(Equal("PostFinish"))
 			g.Expect(status.ServerResults).To(BeEmpty(), "there is no server that said anything")
 			g.Expect(verdictsOf(status.PodResults)).To(Equal([]string{"sleep-1 pass "}))
 		})

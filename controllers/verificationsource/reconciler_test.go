@@ -23,6 +23,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -136,16 +137,11 @@ func TestReconcileShowsThatTheLimitsAreReached(t *testing.T) {
 	g.Expect(limits()).To(Equal("WithinLimits True WithinLimits: no query was left out in the last minute"))
 	reader, err := r.Sources.Reader(t.Context(), "prometheus", "shop")
 	g.Expect(err).NotTo(HaveOccurred())
-	refused := make(chan error, 9)
-	for i := range cap(refused) {
-		go func() {
-			_, err := reader.Instant(context.Background(), "vector("+strconv.Itoa(i)+")", time.Now())
-			refused <- err
-		}()
+	var asking sync.WaitGroup
+	for i := range 9 {
+		asking.Go(func() { _, _ = reader.Instant(context.Background(), "vector("+strconv.Itoa(i)+")", time.Now()) })
 	}
-	for range cap(refused) {
-		<-refused
-	}
+	asking.Wait()
 	g.Expect(limits()).To(Equal("WithinLimits False LimitsReached: looks come later than intervalSeconds, as more than limits.queriesPerSecond, 1, " +
 		"or limits.concurrent, 4, were wanted: raise them, or intervalSeconds of the policies"))
 	g.Expect(limits()).To(HavePrefix("WithinLimits True"))

@@ -53,16 +53,19 @@ const (
 	RollbackRequest RequestKind = "RollbackRequest"
 	// RepairRequest releases a correction past a suspension or a quarantine.
 	RepairRequest RequestKind = "RepairRequest"
-	// HoldRequest pauses a rollout, ResumeRequest lets it go on.
-	HoldRequest   RequestKind = "HoldRequest"
+	// HoldRequest pauses a rollout.
+	HoldRequest RequestKind = "HoldRequest"
+	// ResumeRequest lets it go on.
 	ResumeRequest RequestKind = "ResumeRequest"
 	// GoOnRequest asks the operator to go on to a step.
 	GoOnRequest RequestKind = "GoOnRequest"
-	// ApproveRequest approves a release, DenyRequest denies it.
+	// ApproveRequest approves a release.
 	ApproveRequest RequestKind = "ApproveRequest"
-	DenyRequest    RequestKind = "DenyRequest"
-	// LockRequest freezes releases from now on, UnlockRequest ends that.
-	LockRequest   RequestKind = "FreezeLockRequest"
+	// DenyRequest denies it.
+	DenyRequest RequestKind = "DenyRequest"
+	// LockRequest freezes releases from now on.
+	LockRequest RequestKind = "FreezeLockRequest"
+	// UnlockRequest ends that.
 	UnlockRequest RequestKind = "FreezeUnlockRequest"
 	// BreakGlassRequest lets releases pass what would stop them.
 	BreakGlassRequest RequestKind = "BreakGlassRequest"
