@@ -452,7 +452,9 @@ func TestAskedChecks(t *testing.T) {
 	enforce := checking("web", "Enforce", ofErrors)
 	running := stored("Running", "Unknown", "Verifying")
 	known := func(verdict string) appv1alpha1.CheckResult {
-		return appv1alpha1.CheckResult{Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Enforce", Verdict: appv1alpha1.CheckVerdict(verdict)}
+		return appv1alpha1.CheckResult{
+			Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Enforce", Verdict: appv1alpha1.CheckVerdict(verdict), Since: metav1.NewTime(now),
+		}
 	}
 	for name, row := range map[string]struct {
 		workload *appv1alpha1.ChangeWorkload
@@ -786,9 +788,9 @@ func TestFactsOfBakeUntilAllEnforcedChecksPassedEarly(t *testing.T) {
 		baked    time.Time
 	}{
 		"none did":                       {policies(errors), nil, now.Add(2 * time.Minute)},
-		"the only one did":               {policies(errors), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, time.Time{}},
+		"the only one did":               {policies(errors), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, now},
 		"one of two did":                 {policies(both), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, now.Add(2 * time.Minute)},
-		"the other only warns":           {policies(warns), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, time.Time{}},
+		"the other only warns":           {policies(warns), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, now},
 		"one of another policy did":      {policies(errors, other), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, now.Add(30 * time.Second)},
 		"each batch waits for it anyway": {policies(holds), []appv1alpha1.CheckResult{passed("errors", "Ratio")}, now.Add(2 * time.Minute)},
 	} {
@@ -796,6 +798,41 @@ func TestFactsOfBakeUntilAllEnforcedChecksPassedEarly(t *testing.T) {
 			workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(row.policies, row.results...))
 			batch := newBatch(realPods(1, 2), openedAt(now))
 			NewWithT(t).Expect(decide.FactsOf(workload, &batch, aServer()).BakedUntil).To(BeTemporally("==", row.baked))
+		})
+	}
+}
+
+func TestAdvanceChangePodPassesABatchWhoseChecksPassedEarly(t *testing.T) {
+	g, policy := NewWithT(t), checking("web", "Enforce", ofErrors)
+	workload := newWorkload(stored("Running", "Unknown", "Verifying"), begun(policies(policy), appv1alpha1.CheckResult{
+		Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Enforce", Verdict: "Pass",
+	}))
+	batch := newBatch(realPods(1, 2), openedAt(now))
+	batch.Status = decide.AdvanceChangePod(&batch, decide.FactsOf(workload, &batch, verifier.State{}), decide.CheckAnswer{}, now)
+	g.Expect(told(batch.Status.Conditions, "Verified")).To(Equal("Verified is True: PodsPassed"), "no server is needed")
+	g.Expect(batch.Status.PodResults).To(HaveEach(HaveField("Verdict", BeEquivalentTo("pass"))))
+}
+
+func TestWatchedPoliciesLookAtTheLastPodsAfterAnEarlyPass(t *testing.T) {
+	policy := checking("web", "Enforce", ofErrors)
+	passed := func(ago time.Duration) appv1alpha1.CheckResult {
+		return appv1alpha1.CheckResult{
+			Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Enforce", Verdict: "Pass", Since: metav1.NewTime(now.Add(-ago)),
+		}
+	}
+	for name, row := range map[string]struct {
+		result  appv1alpha1.CheckResult
+		ago     time.Duration
+		watched int
+	}{
+		"as early as a minute before":    {passed(2 * time.Minute), time.Minute, 1},
+		"until bakeSeconds later":        {passed(4 * time.Minute), 2 * time.Minute, 0},
+		"not after a pass in time":       {passed(time.Minute), time.Minute, 0},
+		"not after one that came by now": {passed(0), time.Minute, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-row.ago)), begun(policies(policy), row.result))
+			NewWithT(t).Expect(decide.WatchedPolicies(workload, now)).To(HaveLen(row.watched))
 		})
 	}
 }

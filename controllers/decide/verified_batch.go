@@ -17,6 +17,7 @@ limitations under the License.
 package decide
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -37,7 +38,28 @@ func bakedUntil(workload *appv1alpha1.ChangeWorkload, changePod *appv1alpha1.Cha
 
 // delaysBatches reports whether policies look at a batch before it passes.
 func delaysBatches(status *appv1alpha1.ChangeWorkloadStatus) bool {
-	return bakeOf(status) > 0 || mayHold(status.Verification)
+	return mayHold(status.Verification) || status.Verification != nil && slices.ContainsFunc(status.Verification.Policies, bakesBatches)
+}
+
+// bakesBatches reports whether a policy has an enforced check that looks at a batch for a time. One of AlterShield Server has its own time.
+func bakesBatches(policy appv1alpha1.AppliedPolicy) bool {
+	for range enforcedChecks(&policy) {
+		return policy.BakeSeconds > 0
+	}
+	return false
+}
+
+// enforcedChecks returns the enforced checks of a policy whose time is that of the policy.
+func enforcedChecks(policy *appv1alpha1.AppliedPolicy) iter.Seq[*appv1alpha1.VerificationCheck] {
+	return func(yield func(*appv1alpha1.VerificationCheck) bool) {
+		for i := range policy.Checks {
+			check := &policy.Checks[i]
+			enforced := LowerMode(policy.Mode, check.Mode) == appv1alpha1.CheckEnforce && check.Type != appv1alpha1.CheckServer
+			if enforced && !yield(check) {
+				return
+			}
+		}
+	}
 }
 
 // bakeEnd returns when the bake of a batch ends.
@@ -45,25 +67,32 @@ func bakeEnd(status *appv1alpha1.ChangeWorkloadStatus, batch *appv1alpha1.Change
 	return time.Unix(batch.Spec.CreateTimeUnix+int64(bakeOf(status)), 0)
 }
 
-// bakeOf returns for how many seconds policies with an enforced check look at a batch before it passes. One whose enforced checks passed early
-// knows enough of the release, though it looks on: what they see of later batches can still fail the release.
+// bakeOf returns for how many seconds policies with an enforced check look at a batch before it passes. One that passed early knows enough.
 func bakeOf(status *appv1alpha1.ChangeWorkloadStatus) (seconds int32) {
 	if status.Verification == nil {
 		return 0
 	}
 	for i := range status.Verification.Policies {
-		policy := &status.Verification.Policies[i]
-		undecided := slices.ContainsFunc(policy.Checks, func(check appv1alpha1.VerificationCheck) bool {
-			if LowerMode(policy.Mode, check.Mode) != appv1alpha1.CheckEnforce || check.Type == appv1alpha1.CheckServer { // which has its own time
-				return false
-			}
-			return holds(policy, &check) || storedResult(status.Checks, policy, &check, time.Time{}).Verdict != appv1alpha1.CheckPass
-		})
-		if undecided {
+		if policy := &status.Verification.Policies[i]; bakesBatches(*policy) && !passedEarly(policy, status) {
 			seconds = max(seconds, policy.BakeSeconds)
 		}
 	}
 	return seconds
+}
+
+// passedEarly reports whether all enforced checks of a policy passed before the release was verified. Those that hold pods look at each batch.
+func passedEarly(policy *appv1alpha1.AppliedPolicy, status *appv1alpha1.ChangeWorkloadStatus) bool {
+	if !bakesBatches(*policy) {
+		return false
+	}
+	for check := range enforcedChecks(policy) {
+		result := storedResult(status.Checks, policy, check, time.Time{})
+		inTime := wasVerified(status) && result.Since.Unix() >= status.EntryTimeUnix
+		if result.Verdict != appv1alpha1.CheckPass || inTime || holds(policy, check) {
+			return false
+		}
+	}
+	return true
 }
 
 // ChecksFailed returns the enforced checks that pods of a batch failed, with these pods, and that its status doesn't show yet.

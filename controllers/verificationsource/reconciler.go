@@ -125,8 +125,8 @@ func readiness(failure *source.Error) metav1.Condition {
 	}
 }
 
-// headroom returns the condition of a source some of whose queries weren't sent, or all were. The message has no figures, which would change
-// the status at each look: the metrics have them.
+// headroom returns the condition of a source some of whose queries weren't sent, or all were. The message doesn't count them, which would
+// change the status at each look: the metrics do.
 func headroom(object *appv1alpha1.VerificationSource, limited bool) metav1.Condition {
 	if !limited {
 		return metav1.Condition{

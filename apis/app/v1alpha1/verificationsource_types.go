@@ -32,7 +32,7 @@ const (
 	ReasonSourceInvalid = "Invalid"
 )
 
-// ConditionWithinLimits is the condition of a VerificationSource that says whether its limits had room for all queries.
+// ConditionWithinLimits reports whether the limits of a VerificationSource had room for all queries.
 const ConditionWithinLimits = "WithinLimits"
 
 // Reasons of ConditionWithinLimits.
