@@ -142,7 +142,7 @@ func policiesOf(verification *appv1alpha1.ReleaseVerification) []types.UID {
 }
 
 // loosen drops the policies that don't concern the workload any more, and lowers the modes that were lowered. Nothing becomes stricter for
-// a release that has begun.
+// a release that has begun, but that verdicts of AlterShield Server count by themselves once no policy judges them.
 func loosen(verification *appv1alpha1.ReleaseVerification, now []appv1alpha1.VerificationPolicy) {
 	verification.Policies = slices.DeleteFunc(verification.Policies, func(applied appv1alpha1.AppliedPolicy) bool {
 		return presentPolicy(now, applied.UID) == nil
