@@ -51,8 +51,9 @@ func walkthrough() []scene {
 }
 
 func settingsAreThere(ctx context.Context, s *stage) error {
-	return s.await(ctx, expectRows([]string{"blocking"}, []string{"branch"}, []string{"finished-label"}, []string{"park"}, []string{"refusal"},
-		[]string{"release-history"}, []string{"stuck-rollback"}, []string{"suspended-rollback"}, []string{"template-history"}, []string{"unstick"}),
+	return s.await(ctx, expectRows([]string{"blocking"}, []string{"branch"}, []string{"change-records"}, []string{"finished-label"},
+		[]string{"park"}, []string{"record-days"}, []string{"refusal"}, []string{"release-history"}, []string{"stuck-rollback"},
+		[]string{"suspended-rollback"}, []string{"template-history"}, []string{"unstick"}),
 		"get", "opsconfiginfo", "-n", "altershieldoperator-system")
 }
 
