@@ -84,7 +84,7 @@ var _ = Describe("ChangeRecords", func() {
 		}
 
 		uid := get(ctx, namespace, "sleep").UID
-		third := decide.ChangeRecordName(uid, 3, 1)
+		third := decide.ChangeRecordName(decide.RecordKey(uid, false), 3, 1)
 		output, err := kubectl(ctx, "-n", namespace, "patch", "changerecord", third, "--type=merge", "-p", `{"spec":{"outcome":"Verified"}}`)
 		Expect(err).To(HaveOccurred())
 		Expect(output).To(ContainSubstring("a ChangeRecord can't be changed: what a later verdict corrects is in a further record of the release"))
@@ -109,7 +109,7 @@ var _ = Describe("ChangeRecords", func() {
 
 		Expect(kube.Delete(ctx, &appv1alpha1.ChangeRecord{ObjectMeta: objectMeta(namespace, third)})).To(Succeed(), "a cluster admin may")
 		output = bash(ctx, run+"kubectl altershield export -n "+namespace+" --verify >releases.csv || echo exits with $?\n")
-		Expect(output).To(Equal("ChangeRecord " + namespace + "/" + third + " is missing: " + decide.ChangeRecordName(uid, 4, 0) + " names it\nexits with 3\n"))
+		Expect(output).To(Equal("ChangeRecord " + namespace + "/" + third + " is missing: " + decide.ChangeRecordName(decide.RecordKey(uid, false), 4, 0) + " names it\nexits with 3\n"))
 
 		configure(ctx, "change-records", `{"spec":{"content":"2"}}`)
 		Eventually(recordsOf(ctx, namespace)).Should(ConsistOf("9 Release Verified", "9-1 Release Failed", "10 Repair Verified"))

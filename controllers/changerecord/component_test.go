@@ -134,9 +134,9 @@ func (b *bench) outcomes() []string {
 		var record appv1alpha1.ChangeRecord
 		g.Expect(b.kube.Get(b.t.Context(), client.ObjectKeyFromObject(&item), &record)).To(Succeed())
 		links = append(links, decide.RecordLink{Namespace: item.GetNamespace(), Name: item.GetName(), Hash: hash, Previous: record.Spec.Previous})
-		text := strings.TrimPrefix(record.Name, decide.RecordKey("d-1")+"-") + " " + string(record.Spec.Outcome)
+		text := strings.TrimPrefix(record.Name, decide.RecordKey("d-1", false)+"-") + " " + string(record.Spec.Outcome)
 		if record.Spec.Previous != nil {
-			text += " after " + strings.TrimPrefix(record.Spec.Previous.Name, decide.RecordKey("d-1")+"-")
+			text += " after " + strings.TrimPrefix(record.Spec.Previous.Name, decide.RecordKey("d-1", false)+"-")
 		}
 		outcomes = append(outcomes, text)
 	}
@@ -166,6 +166,50 @@ func TestRecordAddsARecordForALateVerdict(t *testing.T) {
 	g.Expect(b.outcomes()).To(ConsistOf("1 Verified", "1-1 Failed after 1", "2 Verified after 1-1"))
 }
 
+// Observed releases are counted separately.
+func TestRecordKeepsObservedReleasesApart(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	workload, next := b.release(7, "Success", "AllPodsPassed")
+	workload.Spec.Observed = true
+	g.Expect(b.writer.Record(t.Context(), workload, next, decide.RecordFacts{})).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Verified"}))
+	g.Expect(b.record(7, "Success", "AllPodsPassed", nil)).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Verified"}))
+	g.Expect(b.outcomes()).To(ConsistOf("7 Verified", decide.RecordKey("d-1", true)+"-7 Verified"))
+}
+
+// The count of releases begins anew where its annotation is lost.
+func TestRecordAfterTheCountBeganAnew(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	record := func(number int64, after time.Duration, phase appv1alpha1.ChangeWorkloadPhase, known *appv1alpha1.RecordedOutcome) *appv1alpha1.RecordedOutcome {
+		workload, next := b.release(number, phase, "AllPodsPassed")
+		workload.Spec.CreateTimeUnix += int64(after / time.Second)
+		next.Recorded = known
+		recorded, err := b.writer.Record(t.Context(), workload, next, decide.RecordFacts{})
+		g.Expect(err).NotTo(HaveOccurred())
+		return recorded
+	}
+	verified := &appv1alpha1.RecordedOutcome{Outcome: "Verified"}
+	for number := int64(2); number <= 3; number++ {
+		g.Expect(record(number, 0, "Success", nil)).To(Equal(verified))
+	}
+	for range 2 { // also after a crash before the status
+		g.Expect(record(2, time.Minute, "Success", nil)).To(Equal(verified))
+	}
+	g.Expect(record(2, time.Minute, "Suspend", verified)).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Failed", Corrections: 1}))
+	g.Expect(record(1, time.Hour, "Success", nil)).To(Equal(verified))
+	g.Expect(b.outcomes()).To(ConsistOf("2 Verified", "3 Verified after 2", "4 Verified after 3", "4-1 Failed after 4", "5 Verified after 4-1"))
+	g.Expect(record(2, time.Minute, "Success", &appv1alpha1.RecordedOutcome{Outcome: "Failed", Corrections: 1})).To(Equal(&appv1alpha1.RecordedOutcome{Outcome: "Verified", Corrections: 2}))
+	g.Expect(b.outcomes()).To(ContainElement("6-2 Verified after 5"))
+}
+
+func TestRecordOfAReleaseAfterThatOfALaterOne(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	for _, number := range []int64{4, 2, 3} {
+		g.Expect(b.record(number, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
+	}
+	g.Expect(b.record(3, "Suspend", "PodsFailed", &appv1alpha1.RecordedOutcome{Outcome: "Verified"})).NotTo(BeNil())
+	g.Expect(b.outcomes()).To(ConsistOf("4 Verified", "2 Verified", "3 Verified after 2", "3-1 Failed after 3"))
+}
+
 func TestRecordHasTheImagesOfAPod(t *testing.T) {
 	g, b := NewWithT(t), newBench(t)
 	pod := &corev1.Pod{
@@ -177,7 +221,7 @@ func TestRecordHasTheImagesOfAPod(t *testing.T) {
 	g.Expect(b.kube.Status().Update(t.Context(), pod)).To(Succeed())
 	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
 	var record appv1alpha1.ChangeRecord
-	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Namespace: b.namespace, Name: decide.ChangeRecordName("d-1", 1, 0)}, &record)).To(Succeed())
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Namespace: b.namespace, Name: decide.ChangeRecordName(decide.RecordKey("d-1", false), 1, 0)}, &record)).To(Succeed())
 	g.Expect(record.Spec.Images).To(Equal([]appv1alpha1.RecordedImage{{Container: "web", Image: "nginx:2", Digest: "sha256:9f86"}}))
 }
 
@@ -261,7 +305,7 @@ func TestRetentionRemovesByNumberAndAge(t *testing.T) {
 	}
 	g.Expect(b.kube.Create(t.Context(), limit)).To(Succeed())
 	b.fails = "delete"
-	g.Expect(b.sweep()).To(MatchError("removing ChangeRecord " + b.namespace + "/" + decide.ChangeRecordName("d-1", 1, 0) + ": the API server is away"))
+	g.Expect(b.sweep()).To(MatchError("removing ChangeRecord " + b.namespace + "/" + decide.ChangeRecordName(decide.RecordKey("d-1", false), 1, 0) + ": the API server is away"))
 	b.fails = "list"
 	g.Expect(b.sweep()).To(MatchError("listing ChangeRecords: the API server is away"))
 	b.fails = ""
@@ -279,7 +323,7 @@ func TestRetentionKeepsWhatOthersMade(t *testing.T) {
 	g, b := NewWithT(t), newBench(t)
 	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
 	var record appv1alpha1.ChangeRecord
-	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Namespace: b.namespace, Name: decide.ChangeRecordName("d-1", 1, 0)}, &record)).To(Succeed())
+	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Namespace: b.namespace, Name: decide.ChangeRecordName(decide.RecordKey("d-1", false), 1, 0)}, &record)).To(Succeed())
 	byHand := &appv1alpha1.ChangeRecord{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "by-hand"}, Spec: record.Spec}
 	g.Expect(b.kube.Create(t.Context(), byHand)).To(Succeed())
 	b.clock.SetTime(time.Now().Add(91 * 24 * time.Hour))

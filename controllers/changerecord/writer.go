@@ -18,8 +18,10 @@ limitations under the License.
 package changerecord
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,16 +98,10 @@ func (w *Writer) write(
 	if err != nil {
 		return nil, err
 	}
-	own, before := decide.Neighbours(names, workload.Spec.Release)
-	if own != "" {
-		before = own
+	if err := w.place(ctx, workload, names, &facts); err != nil {
+		return nil, err
 	}
-	if before != "" {
-		if facts.Previous, facts.PreviousHash, err = w.read(ctx, workload.Namespace, before); err != nil {
-			return nil, err
-		}
-	}
-	if own != "" && !plan.After(facts.Previous) {
+	if facts.Previous != nil && decide.IsRecordOf(facts.Previous, workload) && !plan.After(facts.Previous) {
 		return &appv1alpha1.RecordedOutcome{Outcome: facts.Previous.Spec.Outcome, Corrections: facts.Previous.Spec.Correction}, nil
 	}
 	if facts.Images, err = w.images(ctx, workload.Namespace, next); err != nil {
@@ -119,10 +115,53 @@ func (w *Writer) write(
 	return &appv1alpha1.RecordedOutcome{Outcome: plan.Outcome, Corrections: plan.Correction}, nil
 }
 
+// place finds the record after which that of a release is to be written, which may be of the release itself, and the number in the name of the
+// new one. A release whose number has the record of another one, as the count began anew, is recorded after the newest: the numbers in the
+// names are the order of the chain.
+func (w *Writer) place(ctx context.Context, workload *appv1alpha1.ChangeWorkload, names []string, facts *decide.RecordFacts) error {
+	facts.Number = workload.Spec.Release
+	newest := decide.NewestRecord(names)
+	if newest == "" {
+		return nil
+	}
+	var err error
+	if facts.Previous, facts.PreviousHash, err = w.read(ctx, workload.Namespace, newest); err != nil {
+		return err
+	}
+	last, _ := decide.PlaceOf(newest)
+	began := time.Unix(workload.Spec.CreateTimeUnix, 0)
+	switch {
+	case decide.IsRecordOf(facts.Previous, workload):
+		facts.Number = last.Release
+		return nil
+	case last.Release < workload.Spec.Release:
+		return nil
+	case facts.Previous.Spec.StartedAt.Time.Before(began):
+		facts.Number = last.Release + 1
+		return nil
+	}
+	own, before := decide.Neighbours(names, workload.Spec.Release) // a later release has its record already
+	name := cmp.Or(own, before)
+	if name == "" {
+		facts.Previous, facts.PreviousHash = nil, ""
+		return nil
+	}
+	record, hash, err := w.read(ctx, workload.Namespace, name)
+	if err != nil {
+		return err
+	}
+	if own != "" && !decide.IsRecordOf(record, workload) {
+		facts.Number = last.Release + 1
+		return nil
+	}
+	facts.Previous, facts.PreviousHash = record, hash
+	return nil
+}
+
 // names lists the names of the ChangeRecords of a workload.
 func (w *Writer) names(ctx context.Context, workload *appv1alpha1.ChangeWorkload) ([]string, error) {
 	var names []string
-	key := decide.RecordKey(decide.RecordedWorkload(workload).UID)
+	key := decide.RecordKey(decide.RecordedWorkload(workload).UID, workload.Spec.Observed)
 	for next := ""; ; {
 		page := newList()
 		err := w.Live.List(ctx, page, client.InNamespace(workload.Namespace), client.MatchingLabels{appv1alpha1.LabelRecordOf: key},

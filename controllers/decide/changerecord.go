@@ -146,6 +146,8 @@ type RecordFacts struct {
 	Approvals []appv1alpha1.ChangeApproval
 	// Images are the images of a pod of the release.
 	Images []appv1alpha1.RecordedImage
+	// Number is the number in the name of the record, 0 for that of the release.
+	Number int64
 	// Previous is the record before, nil for the first one; PreviousHash is its hash.
 	Previous     *appv1alpha1.ChangeRecord
 	PreviousHash string
@@ -157,14 +159,15 @@ func NewChangeRecord(
 ) *appv1alpha1.ChangeRecord {
 	spec, of, labels := &workload.Spec, RecordedWorkload(workload), map[string]string{}
 	maps.Copy(labels, workload.Labels)
-	labels[appv1alpha1.LabelRecordOf] = RecordKey(of.UID)
+	key := RecordKey(of.UID, spec.Observed)
+	labels[appv1alpha1.LabelRecordOf] = key
 	trace := TraceID(of.UID, spec.Release)
 	if status.ObservedRelease != spec.Release {
 		status = &appv1alpha1.ChangeWorkloadStatus{}
 	}
 	record := &appv1alpha1.ChangeRecord{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: workload.Namespace, Name: ChangeRecordName(of.UID, spec.Release, plan.Correction), Labels: labels,
+			Namespace: workload.Namespace, Name: ChangeRecordName(key, cmp.Or(facts.Number, spec.Release), plan.Correction), Labels: labels,
 		},
 		Spec: appv1alpha1.ChangeRecordSpec{
 			Workload: of, Release: spec.Release, Correction: plan.Correction, Version: spec.Reversion, Observed: spec.Observed,
@@ -189,17 +192,17 @@ func NewChangeRecord(
 		record.Spec.OrderID = order.BizExecOrderID
 	}
 	record.Spec.Reason, record.Spec.Message = reasonOf(workload, status, plan.Outcome, facts.End)
-	follow(&record.Spec, facts.Previous, facts.PreviousHash)
+	follow(&record.Spec, facts.Previous, facts.PreviousHash, facts.Previous != nil && IsRecordOf(facts.Previous, workload))
 	return record
 }
 
-// follow sets what a record takes from the one before.
-func follow(spec *appv1alpha1.ChangeRecordSpec, previous *appv1alpha1.ChangeRecord, hash string) {
+// follow sets what a record takes from the one before, which it may correct.
+func follow(spec *appv1alpha1.ChangeRecordSpec, previous *appv1alpha1.ChangeRecord, hash string, corrects bool) {
 	spec.Type = appv1alpha1.TypeRelease
 	if previous != nil {
 		before := &previous.Spec
 		spec.Previous = &appv1alpha1.PreviousRecord{Name: previous.Name, SHA256: hash}
-		if before.Release == spec.Release { // this one corrects it
+		if corrects {
 			spec.Type, spec.FromVersion = before.Type, before.FromVersion
 			return
 		}

@@ -23,6 +23,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,8 +37,12 @@ import (
 // recordKeyLength is the number of hex digits by which the name of a ChangeRecord identifies its workload.
 const recordKeyLength = 16
 
-// RecordKey returns what identifies a workload in the names of its ChangeRecords, and in their label: a hash of its UID.
-func RecordKey(workload types.UID) string {
+// RecordKey returns what identifies a workload in the names of its ChangeRecords, and in their label: a hash of its UID. Observed releases,
+// which are counted separately, have a key of their own.
+func RecordKey(workload types.UID, observed bool) string {
+	if observed {
+		workload += "/observed"
+	}
 	sum := sha256.Sum256([]byte(workload))
 	return hex.EncodeToString(sum[:])[:recordKeyLength]
 }
@@ -51,8 +56,8 @@ func TraceID(workload types.UID, release int64) [16]byte {
 
 // ChangeRecordName returns <key>-<release> for the first record of a release, and <key>-<release>-<n> for the n-th one that corrects it. Two
 // leaders that write the same record write one of the same name.
-func ChangeRecordName(workload types.UID, release int64, correction int32) string {
-	name := RecordKey(workload) + "-" + strconv.FormatInt(release, 10)
+func ChangeRecordName(key string, release int64, correction int32) string {
+	name := key + "-" + strconv.FormatInt(release, 10)
 	if correction > 0 {
 		name += "-" + strconv.FormatInt(int64(correction), 10)
 	}
@@ -61,9 +66,10 @@ func ChangeRecordName(workload types.UID, release int64, correction int32) strin
 
 // RecordPlace is the place of a ChangeRecord among those of its workload.
 type RecordPlace struct {
-	// Key identifies the workload.
+	// Key identifies the workload, and the count of its releases.
 	Key string
-	// Release is the number of the release, Correction that of the correction, 0 for the first record of the release.
+	// Release is the number of the release, or a later one where the count began anew. Correction is that of the correction, 0 for the first
+	// record of the release.
 	Release    int64
 	Correction int32
 }
@@ -92,6 +98,18 @@ func PlaceOf(name string) (place RecordPlace, ok bool) {
 // Compare orders the records of a workload: by release, and those of a release by correction.
 func (p RecordPlace) Compare(other RecordPlace) int {
 	return cmp.Or(cmp.Compare(p.Key, other.Key), cmp.Compare(p.Release, other.Release), cmp.Compare(p.Correction, other.Correction))
+}
+
+// NewestRecord returns the newest among the names of the records of a workload, empty where there is none.
+func NewestRecord(names []string) string {
+	newest, before := Neighbours(names, math.MaxInt64)
+	return cmp.Or(newest, before)
+}
+
+// IsRecordOf reports whether a record is that of a release. The number alone doesn't tell: the count begins anew where its annotation is lost.
+func IsRecordOf(record *appv1alpha1.ChangeRecord, workload *appv1alpha1.ChangeWorkload) bool {
+	spec := &record.Spec
+	return spec.Release == workload.Spec.Release && spec.Version == workload.Spec.Reversion && spec.StartedAt.Unix() == workload.Spec.CreateTimeUnix
 }
 
 // Neighbours returns the newest record of a release, and the newest one of the releases before it, among the names of the records of its

@@ -167,7 +167,7 @@ func TestNewChangeRecordTellsWhatHappened(t *testing.T) {
 		Images: []appv1alpha1.RecordedImage{{Container: "web", Image: "nginx:2"}}, Previous: previous, PreviousHash: strings.Repeat("a", 64),
 	}, now)
 	long := strings.Repeat("m", 253) + "..."
-	key := RecordKey("d-1")
+	key := RecordKey("d-1", false)
 	g.Expect(record).To(Equal(&appv1alpha1.ChangeRecord{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: key + "-3", Labels: map[string]string{
 			"app.kubernetes.io/deployment-name": "web", "altershield.defense.antgroup.com/record-of": key,
@@ -201,6 +201,8 @@ func TestNewChangeRecordTellsWhyTheReleaseWasMade(t *testing.T) {
 			Release: release, Version: "before", FromVersion: "long before", Outcome: appv1alpha1.ReleaseOutcome(outcome), Type: appv1alpha1.ReleaseType(kind),
 		}}
 	}
+	first := record(3, "Verified", "Repair")
+	first.Spec.Version, first.Spec.StartedAt = "6a8ff823a5011291b0f02a1d83c2222d", metav1.NewTime(time.Unix(1_800_000_000, 0))
 	for name, row := range map[string]struct {
 		ignored    bool
 		rollback   *appv1alpha1.Rollback
@@ -214,7 +216,8 @@ func TestNewChangeRecordTellsWhyTheReleaseWasMade(t *testing.T) {
 		"after one that was rolled back": {false, nil, record(2, "RolledBack", "Release"), "Repair", "before"},
 		"through a suspension":           {true, nil, nil, "Repair", ""},
 		"a rollback":                     {false, &appv1alpha1.Rollback{Version: "left"}, record(2, "Failed", "Release"), "Rollback", "left"},
-		"a correction":                   {false, nil, record(3, "Verified", "Repair"), "Repair", "long before"},
+		"a correction":                   {false, nil, first, "Repair", "long before"},
+		"the count began anew":           {false, nil, record(3, "Verified", "Repair"), "Release", "before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, workload := NewWithT(t), ended("Success", "AllPodsPassed")
@@ -232,7 +235,7 @@ func TestNewChangeRecordOfAReleaseWithoutAStatus(t *testing.T) {
 	workload.OwnerReferences = []metav1.OwnerReference{{UID: "d-1", Controller: ptr.To(true)}}
 	workload.Status.Counts.Passed = 7
 	record := NewChangeRecord(workload, &workload.Status, RecordPlan{Outcome: "RolledBack"}, RecordFacts{End: Ending{true, rolledBack}}, time.Now())
-	g.Expect(record.Name).To(Equal(RecordKey("d-1") + "-5"))
+	g.Expect(record.Name).To(Equal(RecordKey("d-1", false) + "-5"))
 	g.Expect(record.Spec.Workload).To(Equal(appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d-1"}))
 	g.Expect(record.Spec.Pods).To(BeZero())
 	g.Expect(record.Spec.Batches).To(BeZero())
@@ -378,8 +381,8 @@ func TestRecordHashDependsOnContentsAlone(t *testing.T) {
 
 func TestPlaceOfReadsWhatChangeRecordNameWrites(t *testing.T) {
 	g := NewWithT(t)
-	for _, want := range []RecordPlace{{RecordKey("d-1"), 1, 0}, {RecordKey("d-1"), 9223372036854775807, 9}} {
-		place, ok := PlaceOf(ChangeRecordName("d-1", want.Release, want.Correction))
+	for _, want := range []RecordPlace{{RecordKey("d-1", false), 1, 0}, {RecordKey("d-1", true), 9223372036854775807, 9}} {
+		place, ok := PlaceOf(ChangeRecordName(want.Key, want.Release, want.Correction))
 		g.Expect(ok).To(BeTrue())
 		g.Expect(place).To(Equal(want))
 	}

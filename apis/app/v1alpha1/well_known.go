@@ -66,7 +66,7 @@ const (
 	// that one request deletes the batches of a release. Written by the ChangeWorkload reconciler when it opens a batch.
 	LabelBatchOf = "altershield.defense.antgroup.com/batch-of"
 
-	// LabelRecordOf on a ChangeRecord identifies its workload by a hash of its UID, so that the records of a workload are found. Written by
+	// LabelRecordOf on a ChangeRecord identifies its workload by a hash of its UID and mode, so that the records of a workload are found. Written by
 	// the operator when it creates the ChangeRecord.
 	LabelRecordOf = "altershield.defense.antgroup.com/record-of"
 

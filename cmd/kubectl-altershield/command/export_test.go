@@ -45,7 +45,7 @@ func chainOf(t *testing.T, releases int64) []client.Object {
 		began := now.Add(-time.Duration(releases-release) * 24 * time.Hour).Add(-time.Hour)
 		record := &appv1alpha1.ChangeRecord{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: "shop", Name: decide.ChangeRecordName("u", release, 0), Labels: map[string]string{"app.kubernetes.io/deployment-name": "web"},
+				Namespace: "shop", Name: decide.ChangeRecordName(decide.RecordKey("u", false), release, 0), Labels: map[string]string{"app.kubernetes.io/deployment-name": "web"},
 			},
 			Spec: appv1alpha1.ChangeRecordSpec{
 				Workload: appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "u"}, Release: release,

@@ -75,7 +75,7 @@ func ExportOf(records []StoredRecord, namespace string, period Period, verify bo
 	rollbacks := map[releaseKey]int64{}
 	for i := range records {
 		if back := records[i].Spec.Rollback; back != nil {
-			rollbacks[releaseKey{records[i].Namespace, records[i].Spec.Workload, back.Release}] = records[i].Spec.Release
+			rollbacks[releaseKey{records[i].Namespace, records[i].Spec.Workload, back.Release, false}] = records[i].Spec.Release
 		}
 	}
 	for _, record := range newestOf(records) {
@@ -96,19 +96,26 @@ type releaseKey struct {
 	namespace string
 	workload  appv1alpha1.WorkloadReference
 	number    int64
+	// observed releases are counted separately
+	observed bool
 }
 
 func releaseKeyOf(record *StoredRecord) releaseKey {
-	return releaseKey{record.Namespace, record.Spec.Workload, record.Spec.Release}
+	return releaseKey{record.Namespace, record.Spec.Workload, record.Spec.Release, record.Spec.Observed}
 }
 
 // newestOf returns the newest record of each release, by namespace, workload and number.
 func newestOf(records []StoredRecord) []*StoredRecord {
-	byRelease := map[releaseKey]*StoredRecord{}
+	type began struct {
+		releaseKey
+		at int64 // the count may have begun anew
+	}
+	byRelease := map[began]*StoredRecord{}
 	for i := range records {
 		record := &records[i]
-		if known := byRelease[releaseKeyOf(record)]; known == nil || known.Spec.Correction < record.Spec.Correction {
-			byRelease[releaseKeyOf(record)] = record
+		key := began{releaseKeyOf(record), record.Spec.StartedAt.Unix()}
+		if known := byRelease[key]; known == nil || known.Spec.Correction < record.Spec.Correction {
+			byRelease[key] = record
 		}
 	}
 	newest := make([]*StoredRecord, 0, len(byRelease))
@@ -118,7 +125,7 @@ func newestOf(records []StoredRecord) []*StoredRecord {
 	slices.SortFunc(newest, func(a, b *StoredRecord) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Spec.Workload.Kind, b.Spec.Workload.Kind),
 			cmp.Compare(a.Spec.Workload.Name, b.Spec.Workload.Name), cmp.Compare(a.Spec.Workload.UID, b.Spec.Workload.UID),
-			cmp.Compare(a.Spec.Release, b.Spec.Release))
+			cmp.Compare(a.Spec.Release, b.Spec.Release), a.Spec.StartedAt.Compare(b.Spec.StartedAt.Time))
 	})
 	return newest
 }
@@ -147,7 +154,7 @@ func SelectorOf(facts Facts) map[string]string {
 func addRecorded(list []Release, facts Facts) []Release {
 	for _, record := range newestOf(facts.Recorded) {
 		spec := &record.Spec
-		if hasRelease(list, spec.Release) || facts.Workload != nil && spec.Workload.UID != facts.Workload.GetUID() {
+		if hasRelease(list, spec.Release, spec.Observed) || facts.Workload != nil && spec.Workload.UID != facts.Workload.GetUID() {
 			continue
 		}
 		release := Release{

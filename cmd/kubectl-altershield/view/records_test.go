@@ -34,7 +34,7 @@ var began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 // stored returns the ChangeRecord of a release of the Deployment web that began some hours later.
 func stored(release int64, correction int32, outcome appv1alpha1.ReleaseOutcome, hours int) StoredRecord {
 	record := StoredRecord{Hash: "hash"}
-	record.Namespace, record.Name = "shop", decide.ChangeRecordName("d-1", release, correction)
+	record.Namespace, record.Name = "shop", decide.ChangeRecordName(decide.RecordKey("d-1", false), release, correction)
 	record.Spec = appv1alpha1.ChangeRecordSpec{
 		Workload: appv1alpha1.WorkloadReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d-1"},
 		Release:  release, Correction: correction, Outcome: outcome, Version: "v", ReleasedBy: "alice", Reason: "Because",
@@ -57,7 +57,7 @@ func TestExportOfTakesTheNewestRecordOfEachReleaseOfThePeriod(t *testing.T) {
 	for _, item := range export.Items {
 		releases = append(releases, item.Namespace+" "+item.Record+" "+string(item.Outcome))
 	}
-	key := decide.RecordKey("d-1")
+	key := decide.RecordKey("d-1", false)
 	g.Expect(releases).To(Equal([]string{"bank " + key + "-1 Unchecked", "shop " + key + "-2-1 Failed", "shop " + key + "-3 Verified"}))
 	g.Expect(export.Items[1].RolledBackBy).To(BeEquivalentTo(3))
 	g.Expect(export.Items[2].RolledBackBy).To(BeZero())
@@ -65,16 +65,36 @@ func TestExportOfTakesTheNewestRecordOfEachReleaseOfThePeriod(t *testing.T) {
 	g.Expect(export.Verified).To(BeFalse())
 }
 
+func TestExportOfKeepsCountsOfReleasesApart(t *testing.T) {
+	g, observed := NewWithT(t), stored(1, 0, "Verified", 0)
+	observed.Spec.Observed = true
+	back := stored(2, 0, "Verified", 2)
+	back.Spec.Rollback = &appv1alpha1.Rollback{Release: 1}
+	export := ExportOf([]StoredRecord{observed, stored(1, 0, "Failed", 0), stored(1, 0, "Superseded", 1), back}, "", Period{began, began.Add(time.Hour * 9)}, false)
+	g.Expect(export.Counts).To(Equal(map[appv1alpha1.ReleaseOutcome]int{"Verified": 2, "Failed": 1, "Superseded": 1}))
+	for _, item := range export.Items {
+		g.Expect(item.RolledBackBy != 0).To(Equal(item.Release == 1 && !item.Observed), string(item.Outcome))
+	}
+}
+
+func TestHistoryOfKeepsObservedReleasesApart(t *testing.T) {
+	g, record := NewWithT(t), stored(2, 0, "Failed", 0)
+	record.Spec.Observed = true
+	workload := appv1alpha1.ChangeWorkload{Spec: appv1alpha1.ChangeWorkloadSpec{AppName: "web", Release: 2, WorkloadRef: &record.Spec.Workload}}
+	list := HistoryOf(Facts{Reference: record.Spec.Workload, Records: []appv1alpha1.ChangeWorkload{workload}, Recorded: []StoredRecord{record}}, began)
+	g.Expect(list.Items).To(HaveLen(2))
+}
+
 func TestExportOfVerifiesAlsoWhatIsOutsideThePeriod(t *testing.T) {
 	g := NewWithT(t)
 	first, third := stored(1, 0, "Verified", -9), stored(3, 0, "Verified", -7)
-	third.Spec.Previous = &appv1alpha1.PreviousRecord{Name: decide.ChangeRecordName("d-1", 2, 0), SHA256: "x"}
+	third.Spec.Previous = &appv1alpha1.PreviousRecord{Name: decide.ChangeRecordName(decide.RecordKey("d-1", false), 2, 0), SHA256: "x"}
 	period := Period{began, began.Add(time.Hour)}
 	g.Expect(ExportOf([]StoredRecord{first, third}, "shop", period, false).Faults).To(BeEmpty())
 	export := ExportOf([]StoredRecord{first, third}, "shop", period, true)
 	g.Expect(export.Items).To(BeEmpty())
 	g.Expect(export.Faults).To(Equal([]decide.ChainFault{{
-		Namespace: "shop", Name: decide.ChangeRecordName("d-1", 2, 0), Missing: true, By: decide.ChangeRecordName("d-1", 3, 0),
+		Namespace: "shop", Name: decide.ChangeRecordName(decide.RecordKey("d-1", false), 2, 0), Missing: true, By: decide.ChangeRecordName(decide.RecordKey("d-1", false), 3, 0),
 	}}))
 }
 

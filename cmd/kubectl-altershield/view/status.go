@@ -193,7 +193,7 @@ func HistoryOf(facts Facts, now time.Time) ReleaseList {
 	}
 	list.Items = addRecorded(list.Items, facts)
 	for i := range rollbacks {
-		if !hasRelease(list.Items, rollbacks[i].Release) {
+		if !hasRelease(list.Items, rollbacks[i].Release, false) {
 			list.Items = append(list.Items, forgotten(facts, &rollbacks[i], now))
 		}
 	}
@@ -217,8 +217,8 @@ func forgotten(facts Facts, back *appv1alpha1.Rollback, now time.Time) Release {
 	return release
 }
 
-func hasRelease(releases []Release, number int64) bool {
-	return slices.ContainsFunc(releases, func(release Release) bool { return release.Number == number })
+func hasRelease(releases []Release, number int64, observed bool) bool {
+	return slices.ContainsFunc(releases, func(release Release) bool { return release.Number == number && release.Observed == observed })
 }
 
 // isCurrent reports whether a workload is at a release. Without the workload it is taken to be at its newest one.
