@@ -30,6 +30,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -144,6 +145,15 @@ func (b *bench) outcomes() []string {
 	return outcomes
 }
 
+// stored returns the spec of a ChangeRecord.
+func (b *bench) stored(number int64, correction int32) appv1alpha1.ChangeRecordSpec {
+	b.t.Helper()
+	var record appv1alpha1.ChangeRecord
+	key := client.ObjectKey{Namespace: b.namespace, Name: decide.ChangeRecordName(decide.RecordKey("d-1", false), number, correction)}
+	NewWithT(b.t).Expect(b.kube.Get(b.t.Context(), key, &record)).To(Succeed())
+	return record.Spec
+}
+
 func TestRecordWritesOneRecordARelease(t *testing.T) {
 	g, b := NewWithT(t), newBench(t)
 	g.Expect(b.record(1, "Running", "Verifying", nil)).To(BeNil())
@@ -219,10 +229,13 @@ func TestRecordHasTheImagesOfAPod(t *testing.T) {
 	g.Expect(b.kube.Create(t.Context(), pod)).To(Succeed())
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "web", Image: "nginx:2", ImageID: "docker.io/library/nginx@sha256:9f86"}}
 	g.Expect(b.kube.Status().Update(t.Context(), pod)).To(Succeed())
-	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).NotTo(BeNil())
-	var record appv1alpha1.ChangeRecord
-	g.Expect(b.kube.Get(t.Context(), client.ObjectKey{Namespace: b.namespace, Name: decide.ChangeRecordName(decide.RecordKey("d-1", false), 1, 0)}, &record)).To(Succeed())
-	g.Expect(record.Spec.Images).To(Equal([]appv1alpha1.RecordedImage{{Container: "web", Image: "nginx:2", Digest: "sha256:9f86"}}))
+	for number, uid := range map[int64]types.UID{1: pod.UID, 2: "of-another-release"} {
+		workload, next := b.release(number, "Success", "AllPodsPassed")
+		next.DefenseCheckPassPods[0].UID = uid
+		g.Expect(b.writer.Record(t.Context(), workload, next, decide.RecordFacts{})).NotTo(BeNil())
+	}
+	g.Expect(b.stored(1, 0).Images).To(Equal([]appv1alpha1.RecordedImage{{Container: "web", Image: "nginx:2", Digest: "sha256:9f86"}}))
+	g.Expect(b.stored(2, 0).Images).To(BeEmpty(), "the pod was replaced")
 }
 
 // The operator may crash between the record and the status, and the answer to the creation may get lost. The next leader finds the record.

@@ -205,15 +205,16 @@ func (w *Writer) read(ctx context.Context, namespace, name string) (*appv1alpha1
 
 // images returns the images of a pod of a release, nil where none is left. The pod is listed, as the operator may not get pods.
 func (w *Writer) images(ctx context.Context, namespace string, status *appv1alpha1.ChangeWorkloadStatus) ([]appv1alpha1.RecordedImage, error) {
-	name := decide.PodOf(status)
-	if name == "" {
+	of := decide.PodOf(status)
+	if of == nil {
 		return nil, nil
 	}
 	var pods corev1.PodList
-	if err := w.Live.List(ctx, &pods, client.InNamespace(namespace), client.MatchingFields{"metadata.name": name}); err != nil {
-		return nil, fmt.Errorf("reading pod %s/%s: %w", namespace, name, err)
+	if err := w.Live.List(ctx, &pods, client.InNamespace(namespace), client.MatchingFields{"metadata.name": of.Pod}); err != nil {
+		return nil, fmt.Errorf("reading pod %s/%s: %w", namespace, of.Pod, err)
 	}
-	if len(pods.Items) == 0 {
+	// The pod of a StatefulSet has the name of the one before, which may be of another release.
+	if len(pods.Items) == 0 || pods.Items[0].UID != of.UID {
 		return nil, nil
 	}
 	return decide.ImagesOf(&pods.Items[0]), nil

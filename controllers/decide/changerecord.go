@@ -250,16 +250,16 @@ func reasonOf(
 // maxReason is the maximum length of a reason in the CRD.
 const maxReason = 64
 
-// PodOf returns the name of a pod of a release, empty where no pod has finished.
-func PodOf(status *appv1alpha1.ChangeWorkloadStatus) string {
+// PodOf returns a pod of a release, nil where no pod has finished.
+func PodOf(status *appv1alpha1.ChangeWorkloadStatus) *appv1alpha1.PodSummary {
 	for _, pods := range [][]appv1alpha1.PodSummary{
 		status.DefenseCheckPassPods, status.DefenseCheckFailPods, status.DefenseCheckingPods, status.DefensePreparingPods,
 	} {
 		if len(pods) > 0 {
-			return pods[0].Pod
+			return &pods[0]
 		}
 	}
-	return ""
+	return nil
 }
 
 // ImagesOf returns the images of a pod, with their digests if it tells them.

@@ -279,11 +279,11 @@ func TestImagesOfAPod(t *testing.T) {
 
 func TestPodOfARelease(t *testing.T) {
 	g, status := NewWithT(t), &appv1alpha1.ChangeWorkloadStatus{}
-	g.Expect(PodOf(status)).To(BeEmpty())
+	g.Expect(PodOf(status)).To(BeNil())
 	status.DefenseCheckFailPods = []appv1alpha1.PodSummary{{Pod: "failed"}}
-	g.Expect(PodOf(status)).To(Equal("failed"))
+	g.Expect(PodOf(status).Pod).To(Equal("failed"))
 	status.DefenseCheckPassPods = []appv1alpha1.PodSummary{{Pod: "passed"}}
-	g.Expect(PodOf(status)).To(Equal("passed"))
+	g.Expect(PodOf(status).Pod).To(Equal("passed"))
 }
 
 func TestNoteRecordWritesTheStatusOnce(t *testing.T) {
