@@ -220,6 +220,24 @@ func TestRecordOfAReleaseAfterThatOfALaterOne(t *testing.T) {
 	g.Expect(b.outcomes()).To(ConsistOf("4 Verified", "2 Verified", "3 Verified after 2", "3-1 Failed after 3"))
 }
 
+func TestRecordHasTheApprovalsOfTheRelease(t *testing.T) {
+	g, b := NewWithT(t), newBench(t)
+	for name, number := range map[string]int64{"carol": 1, "dave": 2} {
+		approval := &appv1alpha1.ChangeApproval{
+			ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: name},
+			Spec: appv1alpha1.ChangeApprovalSpec{
+				Workload: appv1alpha1.ReleasedWorkload{Kind: "Deployment.apps", Name: "web"}, Version: testkit.Version, Release: number, ApprovedBy: name,
+			},
+		}
+		g.Expect(b.kube.Create(t.Context(), approval)).To(Succeed())
+	}
+	g.Expect(b.record(1, "Running", "Superseded", nil)).To(BeNil())
+	workload, next := b.release(1, "Running", "Superseded")
+	g.Expect(b.writer.Record(t.Context(), workload, next, decide.RecordFacts{End: decide.Ending{Superseded: true}})).NotTo(BeNil())
+	g.Expect(b.stored(1, 0).Approvals).To(HaveLen(1))
+	g.Expect(b.stored(1, 0).Approvals[0].User).To(Equal("carol"))
+}
+
 func TestRecordHasTheImagesOfAPod(t *testing.T) {
 	g, b := NewWithT(t), newBench(t)
 	pod := &corev1.Pod{

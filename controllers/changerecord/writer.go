@@ -107,6 +107,13 @@ func (w *Writer) write(
 	if facts.Images, err = w.images(ctx, workload.Namespace, next); err != nil {
 		return nil, err
 	}
+	var approvals appv1alpha1.ChangeApprovalList
+	if err := w.Live.List(ctx, &approvals, client.InNamespace(workload.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing the ChangeApprovals in namespace %s: %w", workload.Namespace, err)
+	}
+	if !workload.Spec.Observed { // an observed release has no steps, but may have the number of one that has
+		facts.Approvals = decide.ApprovalsOf(workload, approvals.Items)
+	}
 	record := decide.NewChangeRecord(workload, next, plan, facts, w.Clock.Now())
 	// The write isn't recorded for later reads: the cache would watch a kind that isn't read from it.
 	if err := w.Client.Create(ctx, record, client.DisableReadYourWritesConsistency); err != nil {

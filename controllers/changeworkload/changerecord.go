@@ -36,7 +36,7 @@ const recordRetry = time.Minute
 func (r *Reconciler) record(ctx context.Context, workload *appv1alpha1.ChangeWorkload, scene *scene, decision *decide.Decision) error {
 	recorded, err := r.Records.Record(ctx, workload, &decision.Status, decide.RecordFacts{
 		End:     decide.Ending{Superseded: !scene.Current && scene.Superseded, RolledBack: scene.RolledBack},
-		Batches: scene.Batches, Unchecked: decision.Unchecked, Approvals: scene.Pace.Approvals,
+		Batches: scene.Batches, Unchecked: decision.Unchecked,
 	})
 	if known := workload.Status.Recorded; err != nil && known != nil && known.Owed != "" {
 		return nil

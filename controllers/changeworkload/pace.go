@@ -69,11 +69,7 @@ func (r *Reconciler) observePace(ctx context.Context, record *appv1alpha1.Change
 	if err != nil {
 		return fmt.Errorf("listing the ChangeApprovals in namespace %s: %w", record.Namespace, err)
 	}
-	for i := range approvals.Items {
-		if approval := &approvals.Items[i]; approval.Spec.Version == record.Spec.Reversion && approval.Spec.Release == record.Spec.Release {
-			seen.Approvals = append(seen.Approvals, *approval)
-		}
-	}
+	seen.Approvals = decide.ApprovalsOf(record, approvals.Items)
 	return nil
 }
 

@@ -293,6 +293,17 @@ func recordedPods(failed []appv1alpha1.PodSummary) []appv1alpha1.RecordedPod {
 	return pods
 }
 
+// ApprovalsOf returns the ChangeApprovals of a release.
+func ApprovalsOf(workload *appv1alpha1.ChangeWorkload, approvals []appv1alpha1.ChangeApproval) []appv1alpha1.ChangeApproval {
+	var own []appv1alpha1.ChangeApproval
+	for i := range approvals {
+		if spec := &approvals[i].Spec; spec.Version == workload.Spec.Reversion && spec.Release == workload.Spec.Release {
+			own = append(own, approvals[i])
+		}
+	}
+	return own
+}
+
 // recordedApprovals returns the newest decisions of approvers, oldest first.
 func recordedApprovals(approvals []appv1alpha1.ChangeApproval) []appv1alpha1.RecordedApproval {
 	var decisions []appv1alpha1.RecordedApproval
