@@ -18,6 +18,7 @@ package changerecord
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -81,6 +82,7 @@ func (r *Retention) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result,
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	var failed []error
 	sweep := &sweep{retention: r, keep: keep, age: time.Duration(days) * 24 * time.Hour}
 	for next := ""; ; {
 		page := newList()
@@ -88,14 +90,17 @@ func (r *Retention) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result,
 			return ctrl.Result{}, fmt.Errorf("listing ChangeRecords: %w", err)
 		}
 		for i := range page.Items {
-			if err := sweep.add(ctx, &page.Items[i]); err != nil {
-				return ctrl.Result{}, err
-			}
+			// A record that can't be removed must not keep those of other workloads.
+			failed = append(failed, sweep.add(ctx, &page.Items[i]))
 		}
 		if next = page.Continue; next == "" {
-			return ctrl.Result{RequeueAfter: sweepInterval}, sweep.end(ctx)
+			break
 		}
 	}
+	if err := errors.Join(append(failed, sweep.end(ctx))...); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: sweepInterval}, nil
 }
 
 // sweep goes through all ChangeRecords, in the order of their namespaces and names. Those of a workload follow each other.
@@ -114,14 +119,13 @@ func (s *sweep) add(ctx context.Context, record *metav1.PartialObjectMetadata) e
 	if !ok {
 		return nil // a user made it
 	}
+	var err error
 	if record.Namespace != s.namespace || place.Key != s.key {
-		if err := s.end(ctx); err != nil {
-			return err
-		}
+		err = s.end(ctx)
 		s.namespace, s.key = record.Namespace, place.Key
 	}
 	s.records = append(s.records, *record)
-	return nil
+	return err
 }
 
 // end decides on the records of a workload, and removes those that expired.
