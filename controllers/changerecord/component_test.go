@@ -304,6 +304,8 @@ func TestRecordWritesNothingWhereItIsOff(t *testing.T) {
 	off := &appv1alpha1.OpsConfigInfo{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "change-records"}, Spec: appv1alpha1.OpsConfigInfoSpec{Type: "isChangeRecords"}}
 	g.Expect(b.kube.Create(t.Context(), off)).To(Succeed())
 	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).To(BeNil())
+	g.Expect(b.record(1, "Success", "AllPodsPassed", &appv1alpha1.RecordedOutcome{Outcome: "Verified", Owed: "quota"})).To(Equal(&appv1alpha1.RecordedOutcome{}))
+	g.Expect(b.record(1, "Suspend", "PodsFailed", &appv1alpha1.RecordedOutcome{Outcome: "Verified"})).To(BeNil())
 	b.writer = nil
 	g.Expect(b.record(1, "Success", "AllPodsPassed", nil)).To(BeNil())
 	g.Expect(b.outcomes()).To(BeEmpty())

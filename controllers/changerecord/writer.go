@@ -58,7 +58,7 @@ type Writer struct {
 }
 
 // Record writes the ChangeRecord of a release whose status is about to become next, if it has an outcome that no record has. It returns what
-// the status has to note, nil for nothing. After an error it notes that the record is owed, so that it is written later.
+// the status has to note, nil for nothing, and one without an outcome where ChangeRecords are off and none is owed any more. After an error it notes that the record is owed, so that it is written later.
 //
 // The record comes before the status: a crash in between leaves a record of the same name, which is then found. A record that can't be
 // written holds nothing back. A nil Writer writes none.
@@ -91,8 +91,13 @@ func (w *Writer) write(
 	ctx context.Context, workload *appv1alpha1.ChangeWorkload, next *appv1alpha1.ChangeWorkloadStatus, plan decide.RecordPlan, facts decide.RecordFacts,
 ) (*appv1alpha1.RecordedOutcome, error) {
 	kept, err := w.Settings.ChangeRecords(ctx)
-	if err != nil || kept == 0 {
+	switch {
+	case err != nil:
 		return nil, err
+	case kept == 0 && next.Recorded != nil && next.Recorded.Owed != "":
+		return &appv1alpha1.RecordedOutcome{}, nil // nothing is owed any more
+	case kept == 0:
+		return nil, nil
 	}
 	names, err := w.names(ctx, workload)
 	if err != nil {

@@ -297,6 +297,9 @@ func TestNoteRecordWritesTheStatusOnce(t *testing.T) {
 	decision.WriteStatus = false
 	decision.NoteRecord(&appv1alpha1.RecordedOutcome{Outcome: "Verified"}, now)
 	g.Expect(decision.WriteStatus).To(BeFalse())
+	decision.NoteRecord(&appv1alpha1.RecordedOutcome{}, now)
+	g.Expect(decision.WriteStatus).To(BeTrue())
+	g.Expect(decision.Status.Recorded).To(BeNil())
 }
 
 // chain returns the records of releases of a workload, each with the hash of the one before. Of each third release a further record corrects it.

@@ -221,9 +221,13 @@ func (d *Decision) finish(workload *appv1alpha1.ChangeWorkload, status appv1alph
 }
 
 // NoteRecord adds what the ChangeRecord of the release has to the status, which is then written. It has no effect if the status has it already.
+// Without an outcome the status notes none.
 func (d *Decision) NoteRecord(recorded *appv1alpha1.RecordedOutcome, now time.Time) {
 	if recorded == nil || d.Status.Recorded != nil && *d.Status.Recorded == *recorded {
 		return
+	}
+	if recorded.Outcome == "" {
+		recorded = nil
 	}
 	d.Status.Recorded, d.WriteStatus = recorded, true
 	d.Status.UpdateTime, d.Status.UpdateTimeUnix = Stamp(now)
