@@ -65,7 +65,7 @@ func PlanRecord(workload *appv1alpha1.ChangeWorkload, next *appv1alpha1.ChangeWo
 	switch {
 	case outcome == "":
 		return nil
-	case known == nil && settledOutcome(workload, &workload.Status) == outcome:
+	case known == nil && (settledOutcome(workload, &workload.Status) == outcome || outcome == appv1alpha1.OutcomeSuperseded && hadMovedOn(workload)):
 		return nil
 	case known == nil:
 		return &RecordPlan{Outcome: outcome}
@@ -75,6 +75,14 @@ func PlanRecord(workload *appv1alpha1.ChangeWorkload, next *appv1alpha1.ChangeWo
 		return nil
 	}
 	return &RecordPlan{outcome, known.Corrections + 1}
+}
+
+// hadMovedOn reports whether the stored status has it already that the workload moved on from a release. The status of an observed release
+// may have that before the later release is recorded, which is what ends this one.
+func hadMovedOn(workload *appv1alpha1.ChangeWorkload) bool {
+	verified := meta.FindStatusCondition(workload.Status.Conditions, appv1alpha1.ConditionVerified)
+	return !workload.Spec.Observed && workload.Status.ObservedRelease == workload.Spec.Release &&
+		verified != nil && verified.Reason == appv1alpha1.ReasonSuperseded
 }
 
 // corrects reports whether an outcome is worth a further record of a release: a verdict that differs, or a rollback of one without a verdict. A

@@ -91,6 +91,8 @@ func TestPlanRecordOfOutcomes(t *testing.T) {
 }
 
 func TestPlanRecordOfWhatIsKnown(t *testing.T) {
+	observed := ended("Running", "Superseded")
+	observed.Spec.Observed = true
 	for name, row := range map[string]struct {
 		workload *appv1alpha1.ChangeWorkload
 		known    *appv1alpha1.RecordedOutcome
@@ -100,6 +102,10 @@ func TestPlanRecordOfWhatIsKnown(t *testing.T) {
 	}{
 		"none of a release that had its outcome before": {ended("Success", "AllPodsPassed"), nil, ended("Success", "AllPodsPassed").Status, Ending{}, nil},
 		"the late failure of such a release":            {ended("Success", "AllPodsPassed"), nil, ended("Suspend", "PodsFailed").Status, Ending{}, &RecordPlan{"Failed", 0}},
+		"none of one that was superseded before":        {ended("Running", "Superseded"), nil, ended("Running", "Superseded").Status, Ending{Superseded: true}, nil},
+		"the late failure of such a one":                {ended("Running", "Superseded"), nil, ended("Suspend", "PodsFailed").Status, Ending{Superseded: true}, &RecordPlan{"Failed", 0}},
+		"what is owed of a superseded one":              {ended("Running", "Superseded"), &appv1alpha1.RecordedOutcome{Outcome: "Superseded", Owed: "quota"}, ended("Running", "Superseded").Status, Ending{Superseded: true}, &RecordPlan{"Superseded", 0}},
+		"an observed one that only seemed superseded":   {observed, nil, ended("Running", "Superseded").Status, Ending{Superseded: true}, &RecordPlan{"Superseded", 0}},
 		"none that is recorded":                         {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Verified"}, ended("Success", "AllPodsPassed").Status, Ending{}, nil},
 		"a late failure":                                {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Verified"}, ended("Suspend", "PodsFailed").Status, Ending{}, &RecordPlan{"Failed", 1}},
 		"a withdrawn verdict":                           {ended("Running", ""), &appv1alpha1.RecordedOutcome{Outcome: "Failed", Corrections: 1}, ended("Success", "AllPodsPassed").Status, Ending{}, &RecordPlan{"Verified", 2}},
