@@ -38,7 +38,7 @@ func (r *Reconciler) record(ctx context.Context, workload *appv1alpha1.ChangeWor
 		End:     decide.Ending{Superseded: !scene.Current && scene.Superseded, RolledBack: scene.RolledBack},
 		Batches: scene.Batches, Unchecked: decision.Unchecked,
 	})
-	if known := workload.Status.Recorded; err != nil && known != nil && known.Owed != "" {
+	if known := workload.Status.Recorded; err != nil && known != nil && known.Owed != "" && workload.Status.ObservedRelease == workload.Spec.Release {
 		return nil
 	}
 	decision.NoteRecord(recorded, r.Clock.Now())
