@@ -39,7 +39,7 @@ type Decision struct {
 	Batches [][]appv1alpha1.PodSummary
 	// OpenOrderCheck reports whether to open the check of the order, before the batches.
 	OpenOrderCheck bool
-	// Unchecked is how many pods of a verified release passed without a check.
+	// Unchecked is how many pods of the release passed without a check.
 	Unchecked int
 	// Order is what to announce to the verifier; AnswerOrder takes its answer.
 	Order OrderPlan
@@ -94,6 +94,7 @@ func Decide(workload *appv1alpha1.ChangeWorkload, seen Observation, now time.Tim
 	var decision Decision
 	checkAgain := verify(&status, workload, seen, now)
 	tally := count(seen, unpassed(&status, seen.checked()))
+	decision.Unchecked = tally.unchecked
 	seen.Fault = faultOf(&status, seen)
 	failed := len(tally.failed) > 0 || seen.Fault != ""
 	if seen.Freeze.Pass != nil {
@@ -282,7 +283,6 @@ func (d *Decision) succeed(status *appv1alpha1.ChangeWorkloadStatus, workload *a
 		d.Verified = true
 		d.Keep = seen.Templates > 0 && !seen.Unseen // an unseen template is not that of the release
 	}
-	d.Unchecked = tally.unchecked
 	liftSuspended(status)
 	status.VerifiedVersions = rememberVerified(status.VerifiedVersions, workload.Spec.Reversion, older(workload, seen.Others))
 	d.Lift = seen.Suspended
