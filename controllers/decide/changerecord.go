@@ -180,7 +180,7 @@ func NewChangeRecord(
 		Spec: appv1alpha1.ChangeRecordSpec{
 			Workload: of, Release: spec.Release, Correction: plan.Correction, Version: spec.Reversion, Observed: spec.Observed,
 			ReleasedBy: Shorten(spec.ReleasedBy, appv1alpha1.MaxRecordedText),
-			StartedAt:  metav1.NewTime(time.Unix(spec.CreateTimeUnix, 0)), EndedAt: metav1.NewTime(now.Truncate(time.Second)),
+			StartedAt:  metav1.NewTime(time.Unix(spec.CreateTimeUnix, 0)), EndedAt: metav1.NewTime(endedAt(status, plan.Outcome, now).Truncate(time.Second)),
 			Outcome: plan.Outcome, Changes: shortened(spec.Changes), Images: facts.Images,
 			Pods: appv1alpha1.RecordedPods{
 				Desired: status.Counts.Desired, Passed: status.Counts.Passed, Failed: status.Counts.Failed, Unchecked: int32(facts.Unchecked),
@@ -202,6 +202,16 @@ func NewChangeRecord(
 	record.Spec.Reason, record.Spec.Message = reasonOf(workload, status, plan.Outcome, facts.End)
 	follow(&record.Spec, facts.Previous, facts.PreviousHash, facts.Previous != nil && IsRecordOf(facts.Previous, workload))
 	return record
+}
+
+// endedAt returns when an outcome was known: a verdict may have its record long after it, if that could not be written at once.
+func endedAt(status *appv1alpha1.ChangeWorkloadStatus, outcome appv1alpha1.ReleaseOutcome, now time.Time) time.Time {
+	verified := meta.FindStatusCondition(status.Conditions, appv1alpha1.ConditionVerified)
+	isVerdict := outcome == appv1alpha1.OutcomeVerified || outcome == appv1alpha1.OutcomeFailed
+	if !isVerdict || verified == nil || verified.LastTransitionTime.IsZero() || verified.LastTransitionTime.After(now) {
+		return now
+	}
+	return verified.LastTransitionTime.Time
 }
 
 // follow sets what a record takes from the one before, which it may correct.

@@ -250,6 +250,25 @@ func TestNewChangeRecordOfAReleaseWithoutAStatus(t *testing.T) {
 	g.Expect(record.Spec.Reason + ": " + record.Spec.Message).To(Equal("Superseded: the Deployment has moved on to another release"))
 }
 
+func TestNewChangeRecordEndsWithTheVerdict(t *testing.T) {
+	now := time.Unix(1_800_000_300, 0)
+	for name, row := range map[string]struct {
+		outcome appv1alpha1.ReleaseOutcome
+		verdict time.Duration
+		want    time.Duration
+	}{
+		"Verified":               {"Verified", -time.Minute, -time.Minute},
+		"Failed":                 {"Failed", -time.Minute, -time.Minute},
+		"Superseded":             {"Superseded", -time.Minute, 0},
+		"a clock that went back": {"Failed", time.Minute, 0},
+	} {
+		workload := ended("Suspend", "PodsFailed")
+		workload.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(row.verdict))
+		record := NewChangeRecord(workload, &workload.Status, RecordPlan{Outcome: row.outcome}, RecordFacts{}, now)
+		NewWithT(t).Expect(record.Spec.EndedAt.Time).To(BeTemporally("==", now.Add(row.want)), name)
+	}
+}
+
 func TestNewChangeRecordStaysSmall(t *testing.T) {
 	g, workload := NewWithT(t), ended("Suspend", "PodsFailed")
 	workload.Spec.ReleasedBy = strings.Repeat("a", 1000)
