@@ -18,7 +18,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// The limits of a ChangeRecord keep it at some 2 kB; those of the texts are in the CRD as well.
+// The limits of a ChangeRecord keep it below 16 kB; most have 1 to 2 kB. Those of the texts are in the CRD as well.
 const (
 	// MaxRecordedPods is the most failed pods that a ChangeRecord names.
 	MaxRecordedPods = 5
