@@ -25,6 +25,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/scope"
 )
 
@@ -65,6 +66,9 @@ func (r *Reconciler) recorded(ctx context.Context, scene *scene, older []appv1al
 		})
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to record a release whose ChangeWorkload is to be removed", "record", client.ObjectKeyFromObject(record))
+		}
+		if scope.IsDenied(err) {
+			r.Recorder.Record(events.RecordNotWritten(scene.owner, record, err))
 		}
 		if err == nil || scope.IsDenied(err) {
 			removable = append(removable, *record)

@@ -152,6 +152,9 @@ func TestReconcileRecordsASupersededReleaseBeforeItIsRemoved(t *testing.T) {
 			r.reconcile()
 			r.pass()
 			r.reconcile()
+			if name == "denied" {
+				g.Expect(r.events()).To(ContainElement("Warning RecordNotWritten"))
+			}
 			var list appv1alpha1.ChangeWorkloadList
 			g.Eventually(func() (left []string) {
 				g.Expect(r.kube.List(t.Context(), &list, client.InNamespace(r.record.Namespace))).To(Succeed())
