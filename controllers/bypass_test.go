@@ -101,7 +101,7 @@ var _ = Describe("Around change control", Ordered, ContinueOnFailure, func() {
 		}).Should(ContainSubstring("image updated"))
 		Expect(get(ctx, namespace, "sleep").Labels).To(HaveKeyWithValue(versionLabel, firstVersion))
 		optIn(ctx, namespace)
-		Eventually(policiesInForce(ctx, namespace)).Should(HaveLen(3))
+		Eventually(policiesInForce(ctx, namespace)).Should(HaveLen(4))
 		output, err = release(ctx, namespace, "later")
 		Expect(err).To(HaveOccurred())
 		Expect(output).To(ContainSubstring("deployment sleep is suspended"))
