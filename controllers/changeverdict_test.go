@@ -37,7 +37,7 @@ var _ = Describe("A check whose answer takes longer", func() {
 	BeforeEach(patient)
 	BeforeEach(withoutBuiltIn)
 
-	It("suspends the Deployment by the verdict that a verifier reports", func(ctx context.Context) {
+	It("suspends the Deployment by the verdict that a verifier reports", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		commands := awaitingDrift(ctx, namespace)
 

@@ -32,7 +32,7 @@ var _ = Describe("The verbs of kubectl altershield that write", Ordered, Continu
 
 	BeforeAll(func(ctx context.Context) { plugin = install(ctx) })
 
-	It("fail a pod, repair and withdraw", func(ctx context.Context) {
+	It("fail a pod, repair and withdraw", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		Expect(kube.Create(ctx, sleep(namespace))).To(Succeed())
 		record := verified(ctx, namespace, "sleep").Name

@@ -78,7 +78,7 @@ var _ = Describe("A VerificationPolicy that looks at metrics", func() {
 			"Success AllPodsPassed, Pass CheckPassed: work_queue_depth: 12 on 5 new pods, 12 on 5 old pods (medians; x1, tolerated x1.5), x1.83 would have been found"),
 	)
 
-	It("is inconclusive, and fails nothing, while its source doesn't answer", func(ctx context.Context) {
+	It("is inconclusive, and fails nothing, while its source doesn't answer", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		away := httptest.NewServer(http.NotFoundHandler())
 		DeferCleanup(away.Close)

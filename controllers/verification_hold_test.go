@@ -33,7 +33,7 @@ var _ = Describe("A check with onInconclusive: Hold", func() {
 	BeforeEach(withoutBuiltIn)
 	BeforeEach(withSmokeTests)
 
-	It("has a step wait until a condition is True", func(ctx context.Context) {
+	It("has a step wait until a condition is True", slow, func(ctx context.Context) {
 		namespace := pacedNamespace(ctx, `[{"replicas":1},{"percent":100}]`, "")
 		smokeTest(ctx, namespace, "True")
 		holdingBy(ctx, namespace, 600, "Fail")
@@ -57,7 +57,7 @@ var _ = Describe("A check with onInconclusive: Hold", func() {
 		Expect(workload(ctx, namespace, "sleep--x--"+second).Status.Checks[0].HeldUntil).To(BeNil())
 	})
 
-	It("suspends the Deployment where the check can't tell in time", func(ctx context.Context) {
+	It("suspends the Deployment where the check can't tell in time", slow, func(ctx context.Context) {
 		namespace := controlledNamespace(ctx)
 		smokeTest(ctx, namespace, "True")
 		holdingBy(ctx, namespace, 3, "Fail")
