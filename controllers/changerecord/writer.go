@@ -58,7 +58,8 @@ type Writer struct {
 }
 
 // Record writes the ChangeRecord of a release whose status is about to become next, if it has an outcome that no record has. It returns what
-// the status has to note, nil for nothing, and one without an outcome where ChangeRecords are off and none is owed any more. After an error it notes that the record is owed, so that it is written later.
+// the status has to note, nil for nothing, and one without an outcome where ChangeRecords are off and none is owed any more. After an error it
+// notes that the record is owed, so that it is written later.
 //
 // The record comes before the status: a crash in between leaves a record of the same name, which is then found. A record that can't be
 // written holds nothing back. A nil Writer writes none.
@@ -112,11 +113,11 @@ func (w *Writer) write(
 	if facts.Images, err = w.images(ctx, workload.Namespace, next); err != nil {
 		return nil, err
 	}
-	var approvals appv1alpha1.ChangeApprovalList
-	if err := w.Live.List(ctx, &approvals, client.InNamespace(workload.Namespace)); err != nil {
-		return nil, fmt.Errorf("listing the ChangeApprovals in namespace %s: %w", workload.Namespace, err)
-	}
 	if !workload.Spec.Observed { // an observed release has no steps, but may have the number of one that has
+		var approvals appv1alpha1.ChangeApprovalList
+		if err := w.Live.List(ctx, &approvals, client.InNamespace(workload.Namespace)); err != nil {
+			return nil, fmt.Errorf("listing the ChangeApprovals in namespace %s: %w", workload.Namespace, err)
+		}
 		facts.Approvals = decide.ApprovalsOf(workload, approvals.Items)
 	}
 	record := decide.NewChangeRecord(workload, next, plan, facts, w.Clock.Now())
