@@ -91,7 +91,9 @@ func (r *Retention) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result,
 		}
 		for i := range page.Items {
 			// A record that can't be removed must not keep those of other workloads.
-			failed = append(failed, sweep.add(ctx, &page.Items[i]))
+			if err := sweep.add(ctx, &page.Items[i]); err != nil {
+				failed = append(failed, err)
+			}
 		}
 		if next = page.Continue; next == "" {
 			break

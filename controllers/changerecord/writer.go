@@ -26,7 +26,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -198,22 +197,15 @@ func newList() *metav1.PartialObjectMetadataList {
 	return list
 }
 
-// read reads a ChangeRecord and its hash. The hash is that of all fields, also of those that this version of the operator doesn't know.
+// read reads a ChangeRecord and its hash.
 func (w *Writer) read(ctx context.Context, namespace, name string) (*appv1alpha1.ChangeRecord, string, error) {
 	stored := &unstructured.Unstructured{}
 	stored.SetGroupVersionKind(appv1alpha1.GroupVersion.WithKind("ChangeRecord"))
 	if err := w.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, stored); err != nil {
 		return nil, "", fmt.Errorf("reading ChangeRecord %s/%s: %w", namespace, name, err)
 	}
-	hash, err := decide.RecordHash(namespace, name, stored.Object["spec"])
-	if err != nil {
-		return nil, "", err
-	}
-	record := &appv1alpha1.ChangeRecord{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, record); err != nil {
-		return nil, "", fmt.Errorf("decoding ChangeRecord %s/%s: %w", namespace, name, err)
-	}
-	return record, hash, nil
+	record, hash, err := decide.DecodeRecord(stored)
+	return &record, hash, err
 }
 
 // images returns the images of a pod of a release, nil where none is left. The pod is listed, as the operator may not get pods.

@@ -59,11 +59,8 @@ func recordWait(workload *appv1alpha1.ChangeWorkload) time.Duration {
 func (r *Reconciler) recorded(ctx context.Context, scene *scene, older []appv1alpha1.ChangeWorkload) []appv1alpha1.ChangeWorkload {
 	var removable []appv1alpha1.ChangeWorkload
 	for i := range older {
-		record, rollbacks := &older[i], appv1alpha1.RollbacksOf(scene.owner.GetAnnotations())
-		release := decide.Release{Version: record.Spec.Reversion, Number: record.Spec.Release}
-		_, err := r.Records.Record(ctx, record, &record.Status, decide.RecordFacts{
-			End: decide.Ending{Superseded: true, RolledBack: decide.RollbackFrom(rollbacks, release)},
-		})
+		record := &older[i]
+		_, err := r.Records.Record(ctx, record, &record.Status, decide.RecordFacts{End: decide.EndOfEarlier(record, scene.owner)})
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to record a release whose ChangeWorkload is to be removed", "record", client.ObjectKeyFromObject(record))
 		}

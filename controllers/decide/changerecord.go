@@ -38,6 +38,12 @@ type Ending struct {
 	RolledBack *appv1alpha1.Rollback
 }
 
+// EndOfEarlier returns the end of a release that another one of its workload followed.
+func EndOfEarlier(earlier *appv1alpha1.ChangeWorkload, workload metav1.Object) Ending {
+	release := Release{Version: earlier.Spec.Reversion, Number: earlier.Spec.Release}
+	return Ending{Superseded: true, RolledBack: RollbackFrom(appv1alpha1.RollbacksOf(workload.GetAnnotations()), release)}
+}
+
 // RecordPlan is the ChangeRecord to write of a release.
 type RecordPlan struct {
 	Outcome appv1alpha1.ReleaseOutcome

@@ -29,6 +29,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -139,6 +141,17 @@ func RecordHash(namespace, name string, spec any) (string, error) {
 	}
 	sum := sha256.Sum256(bytes.TrimSuffix(canonical.Bytes(), []byte("\n")))
 	return hex.EncodeToString(sum[:]), nil
+}
+
+// DecodeRecord returns a ChangeRecord as the API server has it, and its hash: that of all fields, also of those that this version doesn't know.
+func DecodeRecord(stored *unstructured.Unstructured) (record appv1alpha1.ChangeRecord, hash string, err error) {
+	if hash, err = RecordHash(stored.GetNamespace(), stored.GetName(), stored.Object["spec"]); err != nil {
+		return record, "", err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, &record); err != nil {
+		return record, "", fmt.Errorf("decoding ChangeRecord %s/%s: %w", stored.GetNamespace(), stored.GetName(), err)
+	}
+	return record, hash, nil
 }
 
 // RecordLink is a ChangeRecord as a link of the chain of its workload.

@@ -243,10 +243,7 @@ const recordPatience = time.Minute
 // recordEarlier writes the ChangeRecord of the earlier release of a version, if that is not written yet: its author and its changes are about
 // to be overwritten.
 func (r *Reconciler) recordEarlier(ctx context.Context, owner client.Object, earlier *appv1alpha1.ChangeWorkload, release entry) error {
-	rollbacks := appv1alpha1.RollbacksOf(owner.GetAnnotations())
-	_, err := r.Records.Record(ctx, earlier, &earlier.Status, decide.RecordFacts{End: decide.Ending{
-		Superseded: true, RolledBack: decide.RollbackFrom(rollbacks, decide.Release{Version: earlier.Spec.Reversion, Number: earlier.Spec.Release}),
-	}})
+	_, err := r.Records.Record(ctx, earlier, &earlier.Status, decide.RecordFacts{End: decide.EndOfEarlier(earlier, owner)})
 	if err == nil {
 		return nil
 	}

@@ -26,7 +26,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -74,10 +73,7 @@ func (t *tool) runExport(ctx context.Context, asked exporting) error {
 	if err != nil {
 		return err
 	}
-	namespace := cluster.namespace
-	if t.flags.allNamespaces {
-		namespace = ""
-	}
+	namespace := t.flags.listed(cluster)
 	records, err := cluster.changeRecords(ctx, client.InNamespace(namespace))
 	if err != nil {
 		return err
@@ -160,29 +156,16 @@ func (c *cluster) changeRecords(ctx context.Context, options ...client.ListOptio
 			return nil, fmt.Errorf("listing ChangeRecords: %w", err)
 		}
 		for i := range page.Items {
-			record, err := storedRecord(&page.Items[i])
+			record, hash, err := decide.DecodeRecord(&page.Items[i])
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, record)
+			all = append(all, view.StoredRecord{ChangeRecord: record, Hash: hash})
 		}
 		if next = page.GetContinue(); next == "" {
 			return all, nil
 		}
 	}
-}
-
-// storedRecord decodes a ChangeRecord. The hash is that of all fields, also of those that this version of the plugin doesn't know.
-func storedRecord(object *unstructured.Unstructured) (view.StoredRecord, error) {
-	stored := view.StoredRecord{}
-	var err error
-	if stored.Hash, err = decide.RecordHash(object.GetNamespace(), object.GetName(), object.Object["spec"]); err != nil {
-		return stored, err
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &stored.ChangeRecord); err != nil {
-		return stored, fmt.Errorf("decoding ChangeRecord %s/%s: %w", object.GetNamespace(), object.GetName(), err)
-	}
-	return stored, nil
 }
 
 // addRecorded adds the ChangeRecords of a workload. Without the right the facts have a note; an operator from before v0.2 writes none.
