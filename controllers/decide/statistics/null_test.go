@@ -230,7 +230,6 @@ func TestBudgetOfUnchangedReleases(t *testing.T) {
 					news, olds := usage.values(random)
 					found = append(found, statistics.Gauges(news, olds, statistics.GaugeDefaults(), shares.LevelShare(), true))
 				}
-				statistics.Holm(shares.Level(), found)
 				for _, w := range []world{errors, slow} {
 					found = append(found, statistics.Concurrent(w.looks(random, minutes10), statistics.Defaults(), shares.CountShare(), true))
 				}
