@@ -35,7 +35,7 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 			r.news, r.olds, pairs = r.news.plus(news), r.olds.plus(olds), append(pairs, [2]Count{news, olds})
 			r.bad.addConcurrent(news, olds, settings.Tolerance, step, r.factor)
 			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, r.factor)
-			r.calm.addRate(news, settings.MinDelta, 1/step, r.factor)
+			r.calm.addRate(news, settings.MinDelta, 1/step, r.factor, 1)
 		}
 		r.noise.add(look.Old, settings.Tolerance, r.factor)
 		r.spread.add(look.Old)
@@ -59,8 +59,8 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 // race is the state of a comparison of counts while it goes through the looks.
 type race struct {
 	settings Settings
-	// needed is the evidence that Fail needs.
-	needed float64
+	// needed is the evidence that Fail needs, least the ratio that it needs beside it, 0 for any.
+	needed, least float64
 	// bad is the evidence that the new pods are worse than tolerated, good that they aren't much worse, calm that their rate is below
 	// what matters.
 	bad, good, calm ladder
@@ -94,7 +94,7 @@ func (r *race) decide() bool {
 		if !r.passed {
 			r.conclude(Inconclusive, NoisyMetric)
 		}
-	case evidence >= r.needed && r.news.rate()-r.olds.rate() >= r.settings.MinDelta && r.news.Bad >= r.settings.MinEvents:
+	case evidence >= r.needed && r.matters(r.news.rate(), r.olds.rate(), r.news.Bad):
 		r.conclude(Fail, CheckFailed)
 	case !r.passed && max(r.good.value(), r.calm.value()) >= calmEvidence:
 		r.passed = true
@@ -104,6 +104,11 @@ func (r *race) decide() bool {
 		return false
 	}
 	return true
+}
+
+// matters reports whether a difference of the rates is one that Fail needs, with so many events.
+func (r *race) matters(news, olds, events float64) bool {
+	return news-olds >= r.settings.MinDelta && news >= r.least*olds && events >= r.settings.MinEvents
 }
 
 // end returns the finding after the last look. Evidence is the evidence that the looks would hold if the rate of the new pods were so many
@@ -146,8 +151,9 @@ func (r *race) unlucky(times float64) float64 {
 // unknown.
 func (r *race) detectable(evidence func(times float64) float64) float64 {
 	found := func(times float64) bool {
-		return (times-1)*r.olds.rate() >= r.settings.MinDelta && r.unlucky(times)*r.news.Total >= r.settings.MinEvents &&
-			evidence(times) >= r.needed
+		unlucky := r.unlucky(times)
+		return (times-1)*r.olds.rate() >= r.settings.MinDelta && unlucky >= r.least*r.olds.rate() &&
+			unlucky*r.news.Total >= r.settings.MinEvents && evidence(times) >= r.needed
 	}
 	low, high := r.settings.Tolerance, 1000*r.settings.Tolerance
 	if r.olds.Bad == 0 || !found(high) {

@@ -22,6 +22,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
@@ -240,19 +241,25 @@ func TestConcurrentOfMoreLooks(t *testing.T) {
 }
 
 func TestBeforeByHand(t *testing.T) {
-	quiet := pair(nil, nil, 0)
-	for range 10 {
-		quiet = append(quiet, statistics.Look{OldPods: 1, Old: []statistics.Count{{Pod: "old", Total: 100}}})
-	}
-	news := func(bad float64, n, others int) (looks []statistics.Look) {
+	past := func(bad float64, n int) (looks []statistics.Look) {
 		for range n {
-			looks = append(looks, statistics.Look{NewPods: 1, Others: others, New: []statistics.Count{{Pod: "new", Bad: bad, Total: 100}}})
+			looks = append(looks, statistics.Look{OldPods: 1, Old: []statistics.Count{{Pod: "old", Bad: bad, Total: 100}}})
 		}
 		return looks
 	}
+	quiet := past(0, 10)
+	in := func(each time.Duration, bad float64, n, others int) (looks []statistics.Look) {
+		for range n {
+			looks = append(looks, statistics.Look{Time: each, NewPods: 1, Others: others, New: []statistics.Count{{Pod: "new", Bad: bad, Total: 100}}})
+		}
+		return looks
+	}
+	news := func(bad float64, n, others int) []statistics.Look { return in(time.Minute, bad, n, others) }
 	// No event in 1000 requests: at most 5.2983 in 1000 with 99.5%, of which 1.5 times are tolerated. An event in 100 requests then is
 	// evidence of 1.5^j exp(-(1.5^j - 1) 0.79475), 0.25962 on average.
 	near(t, "the evidence", statistics.Before(quiet, news(1, 1, 0), anyDelta(), budget, false).Evidence, 0.25962)
+	near(t, "the most evidence of 50 s", statistics.Before(quiet, in(50*time.Second, 50, 1, 0), anyDelta(), budget, false).Evidence, 4)
+	near(t, "the most evidence of 25 s", statistics.Before(quiet, in(25*time.Second, 50, 1, 0), anyDelta(), budget, false).Evidence, 2)
 	for _, c := range []struct {
 		name            string
 		before, looks   []statistics.Look
@@ -260,15 +267,30 @@ func TestBeforeByHand(t *testing.T) {
 	}{
 		{"many errors", quiet, news(50, 4, 0), "Fail", "CheckFailed"},
 		{"three looks don't suffice", quiet, news(50, 3, 0), "Inconclusive", "LowTraffic"},
+		{"short looks", quiet, in(15*time.Second, 50, 13, 0), "Fail", "CheckFailed"},
+		{"too few short looks", quiet, in(15*time.Second, 50, 12, 0), "Inconclusive", "LowTraffic"},
 		{"others fail too", quiet, news(50, 9, 1), "Inconclusive", "CommonCause"},
+		{"others fail too, and then not any more", quiet, append(news(50, 9, 1), news(50, 4, 0)...), "Fail", "CheckFailed"},
 		{"nothing is known of before", nil, news(50, 9, 0), "Inconclusive", "NoData"},
+		{"little is known of before", past(0, 4), news(50, 9, 0), "Inconclusive", "NoData"},
 		{"no new pod was seen", quiet, nil, "Inconclusive", "NoData"},
+		{"the new pods have no counters", quiet, []statistics.Look{{Time: time.Minute, NewPods: 1}}, "Inconclusive", "MissingOnNewPods"},
 		{"a minute without errors", quiet, news(0, 4, 0), "Inconclusive", "LowTraffic"},
 		{"long without errors", quiet, news(0, 20, 0), "Pass", "PassedEarly"},
 	} {
 		if f := statistics.Before(c.before, c.looks, statistics.Defaults(), budget, true); string(f.Verdict) != c.verdict || string(f.Reason) != c.reason {
 			t.Errorf("%s: %+v", c.name, f)
 		}
+	}
+}
+
+func TestOverlap(t *testing.T) {
+	look := func(news, olds float64) statistics.Look {
+		return statistics.Look{New: []statistics.Count{{Pod: "new", Total: news}}, Old: []statistics.Count{{Pod: "old", Total: olds}}}
+	}
+	news, both := statistics.Overlap([]statistics.Look{look(0, 1), look(1, 1), look(1, 0), look(1, 1), look(1, math.NaN()), {New: look(1, 0).New}})
+	if news != 5 || both != 2 {
+		t.Errorf("%d looks with new pods, %d with both", news, both)
 	}
 }
 
@@ -285,21 +307,40 @@ func TestDispersionByHand(t *testing.T) {
 	}
 	uneven := []float64{4, 4, 4, 4, 16, 16, 16, 16}
 	for _, c := range []struct {
-		name           string
-		looks          []statistics.Look
-		within, before float64
+		name   string
+		looks  []statistics.Look
+		within float64
 	}{
-		{"a lone pod, bursts: 40/3 in time", looks([]float64{0}, []float64{20}, []float64{0}, []float64{20}), 40.0 / 3, 40.0 / 3},
-		{"a lone pod, steady: taken to differ from others by 45%", looks([]float64{10}, []float64{10}, []float64{10}, []float64{10}), 9.1, 9.1},
-		{"two pods: three more would be needed to tell", looks([]float64{10, 10}, []float64{10, 10}, []float64{10, 10}, []float64{10, 10}), 6.825, 6.825},
-		{"pods that differ in one look", looks(uneven), 28.8 / 7, 28.8 / 7},
-		{"pods that differ in four looks, four times as much", looks(uneven, uneven, uneven, uneven), 115.2 / 7, 115.2 / 7},
-		{"all pods at the same time", looks([]float64{0, 0, 0, 0, 0}, []float64{8, 8, 8, 8, 8}), 1, 40},
+		{"a lone pod, bursts: 40/3 in time", looks([]float64{0}, []float64{20}, []float64{0}, []float64{20}), 40.0 / 3},
+		{"a lone pod, steady: taken to differ from others by 45%", looks([]float64{10}, []float64{10}, []float64{10}, []float64{10}), 9.1},
+		{"two pods: three more would be needed to tell", looks([]float64{10, 10}, []float64{10, 10}, []float64{10, 10}, []float64{10, 10}), 6.825},
+		{"pods that differ in one look", looks(uneven), 28.8 / 7},
+		{"pods that differ in four looks, four times as much", looks(uneven, uneven, uneven, uneven), 115.2 / 7},
+		{"all pods at the same time", looks([]float64{0, 0, 0, 0, 0}, []float64{8, 8, 8, 8, 8}), 1},
 	} {
 		near(t, c.name+", dispersion", statistics.Concurrent(c.looks, anyDelta(), budget, false).Dispersion, c.within)
-		after := []statistics.Look{{NewPods: 1, New: []statistics.Count{{Pod: "new", Total: 1}}}}
-		f := statistics.Before(c.looks, after, anyDelta(), budget, false)
-		near(t, c.name+", dispersion before", f.Dispersion, c.before)
+	}
+	after := []statistics.Look{{Time: time.Minute, NewPods: 1, New: []statistics.Count{{Pod: "new", Bad: 60, Total: 1000}}}}
+	for _, c := range []struct {
+		name                 string
+		minutes              [2][]float64
+		dispersion, evidence float64
+	}{
+		// 100 events and a dispersion of 21.25 make the rate 13.698*21.25 in 10000 at most, with 99.5%.
+		{"a lone pod, steady", [2][]float64{{10}, {10}}, 1, 0.40027},
+		{"a lone pod, bursts", [2][]float64{{0}, {20}}, 100.0 / 9, 0},
+		{"pods that differ", [2][]float64{uneven, uneven}, 1, 0},
+		{"all pods at the same time", [2][]float64{{0, 0, 0, 0, 0}, {8, 8, 8, 8, 8}}, 200.0 / 9, 0},
+	} {
+		var past []statistics.Look
+		for range 5 {
+			past = append(past, looks(c.minutes[:]...)...)
+		}
+		f := statistics.Before(past, after, anyDelta(), budget, false)
+		near(t, c.name+", dispersion before", f.Dispersion, c.dispersion)
 		near(t, c.name+", evidence needed before", f.Threshold, 200)
+		if c.evidence > 0 {
+			near(t, c.name+", evidence", f.Evidence, c.evidence)
+		}
 	}
 }

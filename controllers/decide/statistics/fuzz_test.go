@@ -73,7 +73,7 @@ func FuzzCounts(f *testing.F) {
 		values, seen := numbers(data), false
 		var looks []statistics.Look
 		for len(values) >= 4 {
-			look := statistics.Look{NewPods: 1, OldPods: 1 + int(pods%8), New: []statistics.Count{{Pod: "new", Bad: values[0], Total: values[1]}}}
+			look := statistics.Look{Time: time.Minute, NewPods: 1, OldPods: 1 + int(pods%8), New: []statistics.Count{{Pod: "new", Bad: values[0], Total: values[1]}}}
 			seen = seen || usable(values[0]) && usable(values[1])
 			for i := range look.OldPods {
 				look.Old = append(look.Old, statistics.Count{Pod: string(rune('a' + i)), Bad: values[2], Total: values[3]})

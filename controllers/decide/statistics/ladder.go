@@ -37,17 +37,18 @@ func (l *ladder) addConcurrent(news, olds Count, null, by, dispersion float64) {
 	for j := range l.logs {
 		times *= by
 		share := math.Log((null*times*news.Total + olds.Total) / all)
-		l.add(j, (news.Bad*rung*float64(j+1)-(news.Bad+olds.Bad)*share)/dispersion)
+		l.add(j, (news.Bad*rung*float64(j+1)-(news.Bad+olds.Bad)*share)/dispersion, 1)
 	}
 }
 
-// addRate adds a look at new pods, against a known rate.
-func (l *ladder) addRate(news Count, rate, by, dispersion float64) {
+// addRate adds a look at new pods, against a known rate. Most is how much of the logarithm of
+// maxFactor its evidence may be.
+func (l *ladder) addRate(news Count, rate, by, dispersion, most float64) {
 	times, rung := 1.0, math.Log(by)
 	for j := range l.logs {
 		times *= by
-		l.add(j, (news.Bad*rung*float64(j+1)-(times-1)*rate*news.Total)/dispersion)
+		l.add(j, (news.Bad*rung*float64(j+1)-(times-1)*rate*news.Total)/dispersion, most)
 	}
 }
 
-func (l *ladder) add(j int, log float64) { l.logs[j] += min(log, math.Log(maxFactor)) }
+func (l *ladder) add(j int, log, most float64) { l.logs[j] += min(log, most*math.Log(maxFactor)) }

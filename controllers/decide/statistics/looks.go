@@ -35,8 +35,10 @@ type Look struct {
 	New, Old []Count
 	// NewPods and OldPods are how many pods should have counted.
 	NewPods, OldPods int
-	// Others is how many other workloads failed in the same way at that time.
+	// Others is how many others failed in the same way at that time.
 	Others int
+	// Time is how long it took.
+	Time time.Duration
 }
 
 // Series is the raw counters of a pod, one value for each moment; NaN where there is none.
@@ -57,7 +59,7 @@ func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
 	if len(moments) < 2 {
 		return nil
 	}
-	looks := emptyLooks(len(moments)-1, series)
+	looks := emptyLooks(moments, series)
 	series = slices.Clone(series)
 	slices.SortFunc(series, func(a, b Series) int { return strings.Compare(a.Pod, b.Pod) })
 	var counts []Count
@@ -86,16 +88,17 @@ func Looks(moments []time.Time, series []Series, warmup time.Duration) []Look {
 	return looks
 }
 
-// emptyLooks returns so many looks, with room for the counts of the series.
-func emptyLooks(count int, series []Series) []Look {
+// emptyLooks returns the looks between the moments, with room for the counts of the series.
+func emptyLooks(moments []time.Time, series []Series) []Look {
 	news := 0
 	for i := range series {
 		if series[i].New {
 			news++
 		}
 	}
-	looks := make([]Look, count)
+	looks := make([]Look, len(moments)-1)
 	for t := range looks {
+		looks[t].Time = moments[t+1].Sub(moments[t])
 		looks[t].New, looks[t].Old = make([]Count, 0, news), make([]Count, 0, len(series)-news)
 	}
 	return looks

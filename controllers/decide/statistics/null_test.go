@@ -22,6 +22,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/traas-stack/altershield-operator/controllers/decide/statistics"
 )
@@ -130,43 +131,110 @@ func TestConcurrentAtTheTolerance(t *testing.T) {
 	}
 }
 
-// Half an hour before against ten minutes after, in looks of a minute. Even a failure of two minutes that nobody else shows isn't enough for a
+// Half an hour before, in looks of a minute, against ten minutes after. Even a failure of two minutes that nobody else shows isn't enough for a
 // verdict, and a longer one is a common cause if others show it.
 func TestBeforeOfUnchangedReleases(t *testing.T) {
 	for name, c := range map[string]struct {
 		world  world
 		others bool
 	}{
-		"1.2 errors a minute": {world: world{base: 0.001, requests: 120}},
-		"12 errors a minute":  {world: world{base: 0.001, requests: 1200}},
-		"120 errors a minute": {world: world{base: 0.01, requests: 1200}},
-		"bursts":              {world: world{base: 0.01, requests: 1200, burst: 0.5}},
-		"a dependency fails for 2 m, 12 errors a minute":  {world: world{base: 0.001, requests: 1200, shock: 3, shockFactor: 50}},
-		"a dependency fails for 2 m, 120 errors a minute": {world: world{base: 0.01, requests: 1200, shock: 3, shockFactor: 50}},
-		"all fail for 8 m": {world: world{base: 0.001, requests: 1200, shock: 8, shockFactor: 50}, others: true},
+		"1.2 errors a minute": {world: world{base: 0.001, requests: 30}},
+		"12 errors a minute":  {world: world{base: 0.001, requests: 300}},
+		"120 errors a minute": {world: world{base: 0.01, requests: 300}},
+		"bursts":              {world: world{base: 0.01, requests: 300, burst: 0.5}},
+		"pods differ":         {world: world{base: 0.01, requests: 300, lasting: 0.35}},
+		"a dependency fails for 2 m, 12 errors a minute":  {world: world{base: 0.001, requests: 300, shock: 9, shockFactor: 50}},
+		"a dependency fails for 2 m, 120 errors a minute": {world: world{base: 0.01, requests: 300, shock: 9, shockFactor: 50}},
+		"all fail for 8 m": {world: world{base: 0.001, requests: 300, shock: 32, shockFactor: 50}, others: true},
+	} {
+		for _, pods := range []int{1, 10} {
+			t.Run(fmt.Sprintf("%s, %d pods", name, pods), func(t *testing.T) {
+				random := newRandom(t, 103)
+				w := c.world
+				w.olds = pods
+				w.requests *= 10 / float64(pods)
+				count(runs(), func() statistics.Finding { return before(random, w, 30, 1, c.others) }).atMost(t, budget)
+			})
+		}
+	}
+}
+
+// Five minutes are the least past that is compared with.
+func TestBeforeOfUnchangedReleasesWithAShortPast(t *testing.T) {
+	for name, w := range map[string]world{
+		"12 errors a minute": {base: 0.001, requests: 300}, "120 errors a minute": {base: 0.01, requests: 300}, "bursts": {base: 0.01, requests: 300, burst: 0.5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			random := newRandom(t, 103)
-			count(runs(), func() statistics.Finding { return before(random, c.world, 1, c.others) }).atMost(t, budget)
+			random := newRandom(t, 108)
+			w.olds = 10
+			count(runs(), func() statistics.Finding { return before(random, w, 5, 1, false) }).atMost(t, budget)
 		})
 	}
 }
 
-// before returns the finding of Before for a release of ten pods at once, in a world with a shock that others may show.
-func before(random *rand.Rand, w world, ratio float64, othersShow bool) statistics.Finding {
-	const halfAnHour, tenMinutes = 30, 10
-	w.olds, w.ratio = 10, 1
-	shock := w.shock
-	w.shock = 0
-	history := w.looks(random, halfAnHour)
-	w.news, w.olds, w.ratio, w.shock = 10, 0, ratio, shock
-	looks := w.looks(random, tenMinutes)
+// As long as there are old pods for some looks, only Concurrent may fail, and then only Before: together they spend no more than one of them.
+func TestAReleaseOfWhichTheOldPodsLeaveSpendsItsShareOnce(t *testing.T) {
+	for name, w := range map[string]world{
+		"12 errors a minute": {base: 0.001, requests: 300}, "bursts": {base: 0.01, requests: 300, burst: 0.5}, "pods differ": {base: 0.01, requests: 300, lasting: 0.35},
+		"a dependency fails for 2 m": {base: 0.01, requests: 300, shock: 9, shockFactor: 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			random := newRandom(t, 109)
+			count(runs()/10, func() statistics.Finding {
+				left := random.IntN(8)
+				w.olds, w.news, w.ratio = 5, 5, 1
+				past, looks := w.past(random, 30), w.looks(random, minutes10)
+				for i := left; i < len(looks); i++ {
+					looks[i].Old, looks[i].OldPods = nil, 0
+				}
+				for n := 4; n <= len(looks); n += 2 {
+					f := statistics.Concurrent(looks[:n], anyDelta(), budget, false)
+					if news, both := statistics.Overlap(looks[:n]); news >= 4 && both < 4 {
+						f = statistics.Before(past, looks[:n], anyDelta(), budget, false)
+					}
+					if f.Verdict == statistics.Fail {
+						return f
+					}
+				}
+				return statistics.Finding{Reason: statistics.InProgress}
+			}).atMost(t, budget)
+		})
+	}
+}
+
+// before returns the finding of Before for a release of all pods at once, in a world with a shock that others may show, after so many minutes.
+func before(random *rand.Rand, w world, minutes int, ratio float64, othersShow bool) statistics.Finding {
+	history := w.past(random, minutes)
+	w.news, w.olds, w.ratio = w.olds, 0, ratio
+	looks := w.looks(random, minutes10)
 	if othersShow {
 		for t := range looks {
 			looks[t].Others = others(looks[t], w)
 		}
 	}
-	return statistics.Before(history, looks, anyDelta(), budget, true)
+	f := statistics.Before(history, looks, anyDelta(), budget, true)
+	f.Looks *= 3 // which Before takes together
+	return f
+}
+
+// past returns so many looks of a minute at the old pods, with the counts of four looks each.
+func (w world) past(random *rand.Rand, minutes int) (looks []statistics.Look) {
+	w.news, w.shock = 0, 0
+	if w.burst == 0 { // the sum of four counts is as one of four times the requests
+		w.requests *= 4
+		return w.looks(random, minutes)
+	}
+	for four := range slices.Chunk(w.looks(random, 4*minutes), 4) {
+		minute := statistics.Look{OldPods: four[0].OldPods, Old: slices.Clone(four[0].Old), Time: time.Minute}
+		for _, look := range four[1:] {
+			for i, c := range look.Old {
+				minute.Old[i].Bad += c.Bad
+				minute.Old[i].Total += c.Total
+			}
+		}
+		looks = append(looks, minute)
+	}
+	return looks
 }
 
 // others returns how many other workloads failed in a look with ten times the errors of the others.
@@ -175,7 +243,7 @@ func others(look statistics.Look, w world) int {
 	for _, c := range look.New {
 		bad += c.Bad
 	}
-	if bad > 10*w.base*w.requests*10 {
+	if bad > 10*w.base*w.requests*float64(w.news) {
 		return 1
 	}
 	return 0

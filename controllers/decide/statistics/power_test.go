@@ -72,14 +72,37 @@ func TestConcurrentFinds(t *testing.T) {
 	}
 }
 
-// Ten pods replaced at once, with the errors a minute of all of them before.
+// Pods that are all replaced at once, with the errors a minute of all of them before. The ratio that it finds at least is 3.
 func TestBeforeFinds(t *testing.T) {
-	for _, row := range []struct{ perMinute, ratio, power float64 }{{1.2, 5, 0.5}, {12, 3, 0.97}, {120, 2, 0.2}, {120, 5, 0.999}} {
-		t.Run(fmt.Sprintf("%g times %g errors a minute", row.ratio, row.perMinute), func(t *testing.T) {
+	for _, row := range []struct {
+		pods                    int
+		perMinute, ratio, power float64
+		seconds                 int
+	}{
+		{10, 1.2, 5, 0.5, 480}, {10, 1.2, 10, 0.99, 300}, {10, 12, 3, 0.5, 420}, {10, 12, 5, 0.99, 300}, {10, 120, 5, 0.999, 300},
+		{3, 12, 5, 0.95, 360}, {3, 12, 10, 0.999, 240}, {1, 1.2, 10, 0.85, 450}, {1, 12, 10, 0.99, 330}, {1, 120, 10, 0.99, 330},
+	} {
+		t.Run(fmt.Sprintf("%g times %g errors a minute, %d pods", row.ratio, row.perMinute, row.pods), func(t *testing.T) {
 			random := newRandom(t, 202)
-			w := world{base: 0.01, requests: row.perMinute / 10 / 0.01}
-			count(powerRuns(), func() statistics.Finding { return before(random, w, row.ratio, false) }).atLeast(t, row.power)
+			w := world{olds: row.pods, base: 0.01, requests: row.perMinute / 4 / float64(row.pods) / 0.01}
+			found := count(powerRuns(), func() statistics.Finding { return before(random, w, 30, row.ratio, false) })
+			found.atLeast(t, row.power)
+			if !testing.Short() && found.seconds[len(found.seconds)/2] > row.seconds {
+				t.Errorf("half were decided in %d s, want %d s at most", found.seconds[len(found.seconds)/2], row.seconds)
+			}
 		})
+	}
+}
+
+// Less than three times the errors never fail, however clear they are.
+func TestBeforeToleratesWhatIsLessThanThreeTimesThePast(t *testing.T) {
+	random := newRandom(t, 207)
+	w := world{olds: 10, base: 0.01, requests: 30000}
+	for ratio, want := range map[float64]float64{2.8: 0, 3.2: 1} {
+		found := count(powerRuns(), func() statistics.Finding { return before(random, w, 30, ratio, false) })
+		if found.share() != want {
+			t.Errorf("x%g: %s", ratio, found)
+		}
 	}
 }
 

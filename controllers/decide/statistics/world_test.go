@@ -21,6 +21,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -56,7 +57,7 @@ func (w world) looks(random *rand.Rand, n int) []statistics.Look {
 	}
 	for t := range looks {
 		look := &looks[t]
-		look.OldPods, look.NewPods = w.olds, w.news
+		look.OldPods, look.NewPods, look.Time = w.olds, w.news, 15*time.Second
 		for i := range w.olds + w.news {
 			rate := w.base * factors[i]
 			if w.burst > 0 {
