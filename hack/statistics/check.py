@@ -48,8 +48,8 @@ def before(c):
 
 
 def dispersion(c):
-    looks = [stats.chisquare(look) for look in c["olds"]]
-    within = sum(look.statistic for look in looks) / sum(len(look) - 1 for look in c["olds"])
+    seen = [look for look in c["olds"] if sum(look) > 0]
+    within = sum(stats.chisquare(look).statistic for look in seen) / sum(len(look) - 1 for look in seen)
     lasting = stats.chisquare(np.sum(c["olds"], axis=0)).statistic / (len(c["olds"][0]) - 1)
     within = max(1, within)
     same("dispersion", c, c["dispersion"], lasting if lasting > 2 * within else within, 1e-9)

@@ -24,6 +24,7 @@ import (
 	"log"
 	"math/rand/v2"
 	"os"
+	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -113,7 +114,7 @@ func (c *count) looks(random *rand.Rand, olds bool) (looks []statistics.Look) {
 	for range 8 {
 		bad := poisson(random, 0.6)
 		c.News = append(c.News, bad)
-		look := statistics.Look{NewPods: 1, New: []statistics.Count{{Pod: "new", Bad: bad, Total: c.E}}}
+		look := statistics.Look{Time: time.Minute, NewPods: 1, New: []statistics.Count{{Pod: "new", Bad: bad, Total: c.E}}}
 		for i := range c.Pods {
 			if olds {
 				look.OldPods = c.Pods
@@ -147,14 +148,14 @@ func before(random *rand.Rand) count {
 	return c
 }
 
-// dispersion returns the dispersion of eight old pods in twelve looks.
+// dispersion returns the dispersion of eight old pods in twelve looks. Their events are few, so that no look has unusually many.
 func dispersion(random *rand.Rand) dispersed {
 	var d dispersed
 	var looks []statistics.Look
 	for range 12 {
 		look, bads := statistics.Look{NewPods: 1, OldPods: 8, New: []statistics.Count{{Pod: "new", Total: 100}}}, []float64{}
 		for i := range look.OldPods {
-			bad := poisson(random, distuv.Gamma{Alpha: 1, Beta: 0.2, Src: random}.Rand())
+			bad := poisson(random, distuv.Gamma{Alpha: 1, Beta: 1.1, Src: random}.Rand())
 			bads = append(bads, bad)
 			look.Old = append(look.Old, statistics.Count{Pod: fmt.Sprint(i), Bad: bad, Total: 100})
 		}

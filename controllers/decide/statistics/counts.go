@@ -26,19 +26,23 @@ import (
 // false-alarm budget that the check may spend, Budget.CountShare; ended reports whether the check's time is over.
 func Concurrent(looks []Look, settings Settings, share float64, ended bool) Finding {
 	r := race{settings: settings, needed: 1 / share, factor: 1}
-	var pairs [][2]Count
+	var usual usual
+	var pairs []pair
 	for i := range looks {
 		look := &looks[i]
 		r.see(look)
 		news, olds := sum(look.New), sum(look.Old)
+		weight := usual.weight(news.plus(olds))
+		factor := max(r.factor, within(look.Old, weight)) / weight
 		if news.Total > 0 && olds.Total > 0 {
-			r.news, r.olds, pairs = r.news.plus(news), r.olds.plus(olds), append(pairs, [2]Count{news, olds})
-			r.bad.addConcurrent(news, olds, settings.Tolerance, step, r.factor)
-			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, r.factor)
-			r.calm.addRate(news, settings.MinDelta, 1/step, r.factor, 1)
+			r.news, r.olds, pairs = r.news.plus(news), r.olds.plus(olds), append(pairs, pair{news, olds, factor})
+			r.bad.addConcurrent(news, olds, settings.Tolerance, step, factor)
+			r.good.addConcurrent(news, olds, goodRatio*settings.Tolerance, 1/step, factor)
+			r.calm.addRate(news, settings.MinDelta, 1/step, factor, 1)
 		}
-		r.noise.add(look.Old, settings.Tolerance, r.factor)
-		r.spread.add(look.Old)
+		r.noise.add(look.Old, settings.Tolerance, factor)
+		r.spread.add(look.Old, weight)
+		usual.add(news.plus(olds))
 		r.factor = r.spread.factor()
 		if r.decide() {
 			return r.finding
@@ -48,12 +52,18 @@ func Concurrent(looks []Look, settings Settings, share float64, ended bool) Find
 		var expected ladder
 		unlucky := r.unlucky(times)
 		for _, pair := range pairs {
-			news, olds := pair[0], pair[1]
+			news, olds := pair.news, pair.olds
 			news.Bad, olds.Bad = unlucky*news.Total, r.olds.rate()*olds.Total
-			expected.addConcurrent(news, olds, settings.Tolerance, step, r.factor)
+			expected.addConcurrent(news, olds, settings.Tolerance, step, pair.factor)
 		}
 		return expected.value()
 	})
+}
+
+// pair is a look at new and old pods, and what its evidence was divided by.
+type pair struct {
+	news, olds Count
+	factor     float64
 }
 
 // race is the state of a comparison of counts while it goes through the looks.

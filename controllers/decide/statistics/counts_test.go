@@ -305,7 +305,7 @@ func TestDispersionByHand(t *testing.T) {
 		}
 		return looks
 	}
-	uneven := []float64{4, 4, 4, 4, 16, 16, 16, 16}
+	uneven, many := []float64{0, 0, 0, 0, 5, 5, 5, 5}, []float64{4, 4, 4, 4, 16, 16, 16, 16}
 	for _, c := range []struct {
 		name   string
 		looks  []statistics.Look
@@ -314,8 +314,10 @@ func TestDispersionByHand(t *testing.T) {
 		{"a lone pod, bursts: 40/3 in time", looks([]float64{0}, []float64{20}, []float64{0}, []float64{20}), 40.0 / 3},
 		{"a lone pod, steady: taken to differ from others by 45%", looks([]float64{10}, []float64{10}, []float64{10}, []float64{10}), 9.1},
 		{"two pods: three more would be needed to tell", looks([]float64{10, 10}, []float64{10, 10}, []float64{10, 10}, []float64{10, 10}), 6.825},
-		{"pods that differ in one look", looks(uneven), 28.8 / 7},
-		{"pods that differ in four looks, four times as much", looks(uneven, uneven, uneven, uneven), 115.2 / 7},
+		{"pods that differ in one look", looks(uneven), 20.0 / 7},
+		{"pods that differ in a look that counts as one of 20 events", looks(many), (28.8/4 + 7*3/4.0) / 7},
+		{"the same after a look of 40 events, half of which counted", looks([]float64{5, 5, 5, 5, 5, 5, 5, 5}, many), (7/2.0 + 28.8) / 14},
+		{"pods that differ in four looks, four times as much", looks(uneven, uneven, uneven, uneven), 80.0 / 7},
 		{"all pods at the same time", looks([]float64{0, 0, 0, 0, 0}, []float64{8, 8, 8, 8, 8}), 1},
 	} {
 		near(t, c.name+", dispersion", statistics.Concurrent(c.looks, anyDelta(), budget, false).Dispersion, c.within)

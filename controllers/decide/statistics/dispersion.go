@@ -30,9 +30,10 @@ type dispersion struct {
 	index map[string]int
 }
 
-// add adds the old pods' counts of a look.
-func (d *dispersion) add(counts []Count) {
+// add adds the old pods' counts of a look, as if there had been that share of the events.
+func (d *dispersion) add(counts []Count, weight float64) {
 	look := sum(counts)
+	look.Bad *= weight
 	if look.Total == 0 {
 		return
 	}
@@ -48,15 +49,24 @@ func (d *dispersion) add(counts []Count) {
 	}
 	var weighted, pods float64
 	for _, c := range counts {
-		if c.usable() {
+		if c.Bad *= weight; c.usable() {
 			weighted += c.Bad / c.Total * c.Bad
 			pods++
 			pod := d.pod(c.Pod)
 			*pod = pod.plus(Count{Bad: c.Bad, Total: c.Total * look.rate()})
 		}
 	}
-	d.squares += max(0, weighted/look.rate()-look.Bad)
+	d.squares += max(0, weighted/look.rate()-look.Bad) + (1-weight)*(pods-1) // what is left of chance
 	d.freedom += pods - 1
+}
+
+// within returns the dispersion of old pods in one look, 1 if it isn't clearly more than by chance.
+func within(counts []Count, weight float64) float64 {
+	var d dispersion
+	if d.add(counts, weight); d.freedom == 0 || d.squares < raggedLook*d.freedom {
+		return 1
+	}
+	return d.squares / d.freedom
 }
 
 // pod returns what a pod counted so far.

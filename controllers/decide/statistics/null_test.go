@@ -118,6 +118,19 @@ func TestConcurrentOfUnchangedReleases(t *testing.T) {
 	}
 }
 
+// At the edges of a shock, pods count different seconds of it.
+func TestConcurrentOfUnchangedReleasesAmidShocks(t *testing.T) {
+	for _, pods := range [][2]int{{9, 1}, {4, 1}, {5, 5}, {1, 1}} {
+		t.Run(fmt.Sprintf("%d old and %d new pods", pods[0], pods[1]), func(t *testing.T) {
+			w := world{olds: pods[0], news: pods[1], base: 0.01, requests: 800, ratio: 1}
+			random := newRandom(t, 105)
+			count(runs(), func() statistics.Finding {
+				return statistics.Concurrent(w.scraped(random, minutes10), anyDelta(), budget, true)
+			}).atMost(t, budget)
+		})
+	}
+}
+
 // A release that is exactly as bad as tolerated is the worst case of the null hypothesis.
 func TestConcurrentAtTheTolerance(t *testing.T) {
 	for _, pods := range [][2]int{{9, 1}, {5, 5}} {

@@ -72,6 +72,31 @@ func TestConcurrentFinds(t *testing.T) {
 	}
 }
 
+// Between shocks that hit all pods, a fault is found in three minutes: three times the errors with nine old pods, five times with four. In the
+// shocks themselves half of all requests fail, so the new pods can't be five times worse.
+func TestConcurrentFindsAmidShocks(t *testing.T) {
+	const minutes3 = 18
+	for _, row := range []struct {
+		olds, looks  int
+		ratio, power float64
+	}{
+		{olds: 9, ratio: 3, looks: minutes3, power: 0.7},
+		{olds: 9, ratio: 5, looks: minutes3, power: 0.95},
+		{olds: 4, ratio: 5, looks: minutes3, power: 0.6},
+		{olds: 9, ratio: 3, looks: minutes10, power: 0.95},
+		{olds: 4, ratio: 5, looks: minutes10, power: 0.75},
+		{olds: 4, ratio: 10, looks: minutes10, power: 0.98},
+	} {
+		t.Run(fmt.Sprintf("%g times the errors, %d old pods, %d looks", row.ratio, row.olds, row.looks), func(t *testing.T) {
+			random := newRandom(t, 205)
+			w := world{olds: row.olds, news: 1, base: 0.01, requests: 800, ratio: row.ratio}
+			count(powerRuns(), func() statistics.Finding {
+				return statistics.Concurrent(w.scraped(random, row.looks), anyDelta(), budget/4, true)
+			}).atLeast(t, row.power)
+		})
+	}
+}
+
 // Pods that are all replaced at once, with the errors a minute of all of them before. The ratio that it finds at least is 3.
 func TestBeforeFinds(t *testing.T) {
 	for _, row := range []struct {

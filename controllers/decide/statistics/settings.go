@@ -66,6 +66,12 @@ const (
 	// variation.
 	tellingPods  = 5
 	podVariation = 0.45
+	// fewEvents of a look are never too many; more than unusual times the usual ones are.
+	fewEvents = 20
+	unusual   = 2.0
+	// raggedLook is the dispersion of the old pods within a look from which the look is judged by it. At the edge of a shock the pods count
+	// different seconds of it, so they say little about each other, and as little about new pods.
+	raggedLook = 3.0
 	// power is the normal quantile of 80%, with which the minimum detectable effect is found.
 	power = 0.8416
 )

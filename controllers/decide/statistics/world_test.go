@@ -78,6 +78,33 @@ func (w world) looks(random *rand.Rand, n int) []statistics.Look {
 	return looks
 }
 
+// scraped returns n looks of ten seconds, each pod scraped every five seconds at times of its own, while all pods fail 50 times as
+// often for 25 seconds of each two minutes: at both edges, pods count different seconds of it.
+func (w world) scraped(random *rand.Rand, n int) []statistics.Look {
+	const look, every, lasts, times = 10, 120, 25, 50
+	looks, phases, begin := make([]statistics.Look, n), make([]float64, w.olds+w.news), every*random.Float64()
+	for i := range phases {
+		phases[i] = 5 * random.Float64()
+	}
+	for t := range looks {
+		l := &looks[t]
+		l.OldPods, l.NewPods = w.olds, w.news
+		for i, phase := range phases {
+			rate, pods := w.base, &l.Old
+			if i >= w.olds {
+				rate, pods = w.base*w.ratio, &l.New
+			}
+			from, shocked := begin+float64(t)*look-phase, 0.0
+			for at := -float64(every); at < from+look; at += every {
+				shocked += max(0, min(from+look, at+lasts)-max(from, at)) / look
+			}
+			mean := w.requests * ((1-shocked)*min(1, rate) + shocked*min(1, times*rate))
+			*pods = append(*pods, statistics.Count{Pod: fmt.Sprintf("web-%d", i), Bad: poisson(random, mean), Total: w.requests})
+		}
+	}
+	return looks
+}
+
 // gamma returns a factor with the mean 1.
 func gamma(random *rand.Rand, variation float64) float64 {
 	if variation == 0 {
