@@ -36,6 +36,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/controlledkind"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/opsconfiginfo"
 	"github.com/traas-stack/altershield-operator/controllers/platform/bykind"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
@@ -127,13 +128,15 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, options Options) er
 	sources := &source.Sources{
 		Client: kube, Secrets: live, Namespace: options.Namespace, Guard: options.SourceGuard, Clock: options.Clock, Metrics: sourceMetrics,
 	}
+	background := &looks.Background{Clock: options.Clock}
 	records := &changerecord.Writer{Client: kube, Live: live, Settings: reader, Clock: options.Clock}
 	reconcilers := map[string]interface{ SetupWithManager(mgr ctrl.Manager) error }{
 		"Pod": &pod.Reconciler{Kinds: options.Kinds, Declared: options.Declared, Client: kube, Clock: options.Clock, Settings: reader},
 		"ChangeWorkload": &changeworkload.Reconciler{
 			Kinds: options.Kinds, Declared: options.Declared, Client: kube, Live: live, Direct: direct, Recorder: recorder, History: &history.Keeper{Client: kube, Live: live}, Records: records, Metrics: releases,
 			Clock: options.Clock, Tracer: options.Tracer, Settings: reader, Rules: options.Rules, Sources: sources,
-			Asker:    &plugin.Asker{Sources: sources, Client: kube, Live: live, Jobs: direct, Clock: options.Clock},
+			Asker:    &plugin.Asker{Sources: sources, Client: kube, Live: live, Jobs: direct, Looks: background},
+			Looks:    background,
 			Verifier: options.Verifier, FailClosed: options.FailClosed,
 		},
 		"ChangePod": &changepod.Reconciler{

@@ -42,6 +42,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/rule"
 	"github.com/traas-stack/altershield-operator/controllers/history"
+	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/platform/debounce"
 	"github.com/traas-stack/altershield-operator/controllers/platform/dynamic"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
@@ -108,6 +109,8 @@ type Reconciler struct {
 	Sources *metricsource.Sources
 	// Asker asks plug-ins, reads conditions, and runs Jobs.
 	Asker *plugin.Asker
+	// Looks read metrics, as the Asker asks, in the background.
+	Looks *looks.Background
 	// Verifier checks the batches, and gets the releases if it is an Announcer; nil where there is none.
 	Verifier verifier.Verifier
 	// FailClosed makes unchecked batches count as failed.
@@ -170,6 +173,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&appv1alpha1.OpsConfigInfo{}, handler.EnqueueRequestsFromMapFunc(r.unsettledOnes),
 			builder.WithPredicates(r.Settings.Changed(appv1alpha1.ConfigFinishedLabel))).
 		WatchesRawSource(source.Func(r.turns.start)).
+		WatchesRawSource(source.Func(r.Looks.Start)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 }

@@ -23,7 +23,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/plugin"
@@ -46,12 +45,12 @@ func TestReconcileFailsAReleaseByACondition(t *testing.T) {
 		}},
 	}
 	p := newPlane(t, append(sleepOf(1), record, policy, finishedPod(1), passedBatch(1), test), nil)
-	p.Asker = &plugin.Asker{Live: p.api, Clock: p.Clock}
+	p.Asker = &plugin.Asker{Live: p.api, Looks: p.Looks}
 	p.reconcile()
-	var found appv1alpha1.ChangeWorkload
-	g.Expect(p.api.Get(t.Context(), client.ObjectKeyFromObject(record), &found)).To(Succeed())
-	g.Expect(found.Status.Checks).To(HaveLen(1))
-	g.Expect(found.Status.Checks[0].Verdict).To(BeEquivalentTo("Fail"))
-	g.Expect(found.Status.Checks[0].Message).To(Equal("DaemonSet sleep-test: Passed is False, Failed: 2 of 12 tests"))
-	g.Expect(found.Status.Checks[0].Pods).To(HaveLen(1))
+	g.Expect(<-p.woken).To(Equal(record.Name))
+	p.reconcile()
+	found := p.checkOf("sleep")
+	g.Expect(found.Verdict).To(BeEquivalentTo("Fail"))
+	g.Expect(found.Message).To(Equal("DaemonSet sleep-test: Passed is False, Failed: 2 of 12 tests"))
+	g.Expect(found.Pods).To(HaveLen(1))
 }

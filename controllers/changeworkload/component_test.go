@@ -73,6 +73,7 @@ func newRelease(t *testing.T) *release {
 		Kinds: testkit.Kinds(), Client: cached, Live: r.kube, Direct: r.kube, Recorder: events.Recorder{Events: r.recorded}, History: &history.Keeper{Client: cached, Live: r.kube}, Metrics: metrics,
 		Clock: r.clock, Settings: settings.Reader{Client: cached, Namespace: r.deployment.Namespace}, Verifier: r.server.Client(t, r.clock),
 	}
+	r.reconciler.Looks, _ = testkit.Looks(t.Context(), t, r.clock)
 	return r
 }
 

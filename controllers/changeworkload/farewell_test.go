@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -76,7 +77,7 @@ func TestReconcileTellsTheServerOfADeletionHoweverLateItIsSeen(t *testing.T) {
 			kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(workload).Build()
 			server := &listener{err: row.err}
 			reconciler := &Reconciler{
-				Client: kube, Verifier: server, Clock: clocktesting.NewFakePassiveClock(deleted.Add(row.after)),
+				Client: kube, Verifier: server, Clock: clocktesting.NewFakePassiveClock(deleted.Add(row.after)), Looks: &looks.Background{},
 			}
 			key := client.ObjectKeyFromObject(workload)
 			result, err := reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})

@@ -58,6 +58,7 @@ type plane struct {
 	api      client.WithWatch
 	recorded *clientevents.FakeRecorder
 	reads    []string
+	woken    <-chan string
 }
 
 // newPlane has these objects on the API server, and those in the cache: the same where there are none.
@@ -76,6 +77,7 @@ func newPlane(t *testing.T, objects, cached []client.Object) *plane {
 		Clock:   clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
 		History: &history.Keeper{Client: kube, Live: live},
 	}
+	p.Looks, p.woken = testkit.Looks(t.Context(), t, p.Clock)
 	return p
 }
 
@@ -135,9 +137,24 @@ func (p *plane) counted() client.Reader {
 // reconcile reconciles the present release once.
 func (p *plane) reconcile() ctrl.Result {
 	p.t.Helper()
-	result, err := p.Reconcile(p.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: "sleep--x--" + version}})
+	return p.reconcileOf("sleep")
+}
+
+// reconcileOf reconciles the present release of a workload once.
+func (p *plane) reconcileOf(workload string) ctrl.Result {
+	p.t.Helper()
+	result, err := p.Reconcile(p.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "default", Name: workload + "--x--" + version}})
 	NewWithT(p.t).Expect(err).NotTo(HaveOccurred())
 	return result
+}
+
+// checkOf returns the only check of the present release of a workload.
+func (p *plane) checkOf(workload string) appv1alpha1.CheckResult {
+	p.t.Helper()
+	g, found := NewWithT(p.t), appv1alpha1.ChangeWorkload{}
+	g.Expect(p.api.Get(p.t.Context(), client.ObjectKey{Namespace: "default", Name: workload + "--x--" + version}, &found)).To(Succeed())
+	g.Expect(found.Status.Checks).To(HaveLen(1))
+	return found.Status.Checks[0]
 }
 
 func (p *plane) deployment() *appsv1.Deployment {

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/platform/monotonic"
 	"github.com/traas-stack/altershield-operator/controllers/workload"
 	"github.com/traas-stack/altershield-operator/controllers/workload/deployment"
@@ -67,7 +68,7 @@ func TestReconcileDoesNotDecideOnARecordThatWasRemovedWhenTheCacheShowsItOnceMor
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "9", Controller: ptr.To(true)}},
 	}}
 	api := &shop{workload: older}
-	reconciler := &Reconciler{Kinds: workload.Registry{deployment.Kind{}}, Client: api, Live: void{}}
+	reconciler := &Reconciler{Kinds: workload.Registry{deployment.Kind{}}, Client: api, Live: void{}, Looks: &looks.Background{}}
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(older)}
 	_, err := reconciler.Reconcile(t.Context(), request)
 	g.Expect(err).To(MatchError(ContainSubstring("a removed record was decided on")), "it is not removed yet")

@@ -42,9 +42,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	var workload appv1alpha1.ChangeWorkload
 	if err := r.newest.Get(ctx, request.NamespacedName, &workload); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Looks.Keep(request.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("reading ChangeWorkload %s: %w", request, err))
 	}
 	if workload.DeletionTimestamp != nil {
+		r.Looks.Keep(request.NamespacedName)
 		return r.letGo(ctx, &workload)
 	}
 	scene, decision, err := r.decide(ctx, &workload)

@@ -36,6 +36,7 @@ import (
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
 	"github.com/traas-stack/altershield-operator/controllers/decide"
+	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/verifier"
 )
 
@@ -188,7 +189,7 @@ func TestReconcileLeavesTheReservedWorkersFreeOfFarewells(t *testing.T) {
 	}
 	api := kube.Build()
 	reconciler := &Reconciler{
-		Client: api, Verifier: server, Clock: clock.RealClock{},
+		Client: api, Verifier: server, Clock: clock.RealClock{}, Looks: &looks.Background{},
 	}
 	g.Expect(reconciler.turns.start(t.Context(), queue)).To(Succeed())
 	var group sync.WaitGroup
@@ -246,7 +247,7 @@ func TestOrderWaitsForItsTurnWithoutATimer(t *testing.T) {
 func TestReconcilePassesTheTurnOfARecordThatIsGone(t *testing.T) {
 	g := NewWithT(t)
 	queue := newQueue(t)
-	reconciler := &Reconciler{Client: void{}}
+	reconciler := &Reconciler{Client: void{}, Looks: &looks.Background{}}
 	g.Expect(reconciler.turns.start(t.Context(), queue)).To(Succeed())
 	for i := range 15 {
 		reconciler.turns.take(keyOf(fmt.Sprint(i)))

@@ -61,7 +61,7 @@ func TestReconcileFailsAReleaseByAVerdict(t *testing.T) {
 	reported := verdictOn(decide.ChangeVerdictName(record.Name, 2, policy.UID, "drift"), record, 2)
 	reported.Status = &appv1alpha1.ChangeVerdictStatus{Verdict: "Fail", Reason: "Drift", Reporter: "bob", ReportedAt: metav1.NewTime(testkit.Now())}
 	p := newPlane(t, append(sleepOf(1), record, policy, finishedPod(1), passedBatch(1), reported), nil)
-	p.Asker = &plugin.Asker{Client: p.Client, Live: p.api, Clock: p.Clock}
+	p.Asker = &plugin.Asker{Client: p.Client, Live: p.api, Looks: p.Looks}
 	p.reconcile()
 	var found appv1alpha1.ChangeWorkload
 	g.Expect(p.api.Get(t.Context(), client.ObjectKeyFromObject(record), &found)).To(Succeed())

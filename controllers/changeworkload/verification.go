@@ -36,6 +36,7 @@ import (
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/measure"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
+	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/platform/events"
 	"github.com/traas-stack/altershield-operator/controllers/platform/index"
 	"github.com/traas-stack/altershield-operator/controllers/verification"
@@ -45,19 +46,45 @@ import (
 // observeVerification observes what the checks of VerificationPolicies depend on. Policies are looked for when a release begins, even if the
 // cache shows its workload as it was before: they aren't looked for again. And they are looked for while they check it.
 func (r *Reconciler) observeVerification(ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene) error {
+	asked, questions, err := r.observeChecks(ctx, record, result)
+	if err != nil {
+		return err
+	}
+	seen, looking := &result.Verification, make([]decide.CheckID, 0, len(asked)+len(questions))
+	for i := range asked {
+		looking = append(looking, asked[i].CheckID)
+	}
+	for i := range questions {
+		looking = append(looking, checkOf(&questions[i]))
+	}
+	r.Looks.Keep(client.ObjectKeyFromObject(record), looking...)
+	seen.Awaited = map[decide.CheckID]bool{}
+	if err := r.observeMetrics(record, seen, asked); err != nil {
+		return err
+	}
+	return r.observeAnswers(ctx, record, seen, questions)
+}
+
+func checkOf(asked *plugin.Question) decide.CheckID {
+	return decide.CheckID{Policy: asked.Policy, Name: asked.Check}
+}
+
+// observeChecks observes the policies and the pods, and returns the checks that look at metrics now, and what others are asked.
+func (r *Reconciler) observeChecks(
+	ctx context.Context, record *appv1alpha1.ChangeWorkload, result *scene,
+) (asked []decide.AskedCheck, questions []plugin.Question, err error) {
 	begins, now := record.Status.ObservedRelease != record.Spec.Release, r.Clock.Now()
 	checked := result.Current && result.OptedIn && len(decide.WatchedPolicies(record, now)) > 0
 	if result.Observed || !begins && !checked {
-		return nil
+		return nil, nil, nil
 	}
-	var err error
 	seen, reader := &result.Verification, verification.Reader{Client: r.Client, Namespace: r.Settings.Namespace}
 	seen.Rules = r.Rules
 	if seen.Policies, err = reader.Of(ctx, result.kind, result.owner); err != nil || len(seen.Policies) == 0 {
-		return err
+		return nil, nil, err
 	}
 	if _, units := result.kind.(workload.Lister); units || result.Runs {
-		return nil
+		return nil, nil, nil
 	}
 	seen.Pods = &checks.Scene{
 		Version: record.Spec.Reversion, Number: record.Spec.Release, Began: time.Unix(record.Spec.CreateTimeUnix, 0),
@@ -67,15 +94,9 @@ func (r *Reconciler) observeVerification(ctx context.Context, record *appv1alpha
 	if verification := record.Status.Verification; verification != nil && !begins {
 		seen.Pods.Before = verification.OldPods
 	}
-	asked, questions := decide.AskedChecks(record, seen.Pods, now), decide.Questions(record, seen.Pods, now)
+	asked, questions = decide.AskedChecks(record, seen.Pods, now), decide.Questions(record, seen.Pods, now)
 	compares := len(asked)+len(questions) > 0 || decide.HasRules(record.Status.Verification, seen.Policies)
-	if err := r.observeOldPods(ctx, record, result, begins, compares); err != nil {
-		return err
-	}
-	if err := r.observeMetrics(ctx, seen, asked); err != nil {
-		return err
-	}
-	return r.observeAnswers(ctx, seen, questions)
+	return asked, questions, r.observeOldPods(ctx, record, result, begins, compares)
 }
 
 // observeOldPods observes the pods that don't run the release, if it begins, is compared with them, or would fail.
@@ -101,29 +122,48 @@ func (r *Reconciler) observeOldPods(ctx context.Context, record *appv1alpha1.Cha
 	return nil
 }
 
-// observeMetrics reads the metrics of the pods.
-func (r *Reconciler) observeMetrics(ctx context.Context, seen *decide.Verification, asked []decide.AskedCheck) error {
+// observeMetrics observes the metrics of the pods that have been read, and has the others read.
+func (r *Reconciler) observeMetrics(record *appv1alpha1.ChangeWorkload, seen *decide.Verification, asked []decide.AskedCheck) error {
 	seen.Readings = make(map[decide.CheckID]measure.Readings, len(asked))
 	for _, check := range asked {
-		readings, err := verification.Read(ctx, r.Sources, seen.Pods, check, r.Clock.Now())
+		now, pods := r.Clock.Now(), seen.Pods
+		at := check.Last(now)
+		look := looks.Look{
+			Record: client.ObjectKeyFromObject(record), Release: pods.Number, Check: check.CheckID, Source: "VerificationSource " + check.Source(),
+			At: at, Until: at.Add(check.Interval), Last: check.Ended,
+		}
+		nothing := measure.Readings{Reason: appv1alpha1.ReasonSourceUnavailable, Message: look.Source + ": no answer within " + looks.Patience.String()}
+		readings, there, err := looks.Read(r.Looks, look, nothing, func(ctx context.Context) (measure.Readings, error) {
+			return verification.Read(ctx, r.Sources, pods, check, now)
+		})
 		if err != nil {
 			return err
+		}
+		if !there {
+			seen.Awaited[check.CheckID] = true
+			continue
 		}
 		seen.Readings[check.CheckID] = readings
 	}
 	return nil
 }
 
-// observeAnswers asks others about the pods.
-func (r *Reconciler) observeAnswers(ctx context.Context, seen *decide.Verification, questions []plugin.Question) error {
+// observeAnswers observes what others answered about the pods, and has them asked.
+func (r *Reconciler) observeAnswers(
+	ctx context.Context, record *appv1alpha1.ChangeWorkload, seen *decide.Verification, questions []plugin.Question,
+) error {
 	seen.Answers = make(map[decide.CheckID]plugin.Answer, len(questions))
 	for i := range questions {
 		asked := &questions[i]
-		answer, err := r.Asker.Answer(ctx, seen.Pods, asked)
+		answer, there, err := r.Asker.Answer(ctx, client.ObjectKeyFromObject(record), seen.Pods, asked)
 		if err != nil {
 			return err
 		}
-		seen.Answers[decide.CheckID{Policy: asked.Policy, Name: asked.Check}] = answer
+		if !there {
+			seen.Awaited[checkOf(asked)] = true
+			continue
+		}
+		seen.Answers[checkOf(asked)] = answer
 	}
 	return nil
 }

@@ -181,12 +181,10 @@ func TestReconcileEndsALookAtMetricsThatCantBeRead(t *testing.T) {
 	seen, _, err := p.decide(t.Context(), record.DeepCopy())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(seen.Verification.Pods.Old).To(HaveLen(1), "which the new ones are compared with")
+	g.Expect(<-p.woken).To(Equal(record.Name))
 	p.reconcile()
-	var found appv1alpha1.ChangeWorkload
-	g.Expect(p.api.Get(t.Context(), client.ObjectKeyFromObject(record), &found)).To(Succeed())
-	g.Expect(found.Status.Checks).To(HaveLen(1))
-	g.Expect(string(found.Status.Checks[0].Verdict)).To(Equal("Inconclusive"))
-	g.Expect(found.Status.Checks[0].Reason).To(Equal("SourceMissing"))
+	g.Expect(string(p.checkOf("sleep").Verdict)).To(Equal("Inconclusive"))
+	g.Expect(p.checkOf("sleep").Reason).To(Equal("SourceMissing"))
 }
 
 func TestReconcileOpensBatchesForACheckOfTheServer(t *testing.T) {

@@ -183,6 +183,12 @@ func hasTimedOut(result *appv1alpha1.CheckResult) bool {
 func (e *examination) await(
 	result *appv1alpha1.CheckResult, policy *appv1alpha1.AppliedPolicy, check *appv1alpha1.VerificationCheck, found checks.Finding,
 ) checks.Finding {
+	if e.seen.Awaited[CheckID{policy.Policy, check.Name}] {
+		if !isHolding(result) {
+			return found
+		}
+		found.Verdict, found.Reason, found.Message = result.Verdict, result.Reason, result.Message // stand until then, but not longer than the hold
+	}
 	if found.Verdict != appv1alpha1.CheckInconclusive || found.Broken && check.OnError != "" || len(e.seen.Pods.New) == 0 {
 		found.Final = true
 		result.HeldUntil, result.ClearedTime = nil, StoredTime(e.now)

@@ -38,19 +38,22 @@ type AskedCheck struct {
 	measure.Check
 	// Schedule is when it looks.
 	Schedule
+	// Ended reports whether no look follows.
+	Ended bool
 }
 
-// AskedChecks returns the checks of a release with these pods that look at metrics now.
+// AskedChecks returns the checks of a release with these pods that look at metrics now. They share nothing with the record.
 func AskedChecks(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) (asked []AskedCheck) {
 	for policy, check := range looking(workload, pods, now) {
 		if measured := Measured(check); measured != nil {
-			asked = append(asked, AskedCheck{CheckID{policy.Policy, check.Name}, measured, scheduleOf(policy, workload)})
+			asked = append(asked, AskedCheck{CheckID{policy.Policy, check.Name}, measured, scheduleOf(policy, workload), termsOf(policy, workload, now).Ended})
 		}
 	}
 	return asked
 }
 
-// Questions returns what the checks of a release with these pods ask others now. A question is the same until the next look.
+// Questions returns what the checks of a release with these pods ask others now. A question is the same until the next look. It shares nothing
+// with the record.
 func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time) (questions []plugin.Question) {
 	began := time.Unix(workload.Spec.CreateTimeUnix, 0)
 	for policy, check := range looking(workload, pods, now) {
@@ -65,7 +68,7 @@ func Questions(workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now tim
 		}
 		question := plugin.Question{
 			ID:     fmt.Sprintf("%s/%d/%s/%s/%d", workload.UID, workload.Spec.Release, policy.UID, check.Name, look),
-			Policy: policy.Policy, Check: check.Name, Mode: LowerMode(policy.Mode, check.Mode), Look: look, Last: last, Until: at.Add(interval),
+			Policy: policy.Policy, Check: check.Name, Mode: LowerMode(policy.Mode, check.Mode), Look: look, Last: last, At: at, Until: at.Add(interval),
 			HTTP: check.HTTP, Condition: check.Condition, Job: check.Job, Run: runOf(workload, pods, policy, check),
 		}
 		if isAsynchronous(check) {
@@ -100,8 +103,8 @@ func isOver(check *appv1alpha1.VerificationCheck, result *appv1alpha1.CheckResul
 	return result.Verdict == appv1alpha1.CheckFail || decidesOnce && result.Verdict != appv1alpha1.CheckPending && result.HeldUntil == nil
 }
 
-// looking returns the checks of a release with these pods that look now, but none of a release without finished pods, or of one that is
-// suspended.
+// looking returns copies of the checks of a release with these pods that look now, but none of a release without finished pods, or of one that
+// is suspended.
 func looking(
 	workload *appv1alpha1.ChangeWorkload, pods *checks.Scene, now time.Time,
 ) iter.Seq2[*appv1alpha1.AppliedPolicy, *appv1alpha1.VerificationCheck] {
@@ -115,7 +118,7 @@ func looking(
 			for j := range policy.Checks {
 				check := &policy.Checks[j]
 				result := storedResult(workload.Status.Checks, policy, check, now)
-				if hasLooks(check.Type) && slices.Contains(watched, policy.UID) && !isOver(check, &result) && !yield(policy, check) {
+				if hasLooks(check.Type) && slices.Contains(watched, policy.UID) && !isOver(check, &result) && !yield(policy, check.DeepCopy()) {
 					return
 				}
 			}
@@ -133,8 +136,8 @@ func termsOf(policy *appv1alpha1.AppliedPolicy, workload *appv1alpha1.ChangeWork
 	return terms
 }
 
-// retryFor is for how long the last look is made again if there is no answer: its verdict stands, and one query may fail at any time. It is
-// longer than a source that was away isn't asked.
+// retryFor is for how long the last look is made again if there is no answer, and at least once: its verdict stands, and one query may fail at
+// any time. It is longer than a source that was away isn't asked.
 const retryFor = time.Minute
 
 // withoutAnswer returns how a release that was verified is looked at where there was no answer, for a reason.
@@ -143,7 +146,8 @@ func withoutAnswer(
 ) measure.Terms {
 	status := &workload.Status
 	passes := reason == appv1alpha1.ReasonSourceUnavailable || reason == appv1alpha1.ReasonSourceThrottled
-	if left := watchEnd(policy, status).Add(retryFor).Sub(now); terms.Ended && wasVerified(status) && passes && left > 0 {
+	again := max(retryFor, scheduleOf(policy, workload).Interval)
+	if left := watchEnd(policy, status).Add(again).Sub(now); terms.Ended && wasVerified(status) && passes && left > 0 {
 		terms.Ended, terms.Again = false, Sooner(untilNextLook(policy, workload, now), left)
 	}
 	return terms

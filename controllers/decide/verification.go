@@ -43,6 +43,8 @@ type Verification struct {
 	Readings map[CheckID]measure.Readings
 	// Answers are those to Questions.
 	Answers map[CheckID]plugin.Answer
+	// Awaited are the checks whose look is under way: neither Readings nor Answers have it yet.
+	Awaited map[CheckID]bool
 }
 
 // maxCheckText is the most bytes of a message of a check.

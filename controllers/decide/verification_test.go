@@ -374,27 +374,65 @@ func TestDecideFailsAReleaseOfWhichNothingIsKnownOnlyIfItsPolicyWantsThat(t *tes
 
 func TestDecideMakesTheLastLookAgainForAMinuteWithoutAnAnswer(t *testing.T) {
 	for name, row := range map[string]struct {
-		after   time.Duration
-		reason  string
-		verdict string
-		again   time.Duration
+		interval int32
+		after    time.Duration
+		reason   string
+		verdict  string
+		again    time.Duration
 	}{
-		"at the end":                         {0, "SourceUnavailable", "Pending ", 15 * time.Second},
-		"where the source is asked too much": {0, "SourceThrottled", "Pending ", 15 * time.Second},
-		"until the minute is over":           {50 * time.Second, "SourceUnavailable", "Pending ", 10 * time.Second},
-		"but not after a minute":             {time.Minute, "SourceUnavailable", "Inconclusive SourceUnavailable", 0},
-		"but not where none will come":       {0, "BadQuery", "Inconclusive BadQuery", 0},
+		"at the end":                         {15, 0, "SourceUnavailable", "Pending ", 15 * time.Second},
+		"where the source is asked too much": {15, 0, "SourceThrottled", "Pending ", 15 * time.Second},
+		"until the minute is over":           {15, 50 * time.Second, "SourceUnavailable", "Pending ", 10 * time.Second},
+		"but not after a minute":             {15, time.Minute, "SourceUnavailable", "Inconclusive SourceUnavailable", 0},
+		"but not where none will come":       {15, 0, "BadQuery", "Inconclusive BadQuery", 0},
+		"until the next look":                {300, 200 * time.Second, "SourceUnavailable", "Pending ", 100 * time.Second},
+		"but not after it":                   {300, 300 * time.Second, "SourceUnavailable", "Inconclusive SourceUnavailable", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			policy := checking("web", "Observe", ofErrors)
-			policy.Spec.IntervalSeconds, policy.Spec.BakeSeconds = 15, 120
+			policy.Spec.IntervalSeconds, policy.Spec.BakeSeconds = row.interval, 120
 			workload := newWorkload(stored("Success", "True", "AllPodsPassed"), entered(now.Add(-2*time.Minute-row.after)), begun(policies(policy)))
 			decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), func(seen *decide.Observation) {
 				seen.Verification.Readings = map[decide.CheckID]measure.Readings{{Policy: "shop/web", Name: "errors"}: {Reason: row.reason, Message: "no answer"}}
 			}), now)
 			g.Expect(string(decision.Status.Checks[0].Verdict) + " " + decision.Status.Checks[0].Reason).To(Equal(row.verdict))
 			g.Expect(decision.Wait).To(Equal(row.again))
+		})
+	}
+}
+
+// lookIsUnderWay has the look of the only check under way.
+func lookIsUnderWay(seen *decide.Observation) {
+	policy := seen.Verification.Policies[0]
+	seen.Verification.Awaited = map[decide.CheckID]bool{{Policy: policy.Namespace + "/" + policy.Name, Name: policy.Spec.Checks[0].Name}: true}
+}
+
+func TestDecideWaitsForALookThatIsUnderWay(t *testing.T) {
+	success := func(ago time.Duration) []workloadOption {
+		return []workloadOption{stored("Success", "True", "AllPodsPassed"), entered(now.Add(-ago))}
+	}
+	failing := func(policy *appv1alpha1.VerificationPolicy) {
+		ofErrors(policy)
+		policy.Spec.Checks[0].OnInconclusive, policy.Spec.Checks[0].OnError = "Fail", "Fail"
+	}
+	early := appv1alpha1.CheckResult{Policy: "shop/web", Name: "errors", Type: "Ratio", Mode: "Observe", Verdict: "Pass", Reason: "PassedEarly"}
+	for name, row := range map[string]struct {
+		workload []workloadOption
+		known    []appv1alpha1.CheckResult
+		check    string
+	}{
+		"while a release goes on": {[]workloadOption{stored("Running", "Unknown", "Verifying")}, nil, "shop/web errors: Observe Pending  "},
+		"at the end":              {success(2 * time.Minute), nil, "shop/web errors: Observe Pending  "},
+		"long after it":           {success(time.Hour), nil, "shop/web errors: Observe Pending  "},
+		"after an early pass":     {success(time.Minute), []appv1alpha1.CheckResult{early}, "shop/web errors: Observe Pass PassedEarly "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, policy := NewWithT(t), checking("web", "Observe", failing)
+			workload := newWorkload(append(row.workload, begun(policies(policy), row.known...))...)
+			decision := decide.Decide(workload, see(5, under(policy), ran(1, 2), lookIsUnderWay), now)
+			g.Expect(toldChecks(decision.Status.Checks)).To(HaveExactElements(row.check))
+			g.Expect(decision.Wait).To(Equal(15*time.Second), "the next look")
 		})
 	}
 }

@@ -42,7 +42,7 @@ import (
 func script(clock *testclock.FakeClock) *plugin.Question {
 	now := clock.Now()
 	return &plugin.Question{
-		ID: now.String(), Policy: "shop/smoke", Check: "smoke", Until: now.Add(15 * time.Second), Job: &appv1alpha1.JobCheck{Image: "busybox", TimeoutSeconds: 300, RunAsUser: 65532},
+		ID: now.String(), Policy: "shop/smoke", Check: "smoke", At: now, Until: now.Add(15 * time.Second), Job: &appv1alpha1.JobCheck{Image: "busybox", TimeoutSeconds: 300, RunAsUser: 65532},
 		Run: plugin.Run{Name: "web-smoke-3", Record: "web--x--6a8f", UID: "uid", Release: "uid.3", Labels: map[string]string{"app.kubernetes.io/deployment-name": "web"}},
 	}
 }
@@ -69,8 +69,8 @@ func TestAskerRunsAJobOnce(t *testing.T) {
 		},
 	})
 	ask := func() plugin.Answer {
-		asker := &Asker{Clock: clock, Live: kube, Jobs: kube} // of another leader each time
-		answer, err := asker.Answer(t.Context(), release(), script(clock))
+		asker := asking(t.Context(), t, clock, &Asker{Live: kube, Jobs: kube}) // of another leader each time
+		answer, err := asker.answer(script(clock))
 		g.Expect(err).NotTo(HaveOccurred())
 		return answer
 	}
@@ -105,16 +105,16 @@ func TestAskerRunsAJobOnce(t *testing.T) {
 func TestAskerRunsAJobThatWasDeletedBeforeItWasRead(t *testing.T) {
 	g := NewWithT(t)
 	clock, kube := testclock.NewFakeClock(time.Unix(1767225600, 0)), testkit.NewFake(t)
-	asker := &Asker{Clock: clock, Live: kube, Jobs: kube}
+	asker := asking(t.Context(), t, clock, &Asker{Live: kube, Jobs: kube})
 	for range 2 {
-		_, err := asker.Answer(t.Context(), release(), script(clock))
+		_, err := asker.answer(script(clock))
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(kube.Delete(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-smoke-3"}})).To(Succeed())
 		clock.Step(15 * time.Second)
 	}
 	last := script(clock)
 	last.Last = true
-	answer, err := asker.Answer(t.Context(), release(), last)
+	answer, err := asker.answer(last)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(answer).To(Equal(plugin.Answer{Verdict: "Inconclusive", Reason: "NotAsked", Message: "the check ended before Job web-smoke-3 in namespace shop was created"}))
 	g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "web-smoke-3"}, &batchv1.Job{})).NotTo(Succeed())
@@ -125,7 +125,7 @@ func TestAskerDeletesNoJobsOfAnUnnamedWorkload(t *testing.T) {
 	clock, kube := testclock.NewFakeClock(time.Unix(1767225600, 0)), testkit.NewFake(t, job("db-smoke-2", "db", "uid.2"))
 	asked := script(clock)
 	asked.Run.Labels = nil
-	_, err := (&Asker{Clock: clock, Live: kube, Jobs: kube}).Answer(t.Context(), release(), asked)
+	_, err := asking(t.Context(), t, clock, &Asker{Live: kube, Jobs: kube}).answer(asked)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "db-smoke-2"}, &batchv1.Job{})).To(Succeed())
 }
@@ -135,7 +135,7 @@ func TestAskerRunsNoJobOfSomebodyElse(t *testing.T) {
 	other := job("web-smoke-3", "web", "uid.3")
 	other.OwnerReferences[0].UID = "other"
 	clock, kube := testclock.NewFakeClock(time.Unix(1767225600, 0)), testkit.NewFake(t, other)
-	answer, err := (&Asker{Clock: clock, Live: kube, Jobs: kube}).Answer(t.Context(), release(), script(clock))
+	answer, err := asking(t.Context(), t, clock, &Asker{Live: kube, Jobs: kube}).answer(script(clock))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(answer).To(Equal(plugin.Broken("JobDenied", "Job web-smoke-3 in namespace shop was not created by the operator: delete it")))
 }
@@ -170,7 +170,7 @@ func TestAskerSaysWhyAJobCantRun(t *testing.T) {
 			}
 			kube := failingAt(t, row.verb, func() error { return row.err }, objects...)
 			clock := testclock.NewFakeClock(time.Unix(1767225600, 0))
-			answer, err := (&Asker{Clock: clock, Live: kube, Jobs: kube}).Answer(t.Context(), release(), script(clock))
+			answer, err := asking(t.Context(), t, clock, &Asker{Live: kube, Jobs: kube}).answer(script(clock))
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(answer).To(Equal(row.expected))
 		})
@@ -181,7 +181,7 @@ func TestAskerRunsJobsUntilTheManagerEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	kube := failingAt(t, "create", func() error { cancel(); return ctx.Err() })
 	clock := testclock.NewFakeClock(time.Unix(1767225600, 0))
-	_, err := (&Asker{Clock: clock, Live: kube, Jobs: kube}).Answer(ctx, release(), script(clock))
+	_, err := asking(ctx, t, clock, &Asker{Live: kube, Jobs: kube}).answer(script(clock))
 	NewWithT(t).Expect(err).To(MatchError("making the check smoke of shop/smoke: creating Job web-smoke-3 in namespace shop: context canceled"))
 }
 

@@ -22,24 +22,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
+	"github.com/traas-stack/altershield-operator/controllers/decide"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks"
 	"github.com/traas-stack/altershield-operator/controllers/decide/checks/plugin"
+	"github.com/traas-stack/altershield-operator/controllers/looks"
 	"github.com/traas-stack/altershield-operator/controllers/source"
 )
 
-// Asker asks each question once. Its answer, or that there was none, is kept until the look is over.
+// Asker asks questions in the background, each once.
 type Asker struct {
 	// Sources are the plug-ins.
 	Sources *source.Sources
@@ -48,55 +47,56 @@ type Asker struct {
 	// Live reads objects of any kind from the API server.
 	Live client.Reader
 	// Jobs creates and deletes Jobs.
-	Jobs  client.Writer
-	Clock clock.PassiveClock
-
-	mutex sync.Mutex
-	kept  map[string]kept
+	Jobs client.Writer
+	// Looks ask the questions.
+	Looks *looks.Background
 }
 
-// kept is an answer that stands until a time.
-type kept struct {
-	answer plugin.Answer
-	until  time.Time
-}
-
-// Answer returns the answer to a question about a release. It says why if there is none; the error is one of the operator itself.
-func (a *Asker) Answer(ctx context.Context, release *checks.Scene, asked *plugin.Question) (plugin.Answer, error) {
-	answer, err := a.ask(ctx, release, asked)
-	if err != nil {
-		return plugin.Answer{}, fmt.Errorf("making the check %s of %s: %w", asked.Check, asked.Policy, err)
-	}
-	return answer, nil
-}
-
-func (a *Asker) ask(ctx context.Context, release *checks.Scene, asked *plugin.Question) (plugin.Answer, error) {
+// Answer returns the answer to a question about a release with a record, if it is there: else the record is reconciled again once it is. The
+// answer says why if there is none; the error is one of the operator itself.
+func (a *Asker) Answer(
+	ctx context.Context, record types.NamespacedName, release *checks.Scene, asked *plugin.Question,
+) (answer plugin.Answer, there bool, err error) {
 	switch {
 	case asked.Verdict != nil:
-		return a.await(ctx, release, asked)
+		answer, there, err = a.await(ctx, record, release, asked)
 	case asked.HTTP != nil:
-		return a.once(ctx, release, asked, a.post)
+		answer, there, err = a.ask(record, release, asked, a.post)
 	case asked.Job != nil:
-		return a.once(ctx, release, asked, a.run)
+		answer, there, err = a.ask(record, release, asked, a.run)
 	default:
-		return a.once(ctx, release, asked, a.read)
+		answer, there, err = a.ask(record, release, asked, a.read)
 	}
+	if err != nil {
+		return plugin.Answer{}, false, fmt.Errorf("making the check %s of %s: %w", asked.Check, asked.Policy, err)
+	}
+	return answer, there, nil
 }
 
-// once asks a question, or returns the answer that stands.
-func (a *Asker) once(
-	ctx context.Context, release *checks.Scene, asked *plugin.Question,
+// ask asks a question, or returns the answer to it.
+func (a *Asker) ask(
+	record types.NamespacedName, release *checks.Scene, asked *plugin.Question,
 	ask func(context.Context, *checks.Scene, *plugin.Question) (plugin.Answer, error),
-) (plugin.Answer, error) {
-	if answer, found := a.find(asked.ID); found {
-		return answer, nil
+) (answer plugin.Answer, there bool, err error) {
+	source, reason := respondent(asked)
+	look := looks.Look{
+		Record: record, Release: release.Number, Check: decide.CheckID{Policy: asked.Policy, Name: asked.Check}, Source: source,
+		At: asked.At, Until: asked.Until, Last: asked.Last,
 	}
-	answer, err := ask(ctx, release, asked)
-	if err != nil {
-		return plugin.Answer{}, err
+	nothing := plugin.Broken(reason, source+": no answer within "+looks.Patience.String())
+	return looks.Read(a.Looks, look, nothing, func(ctx context.Context) (plugin.Answer, error) { return ask(ctx, release, asked) })
+}
+
+// respondent names who is asked, and returns the reason why there is no answer if it gives none.
+func respondent(asked *plugin.Question) (name, reason string) {
+	switch {
+	case asked.HTTP != nil:
+		return "VerificationSource " + asked.HTTP.SourceRef.Name, appv1alpha1.ReasonSourceUnavailable
+	case asked.Job != nil:
+		return "Jobs", plugin.ReasonReadFailed
+	default: // which an API server of others may serve
+		return asked.Condition.Kind + " of " + asked.Condition.APIVersion, plugin.ReasonReadFailed
 	}
-	a.keep(asked.ID, kept{answer, asked.Until})
-	return answer, nil
 }
 
 // post asks a plug-in. The answer of one that only takes the question is that there is no verdict yet.
@@ -162,27 +162,4 @@ func permission(forbidden error) string {
 	}
 	details := of.Status().Details // whose kind is the resource
 	return fmt.Sprintf("grant the operator a ClusterRole with {apiGroups: [%q], resources: [%s], verbs: [get]}", details.Group, details.Kind)
-}
-
-func (a *Asker) find(id string) (plugin.Answer, bool) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	found, ok := a.kept[id]
-	return found.answer, ok && a.Clock.Now().Before(found.until)
-}
-
-// keep keeps an answer, and drops those whose look is over: there is one for each check of the releases under way.
-func (a *Asker) keep(id string, answer kept) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	if a.kept == nil {
-		a.kept = map[string]kept{}
-	}
-	now := a.Clock.Now()
-	for id, old := range a.kept {
-		if !now.Before(old.until) {
-			delete(a.kept, id)
-		}
-	}
-	a.kept[id] = answer
 }

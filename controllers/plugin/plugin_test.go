@@ -37,6 +37,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -58,7 +59,7 @@ func release() *checks.Scene {
 }
 
 // newAsker returns an asker of a plug-in, at a time.
-func newAsker(t *testing.T, url string, clock *testclock.FakeClock) *Asker {
+func newAsker(ctx context.Context, t *testing.T, url string, clock *testclock.FakeClock) asker {
 	t.Helper()
 	g := NewWithT(t)
 	metrics, err := source.NewMetrics(prometheus.NewRegistry())
@@ -77,11 +78,37 @@ func newAsker(t *testing.T, url string, clock *testclock.FakeClock) *Asker {
 	failure, err := sources.Look(t.Context(), object)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(failure).To(Succeed())
-	return &Asker{Sources: sources, Live: kube, Clock: clock}
+	return asking(ctx, t, clock, &Asker{Sources: sources, Live: kube})
+}
+
+// asker is one whose answers are awaited.
+type asker struct {
+	*Asker
+	t     *testing.T
+	woken <-chan string
+}
+
+// asking has questions asked until a context ends.
+func asking(ctx context.Context, t *testing.T, clock *testclock.FakeClock, of *Asker) asker {
+	t.Helper()
+	background, woken := testkit.Looks(ctx, t, clock)
+	of.Looks = background
+	return asker{of, t, woken}
+}
+
+// answer returns the answer to a question about the release once it is there, as reconciles do.
+func (a asker) answer(asked *plugin.Question) (plugin.Answer, error) {
+	for {
+		answer, there, err := a.Answer(a.t.Context(), types.NamespacedName{Namespace: "shop", Name: "web--x--6a8f"}, release(), asked)
+		if there || err != nil {
+			return answer, err
+		}
+		<-a.woken
+	}
 }
 
 func question(id, nodes string, until time.Time) *plugin.Question {
-	return &plugin.Question{ID: id, Policy: "shop/placement", Check: "placement", Until: until, HTTP: &appv1alpha1.HTTPCheck{
+	return &plugin.Question{ID: id, Policy: "shop/placement", Check: "placement", At: until.Add(-15 * time.Second), Until: until, HTTP: &appv1alpha1.HTTPCheck{
 		SourceRef: appv1alpha1.SourceReference{Name: "placement"}, Parameters: map[string]appv1alpha1.ParameterValue{"nodes": appv1alpha1.ParameterValue(nodes)},
 	}}
 }
@@ -128,8 +155,8 @@ func TestAskerAsksTheDocumentedPlugin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			now := time.Now().Add(-row.ago) // the plug-in has no clock of ours
-			asker := newAsker(t, documented(t, 1, "KEY="+row.key), testclock.NewFakeClock(now))
-			answer, err := asker.Answer(t.Context(), release(), question("1", row.nodes, now.Add(time.Minute)))
+			asker := newAsker(t.Context(), t, documented(t, 1, "KEY="+row.key), testclock.NewFakeClock(now))
+			answer, err := asker.answer(question("1", row.nodes, now.Add(time.Minute)))
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(answer).To(Equal(row.expected))
 		})
@@ -149,9 +176,11 @@ func TestAskerAsksOnceALook(t *testing.T) {
 		_, _ = writer.Write([]byte(`{"verdict":"Pass","message":"\u001b[31mfine"}`))
 	}))
 	t.Cleanup(server.Close)
-	asker := newAsker(t, server.URL, clock)
+	asker := newAsker(t.Context(), t, server.URL, clock)
 	ask := func(id string) plugin.Answer {
-		answer, err := asker.Answer(t.Context(), release(), question(id, "", clock.Now().Truncate(15*time.Second).Add(15*time.Second)))
+		asked := question(id, "", clock.Now().Truncate(15*time.Second).Add(15*time.Second))
+		asked.Check, _, _ = strings.Cut(id, "/")
+		answer, err := asker.answer(asked)
 		g.Expect(err).NotTo(HaveOccurred())
 		return answer
 	}
@@ -164,7 +193,6 @@ func TestAskerAsksOnceALook(t *testing.T) {
 	g.Expect(ask("a/2").Reason).To(Equal("CheckPassed"), "in the next look")
 	g.Expect(ask("a/2").Reason).To(Equal("CheckPassed"))
 	g.Expect(asked).To(Equal([]string{"a/1", "b/1", "a/2"}))
-	g.Expect(asker.kept).To(HaveLen(1), "what is over is dropped")
 	clock.Step(15 * time.Second)
 	g.Expect(ask("a/2").Reason).To(Equal("CheckPassed"))
 	g.Expect(asked).To(HaveLen(4), "the answer doesn't stand any longer than its look")
@@ -173,8 +201,8 @@ func TestAskerAsksOnceALook(t *testing.T) {
 func TestAskerAnswerIsBrokenWithoutTheSource(t *testing.T) {
 	g := NewWithT(t)
 	clock := testclock.NewFakeClock(time.Unix(1767225600, 0))
-	asker := &Asker{Sources: &source.Sources{Client: testkit.NewFake(t), Namespace: system}, Clock: clock}
-	answer, err := asker.Answer(t.Context(), release(), question("1", "", clock.Now()))
+	asker := asking(t.Context(), t, clock, &Asker{Sources: &source.Sources{Client: testkit.NewFake(t), Namespace: system}})
+	answer, err := asker.answer(question("1", "", clock.Now()))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(answer.Broken).To(BeTrue())
 	g.Expect(answer.Reason).To(Equal("SourceMissing"))
@@ -189,10 +217,9 @@ func TestAskerAnswerEndsWithTheManager(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	asker := newAsker(t, server.URL, testclock.NewFakeClock(time.Unix(1767225600, 0)))
-	_, err := asker.Answer(ctx, release(), question("1", "", time.Unix(1767225615, 0)))
+	asker := newAsker(ctx, t, server.URL, testclock.NewFakeClock(time.Unix(1767225600, 0)))
+	_, err := asker.answer(question("1", "", time.Unix(1767225615, 0)))
 	g.Expect(err).To(MatchError("making the check placement of shop/placement: asking VerificationSource placement: context canceled"))
-	g.Expect(asker.kept).To(BeEmpty())
 }
 
 // tested returns the Deployment web-6a8f, which stands for any kind, with a condition.
@@ -220,9 +247,9 @@ func TestAskerReadsConditions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			clock, reads := testclock.NewFakeClock(time.Unix(1767225600, 0)), 0
-			asker := &Asker{Clock: clock, Live: reading(t, func() error { reads++; return row.err }, row.objects...)}
+			asker := asking(t.Context(), t, clock, &Asker{Live: reading(t, func() error { reads++; return row.err }, row.objects...)})
 			for range 2 {
-				answer, err := asker.Answer(t.Context(), release(), ofCondition(clock))
+				answer, err := asker.answer(ofCondition(clock))
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(answer).To(Equal(row.expected))
 			}
@@ -234,12 +261,12 @@ func TestAskerReadsConditions(t *testing.T) {
 func TestAskerReadsNothingBesideNamespaces(t *testing.T) {
 	g := NewWithT(t)
 	clock := testclock.NewFakeClock(time.Unix(1767225600, 0))
-	asker := &Asker{Clock: clock, Live: interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
+	asker := asking(t.Context(), t, clock, &Asker{Live: interceptor.NewClient(testkit.NewFake(t), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return nil
 		},
-	})}
-	answer, err := asker.Answer(t.Context(), release(), ofCondition(clock))
+	})})
+	answer, err := asker.answer(ofCondition(clock))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(answer).To(Equal(plugin.Answer{Verdict: "Inconclusive", Reason: "ObjectMissing", Message: "objects of the kind Deployment are in no namespace"}))
 }
@@ -247,8 +274,8 @@ func TestAskerReadsNothingBesideNamespaces(t *testing.T) {
 func TestAskerReadsConditionsUntilTheManagerEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	clock := testclock.NewFakeClock(time.Unix(1767225600, 0))
-	asker := &Asker{Clock: clock, Live: reading(t, func() error { cancel(); return ctx.Err() })}
-	_, err := asker.Answer(ctx, release(), ofCondition(clock))
+	asker := asking(ctx, t, clock, &Asker{Live: reading(t, func() error { cancel(); return ctx.Err() })})
+	_, err := asker.answer(ofCondition(clock))
 	NewWithT(t).Expect(err).To(MatchError("making the check smoke of shop/smoke: reading Deployment web-6a8f in namespace shop: context canceled"))
 }
 

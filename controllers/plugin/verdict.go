@@ -21,6 +21,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1alpha1 "github.com/traas-stack/altershield-operator/apis/app/v1alpha1"
@@ -40,27 +41,29 @@ import (
 
 // await returns the verdict that is reported in a ChangeVerdict. Until there is one, it asks for it once a look, so that a plug-in which was
 // restarted has another go.
-func (a *Asker) await(ctx context.Context, release *checks.Scene, asked *plugin.Question) (plugin.Answer, error) {
+func (a *Asker) await(
+	ctx context.Context, record types.NamespacedName, release *checks.Scene, asked *plugin.Question,
+) (answer plugin.Answer, there bool, err error) {
 	verdict, err := a.ensure(ctx, asked.Verdict)
 	switch {
 	case scope.IsDenied(err), apierrors.IsAlreadyExists(err): // a retry would not help
-		return plugin.Broken(plugin.ReasonNotCreated, err.Error()), nil
+		return plugin.Broken(plugin.ReasonNotCreated, err.Error()), true, nil
 	case err != nil:
-		return plugin.Answer{}, err
+		return plugin.Answer{}, false, err
 	case verdict.Status != nil:
-		return plugin.OfVerdict(release, verdict), nil
+		return plugin.OfVerdict(release, verdict), true, nil
 	}
 	question := *asked
 	question.Verdict = verdict
-	answer, err := a.once(ctx, release, &question, a.post)
-	if err != nil || !asked.Last {
-		return answer, err
+	answer, there, err = a.ask(record, release, &question, a.post)
+	if err != nil || !there || !asked.Last {
+		return answer, there, err
 	}
 	// The check ends with this look, and the cache may not show yet what was reported.
 	if verdict, err = a.live(ctx, asked.Verdict); err != nil || verdict == nil || verdict.Status == nil {
-		return answer, err
+		return answer, true, err
 	}
-	return plugin.OfVerdict(release, verdict), nil
+	return plugin.OfVerdict(release, verdict), true, nil
 }
 
 // ensure returns the ChangeVerdict that is awaited, which it creates if there is none. Another one of this name is removed: it would never

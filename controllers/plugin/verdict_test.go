@@ -111,11 +111,11 @@ func withUIDs(kube client.WithWatch) client.WithWatch {
 
 func TestAskerAwaitsAVerdict(t *testing.T) {
 	g, clock, server := NewWithT(t), testclock.NewFakeClock(time.Unix(1767225600, 0)), newTold(t)
-	asker := newAsker(t, server.URL, clock)
+	asker := newAsker(t.Context(), t, server.URL, clock)
 	kube := withUIDs(testkit.NewFake(t))
 	asker.Client, asker.Live = kube, kube
 	ask := func() plugin.Answer {
-		answer, err := asker.Answer(t.Context(), release(), later(question("a", "", clock.Now().Truncate(15*time.Second).Add(15*time.Second))))
+		answer, err := asker.answer(later(question("a", "", clock.Now().Truncate(15*time.Second).Add(15*time.Second))))
 		g.Expect(err).NotTo(HaveOccurred())
 		return answer
 	}
@@ -157,9 +157,9 @@ func TestAskerReplacesWhatStandsInThePlaceOfAVerdict(t *testing.T) {
 			forge(forged)
 			forged.UID, forged.Status = "forged", &appv1alpha1.ChangeVerdictStatus{Verdict: "Pass", Reporter: "mallory", ReportedAt: metav1.NewTime(testkit.Now())}
 			server := newTold(t)
-			asker, kube := newAsker(t, server.URL, clock), withUIDs(testkit.NewFake(t, forged))
+			asker, kube := newAsker(t.Context(), t, server.URL, clock), withUIDs(testkit.NewFake(t, forged))
 			asker.Client, asker.Live = kube, kube
-			answer, err := asker.Answer(t.Context(), release(), later(question("a", "", clock.Now().Add(time.Second))))
+			answer, err := asker.answer(later(question("a", "", clock.Now().Add(time.Second))))
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(answer.Reason).To(Equal("NoVerdict"))
 			g.Expect(server.uids).To(Equal([]string{"shop/" + place + " v-1"}))
@@ -171,12 +171,12 @@ func TestAskerReadsTheAPIServerAtTheLastLook(t *testing.T) {
 	for name, last := range map[string]bool{"before": false, "at the last look": true} {
 		t.Run(name, func(t *testing.T) {
 			g, clock := NewWithT(t), testclock.NewFakeClock(time.Unix(1767225600, 0))
-			asker := newAsker(t, newTold(t).URL, clock)
+			asker := newAsker(t.Context(), t, newTold(t).URL, clock)
 			asker.Client, asker.Live = testkit.NewFake(t, awaited()), testkit.NewFake(t, awaited())
 			report(t, asker.Live.(client.Client), "Pass")
 			asked := later(question("a", "", clock.Now().Add(time.Second)))
 			asked.Last = last
-			answer, err := asker.Answer(t.Context(), release(), asked)
+			answer, err := asker.answer(asked)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(answer.Final).To(Equal(last))
 		})
@@ -204,7 +204,7 @@ func TestAskerAwaitsNothingWithoutTheObject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, clock := NewWithT(t), testclock.NewFakeClock(time.Unix(1767225600, 0))
-			asker := newAsker(t, newTold(t).URL, clock)
+			asker := newAsker(t.Context(), t, newTold(t).URL, clock)
 			asker.Live = reading(t, func() error { return row.live }, row.stored...)
 			asker.Client = interceptor.NewClient(testkit.NewFake(t, row.cached...), interceptor.Funcs{
 				Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
@@ -220,7 +220,7 @@ func TestAskerAwaitsNothingWithoutTheObject(t *testing.T) {
 					return row.remove
 				},
 			})
-			answer, err := asker.Answer(t.Context(), release(), later(question("a", "", clock.Now().Add(time.Second))))
+			answer, err := asker.answer(later(question("a", "", clock.Now().Add(time.Second))))
 			if row.err != "" {
 				g.Expect(err).To(MatchError(row.err))
 				return
@@ -243,10 +243,10 @@ func TestAskerAsksTheDocumentedPluginThatAnswersLater(t *testing.T) {
 	g.Expect(os.WriteFile(filepath.Join(account, "token"), []byte("secret"), 0o600)).To(Succeed())
 	trusted := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw})
 	g.Expect(os.WriteFile(filepath.Join(account, "ca.crt"), trusted, 0o600)).To(Succeed())
-	asker := newAsker(t, documented(t, 2, "API="+api.URL, "ACCOUNT="+account), testclock.NewFakeClock(time.Now()))
+	asker := newAsker(t.Context(), t, documented(t, 2, "API="+api.URL, "ACCOUNT="+account), testclock.NewFakeClock(time.Now()))
 	kube := withUIDs(testkit.NewFake(t))
 	asker.Client, asker.Live = kube, kube
-	answer, err := asker.Answer(t.Context(), release(), later(question("1", "", time.Now().Add(time.Minute))))
+	answer, err := asker.answer(later(question("1", "", time.Now().Add(time.Minute))))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(answer.Reason).To(Equal("NoVerdict"))
 	g.Eventually(patches).WithTimeout(10 * time.Second).Should(Receive(Equal(

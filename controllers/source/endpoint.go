@@ -144,7 +144,9 @@ func (e *endpoint) share(ctx context.Context, key string, until time.Time, ask f
 		return Answer{}, e.ended(ctx)
 	}
 	flight := e.flights.DoChan(key, func() (any, error) {
-		answer, err := e.protect(context.WithoutCancel(ctx), ask) // others wait for it, too
+		ctx, cancel := untilTheManagerEnds(ctx)
+		defer cancel()
+		answer, err := e.protect(ctx, ask)
 		if err == nil {
 			e.keep(key, kept{answer, until})
 		}
@@ -157,6 +159,17 @@ func (e *endpoint) share(ctx context.Context, key string, until time.Time, ask f
 		answer, _ := landed.Val.(Answer)
 		return answer, landed.Err
 	}
+}
+
+// untilTheManagerEnds returns a context for what others wait for, too: it goes on when the time of the caller is over.
+func untilTheManagerEnds(caller context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(caller))
+	stop := context.AfterFunc(caller, func() {
+		if errors.Is(caller.Err(), context.Canceled) {
+			cancel()
+		}
+	})
+	return ctx, func() { stop(); cancel() }
 }
 
 // ended returns the error of a context that ended while an answer was awaited.

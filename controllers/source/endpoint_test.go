@@ -232,15 +232,16 @@ func TestEndpointSharesNoFailures(t *testing.T) {
 	})
 }
 
-func TestEndpointAnswersOthersWhenACallerGoes(t *testing.T) {
+func TestEndpointAnswersOthersWhenTheTimeOfACallerIsOver(t *testing.T) {
 	wired(t, unlimited, func(g *WithT, e *endpoint, w *wire) {
 		held, at := make(chan struct{}), time.Now()
 		w.set(200, held)
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
 		var flights sync.WaitGroup
 		flights.Go(func() {
 			_, err := e.queryInstant(ctx, "a", at)
-			g.Expect(err).To(MatchError("asking VerificationSource prometheus: context canceled"))
+			g.Expect(err).To(MatchError("asking VerificationSource prometheus: context deadline exceeded"))
 			g.Expect(kindOf(err)).To(BeEmpty())
 		})
 		synctest.Wait()
@@ -248,11 +249,29 @@ func TestEndpointAnswersOthersWhenACallerGoes(t *testing.T) {
 			_, err := e.queryInstant(context.Background(), "a", at)
 			g.Expect(err).NotTo(HaveOccurred())
 		})
-		cancel()
-		synctest.Wait()
+		time.Sleep(2 * time.Second)
 		close(held)
 		flights.Wait()
 		g.Expect(w.count()).To(Equal(1))
+	})
+}
+
+func TestEndpointLeavesNoQueryBehindWhenTheManagerEnds(t *testing.T) {
+	wired(t, unlimited, func(g *WithT, e *endpoint, w *wire) {
+		w.set(200, make(chan struct{}))
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error)
+		go func() {
+			_, err := e.queryInstant(ctx, "a", time.Now())
+			ended <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		cancel()
+		g.Expect(<-ended).To(MatchError("asking VerificationSource prometheus: context canceled"))
+		synctest.Wait()
+		g.Expect(e.slots.TryAcquire(4)).To(BeTrue(), "the query has ended, too")
+		g.Expect(time.Since(began)).To(BeZero())
 	})
 }
 

@@ -114,6 +114,7 @@ func newBench(t *testing.T, of workload.Kind, name string) *bench {
 		Kinds: kinds, Client: kube, Live: live, Direct: kube, Recorder: recorder, Metrics: metrics, Clock: b.clock, Settings: reader,
 		History: &history.Keeper{Client: kube, Live: live},
 	}
+	b.checks.Looks, _ = testkit.Looks(t.Context(), t, b.clock)
 	return b
 }
 

@@ -72,8 +72,8 @@ type Question struct {
 	// Look counts the intervals since the release began. Last reports whether no look follows.
 	Look int64
 	Last bool
-	// Until is when the look is over.
-	Until time.Time
+	// At is when the question is asked, Until is when the look is over.
+	At, Until time.Time
 	// HTTP, Condition or Job is who is asked.
 	HTTP      *appv1alpha1.HTTPCheck
 	Condition *appv1alpha1.ConditionCheck

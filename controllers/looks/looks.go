@@ -1,0 +1,267 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package looks makes the looks of checks at releases in the background. What takes time, such as the answer of a slow source, keeps no worker of
+// the reconciler: a release is reconciled again once its look is there.
+package looks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+const (
+	// atOnce is how many looks at one source are made at once. The others wait: first come, first served.
+	atOnce = 20
+	// grace is how long a look stands that took longer than until the next one. Its release is reconciled meanwhile.
+	grace = time.Second
+	// Patience is how long a look may take. Then it counts as one without an answer, so that it keeps no check from its end.
+	Patience = time.Minute
+)
+
+// Look is one look of a check at a release.
+type Look struct {
+	// Record is the key of the ChangeWorkload, Release is the number of the release.
+	Record  types.NamespacedName
+	Release int64
+	Check   decide.CheckID
+	// Source is what is asked. A slow one delays no looks at others.
+	Source string
+	// At is when the check looks, Until is when it looks next. Last reports whether the look is the last one.
+	At, Until time.Time
+	Last      bool
+}
+
+// Background makes looks, at most one at a time for each check of a release. What a look sees is kept until the next one is there, or Keep drops it.
+type Background struct {
+	Clock clock.PassiveClock
+
+	mutex sync.Mutex
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	// spawn runs a function in a goroutine, with a context that ends with the manager.
+	spawn func(func(context.Context))
+	known map[types.NamespacedName]map[decide.CheckID]*task
+	lines map[string]*line
+}
+
+// task has the looks of a check of a release.
+type task struct {
+	// next is the look that waits or is being made, read makes it.
+	next Look
+	read func(context.Context) (any, error)
+	// nothing is what it sees if it takes too long.
+	nothing any
+	state   state
+	// since is when the release began to wait for it.
+	since time.Time
+	// at is where it waits.
+	at *line
+	// made is the last look that was made, nil before the first one.
+	made *made
+}
+
+type state int
+
+const (
+	idle state = iota
+	waiting
+	making
+)
+
+// made is a look that was made.
+type made struct {
+	Look
+	seen any
+	err  error
+	at   time.Time
+}
+
+// line has the looks at one source.
+type line struct {
+	making  int
+	waiting []*task
+}
+
+// Start is a source.Func: it takes the queue of the controller, and the context with which all looks end.
+func (b *Background) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.queue, b.spawn = queue, func(work func(context.Context)) { go work(ctx) }
+	return nil
+}
+
+// Read returns what a look sees. If it isn't there yet, it is made in the background with read, which must not read what the caller changes
+// later, and the release is reconciled again then. One that takes too long sees nothing. An error of read is returned once: the next call makes
+// the look again.
+func Read[T any](b *Background, look Look, nothing T, read func(context.Context) (T, error)) (seen T, there bool, err error) {
+	found, err := b.find(look, nothing, func(ctx context.Context) (any, error) { return read(ctx) })
+	seen, there = found.(T)
+	return seen, there, err
+}
+
+// find returns nil if the look isn't there yet.
+func (b *Background) find(look Look, nothing any, read func(context.Context) (any, error)) (any, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	of, now := b.taskOf(&look), b.Clock.Now()
+	if of.made != nil && of.made.err != nil {
+		err := of.made.err
+		of.made = nil
+		return nil, err
+	}
+	if of.made != nil && of.made.is(&look) {
+		return of.made.seen, nil
+	}
+	switch of.state {
+	case idle:
+		of.next, of.read, of.nothing, of.state, of.since = look, read, nothing, waiting, now
+		b.await(of)
+	case waiting: // the older question is out of date
+		of.next, of.read = look, read
+	}
+	switch {
+	case of.made != nil && of.made.standsFor(&look, now):
+		return of.made.seen, nil
+	case now.Sub(of.since) >= Patience:
+		return nothing, nil
+	default:
+		return nil, nil
+	}
+}
+
+func (b *Background) taskOf(look *Look) *task {
+	if b.known == nil {
+		b.known, b.lines = map[types.NamespacedName]map[decide.CheckID]*task{}, map[string]*line{}
+	}
+	if b.known[look.Record] == nil {
+		b.known[look.Record] = map[decide.CheckID]*task{}
+	}
+	of := b.known[look.Record][look.Check]
+	if of == nil {
+		of = &task{}
+		b.known[look.Record][look.Check] = of
+	}
+	return of
+}
+
+// is reports whether another look would see the same.
+func (m *made) is(look *Look) bool {
+	return m.Release == look.Release && m.At.Equal(look.At) && (m.Last || !look.Last)
+}
+
+// standsFor reports whether a look took so long that the next one is due, but counts until that is there: else a slow source would never be heard.
+func (m *made) standsFor(look *Look, now time.Time) bool {
+	return m.Release == look.Release && (m.Last || !look.Last) && !m.at.Before(m.Until) && now.Sub(m.at) < grace
+}
+
+// await has a look wait for its turn.
+func (b *Background) await(of *task) {
+	source := of.next.Source
+	if b.lines[source] == nil {
+		b.lines[source] = &line{}
+	}
+	at := b.lines[source]
+	at.waiting, of.at = append(at.waiting, of), at
+	if at.making < atOnce {
+		at.making++
+		b.spawn(func(ctx context.Context) { b.work(ctx, source) })
+	}
+}
+
+// work makes the looks at a source that wait.
+func (b *Background) work(ctx context.Context, source string) {
+	for of := b.turn(ctx, source); of != nil; of = b.turn(ctx, source) {
+		seen, err := of.call(ctx)
+		b.finish(of, seen, err)
+	}
+}
+
+// turn returns the look that waited longest, nil if none waits or the manager ended.
+func (b *Background) turn(ctx context.Context, source string) *task {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	at := b.lines[source]
+	if len(at.waiting) == 0 || ctx.Err() != nil {
+		if at.making--; at.making == 0 {
+			delete(b.lines, source)
+		}
+		return nil
+	}
+	of := at.waiting[0]
+	at.waiting, of.state = at.waiting[1:], making
+	return of
+}
+
+// call makes a look. As in a worker of a controller, a panic is an error.
+func (t *task) call(ctx context.Context) (seen any, err error) {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	defer func() {
+		if fault := recover(); fault != nil {
+			for _, handle := range utilruntime.PanicHandlers {
+				handle(ctx, fault)
+			}
+			err = fmt.Errorf("panic: %v", fault)
+		}
+	}()
+	seen, err = t.read(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return t.nothing, nil
+	}
+	return seen, err
+}
+
+// finish has a release reconciled whose look was made, unless it was dropped.
+func (b *Background) finish(of *task, seen any, err error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	of.made, of.read, of.state = &made{Look: of.next, seen: seen, err: err, at: b.Clock.Now()}, nil, idle
+	if b.known[of.next.Record][of.next.Check] == of {
+		b.queue.Add(reconcile.Request{NamespacedName: of.next.Record})
+	}
+}
+
+// Keep drops the looks at a release but those of the checks that still look. What is being made for others ends by itself.
+func (b *Background) Keep(record types.NamespacedName, looking ...decide.CheckID) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	checks := b.known[record]
+	maps.DeleteFunc(checks, func(check decide.CheckID, of *task) bool {
+		if slices.Contains(looking, check) {
+			return false
+		}
+		if of.state == waiting {
+			of.at.waiting = slices.DeleteFunc(of.at.waiting, func(other *task) bool { return other == of })
+		}
+		return true
+	})
+	if len(checks) == 0 {
+		delete(b.known, record)
+	}
+}

@@ -1,0 +1,266 @@
+/*
+Copyright 2026 The AlterShield Operator Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package looks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/traas-stack/altershield-operator/controllers/decide"
+)
+
+// queue notes which releases are to be reconciled.
+type queue struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	mutex sync.Mutex
+	added []string
+}
+
+func (q *queue) Add(request reconcile.Request) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	q.added = append(q.added, request.Name)
+}
+
+// take returns what was added since it was called before.
+func (q *queue) take() []string {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	added := q.added
+	q.added = nil
+	return added
+}
+
+// look is one of the check errors at a release, so many seconds after the test began. Looks are 15 seconds apart.
+func look(record string, seconds int) Look {
+	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds) * time.Second) // as a bubble begins
+	return Look{
+		Record: types.NamespacedName{Namespace: "shop", Name: record}, Release: 3, Check: decide.CheckID{Policy: "shop/web", Name: "errors"},
+		Source: "prometheus", At: at, Until: at.Add(15 * time.Second),
+	}
+}
+
+// read says what was read, as a reconcile does.
+func read(b *Background, look Look, ask func(context.Context) (string, error)) string {
+	seen, there, err := Read(b, look, "nothing", ask)
+	switch {
+	case err != nil:
+		return "error: " + err.Error()
+	case !there:
+		return "not there yet"
+	default:
+		return seen
+	}
+}
+
+func says(what string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return what, nil }
+}
+
+// saysIn says something after a time.
+func saysIn(after time.Duration, what string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(after):
+			return what, nil
+		}
+	}
+}
+
+// started runs a test of looks in the background, with a fake clock. It fails if a goroutine is left.
+func started(t *testing.T, test func(g *WithT, b *Background, q *queue)) {
+	synctest.Test(t, func(t *testing.T) {
+		b, q := &Background{Clock: clock.RealClock{}}, &queue{}
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		g := NewWithT(t)
+		g.Expect(b.Start(ctx, q)).To(Succeed())
+		test(g, b, q)
+	})
+}
+
+func TestReadMakesALookOnceInTheBackground(t *testing.T) {
+	started(t, func(g *WithT, b *Background, q *queue) {
+		made := 0
+		ask := func(context.Context) (string, error) {
+			made++
+			return fmt.Sprint("look ", made), nil
+		}
+		g.Expect(read(b, look("web", 0), ask)).To(Equal("not there yet"))
+		synctest.Wait()
+		g.Expect(q.take()).To(Equal([]string{"web"}))
+		time.Sleep(14 * time.Second)
+		g.Expect(read(b, look("web", 0), ask)).To(Equal("look 1"))
+		time.Sleep(time.Second)
+		g.Expect(read(b, look("web", 15), ask)).To(Equal("not there yet"))
+		synctest.Wait()
+		g.Expect(read(b, look("web", 15), ask)).To(Equal("look 2"))
+		g.Expect(q.take()).To(Equal([]string{"web"}))
+		last := look("web", 15)
+		last.Last = true
+		g.Expect(read(b, last, ask)).To(Equal("not there yet"), "the look before need not have seen all pods")
+		synctest.Wait()
+		g.Expect(read(b, last, ask)).To(Equal("look 3"))
+		next := last
+		next.Release = 4
+		g.Expect(read(b, next, ask)).To(Equal("not there yet"), "it was of the release before")
+		synctest.Wait()
+	})
+}
+
+func TestReadReturnsALateLookOnce(t *testing.T) {
+	started(t, func(g *WithT, b *Background, q *queue) {
+		g.Expect(read(b, look("web", 0), saysIn(20*time.Second, "first"))).To(Equal("not there yet"))
+		time.Sleep(15 * time.Second)
+		g.Expect(read(b, look("web", 15), says("unused"))).To(Equal("not there yet"), "one at a time")
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		g.Expect(q.take()).To(Equal([]string{"web"}))
+		g.Expect(read(b, look("web", 15), saysIn(7*time.Second, "second"))).To(Equal("first"))
+		synctest.Wait()
+		g.Expect(read(b, look("web", 15), says("unused"))).To(Equal("first"), "also where a decision is confirmed")
+		time.Sleep(2 * time.Second)
+		g.Expect(read(b, look("web", 15), says("unused"))).To(Equal("not there yet"))
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		g.Expect(read(b, look("web", 15), says("unused"))).To(Equal("second"))
+		last := look("web", 30)
+		last.Last = true
+		time.Sleep(3 * time.Second)
+		g.Expect(read(b, look("web", 30), saysIn(16*time.Second, "third"))).To(Equal("not there yet"))
+		time.Sleep(16 * time.Second)
+		synctest.Wait()
+		g.Expect(read(b, last, says("last"))).To(Equal("not there yet"), "the last look is made in any case")
+		synctest.Wait()
+		g.Expect(read(b, last, says("unused"))).To(Equal("last"))
+	})
+}
+
+func TestReadMakesFewLooksAtASourceAtOnce(t *testing.T) {
+	started(t, func(g *WithT, b *Background, q *queue) {
+		for i := range 23 {
+			g.Expect(read(b, look(fmt.Sprint("web-", i), 0), saysIn(10*time.Second, "fine"))).To(Equal("not there yet"))
+		}
+		other := look("other", 0)
+		other.Source = "thanos"
+		g.Expect(read(b, other, says("fine"))).To(Equal("not there yet"))
+		synctest.Wait()
+		g.Expect(q.take()).To(Equal([]string{"other"}), "a slow source delays no looks at others")
+		g.Expect(read(b, look("web-21", 0), saysIn(10*time.Second, "newer"))).To(Equal("not there yet"))
+		b.Keep(look("web-20", 0).Record)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		g.Expect(q.take()).To(HaveLen(20))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		g.Expect(q.take()).To(ConsistOf("web-21", "web-22"), "what isn't asked for any more isn't read")
+		g.Expect(read(b, look("web-21", 0), says("unused"))).To(Equal("newer"), "as it was asked last")
+		g.Expect(b.lines).To(BeEmpty())
+	})
+}
+
+func TestReadGivesUpALookThatTakesTooLong(t *testing.T) {
+	started(t, func(g *WithT, b *Background, q *queue) {
+		for i := range 21 {
+			g.Expect(read(b, look(fmt.Sprint("web-", i), 0), saysIn(time.Hour, "late"))).To(Equal("not there yet"))
+		}
+		time.Sleep(59 * time.Second)
+		g.Expect(read(b, look("web-0", 45), says("unused"))).To(Equal("not there yet"))
+		g.Expect(read(b, look("web-20", 45), saysIn(time.Hour, "late"))).To(Equal("not there yet"))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		g.Expect(q.take()).To(HaveLen(20))
+		g.Expect(read(b, look("web-0", 60), says("fine"))).To(Equal("nothing"))
+		g.Expect(read(b, look("web-20", 60), says("unused"))).To(Equal("nothing"), "it waited for others as long")
+		synctest.Wait()
+		g.Expect(read(b, look("web-0", 60), says("unused"))).To(Equal("fine"))
+	})
+}
+
+func TestReadReturnsAnErrorOnce(t *testing.T) {
+	for name, row := range map[string]struct {
+		ask      func(context.Context) (string, error)
+		expected string
+	}{
+		"of the API server": {func(context.Context) (string, error) { return "", errors.New("no endpoints") }, "error: no endpoints"},
+		"of a panic":        {func(context.Context) (string, error) { panic("index out of range") }, "error: panic: index out of range"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			started(t, func(g *WithT, b *Background, q *queue) {
+				g.Expect(read(b, look("web", 0), row.ask)).To(Equal("not there yet"))
+				synctest.Wait()
+				g.Expect(q.take()).To(Equal([]string{"web"}))
+				g.Expect(read(b, look("web", 0), row.ask)).To(Equal(row.expected))
+				g.Expect(read(b, look("web", 0), says("fine"))).To(Equal("not there yet"))
+				synctest.Wait()
+				g.Expect(read(b, look("web", 0), says("unused"))).To(Equal("fine"))
+			})
+		})
+	}
+}
+
+func TestKeepDropsWhatIsNotAskedForAnyMore(t *testing.T) {
+	started(t, func(g *WithT, b *Background, q *queue) {
+		latency := look("web", 0)
+		latency.Check.Name = "latency"
+		g.Expect(read(b, look("web", 0), says("errors"))).To(Equal("not there yet"))
+		g.Expect(read(b, latency, saysIn(time.Second, "latency"))).To(Equal("not there yet"))
+		synctest.Wait()
+		g.Expect(q.take()).To(Equal([]string{"web"}))
+		b.Keep(look("web", 0).Record, look("web", 0).Check)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		g.Expect(q.take()).To(BeEmpty(), "nothing waits for it")
+		g.Expect(read(b, look("web", 0), says("unused"))).To(Equal("errors"))
+		b.Keep(look("web", 0).Record)
+		b.Keep(look("other", 0).Record)
+		g.Expect(b.known).To(BeEmpty())
+		g.Expect(read(b, look("web", 0), says("again"))).To(Equal("not there yet"))
+		synctest.Wait()
+	})
+}
+
+func TestStartEndsTheLooksWithTheManager(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, b, q := NewWithT(t), &Background{Clock: clock.RealClock{}}, &queue{}
+		ctx, cancel := context.WithCancel(context.Background())
+		g.Expect(b.Start(ctx, q)).To(Succeed())
+		for i := range 21 {
+			g.Expect(read(b, look(fmt.Sprint("web-", i), 0), saysIn(time.Hour, "late"))).To(Equal("not there yet"))
+		}
+		synctest.Wait()
+		began := time.Now()
+		cancel()
+		synctest.Wait()
+		g.Expect(q.take()).To(HaveLen(20), "the other one isn't made")
+		g.Expect(read(b, look("web-0", 0), says("unused"))).To(Equal("error: context canceled"))
+		g.Expect(time.Since(began)).To(BeZero())
+	})
+}
